@@ -1,0 +1,3 @@
+//! A league of agents.
+
+fn main() {}
