@@ -1,1 +1,6 @@
 //! The decisions of a league.
+
+pub mod draw;
+pub mod letter;
+pub mod machine;
+pub mod patience;

@@ -1,1 +1,14 @@
 //! What agents say to each other.
+
+pub mod fault;
+pub mod id;
+pub mod message;
+pub mod secret;
+pub mod sender;
+pub mod time;
+pub mod token;
+
+/// The protocol version that this crate speaks.
+pub const CURRENT_VERSION: &str = "2.1.0";
+/// The oldest protocol version that is let in.
+pub const MINIMUM_VERSION: &str = "2.0.0";

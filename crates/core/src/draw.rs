@@ -1,0 +1,94 @@
+//! Draws that anyone can check: a secret per match, a promise before the round, a number after.
+//!
+//! Everything is derived so that a page or a script can derive it again with HMAC-SHA-256,
+//! SHA-256 and JSON alone. The exact recipe is in each function's words.
+
+use hmac::{Hmac, KeyInit, Mac};
+use league_games::Dice;
+use league_protocol::id::{LeagueId, MatchId, PlayerId};
+use league_protocol::message::OpenedDraw;
+use league_protocol::secret::{Commitment, Seed};
+use league_protocol::token::AuthToken;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+/// The longest nonce that takes part in a draw, in bytes; a longer one is refused.
+pub const MAX_NONCE_LENGTH: usize = 128;
+
+/// The secret of a league, from which the secrets of its matches are derived.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct LeagueSecret(pub [u8; 32]);
+
+impl std::fmt::Debug for LeagueSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LeagueSecret(…)")
+    }
+}
+
+impl LeagueSecret {
+    /// The seed of a match: HMAC of the league's secret over `["seed",league,match]`.
+    pub fn seed(&self, league: &LeagueId, match_id: &MatchId) -> Seed {
+        Seed(mac(&self.0, &("seed", league, match_id)))
+    }
+
+    /// The token a referee shows to one player of one match: HMAC of the league's secret over
+    /// `["match_token",league,match,player]`.
+    pub fn match_token(
+        &self,
+        league: &LeagueId,
+        match_id: &MatchId,
+        player: &PlayerId,
+    ) -> AuthToken {
+        let bytes = mac(&self.0, &("match_token", league, match_id, player));
+        AuthToken::mint(match_id.as_str(), &bytes)
+    }
+}
+
+/// The promise on a match's draw: SHA-256 of `["league.draw",league,match,seed in hex]`.
+pub fn commitment(league: &LeagueId, match_id: &MatchId, seed: &Seed) -> Commitment {
+    Commitment(Sha256::digest(text(&("league.draw", league, match_id, seed.to_hex()))).into())
+}
+
+/// Whether an opened draw keeps the promise that it names.
+pub fn keeps_promise(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -> bool {
+    commitment(league, match_id, &draw.seed) == draw.commitment
+}
+
+/// The dice of a match.
+///
+/// Words of 64 bits are read big-endian from blocks; block *k* is the HMAC of the seed over
+/// `[league,match,attempt,nonce A,nonce B,k]`, *k* counting from 0. [`Dice::roll`] says how a
+/// word becomes a face.
+pub fn dice(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -> Dice {
+    let (league, match_id, draw) = (league.clone(), match_id.clone(), draw.clone());
+    let mut block = 0_u32;
+    let mut words = Vec::new().into_iter();
+    Dice::from_words(Box::new(move || {
+        if let Some(word) = words.next() {
+            return word;
+        }
+        let [nonce_a, nonce_b] = &draw.nonces;
+        let bytes =
+            mac(&draw.seed.0, &(&league, &match_id, draw.attempt, nonce_a, nonce_b, block));
+        block = block.wrapping_add(1);
+        let mut fresh = bytes.chunks_exact(8).map(word).collect::<Vec<_>>().into_iter();
+        let first = fresh.next().unwrap_or_default();
+        words = fresh;
+        first
+    }))
+}
+
+fn word(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
+
+fn mac(key: &[u8; 32], parts: &impl Serialize) -> [u8; 32] {
+    let mut mac = Hmac::<Sha256>::new(key.into());
+    mac.update(&text(parts));
+    mac.finalize().into_bytes().into()
+}
+
+/// Compact JSON: an array of texts and numbers can be written in one way only.
+fn text(parts: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(parts).unwrap_or_default()
+}

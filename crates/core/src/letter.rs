@@ -1,0 +1,82 @@
+//! What a machine wants sent, to whom, and how long to try.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use league_protocol::fault::Code;
+use league_protocol::message::Message;
+use league_protocol::sender::{Agent, Dialect};
+use league_protocol::token::{AuthToken, TokenHash};
+
+use crate::patience::Backoff;
+
+/// A message to be carried to another agent.
+///
+/// Letters to one address are carried in the order in which they were given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Letter<Ticket> {
+    /// Who gets it.
+    pub to: Arc<Peer>,
+    /// What is said.
+    pub message: Message,
+    /// What proves the sender.
+    pub credential: Credential,
+    /// How often and how long to try.
+    pub effort: Effort,
+    /// Brings the outcome back to the machine; without one nobody waits for it.
+    pub ticket: Option<Ticket>,
+}
+
+/// An agent and the way to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peer {
+    /// Who it is.
+    pub agent: Agent,
+    /// Where it answers.
+    pub endpoint: Arc<str>,
+    /// How it speaks.
+    pub dialect: Dialect,
+}
+
+/// What a letter shows to prove its sender.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Credential {
+    /// Nothing.
+    None,
+    /// The sender's own token, which the shell holds.
+    Own,
+    /// The token of one match and one player.
+    Match(AuthToken),
+}
+
+/// How often and how long to try; the rule is made here, the trying is done outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Tries in all, at least one.
+    pub attempts: u32,
+    /// How long each try may take.
+    pub timeout: Duration,
+    /// How long to wait between tries.
+    pub backoff: Backoff,
+}
+
+/// What became of a letter with a ticket: an answer, or silence and its cause.
+pub type Outcome = Result<Answer, Failure>;
+
+/// A message that came back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// What was said.
+    pub message: Message,
+    /// The hash of the token that came with it.
+    pub token: Option<TokenHash>,
+}
+
+/// Why no answer can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The rule that was broken: no answer in time, no connection, not a message, ….
+    pub code: Code,
+    /// What happened, in a sentence for people.
+    pub detail: String,
+}

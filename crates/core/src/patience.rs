@@ -1,0 +1,117 @@
+//! How long the league waits, how often it asks again, and how it spaces the tries.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::letter::Effort;
+
+/// The longest wait between two tries, whatever the strategy says.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// The waits of 000 table 5 and the retry rule of 000 §2.9.4, as values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Patience {
+    /// For a registration to be answered.
+    pub register: Duration,
+    /// For a player to come to a match.
+    pub join: Duration,
+    /// For a move.
+    pub make_move: Duration,
+    /// For the end of a match to be received.
+    pub game_over: Duration,
+    /// For a result to be taken by the manager.
+    pub report: Duration,
+    /// For a question to be answered.
+    pub query: Duration,
+    /// For all else.
+    pub other: Duration,
+    /// Tries in all.
+    pub attempts: u32,
+    /// The wait between tries.
+    pub backoff: Backoff,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            register: Duration::from_secs(10),
+            join: Duration::from_secs(5),
+            make_move: Duration::from_secs(30),
+            game_over: Duration::from_secs(5),
+            report: Duration::from_secs(10),
+            query: Duration::from_secs(10),
+            other: Duration::from_secs(10),
+            attempts: 3,
+            backoff: Backoff::default(),
+        }
+    }
+}
+
+impl Patience {
+    /// All tries, each with this timeout.
+    pub fn effort(&self, timeout: Duration) -> Effort {
+        Effort { attempts: self.attempts.max(1), timeout, backoff: self.backoff }
+    }
+
+    /// One try with this timeout; what comes after is decided by a machine.
+    pub fn once(&self, timeout: Duration) -> Effort {
+        Effort { attempts: 1, timeout, backoff: self.backoff }
+    }
+}
+
+/// How the waits between tries grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backoff {
+    /// The same wait each time.
+    Fixed(Duration),
+    /// The wait doubles each time and is spread by chance over its upper half, so that those who
+    /// failed together do not come back together.
+    Exponential(Duration),
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self::Fixed(Duration::from_secs(2))
+    }
+}
+
+impl Backoff {
+    /// The wait after the `failed`th failed try, from 1; `chance` spreads it.
+    pub fn wait(self, failed: u32, chance: u64) -> Duration {
+        match self {
+            Self::Fixed(wait) => wait.min(LONGEST_WAIT),
+            Self::Exponential(base) => {
+                let doublings = failed.saturating_sub(1).min(16);
+                let full = base.saturating_mul(1 << doublings).min(LONGEST_WAIT);
+                let half = full / 2;
+                let spread = u64::try_from(half.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
+                half + Duration::from_millis(chance % spread)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fixed_wait_stays_the_same() {
+        let two = Duration::from_secs(2);
+        assert_eq!([1, 2, 9].map(|failed| Backoff::Fixed(two).wait(failed, 77)), [two; 3]);
+    }
+
+    #[test]
+    fn an_exponential_wait_doubles_is_spread_and_bounded() {
+        let backoff = Backoff::Exponential(Duration::from_secs(2));
+        for (failed, full) in [(1, 2_000), (2, 4_000), (3, 8_000), (6, 60_000), (u32::MAX, 60_000)] {
+            for chance in [0, 1, 12_345, u64::MAX] {
+                let wait = backoff.wait(failed, chance).as_millis();
+                assert!((full / 2..=full).contains(&wait), "{failed}: {wait}");
+            }
+        }
+        assert_ne!(backoff.wait(3, 5), backoff.wait(3, 6));
+    }
+}

@@ -1,0 +1,123 @@
+//! What can be said, whatever the dialect: the one model that the machines know.
+//!
+//! A [`Message`] holds meaning, not spelling. The dialects translate it from and to the
+//! wire. One file here is one chapter of the conversation.
+
+mod play;
+mod query;
+mod refusal;
+mod registration;
+mod result;
+mod round;
+
+pub use play::{
+    GameInvitation, GameJoinAck, GameStart, MatchState, Mode, MoveCall, MoveResponse,
+    PlayValidation, Role, StartMatch, StartMatchAck, StartMatchPlayer,
+};
+pub use query::{
+    LeagueQuery, LeagueQueryResponse, MatchListing, NextMatch, PlayerStats, Query, QueryAnswer,
+    RoundListing,
+};
+pub use refusal::{GameError, LeagueError};
+pub use registration::{AgentMeta, Enrolment, RegisterRequest, RegisterResponse};
+pub use result::{GameOver, MatchResult, MatchResultReport, MatchStatus, OpenedDraw, Score};
+pub use round::{
+    AnnouncedMatch, Champion, LeagueCompleted, LeagueStart, RoundAnnouncement, RoundCompleted,
+    RoundSummary, StandingRow, StandingsUpdate, WinLossDraw,
+};
+
+use crate::id::{PlayerId, RefereeId};
+
+/// One thing that an agent says to another.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// A referee asks to be admitted.
+    RefereeRegisterRequest(RegisterRequest),
+    /// The manager admits a referee or not.
+    RefereeRegisterResponse(RegisterResponse<RefereeId>),
+    /// A player asks to be admitted.
+    PlayerRegisterRequest(RegisterRequest),
+    /// The manager admits a player or not.
+    PlayerRegisterResponse(RegisterResponse<PlayerId>),
+    /// The league begins (`v1` only).
+    LeagueStart(LeagueStart),
+    /// A round begins.
+    RoundAnnouncement(RoundAnnouncement),
+    /// A round is over.
+    RoundCompleted(RoundCompleted),
+    /// The league is over.
+    LeagueCompleted(LeagueCompleted),
+    /// The table, after a round.
+    StandingsUpdate(StandingsUpdate),
+    /// The manager orders a referee to run a match.
+    StartMatch(StartMatch),
+    /// The referee takes the match or not.
+    StartMatchAck(StartMatchAck),
+    /// A referee invites a player.
+    GameInvitation(GameInvitation),
+    /// The player comes or not.
+    GameJoinAck(GameJoinAck),
+    /// Both players are there (`v1` only).
+    GameStart(GameStart),
+    /// The referee asks for a move.
+    MoveCall(MoveCall),
+    /// The player moves.
+    MoveResponse(MoveResponse),
+    /// A move was looked at (`v1` only).
+    PlayValidation(PlayValidation),
+    /// The match is over, told to a player.
+    GameOver(GameOver),
+    /// Something went wrong in a match, told to a player.
+    GameError(GameError),
+    /// The match is over, told to the manager.
+    MatchResultReport(MatchResultReport),
+    /// A question to the manager.
+    LeagueQuery(LeagueQuery),
+    /// The manager's answer.
+    LeagueQueryResponse(LeagueQueryResponse),
+    /// The manager refuses.
+    LeagueError(LeagueError),
+    /// Are you there?
+    Ping,
+    /// Heard, nothing to add.
+    Acknowledged,
+}
+
+impl Message {
+    /// The type as `league.v2` writes it; `None` for what has no type on the wire.
+    pub fn v2_type(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::RefereeRegisterRequest(_) => "REFEREE_REGISTER_REQUEST",
+            Self::RefereeRegisterResponse(_) => "REFEREE_REGISTER_RESPONSE",
+            Self::PlayerRegisterRequest(_) => "LEAGUE_REGISTER_REQUEST",
+            Self::PlayerRegisterResponse(_) => "LEAGUE_REGISTER_RESPONSE",
+            Self::LeagueStart(_) => "LEAGUE_START_ANNOUNCEMENT",
+            Self::RoundAnnouncement(_) => "ROUND_ANNOUNCEMENT",
+            Self::RoundCompleted(_) => "ROUND_COMPLETED",
+            Self::LeagueCompleted(_) => "LEAGUE_COMPLETED",
+            Self::StandingsUpdate(_) => "LEAGUE_STANDINGS_UPDATE",
+            Self::StartMatch(_) => "START_MATCH",
+            Self::StartMatchAck(_) => "START_MATCH_ACK",
+            Self::GameInvitation(_) => "GAME_INVITATION",
+            Self::GameJoinAck(_) => "GAME_JOIN_ACK",
+            Self::GameStart(_) => "GAME_START",
+            Self::MoveCall(call) if call.game_type.as_str() == EVEN_ODD => "CHOOSE_PARITY_CALL",
+            Self::MoveCall(_) => "GAME_MOVE_CALL",
+            Self::MoveResponse(response) if response.game_type.as_str() == EVEN_ODD => {
+                "CHOOSE_PARITY_RESPONSE"
+            }
+            Self::MoveResponse(_) => "GAME_MOVE_RESPONSE",
+            Self::PlayValidation(_) => "PLAY_VALIDATION",
+            Self::GameOver(_) => "GAME_OVER",
+            Self::GameError(_) => "GAME_ERROR",
+            Self::MatchResultReport(_) => "MATCH_RESULT_REPORT",
+            Self::LeagueQuery(_) => "LEAGUE_QUERY",
+            Self::LeagueQueryResponse(_) => "LEAGUE_QUERY_RESPONSE",
+            Self::LeagueError(_) => "LEAGUE_ERROR",
+            Self::Ping | Self::Acknowledged => return None,
+        })
+    }
+}
+
+/// The game that has messages of its own; every other game uses the generic ones.
+pub const EVEN_ODD: &str = "even_odd";

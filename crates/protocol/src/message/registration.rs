@@ -1,0 +1,57 @@
+//! Joining a league.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{GameType, LeagueId};
+use crate::token::AuthToken;
+
+/// What an agent says of itself when it registers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentMeta {
+    /// The name that people see; unique in a league.
+    pub display_name: String,
+    /// The agent's own version.
+    pub version: String,
+    /// The protocol version it speaks; absent counts as 2.0.0.
+    pub protocol_version: Option<String>,
+    /// The games it knows.
+    pub game_types: Vec<GameType>,
+    /// Where it answers.
+    pub contact_endpoint: String,
+    /// How many matches a referee runs at once; meaningless for a player.
+    pub max_concurrent_matches: Option<u32>,
+}
+
+/// A wish to be admitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegisterRequest {
+    /// Who it is.
+    pub meta: AgentMeta,
+    /// The id it would like; given if it is free.
+    pub wanted_id: Option<String>,
+    /// The token of an earlier registration, if the agent comes back.
+    pub token: Option<AuthToken>,
+}
+
+/// Admitted, or not and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RegisterResponse<Id> {
+    /// The agent is in.
+    Accepted(Enrolment<Id>),
+    /// The agent is not in.
+    Rejected {
+        /// Why, in a sentence.
+        reason: String,
+    },
+}
+
+/// What an admitted agent is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enrolment<Id> {
+    /// Its id from now on.
+    pub id: Id,
+    /// Its token from now on; every older one is void.
+    pub token: AuthToken,
+    /// The league it is in.
+    pub league_id: LeagueId,
+}

@@ -1,0 +1,74 @@
+//! Who says something, and in which dialect.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{PlayerId, RefereeId};
+
+/// The three spellings of the protocol that are spoken in one league.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+pub enum Dialect {
+    /// `league.v2` as the main document has it.
+    #[default]
+    #[serde(rename = "v2")]
+    V2,
+    /// `league.v2` with the spellings of the API page.
+    #[serde(rename = "v2-api")]
+    V2Api,
+    /// `league.v1`: UUIDs, `mcp://` endpoints, one play after the other.
+    #[serde(rename = "v1")]
+    V1,
+}
+
+impl Dialect {
+    /// Every dialect.
+    pub const ALL: [Self; 3] = [Self::V2, Self::V2Api, Self::V1];
+
+    /// The name used in configuration and reports: `v2`, `v2-api`, `v1`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V2 => "v2",
+            Self::V2Api => "v2-api",
+            Self::V1 => "v1",
+        }
+    }
+
+    /// What stands in the field `protocol`.
+    pub const fn protocol(self) -> &'static str {
+        match self {
+            Self::V2 | Self::V2Api => "league.v2",
+            Self::V1 => "league.v1",
+        }
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An agent that the league knows by id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Agent {
+    /// The one that keeps the league.
+    Manager,
+    /// One that runs matches.
+    Referee(RefereeId),
+    /// One that plays.
+    Player(PlayerId),
+}
+
+impl fmt::Display for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Manager => f.write_str("league_manager"),
+            Self::Referee(id) => write!(f, "referee:{id}"),
+            Self::Player(id) => write!(f, "player:{id}"),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Proof of identity: a token, which never prints itself, and its hash, which may be kept.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest, Sha256};
+use smol_str::SmolStr;
+
+/// The longest token that is looked at, in bytes.
+pub const MAX_TOKEN_LENGTH: usize = 512;
+
+/// A secret that proves who is calling.
+///
+/// It is handed to its owner once and travels in messages; it is never stored by the league and
+/// never printed: `Debug` shows `AuthToken(…)`, and there is no `Display`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AuthToken(SmolStr);
+
+impl AuthToken {
+    /// Takes a token as it came.
+    pub fn new(text: impl AsRef<str>) -> Self {
+        Self(SmolStr::new(text.as_ref()))
+    }
+
+    /// Makes the token of an agent in the documents' form: `tok-p01-<64 hex digits>`.
+    pub fn mint(owner: &str, chance: &[u8; 32]) -> Self {
+        Self(smol_str::format_smolstr!(
+            "tok-{}-{}",
+            owner.to_ascii_lowercase(),
+            hex(chance)
+        ))
+    }
+
+    /// The secret itself, for putting it on the wire or into its owner's own file.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What may be shown of it to people: at most `tok-p01-…`, nothing of the secret part.
+    pub fn masked(&self) -> String {
+        mask(&self.0)
+    }
+
+    /// What the league keeps instead of the token.
+    pub fn hash(&self) -> TokenHash {
+        TokenHash::of(&self.0)
+    }
+}
+
+/// Cuts a token to the part that names its owner.
+pub fn mask(token: &str) -> String {
+    let mut parts = token.splitn(3, ['-', '_']);
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some("tok"), Some(owner), Some(_)) if owner.len() <= 16 && is_plain(owner) => {
+            format!("tok-{owner}-…")
+        }
+        _ => "…".to_owned(),
+    }
+}
+
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+impl fmt::Debug for AuthToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AuthToken(…)")
+    }
+}
+
+/// The SHA-256 of a token.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TokenHash([u8; 32]);
+
+impl TokenHash {
+    /// Hashes a token as it stands on the wire.
+    pub fn of(token: &str) -> Self {
+        Self(Sha256::digest(token.as_bytes()).into())
+    }
+}
+
+impl fmt::Display for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex(&self.0))
+    }
+}
+
+impl fmt::Debug for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TokenHash({})", &hex(&self.0)[..8])
+    }
+}
+
+impl Serialize for TokenHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&hex(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for TokenHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        unhex(&text)
+            .map(Self)
+            .ok_or_else(|| serde::de::Error::custom("a hash has 64 hex digits"))
+    }
+}
+
+/// Writes 32 bytes as 64 lower-case hex digits.
+pub fn hex(bytes: &[u8; 32]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(64);
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
+}
+
+/// Reads 64 hex digits as 32 bytes.
+pub fn unhex(text: &str) -> Option<[u8; 32]> {
+    let digits = text.as_bytes();
+    if digits.len() != 64 {
+        return None;
+    }
+    let mut bytes = [0; 32];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let high = char::from(pair[0]).to_digit(16)?;
+        let low = char::from(pair[1]).to_digit(16)?;
+        *byte = u8::try_from(high * 16 + low).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_never_prints_itself() {
+        let token = AuthToken::mint("P01", &[0xab; 32]);
+        assert_eq!(format!("{token:?}"), "AuthToken(…)");
+        assert_eq!(token.masked(), "tok-p01-…");
+        assert!(token.reveal().starts_with("tok-p01-abab"));
+    }
+
+    #[test]
+    fn masks_show_no_secret() {
+        for (token, shown) in [
+            ("tok-invalid-xxx", "tok-invalid-…"),
+            ("tok_p01_abc123", "tok-p01-…"),
+            ("tok-secret", "…"),
+            ("hunter2", "…"),
+            ("tok-<b>-x", "…"),
+            ("", "…"),
+        ] {
+            assert_eq!(mask(token), shown, "{token}");
+        }
+    }
+
+    #[test]
+    fn hashes_read_back() {
+        let hash = TokenHash::of("tok-p01-xyz789");
+        let text = serde_json::to_string(&hash).unwrap();
+        assert_eq!(serde_json::from_str::<TokenHash>(&text).unwrap(), hash);
+        assert!(serde_json::from_str::<TokenHash>("\"zz\"").is_err());
+    }
+}
