@@ -1,1 +1,82 @@
-//! The games that a league plays.
+//! The games that a league plays: rules, and nothing else.
+//!
+//! A [`Game`] is a position that can be moved on. It knows neither players nor leagues, no
+//! messages and no clock: it is told moves and handed [`Dice`], and it answers four questions.
+//!
+//! - **Whose turn is it?** [`Game::turn`]: some seats, the dice, or nobody any more.
+//! - **What may this seat do?** [`Game::options`].
+//! - **What may this seat see?** [`Game::view`].
+//! - **How did it end?** [`Turn::Over`], with [`Game::details`] and [`Game::reason`] for people.
+//!
+//! That somebody stayed silent, or answered nonsense until patience ran out, is no matter for a
+//! game: a technical loss is the verdict of whoever runs the match.
+//!
+//! Games differ in their types for moves, views and settings. A referee holds any of them as a
+//! [`Table`], which says the same in JSON; every `Game` is one without further work. [`all`]
+//! lists the games there are, and each [`Listing`] opens tables.
+//!
+//! ```
+//! use league_games::{Dice, Outcome, Seat, Turn};
+//! use serde_json::json;
+//!
+//! let listing = league_games::find("even_odd").ok_or("no such game")?;
+//! let mut table = (listing.open)(&json!({"lowest": 0, "highest": 99}))?;
+//! assert_eq!(table.turn(), Turn::Seats(vec![Seat::A, Seat::B]));
+//!
+//! table.play(Seat::A, &json!("even"))?;
+//! table.play(Seat::B, &json!("odd"))?;
+//! assert_eq!(table.turn(), Turn::Dice);
+//!
+//! table.roll(&mut Dice::lowest());
+//! assert_eq!(table.turn(), Turn::Over(Outcome::Win(Seat::A)));
+//! assert_eq!(table.reason(&["P01", "P02"]), "P01 chose even, number was 0 (even)");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod dice;
+pub mod even_odd;
+mod game;
+mod rules;
+mod settings;
+mod table;
+pub mod tic_tac_toe;
+
+pub use dice::{Dice, MOST_WORDS_A_ROLL};
+pub use game::{Game, Illegal, Outcome, Seat, Turn};
+pub use rules::{Registry, RegistryEntry, Rules, registry};
+pub use settings::{BadSettings, NoSettings};
+pub use table::{Listing, Table};
+
+/// The list of games; the test kit plays every game that stands here.
+static GAMES: [Listing; 2] = [
+    Listing::of::<even_odd::EvenOdd>(),
+    Listing::of::<tic_tac_toe::TicTacToe>(),
+];
+
+/// Lists every game that a league can be made of.
+pub fn all() -> &'static [Listing] {
+    &GAMES
+}
+
+/// Finds a game by its type, which is spelled exactly as in the registry.
+pub fn find(game_type: &str) -> Option<&'static Listing> {
+    GAMES
+        .iter()
+        .find(|listing| listing.rules.game_type == game_type)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_listed_game_is_found_by_its_type_and_nothing_else_is() {
+        for listing in all() {
+            let found = find(listing.rules.game_type).unwrap();
+            assert_eq!(found.rules, listing.rules);
+        }
+        for stranger in ["", "EVEN_ODD", "even_odd ", "chess"] {
+            assert!(find(stranger).is_none(), "{stranger:?}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Even/Odd, the game of 000 chapter 3: both guess in secret whether a number will be even.
+//!
+//! One right guess against a wrong one wins; two right or two wrong ones are a draw.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{BadSettings, Dice, Game, Illegal, Outcome, Rules, Seat, Turn};
+
+/// The largest number that may be drawn; it also bounds how many numbers there are.
+pub const LARGEST_NUMBER: u64 = 1_000_000;
+
+/// A game of Even/Odd: the guesses that are in, and the number once it is drawn.
+#[derive(Debug, Clone)]
+pub struct EvenOdd {
+    settings: Settings,
+    choices: [Option<Parity>; 2],
+    drawn: Option<u64>,
+}
+
+/// Between which numbers the draw is made, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// The lowest number that may be drawn; 1 unless the league says otherwise.
+    pub lowest: u64,
+    /// The highest number that may be drawn; 10 unless the league says otherwise.
+    pub highest: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            lowest: 1,
+            highest: 10,
+        }
+    }
+}
+
+/// A guess, or what a number is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Parity {
+    /// Divisible by two.
+    Even,
+    /// Not divisible by two.
+    Odd,
+}
+
+/// What a seat may see: its own guess, and everything once the number is drawn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct View {
+    /// The lowest number that may be drawn.
+    pub lowest: u64,
+    /// The highest number that may be drawn.
+    pub highest: u64,
+    /// This seat's guess, once made.
+    pub your_choice: Option<Parity>,
+    /// The other seat's guess; kept back until the number is drawn.
+    pub opponent_choice: Option<Parity>,
+    /// The number, once drawn.
+    pub drawn_number: Option<u64>,
+    /// Whether that number is even or odd.
+    pub number_parity: Option<Parity>,
+}
+
+impl Game for EvenOdd {
+    const RULES: Rules = Rules {
+        game_type: "even_odd",
+        display_name: "Even/Odd",
+        move_type: "choose_parity",
+        valid_choices: &["even", "odd"],
+        min_players: 2,
+        max_players: 2,
+        rules_module: "league_games::even_odd",
+        max_round_time_sec: 60,
+        sides_matter: false,
+        hidden_moves: true,
+    };
+    type Settings = Settings;
+    type Move = Parity;
+    type View = View;
+
+    /// Asks for at least one even and one odd number, which is two numbers or more.
+    fn check(settings: &Settings) -> Result<(), BadSettings> {
+        let Settings { lowest, highest } = *settings;
+        if highest > LARGEST_NUMBER {
+            let problem = format!("is `{highest}` and may be at most `{LARGEST_NUMBER}`");
+            return Err(BadSettings::OutOfRange {
+                key: "highest",
+                problem,
+            });
+        }
+        if lowest >= highest {
+            let problem = format!("is `{lowest}` and must be below `highest`, `{highest}`");
+            return Err(BadSettings::OutOfRange {
+                key: "lowest",
+                problem,
+            });
+        }
+        Ok(())
+    }
+
+    fn new(settings: &Settings) -> Self {
+        Self {
+            settings: *settings,
+            choices: [None, None],
+            drawn: None,
+        }
+    }
+
+    fn turn(&self) -> Turn {
+        if let Some(number) = self.drawn {
+            return Turn::Over(self.outcome(number));
+        }
+        let owing: Vec<Seat> = [Seat::A, Seat::B]
+            .into_iter()
+            .filter(|&seat| self.waits_for(seat))
+            .collect();
+        if owing.is_empty() {
+            Turn::Dice
+        } else {
+            Turn::Seats(owing)
+        }
+    }
+
+    fn options(&self, seat: Seat) -> Vec<Parity> {
+        if self.waits_for(seat) {
+            vec![Parity::Even, Parity::Odd]
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn view(&self, seat: Seat) -> View {
+        let opponent = if seat == Seat::A { Seat::B } else { Seat::A };
+        View {
+            lowest: self.settings.lowest,
+            highest: self.settings.highest,
+            your_choice: self.choice(seat),
+            opponent_choice: self.drawn.and_then(|_| self.choice(opponent)),
+            drawn_number: self.drawn,
+            number_parity: self.drawn.map(Parity::of),
+        }
+    }
+
+    fn play(&mut self, seat: Seat, mv: Parity) -> Result<(), Illegal> {
+        self.allow(seat, &mv)?;
+        if let Some(choice) = self.choices.get_mut(seat.index()) {
+            *choice = Some(mv);
+        }
+        Ok(())
+    }
+
+    fn roll(&mut self, dice: &mut Dice) {
+        if Game::turn(self) == Turn::Dice {
+            self.drawn = Some(dice.roll(self.settings.lowest..=self.settings.highest));
+        }
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        let Some(number) = self.drawn else {
+            return Map::new();
+        };
+        Map::from_iter([
+            ("drawn_number".to_owned(), Value::from(number)),
+            (
+                "number_parity".to_owned(),
+                Value::from(Parity::of(number).to_string()),
+            ),
+        ])
+    }
+
+    fn reason(&self, names: &[&str]) -> String {
+        let (Some(number), [Some(a), Some(b)]) = (self.drawn, self.choices) else {
+            return "the number is not drawn yet".to_owned();
+        };
+        let drawn = format!("number was {number} ({})", Parity::of(number));
+        match self.outcome(number) {
+            Outcome::Win(Seat::A) => format!("{} chose {a}, {drawn}", Seat::A.name(names)),
+            Outcome::Win(_) => format!("{} chose {b}, {drawn}", Seat::B.name(names)),
+            Outcome::Draw => {
+                format!(
+                    "{} and {} both chose {a}, {drawn}",
+                    Seat::A.name(names),
+                    Seat::B.name(names)
+                )
+            }
+        }
+    }
+}
+
+impl EvenOdd {
+    fn choice(&self, seat: Seat) -> Option<Parity> {
+        self.choices.get(seat.index()).copied().flatten()
+    }
+
+    fn waits_for(&self, seat: Seat) -> bool {
+        matches!(self.choices.get(seat.index()), Some(None))
+    }
+
+    fn outcome(&self, number: u64) -> Outcome {
+        let right = self
+            .choices
+            .map(|choice| choice == Some(Parity::of(number)));
+        match right {
+            [true, false] => Outcome::Win(Seat::A),
+            [false, true] => Outcome::Win(Seat::B),
+            _ => Outcome::Draw,
+        }
+    }
+}
+
+impl Parity {
+    /// Tells whether a number is even or odd; 0 is even.
+    pub const fn of(number: u64) -> Self {
+        if number.is_multiple_of(2) {
+            Self::Even
+        } else {
+            Self::Odd
+        }
+    }
+}
+
+impl fmt::Display for Parity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Even => "even",
+            Self::Odd => "odd",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! What the games registry says of each game (000 §3.8.3 and §9.3.4).
+//!
+//! Where the document is kept, and when it was last written, is left to whoever keeps files.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// The facts about a game that are true of every table it is played at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// The name by which leagues ask for the game: `even_odd`.
+    pub game_type: &'static str,
+    /// The name shown to people: `Even/Odd`.
+    pub display_name: &'static str,
+    /// What a move is called on the wire: `choose_parity`.
+    pub move_type: &'static str,
+    /// Every choice that a move can be, or a range of numbers written `0-8`.
+    pub valid_choices: &'static [&'static str],
+    /// The fewest seats the game can be played with.
+    pub min_players: u8,
+    /// The most seats the game can be played with.
+    pub max_players: u8,
+    /// The module that holds the rules.
+    pub rules_module: &'static str,
+    /// How long one match should take at most when everybody answers at the first try.
+    pub max_round_time_sec: u32,
+    /// Whether it matters who sits where, so that a schedule has to balance the sides.
+    pub sides_matter: bool,
+    /// Whether moves stay secret until the game is over.
+    pub hidden_moves: bool,
+}
+
+/// The whole games registry, ready to be written as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Registry {
+    /// The games by their type.
+    pub game_registry: BTreeMap<&'static str, RegistryEntry>,
+}
+
+/// One game in the registry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RegistryEntry {
+    /// The name shown to people.
+    pub display_name: &'static str,
+    /// The kinds of move; our games have one each.
+    pub move_types: Vec<&'static str>,
+    /// The choices for each kind of move.
+    pub valid_choices: BTreeMap<&'static str, &'static [&'static str]>,
+    /// The fewest seats.
+    pub min_players: u8,
+    /// The most seats.
+    pub max_players: u8,
+    /// The module that holds the rules.
+    pub rules_module: &'static str,
+    /// The longest a match should take, in seconds.
+    pub max_round_time_sec: u32,
+}
+
+/// Makes the registry of all games in the list.
+pub fn registry() -> Registry {
+    let entry = |rules: Rules| (rules.game_type, RegistryEntry::from(rules));
+    Registry {
+        game_registry: crate::all()
+            .iter()
+            .map(|listing| entry(listing.rules))
+            .collect(),
+    }
+}
+
+impl From<Rules> for RegistryEntry {
+    fn from(rules: Rules) -> Self {
+        Self {
+            display_name: rules.display_name,
+            move_types: vec![rules.move_type],
+            valid_choices: BTreeMap::from([(rules.move_type, rules.valid_choices)]),
+            min_players: rules.min_players,
+            max_players: rules.max_players,
+            rules_module: rules.rules_module,
+            max_round_time_sec: rules.max_round_time_sec,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_registry_is_the_documents_with_module_and_time_added() {
+        let expected = json!({
+            "game_registry": {
+                "even_odd": {
+                    "display_name": "Even/Odd",
+                    "move_types": ["choose_parity"],
+                    "valid_choices": { "choose_parity": ["even", "odd"] },
+                    "min_players": 2,
+                    "max_players": 2,
+                    "rules_module": "league_games::even_odd",
+                    "max_round_time_sec": 60
+                },
+                "tic_tac_toe": {
+                    "display_name": "Tic-Tac-Toe",
+                    "move_types": ["place_mark"],
+                    "valid_choices": { "place_mark": ["0-8"] },
+                    "min_players": 2,
+                    "max_players": 2,
+                    "rules_module": "league_games::tic_tac_toe",
+                    "max_round_time_sec": 300
+                }
+            }
+        });
+        assert_eq!(serde_json::to_value(registry()).unwrap(), expected);
+    }
+}

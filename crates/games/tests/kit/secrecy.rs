@@ -1,0 +1,91 @@
+//! The checks that nobody learns what the rules keep from them.
+//!
+//! They look at all that a table tells about a seat: its view, its options, the facts, whether it
+//! is its turn, and the very words of a refusal.
+
+use league_games::{Listing, Seat, Table, Turn};
+
+use crate::check::{ensure, for_each_position, moves_and_garbage, owing, seats};
+
+/// Nothing that an owing seat can find out changes when another one makes its move.
+pub(crate) fn a_sealed_move_shows_to_nobody_else(listing: &Listing) -> Result<(), String> {
+    for_each_position(listing, |table| {
+        for mover in owing(table) {
+            for watcher in owing(table).into_iter().filter(|&seat| seat != mover) {
+                let before = learnt(table, watcher);
+                for mv in table.options(mover) {
+                    let after = learnt(&*after(table, mover, &mv)?, watcher);
+                    ensure!(
+                        before == after,
+                        "{watcher} saw {before}, and {after} after `{mv}`"
+                    );
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Where moves are hidden, no other seat can tell one move from another before the end.
+pub(crate) fn hidden_moves_stay_hidden_to_the_end(listing: &Listing) -> Result<(), String> {
+    if !listing.rules.hidden_moves {
+        return Ok(());
+    }
+    for_each_position(listing, |table| {
+        for mover in owing(table) {
+            let mut ends = Vec::new();
+            for mv in table.options(mover) {
+                ends.push(when_all_have_moved(after(table, mover, &mv)?)?);
+            }
+            for watcher in seats(listing).into_iter().filter(|&seat| seat != mover) {
+                let mut told: Vec<String> = ends
+                    .iter()
+                    .flatten()
+                    .map(|end| learnt(&**end, watcher))
+                    .collect();
+                told.dedup();
+                ensure!(
+                    told.len() <= 1,
+                    "{watcher} can tell the moves of {mover} apart: {told:?}"
+                );
+            }
+        }
+        Ok(())
+    })
+}
+
+/// All that a seat can find out without making a legal move.
+fn learnt(table: &dyn Table, seat: Seat) -> String {
+    let options = table.options(seat);
+    let mut tried = table.boxed_clone();
+    let mut refusals = Vec::new();
+    for mv in moves_and_garbage(table) {
+        if !options.contains(&mv) {
+            refusals.push(
+                tried
+                    .play(seat, &mv)
+                    .err()
+                    .map(|refusal| refusal.to_string()),
+            );
+        }
+    }
+    let is_next = owing(table).contains(&seat);
+    let (view, details, reason) = (table.view(seat), table.details(), table.reason(&[]));
+    format!("{view} {options:?} {is_next} {details:?} {reason} {table:?} {refusals:?}")
+}
+
+/// Lets all others who owe a move make their first; nothing if the game is over then.
+fn when_all_have_moved(mut table: Box<dyn Table>) -> Result<Option<Box<dyn Table>>, String> {
+    for seat in owing(&*table) {
+        if let Some(first) = table.options(seat).first() {
+            table = after(&*table, seat, first)?;
+        }
+    }
+    Ok((!matches!(table.turn(), Turn::Over(_))).then_some(table))
+}
+
+fn after(table: &dyn Table, seat: Seat, mv: &serde_json::Value) -> Result<Box<dyn Table>, String> {
+    let mut next = table.boxed_clone();
+    next.play(seat, mv).map_err(|refusal| refusal.to_string())?;
+    Ok(next)
+}
