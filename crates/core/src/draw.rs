@@ -68,10 +68,16 @@ pub fn dice(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -> Dice {
             return word;
         }
         let [nonce_a, nonce_b] = &draw.nonces;
-        let bytes =
-            mac(&draw.seed.0, &(&league, &match_id, draw.attempt, nonce_a, nonce_b, block));
+        let bytes = mac(
+            &draw.seed.0,
+            &(&league, &match_id, draw.attempt, nonce_a, nonce_b, block),
+        );
         block = block.wrapping_add(1);
-        let mut fresh = bytes.chunks_exact(8).map(word).collect::<Vec<_>>().into_iter();
+        let mut fresh = bytes
+            .chunks_exact(8)
+            .map(word)
+            .collect::<Vec<_>>()
+            .into_iter();
         let first = fresh.next().unwrap_or_default();
         words = fresh;
         first
@@ -79,11 +85,16 @@ pub fn dice(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -> Dice {
 }
 
 fn word(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte))
+    bytes
+        .iter()
+        .fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 fn mac(key: &[u8; 32], parts: &impl Serialize) -> [u8; 32] {
-    let mut mac = Hmac::<Sha256>::new(key.into());
+    // HMAC fills a key that is shorter than its block with zeros; done here, it cannot fail.
+    let mut block = [0; 64];
+    block[..32].copy_from_slice(key);
+    let mut mac = Hmac::<Sha256>::new(&block.into());
     mac.update(&text(parts));
     mac.finalize().into_bytes().into()
 }
@@ -91,4 +102,93 @@ fn mac(key: &[u8; 32], parts: &impl Serialize) -> [u8; 32] {
 /// Compact JSON: an array of texts and numbers can be written in one way only.
 fn text(parts: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(parts).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids() -> (LeagueId, MatchId) {
+        (
+            LeagueId::new("league_2025_even_odd").unwrap(),
+            MatchId::new("R1M1").unwrap(),
+        )
+    }
+
+    #[test]
+    fn the_recipe_is_plain_hmac_over_plain_json() {
+        // Computed with Python's hmac, hashlib and json modules.
+        let (league, match_id) = ids();
+        let seed = LeagueSecret([7; 32]).seed(&league, &match_id);
+        assert_eq!(
+            seed.to_hex(),
+            "b03f86fad2edc03bc5e54c269ba7e96f45960982371ff157d46d8f7b31815a1f"
+        );
+        assert_eq!(
+            commitment(&league, &match_id, &seed).to_hex(),
+            "4e66b95f9684d4d8f367506abc66df89738943c56c2e361292ba3b12026a717a"
+        );
+        let draw = OpenedDraw {
+            commitment: commitment(&league, &match_id, &seed),
+            seed,
+            attempt: 1,
+            nonces: ["é\"|".into(), String::new()],
+        };
+        let mut dice = dice(&league, &match_id, &draw);
+        let rolls: Vec<_> = (0..6).map(|_| dice.roll(1..=10)).collect();
+        assert_eq!(rolls, [7, 7, 10, 2, 7, 5]);
+        assert!(keeps_promise(&league, &match_id, &draw));
+        assert!(!keeps_promise(
+            &league,
+            &MatchId::new("R1M2").unwrap(),
+            &draw
+        ));
+    }
+
+    #[test]
+    fn each_part_changes_the_draw() {
+        let (league, match_id) = ids();
+        let secret = LeagueSecret([7; 32]);
+        let seed = secret.seed(&league, &match_id);
+        let draw = OpenedDraw {
+            commitment: commitment(&league, &match_id, &seed),
+            seed,
+            attempt: 1,
+            nonces: ["a".into(), "b".into()],
+        };
+        let number = |draw: &OpenedDraw| dice(&league, &match_id, draw).roll(0..=u64::MAX - 1);
+        let plain = number(&draw);
+        assert_ne!(
+            plain,
+            number(&OpenedDraw {
+                attempt: 2,
+                ..draw.clone()
+            })
+        );
+        let swapped = ["b".into(), "a".into()];
+        assert_ne!(
+            plain,
+            number(&OpenedDraw {
+                nonces: swapped,
+                ..draw.clone()
+            })
+        );
+        let other = secret.seed(&league, &MatchId::new("R1M2").unwrap());
+        assert_ne!(
+            plain,
+            number(&OpenedDraw {
+                seed: other,
+                ..draw
+            })
+        );
+    }
+
+    #[test]
+    fn a_match_token_is_for_one_player_of_one_match() {
+        let (league, match_id) = ids();
+        let secret = LeagueSecret([7; 32]);
+        let token = |player| secret.match_token(&league, &match_id, &PlayerId::numbered(player));
+        assert_ne!(token(1), token(2));
+        assert_eq!(token(1).masked(), "tok-r1m1-…");
+    }
 }

@@ -1,5 +1,6 @@
 //! The decisions of a league.
 
+pub mod breaker;
 pub mod draw;
 pub mod letter;
 pub mod machine;

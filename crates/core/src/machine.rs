@@ -60,7 +60,10 @@ pub struct Decision<Event, Reply> {
 impl<Event, Reply> Decision<Event, Reply> {
     /// An answer that changes nothing.
     pub fn reply(reply: Reply) -> Self {
-        Self { events: Vec::new(), reply }
+        Self {
+            events: Vec::new(),
+            reply,
+        }
     }
 }
 

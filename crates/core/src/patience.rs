@@ -51,12 +51,20 @@ impl Default for Patience {
 impl Patience {
     /// All tries, each with this timeout.
     pub fn effort(&self, timeout: Duration) -> Effort {
-        Effort { attempts: self.attempts.max(1), timeout, backoff: self.backoff }
+        Effort {
+            attempts: self.attempts.max(1),
+            timeout,
+            backoff: self.backoff,
+        }
     }
 
     /// One try with this timeout; what comes after is decided by a machine.
     pub fn once(&self, timeout: Duration) -> Effort {
-        Effort { attempts: 1, timeout, backoff: self.backoff }
+        Effort {
+            attempts: 1,
+            timeout,
+            backoff: self.backoff,
+        }
     }
 }
 
@@ -86,7 +94,9 @@ impl Backoff {
                 let doublings = failed.saturating_sub(1).min(16);
                 let full = base.saturating_mul(1 << doublings).min(LONGEST_WAIT);
                 let half = full / 2;
-                let spread = u64::try_from(half.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
+                let spread = u64::try_from(half.as_millis())
+                    .unwrap_or(u64::MAX)
+                    .saturating_add(1);
                 half + Duration::from_millis(chance % spread)
             }
         }
@@ -100,13 +110,22 @@ mod tests {
     #[test]
     fn a_fixed_wait_stays_the_same() {
         let two = Duration::from_secs(2);
-        assert_eq!([1, 2, 9].map(|failed| Backoff::Fixed(two).wait(failed, 77)), [two; 3]);
+        assert_eq!(
+            [1, 2, 9].map(|failed| Backoff::Fixed(two).wait(failed, 77)),
+            [two; 3]
+        );
     }
 
     #[test]
     fn an_exponential_wait_doubles_is_spread_and_bounded() {
         let backoff = Backoff::Exponential(Duration::from_secs(2));
-        for (failed, full) in [(1, 2_000), (2, 4_000), (3, 8_000), (6, 60_000), (u32::MAX, 60_000)] {
+        for (failed, full) in [
+            (1, 2_000),
+            (2, 4_000),
+            (3, 8_000),
+            (6, 60_000),
+            (u32::MAX, 60_000),
+        ] {
             for chance in [0, 1, 12_345, u64::MAX] {
                 let wait = backoff.wait(failed, chance).as_millis();
                 assert!((full / 2..=full).contains(&wait), "{failed}: {wait}");
