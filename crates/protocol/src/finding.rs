@@ -1,0 +1,166 @@
+//! What is wrong with a message: which field, which rule, and how bad.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::fault::Code;
+
+/// How a message is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reading {
+    /// Whatever is certain in its meaning is taken, and each departure is noted.
+    #[default]
+    Lenient,
+    /// Every departure is an error.
+    Strict,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Forgiven, noted and counted.
+    Deviation,
+    /// Not forgiven.
+    Error,
+}
+
+/// One departure from the protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The league's code for it.
+    pub code: Code,
+    /// Where: `player_meta.game_types[0]`; empty for the message as a whole.
+    pub path: String,
+    /// Forgiven or not.
+    pub severity: Severity,
+    /// What should have been there.
+    pub expected: String,
+    /// Where that is written.
+    pub clause: &'static str,
+    /// What was found and what to do, in a sentence.
+    pub detail: String,
+}
+
+/// Collects what is found while a message is read.
+#[derive(Debug, Default)]
+pub struct Notes {
+    /// How the message is read.
+    pub reading: Reading,
+    /// What was found, in the order in which it was.
+    pub findings: Vec<Finding>,
+}
+
+/// How many findings one message may have; more add nothing that a person would read.
+pub const MAX_FINDINGS: usize = 64;
+
+impl Notes {
+    /// Notes for a message that is about to be read.
+    pub fn new(reading: Reading) -> Self {
+        Self { reading, findings: Vec::new() }
+    }
+
+    /// Notes a departure: an error if the place is needed or the reading strict.
+    pub fn note(&mut self, code: Code, at: &Path<'_>, expected: impl Into<String>, detail: impl Into<String>) {
+        let severity = match self.reading {
+            Reading::Lenient if !at.needed => Severity::Deviation,
+            Reading::Lenient | Reading::Strict => Severity::Error,
+        };
+        self.push(code, severity, at, expected.into(), detail.into());
+    }
+
+    /// Notes what is never forgiven.
+    pub fn refuse(&mut self, code: Code, at: &Path<'_>, expected: impl Into<String>, detail: impl Into<String>) {
+        self.push(code, Severity::Error, at, expected.into(), detail.into());
+    }
+
+    /// Notes what a lenient reader forgives even where it is needed, because its meaning is certain.
+    pub fn forgive(&mut self, code: Code, at: &Path<'_>, expected: impl Into<String>, detail: impl Into<String>) {
+        let severity = match self.reading {
+            Reading::Lenient => Severity::Deviation,
+            Reading::Strict => Severity::Error,
+        };
+        self.push(code, severity, at, expected.into(), detail.into());
+    }
+
+    /// The first finding that is not forgiven.
+    pub fn first_error(&self) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.severity == Severity::Error)
+    }
+
+    fn push(&mut self, code: Code, severity: Severity, at: &Path<'_>, expected: String, detail: String) {
+        if self.findings.len() < MAX_FINDINGS {
+            let (path, clause) = (at.to_string(), at.clause);
+            self.findings.push(Finding { code, path, severity, expected, clause, detail });
+        }
+    }
+}
+
+/// A place in a message, linked to the place around it; written out only when needed.
+#[derive(Debug, Clone, Copy)]
+pub struct Path<'p> {
+    around: Option<&'p Path<'p>>,
+    step: Step<'p>,
+    /// Whether the message has no certain meaning without this place.
+    pub needed: bool,
+    /// Where the rule for this place is written.
+    pub clause: &'static str,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step<'p> {
+    Root,
+    Name(&'p str),
+    Index(usize),
+}
+
+impl<'p> Path<'p> {
+    /// The message as a whole.
+    pub fn root(clause: &'static str) -> Path<'static> {
+        Path { around: None, step: Step::Root, needed: true, clause }
+    }
+
+    /// A member of the object at this place.
+    pub fn member<'q>(&'q self, name: &'q str, needed: bool) -> Path<'q> {
+        Path { around: Some(self), step: Step::Name(name), needed: self.needed && needed, clause: self.clause }
+    }
+
+    /// An element of the array at this place.
+    pub fn element<'q>(&'q self, index: usize) -> Path<'q> {
+        Path { around: Some(self), step: Step::Index(index), needed: self.needed, clause: self.clause }
+    }
+
+    /// The same place under another clause.
+    pub fn under(mut self, clause: &'static str) -> Self {
+        self.clause = clause;
+        self
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(around) = self.around {
+            around.fmt(f)?;
+        }
+        match self.step {
+            Step::Root => Ok(()),
+            Step::Name(name) => {
+                let inside = self.around.is_some_and(|around| !matches!(around.step, Step::Root));
+                let dot = if inside { "." } else { "" };
+                write!(f, "{dot}{}", excerpt(name))
+            }
+            Step::Index(index) => write!(f, "[{index}]"),
+        }
+    }
+}
+
+/// Cuts a stranger's text to what fits into a sentence, and makes it harmless to print.
+pub fn excerpt(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown.push('…');
+    }
+    shown.replace("\\\"", "\"").replace("\\'", "'")
+}

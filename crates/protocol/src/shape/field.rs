@@ -1,0 +1,140 @@
+//! A field of a shape: absent, null, readable or not, and how much that matters.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::fault::Code;
+use crate::finding::{Notes, Path, Reading};
+
+use super::Wire;
+
+/// Members that a shape does not know, kept as they came.
+pub type Extra<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
+
+/// One field of a shape, as the list of fields has it.
+#[derive(Debug, Clone, Copy)]
+pub struct FieldRule {
+    /// Its name on the wire.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub about: &'static str,
+    /// How much it matters.
+    pub level: Level,
+    /// Its JSON Schema.
+    pub schema: fn(Reading) -> Value,
+}
+
+/// How much a field matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Without it the message has no certain meaning.
+    Needed,
+    /// The protocol asks for it; a lenient reader can do without.
+    Expected,
+    /// It may be there, and may be null.
+    Optional,
+    /// It is needed, and null is an answer.
+    NeededOrNull,
+    /// It is expected, and null is an answer.
+    ExpectedOrNull,
+}
+
+impl Level {
+    /// Whether the message has no certain meaning without the field.
+    pub const fn needed(self) -> bool {
+        matches!(self, Self::Needed | Self::NeededOrNull)
+    }
+
+    /// Whether the protocol asks for the field.
+    pub const fn expected(self) -> bool {
+        !matches!(self, Self::Optional)
+    }
+
+    /// Whether null is an answer.
+    pub const fn null(self) -> bool {
+        matches!(self, Self::Optional | Self::NeededOrNull | Self::ExpectedOrNull)
+    }
+}
+
+/// The content of a field.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Field<'a, T> {
+    /// The field is not there.
+    #[default]
+    Absent,
+    /// The field is there and null.
+    Null,
+    /// The field is there and readable.
+    Is(T),
+    /// The field is there and not readable; kept as it came.
+    Unreadable(&'a RawValue),
+}
+
+impl<'a, T> Field<'a, T> {
+    /// The value, if there is a readable one.
+    pub fn get(&self) -> Option<&T> {
+        match self {
+            Self::Is(value) => Some(value),
+            Self::Absent | Self::Null | Self::Unreadable(_) => None,
+        }
+    }
+
+    /// The value, taken out.
+    pub fn into_option(self) -> Option<T> {
+        match self {
+            Self::Is(value) => Some(value),
+            Self::Absent | Self::Null | Self::Unreadable(_) => None,
+        }
+    }
+
+    /// Whether the field is not there.
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+
+    /// The value, or null where there is none.
+    pub fn or_null(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Self::Is)
+    }
+
+    /// The value, or no field where there is none.
+    pub fn or_absent(value: Option<T>) -> Self {
+        value.map_or(Self::Absent, Self::Is)
+    }
+}
+
+impl<'a, T: Wire<'a>> Field<'a, T> {
+    /// Reads a member that is there.
+    pub fn read(raw: &'a RawValue, name: &'static str, level: Level, at: &Path<'_>, notes: &mut Notes) -> Self {
+        let here = at.member(name, level.needed());
+        if raw.get() == "null" {
+            if !level.null() {
+                let expected = "a value, or no field at all";
+                notes.note(Code::MissingField, &here, expected, format!("`{name}` is null"));
+            }
+            return Self::Null;
+        }
+        T::read(raw, &here, notes).map_or(Self::Unreadable(raw), Self::Is)
+    }
+
+    /// Notes that a field is missing which should be there.
+    pub fn check(&self, name: &'static str, level: Level, at: &Path<'_>, notes: &mut Notes) {
+        if self.is_absent() && level.expected() {
+            let detail = format!("`{name}` is missing; add it");
+            notes.note(Code::MissingField, &at.member(name, level.needed()), "the field", detail);
+        }
+    }
+}
+
+impl<T: Serialize> Serialize for Field<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Absent | Self::Null => serializer.serialize_unit(),
+            Self::Is(value) => value.serialize(serializer),
+            Self::Unreadable(raw) => raw.serialize(serializer),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Texts with a meaning: ids, times, senders, and words from a closed list.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::fault::Code;
+use crate::finding::{Notes, Path, Reading, excerpt};
+use crate::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
+use crate::time::{TimeError, Timestamp};
+
+use super::{Text, Wire};
+
+/// A text and what it means; the text is kept, so that it goes out as it came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parsed<'a, T> {
+    text: Cow<'a, str>,
+    /// What it means.
+    pub value: T,
+}
+
+impl<'a, T> Parsed<'a, T> {
+    /// A value with the text that stands for it.
+    pub fn new(text: impl Into<Cow<'a, str>>, value: T) -> Self {
+        Self { text: text.into(), value }
+    }
+
+    /// The text as it came or goes.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl<T: Display> Parsed<'_, T> {
+    /// A value whose text is how it is displayed.
+    pub fn shown(value: T) -> Self {
+        Self { text: Cow::Owned(value.to_string()), value }
+    }
+}
+
+impl<T> Serialize for Parsed<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+/// What a text can mean.
+pub trait Vocabulary: Sized {
+    /// Reads a text, or notes why it has no meaning.
+    fn parse(text: &str, at: &Path<'_>, notes: &mut Notes) -> Option<Self>;
+
+    /// Describes the texts as JSON Schema.
+    fn schema(reading: Reading) -> Value;
+}
+
+impl<'a, T: Vocabulary> Wire<'a> for Parsed<'a, T> {
+    fn read(raw: &'a RawValue, at: &Path<'_>, notes: &mut Notes) -> Option<Self> {
+        let Text(text) = Text::read(raw, at, notes)?;
+        T::parse(&text, at, notes).map(|value| Self { text, value })
+    }
+
+    fn schema(reading: Reading) -> Value {
+        T::schema(reading)
+    }
+}
+
+macro_rules! id_vocabulary {
+    ($($id:ty)*) => {$(
+        impl Vocabulary for $id {
+            fn parse(text: &str, at: &Path<'_>, notes: &mut Notes) -> Option<Self> {
+                match Self::new(text) {
+                    Ok(id) => Some(id),
+                    Err(problem) => {
+                        let detail = format!("`{}` is no id: {problem}", excerpt(text));
+                        notes.note(Code::InvalidMessage, at, "an id", detail);
+                        None
+                    }
+                }
+            }
+
+            fn schema(_: Reading) -> Value {
+                json!({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"})
+            }
+        }
+    )*};
+}
+
+id_vocabulary! { GameType LeagueId MatchId PlayerId RefereeId }
+
+impl Vocabulary for Timestamp {
+    fn parse(text: &str, at: &Path<'_>, notes: &mut Notes) -> Option<Self> {
+        const EXPECTED: &str = "a time in UTC, such as `2025-01-15T10:30:00Z`";
+        let at = &at.under("000 §2.4.2");
+        match Self::parse(text) {
+            Ok(moment) => Some(moment),
+            Err(problem @ TimeError::NoZone(moment)) => {
+                notes.note(Code::InvalidTimestamp, at, EXPECTED, problem.to_string());
+                Some(moment)
+            }
+            Err(problem @ TimeError::NotUtc(_)) => {
+                notes.refuse(Code::InvalidTimestamp, at, EXPECTED, problem.to_string());
+                None
+            }
+            Err(problem @ TimeError::NotATime) => {
+                let detail = format!("`{}` is no time: {problem}", excerpt(text));
+                notes.note(Code::InvalidTimestamp, at, EXPECTED, detail);
+                None
+            }
+        }
+    }
+
+    fn schema(reading: Reading) -> Value {
+        let utc = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?";
+        match reading {
+            Reading::Strict => json!({"type": "string", "pattern": format!("{utc}(Z|\\+00:00)$")}),
+            Reading::Lenient => json!({"type": "string", "pattern": format!("{utc}(Z|\\+00:00)?$")}),
+        }
+    }
+}
