@@ -155,7 +155,7 @@ impl Game for EvenOdd {
     }
 
     fn roll(&mut self, dice: &mut Dice) {
-        if Game::turn(self) == Turn::Dice {
+        if self.turn() == Turn::Dice {
             self.drawn = Some(dice.roll(self.settings.lowest..=self.settings.highest));
         }
     }

@@ -89,29 +89,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_registry_is_the_documents_with_module_and_time_added() {
+    fn the_documents_games_stand_in_the_registry_with_module_and_time_added() {
         let expected = json!({
-            "game_registry": {
-                "even_odd": {
-                    "display_name": "Even/Odd",
-                    "move_types": ["choose_parity"],
-                    "valid_choices": { "choose_parity": ["even", "odd"] },
-                    "min_players": 2,
-                    "max_players": 2,
-                    "rules_module": "league_games::even_odd",
-                    "max_round_time_sec": 60
-                },
-                "tic_tac_toe": {
-                    "display_name": "Tic-Tac-Toe",
-                    "move_types": ["place_mark"],
-                    "valid_choices": { "place_mark": ["0-8"] },
-                    "min_players": 2,
-                    "max_players": 2,
-                    "rules_module": "league_games::tic_tac_toe",
-                    "max_round_time_sec": 300
-                }
+            "even_odd": {
+                "display_name": "Even/Odd",
+                "move_types": ["choose_parity"],
+                "valid_choices": { "choose_parity": ["even", "odd"] },
+                "min_players": 2,
+                "max_players": 2,
+                "rules_module": "league_games::even_odd",
+                "max_round_time_sec": 60
+            },
+            "tic_tac_toe": {
+                "display_name": "Tic-Tac-Toe",
+                "move_types": ["place_mark"],
+                "valid_choices": { "place_mark": ["0-8"] },
+                "min_players": 2,
+                "max_players": 2,
+                "rules_module": "league_games::tic_tac_toe",
+                "max_round_time_sec": 300
             }
         });
-        assert_eq!(serde_json::to_value(registry()).unwrap(), expected);
+        let registry = serde_json::to_value(registry()).unwrap();
+        for game_type in ["even_odd", "tic_tac_toe"] {
+            assert_eq!(registry["game_registry"][game_type], expected[game_type]);
+        }
+    }
+
+    #[test]
+    fn the_registry_holds_every_game_in_the_list_and_no_key_beside_them() {
+        let registry = serde_json::to_value(registry()).unwrap();
+        assert_eq!(registry.as_object().unwrap().len(), 1);
+        let listed = registry["game_registry"].as_object().unwrap();
+        let types = crate::all().iter().map(|listing| listing.rules.game_type);
+        assert!(
+            types
+                .clone()
+                .all(|game_type| listed.contains_key(game_type))
+        );
+        assert_eq!(listed.len(), types.count());
     }
 }

@@ -119,7 +119,7 @@ impl Game for TicTacToe {
     }
 
     fn details(&self) -> Map<String, Value> {
-        match Game::turn(self) {
+        match self.turn() {
             Turn::Over(_) => Map::from_iter([("board".to_owned(), json!(self.board))]),
             Turn::Seats(_) | Turn::Dice => Map::new(),
         }
