@@ -1,1 +1,3 @@
 //! What agents say to each other.
+
+pub mod rpc;
