@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use league_protocol::rpc::members::members;
 use league_protocol::rpc::{self, Era, Frame, Id, Incoming, MAX_DEPTH, RpcError};
 use proptest::prelude::*;
+use serde_json::value::RawValue;
 
 use super::{ERAS, serve};
 
@@ -14,7 +15,8 @@ fn probe(body: &[u8]) -> Result<(), TestCaseError> {
         let (status, answer) = serve(body, era);
         prop_assert_eq!(answer.is_empty(), status == 202);
         if !answer.is_empty() {
-            prop_assert!(serde_json::from_str::<serde_json::Value>(&answer).is_ok());
+            // By the grammar alone: an echoed id may be a number that no machine type holds.
+            prop_assert!(serde_json::from_str::<&RawValue>(&answer).is_ok());
         }
         let _ = rpc::read_reply(body, 1, era);
     }
