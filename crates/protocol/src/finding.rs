@@ -58,11 +58,20 @@ pub const MAX_FINDINGS: usize = 64;
 impl Notes {
     /// Notes for a message that is about to be read.
     pub fn new(reading: Reading) -> Self {
-        Self { reading, findings: Vec::new() }
+        Self {
+            reading,
+            findings: Vec::new(),
+        }
     }
 
     /// Notes a departure: an error if the place is needed or the reading strict.
-    pub fn note(&mut self, code: Code, at: &Path<'_>, expected: impl Into<String>, detail: impl Into<String>) {
+    pub fn note(
+        &mut self,
+        code: Code,
+        at: &Path<'_>,
+        expected: impl Into<String>,
+        detail: impl Into<String>,
+    ) {
         let severity = match self.reading {
             Reading::Lenient if !at.needed => Severity::Deviation,
             Reading::Lenient | Reading::Strict => Severity::Error,
@@ -71,12 +80,24 @@ impl Notes {
     }
 
     /// Notes what is never forgiven.
-    pub fn refuse(&mut self, code: Code, at: &Path<'_>, expected: impl Into<String>, detail: impl Into<String>) {
+    pub fn refuse(
+        &mut self,
+        code: Code,
+        at: &Path<'_>,
+        expected: impl Into<String>,
+        detail: impl Into<String>,
+    ) {
         self.push(code, Severity::Error, at, expected.into(), detail.into());
     }
 
     /// Notes what a lenient reader forgives even where it is needed, because its meaning is certain.
-    pub fn forgive(&mut self, code: Code, at: &Path<'_>, expected: impl Into<String>, detail: impl Into<String>) {
+    pub fn forgive(
+        &mut self,
+        code: Code,
+        at: &Path<'_>,
+        expected: impl Into<String>,
+        detail: impl Into<String>,
+    ) {
         let severity = match self.reading {
             Reading::Lenient => Severity::Deviation,
             Reading::Strict => Severity::Error,
@@ -86,13 +107,29 @@ impl Notes {
 
     /// The first finding that is not forgiven.
     pub fn first_error(&self) -> Option<&Finding> {
-        self.findings.iter().find(|finding| finding.severity == Severity::Error)
+        self.findings
+            .iter()
+            .find(|finding| finding.severity == Severity::Error)
     }
 
-    fn push(&mut self, code: Code, severity: Severity, at: &Path<'_>, expected: String, detail: String) {
+    fn push(
+        &mut self,
+        code: Code,
+        severity: Severity,
+        at: &Path<'_>,
+        expected: String,
+        detail: String,
+    ) {
         if self.findings.len() < MAX_FINDINGS {
             let (path, clause) = (at.to_string(), at.clause);
-            self.findings.push(Finding { code, path, severity, expected, clause, detail });
+            self.findings.push(Finding {
+                code,
+                path,
+                severity,
+                expected,
+                clause,
+                detail,
+            });
         }
     }
 }
@@ -118,17 +155,32 @@ enum Step<'p> {
 impl<'p> Path<'p> {
     /// The message as a whole.
     pub fn root(clause: &'static str) -> Path<'static> {
-        Path { around: None, step: Step::Root, needed: true, clause }
+        Path {
+            around: None,
+            step: Step::Root,
+            needed: true,
+            clause,
+        }
     }
 
     /// A member of the object at this place.
     pub fn member<'q>(&'q self, name: &'q str, needed: bool) -> Path<'q> {
-        Path { around: Some(self), step: Step::Name(name), needed: self.needed && needed, clause: self.clause }
+        Path {
+            around: Some(self),
+            step: Step::Name(name),
+            needed: self.needed && needed,
+            clause: self.clause,
+        }
     }
 
     /// An element of the array at this place.
     pub fn element<'q>(&'q self, index: usize) -> Path<'q> {
-        Path { around: Some(self), step: Step::Index(index), needed: self.needed, clause: self.clause }
+        Path {
+            around: Some(self),
+            step: Step::Index(index),
+            needed: self.needed,
+            clause: self.clause,
+        }
     }
 
     /// The same place under another clause.
@@ -146,7 +198,9 @@ impl fmt::Display for Path<'_> {
         match self.step {
             Step::Root => Ok(()),
             Step::Name(name) => {
-                let inside = self.around.is_some_and(|around| !matches!(around.step, Step::Root));
+                let inside = self
+                    .around
+                    .is_some_and(|around| !matches!(around.step, Step::Root));
                 let dot = if inside { "." } else { "" };
                 write!(f, "{dot}{}", excerpt(name))
             }
@@ -158,7 +212,11 @@ impl fmt::Display for Path<'_> {
 /// Cuts a stranger's text to what fits into a sentence, and makes it harmless to print.
 pub fn excerpt(text: &str) -> String {
     const LONGEST: usize = 60;
-    let mut shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    let mut shown: String = text
+        .chars()
+        .take(LONGEST)
+        .flat_map(char::escape_debug)
+        .collect();
     if text.chars().nth(LONGEST).is_some() {
         shown.push('…');
     }

@@ -1,10 +1,13 @@
 //! What agents say to each other.
 
 pub mod fault;
+pub mod finding;
 pub mod id;
 pub mod message;
+pub mod rpc;
 pub mod secret;
 pub mod sender;
+pub mod shape;
 pub mod time;
 pub mod token;
 

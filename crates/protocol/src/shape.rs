@@ -57,7 +57,12 @@ pub fn object<'a>(raw: &'a RawValue, at: &Path<'_>, notes: &mut Notes) -> Option
             None
         }
         Err(problem) => {
-            notes.refuse(Code::InvalidMessage, at, "an object with each name once", problem.to_string());
+            notes.refuse(
+                Code::InvalidMessage,
+                at,
+                "an object with each name once",
+                problem.to_string(),
+            );
             None
         }
     }
@@ -65,7 +70,12 @@ pub fn object<'a>(raw: &'a RawValue, at: &Path<'_>, notes: &mut Notes) -> Option
 
 /// Notes a value of the wrong kind.
 pub(crate) fn wrong_kind(at: &Path<'_>, notes: &mut Notes, expected: &str, found: Kind) {
-    notes.note(Code::InvalidMessage, at, expected, format!("found {found}; send {expected}"));
+    notes.note(
+        Code::InvalidMessage,
+        at,
+        expected,
+        format!("found {found}; send {expected}"),
+    );
 }
 
 /// Describes a shape as JSON Schema; a lenient one asks only for what is needed.
@@ -96,7 +106,9 @@ pub fn shape_schema<'a, S: Shape<'a>>(reading: Reading) -> Map<String, Value> {
 
 fn or_null(schema: Value) -> Value {
     match schema.get("type") {
-        Some(Value::String(kind)) if schema.get("enum").is_none() && schema.get("const").is_none() => {
+        Some(Value::String(kind))
+            if schema.get("enum").is_none() && schema.get("const").is_none() =>
+        {
             let kind = kind.clone();
             let mut schema = schema;
             schema["type"] = json!([kind, "null"]);

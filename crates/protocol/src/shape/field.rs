@@ -55,7 +55,10 @@ impl Level {
 
     /// Whether null is an answer.
     pub const fn null(self) -> bool {
-        matches!(self, Self::Optional | Self::NeededOrNull | Self::ExpectedOrNull)
+        matches!(
+            self,
+            Self::Optional | Self::NeededOrNull | Self::ExpectedOrNull
+        )
     }
 }
 
@@ -108,12 +111,23 @@ impl<'a, T> Field<'a, T> {
 
 impl<'a, T: Wire<'a>> Field<'a, T> {
     /// Reads a member that is there.
-    pub fn read(raw: &'a RawValue, name: &'static str, level: Level, at: &Path<'_>, notes: &mut Notes) -> Self {
+    pub fn read(
+        raw: &'a RawValue,
+        name: &'static str,
+        level: Level,
+        at: &Path<'_>,
+        notes: &mut Notes,
+    ) -> Self {
         let here = at.member(name, level.needed());
         if raw.get() == "null" {
             if !level.null() {
                 let expected = "a value, or no field at all";
-                notes.note(Code::MissingField, &here, expected, format!("`{name}` is null"));
+                notes.note(
+                    Code::MissingField,
+                    &here,
+                    expected,
+                    format!("`{name}` is null"),
+                );
             }
             return Self::Null;
         }
@@ -124,7 +138,12 @@ impl<'a, T: Wire<'a>> Field<'a, T> {
     pub fn check(&self, name: &'static str, level: Level, at: &Path<'_>, notes: &mut Notes) {
         if self.is_absent() && level.expected() {
             let detail = format!("`{name}` is missing; add it");
-            notes.note(Code::MissingField, &at.member(name, level.needed()), "the field", detail);
+            notes.note(
+                Code::MissingField,
+                &at.member(name, level.needed()),
+                "the field",
+                detail,
+            );
         }
     }
 }

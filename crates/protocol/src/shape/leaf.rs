@@ -39,7 +39,10 @@ impl<'a> Wire<'a> for Text<'a> {
             return None;
         };
         if text.len() > MAX_TEXT_LENGTH {
-            let detail = format!("the text has {} bytes; send at most {MAX_TEXT_LENGTH}", text.len());
+            let detail = format!(
+                "the text has {} bytes; send at most {MAX_TEXT_LENGTH}",
+                text.len()
+            );
             notes.note(Code::InvalidMessage, at, "a shorter text", detail);
             return None;
         }
@@ -150,8 +153,16 @@ impl<'a> Wire<'a> for Round {
                 .map(Self::Named),
         };
         if round.is_none() {
-            let detail = format!("found `{}`; send the number of the round", excerpt(raw.get()));
-            notes.note(Code::InvalidMessage, at, "a round: `1` or `\"ROUND_1\"`", detail);
+            let detail = format!(
+                "found `{}`; send the number of the round",
+                excerpt(raw.get())
+            );
+            notes.note(
+                Code::InvalidMessage,
+                at,
+                "a round: `1` or `\"ROUND_1\"`",
+                detail,
+            );
         }
         round
     }

@@ -41,7 +41,10 @@ impl<'a, T: Wire<'a>> Wire<'a> for List<'a, T> {
         }
         let elements: Vec<&'a RawValue> = serde_json::from_str(raw.get()).ok()?;
         if elements.len() > MAX_ELEMENTS {
-            let detail = format!("the array has {} elements; send at most {MAX_ELEMENTS}", elements.len());
+            let detail = format!(
+                "the array has {} elements; send at most {MAX_ELEMENTS}",
+                elements.len()
+            );
             notes.refuse(Code::InvalidMessage, at, "a shorter array", detail);
             return None;
         }
@@ -65,12 +68,19 @@ pub struct Dict<'a, T>(pub Vec<(Cow<'a, str>, Field<'a, T>)>);
 impl<'a, T> Dict<'a, T> {
     /// An object of these names and values.
     pub fn of(entries: impl IntoIterator<Item = (impl Into<Cow<'a, str>>, T)>) -> Self {
-        Self(entries.into_iter().map(|(name, value)| (name.into(), Field::Is(value))).collect())
+        Self(
+            entries
+                .into_iter()
+                .map(|(name, value)| (name.into(), Field::Is(value)))
+                .collect(),
+        )
     }
 
     /// The entries that could be read.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &T)> {
-        self.0.iter().filter_map(|(name, field)| Some((name.as_ref(), field.get()?)))
+        self.0
+            .iter()
+            .filter_map(|(name, field)| Some((name.as_ref(), field.get()?)))
     }
 }
 

@@ -25,7 +25,10 @@ pub struct Parsed<'a, T> {
 impl<'a, T> Parsed<'a, T> {
     /// A value with the text that stands for it.
     pub fn new(text: impl Into<Cow<'a, str>>, value: T) -> Self {
-        Self { text: text.into(), value }
+        Self {
+            text: text.into(),
+            value,
+        }
     }
 
     /// The text as it came or goes.
@@ -37,7 +40,10 @@ impl<'a, T> Parsed<'a, T> {
 impl<T: Display> Parsed<'_, T> {
     /// A value whose text is how it is displayed.
     pub fn shown(value: T) -> Self {
-        Self { text: Cow::Owned(value.to_string()), value }
+        Self {
+            text: Cow::Owned(value.to_string()),
+            value,
+        }
     }
 }
 
@@ -116,7 +122,9 @@ impl Vocabulary for Timestamp {
         let utc = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?";
         match reading {
             Reading::Strict => json!({"type": "string", "pattern": format!("{utc}(Z|\\+00:00)$")}),
-            Reading::Lenient => json!({"type": "string", "pattern": format!("{utc}(Z|\\+00:00)?$")}),
+            Reading::Lenient => {
+                json!({"type": "string", "pattern": format!("{utc}(Z|\\+00:00)?$")})
+            }
         }
     }
 }

@@ -1,0 +1,60 @@
+//! JSON-RPC 2.0 framing by the letter: bytes in, values out, no transport.
+//!
+//! [`read`] turns one body into calls, notifications and posted responses, or into the exact error to
+//! answer with; [`read_reply`] does the same for what a peer answers. What a method means is left to
+//! others, and so is forgiving a peer that frames badly: nothing here forgives.
+//!
+//! ```
+//! use league_protocol::rpc::{self, Era, Frame, Incoming, RpcError};
+//!
+//! let body = br#"{"jsonrpc":"2.0","method":"ping","id":"\u0031"}"#;
+//! let Incoming::Single(Frame::Call(call)) = rpc::read(body, Era::Simple) else { panic!() };
+//! assert_eq!(call.method, "ping");
+//! assert_eq!(
+//!     rpc::respond(&call.id, "pong"),
+//!     br#"{"jsonrpc":"2.0","result":"pong","id":"\u0031"}"#,
+//! );
+//!
+//! // The same call on the other side of the wire.
+//! let sent = rpc::request(7, "ping", None::<&()>).unwrap();
+//! assert_eq!(sent, br#"{"jsonrpc":"2.0","method":"ping","id":7}"#);
+//! let reply = rpc::read_reply(br#"{"jsonrpc":"2.0","result":"pong","id":7}"#, 7, Era::Simple);
+//! assert_eq!(reply.unwrap().unwrap().get(), r#""pong""#);
+//!
+//! // What cannot be read is answered, too.
+//! let Incoming::Refused(refusal) = rpc::read(b"[]", Era::Simple) else { panic!() };
+//! assert_eq!(refusal.status.code(), 400);
+//! assert_eq!(refusal.error.code, RpcError::INVALID_REQUEST);
+//! ```
+//!
+//! # Decisions
+//!
+//! - A byte order mark is refused as a parse error: JSON on the wire must not carry one, and whoever
+//!   wants to forgive it can cut it off before calling.
+//! - Nesting beyond [`MAX_DEPTH`] and lone surrogates are parse errors, found before parsing.
+//! - Members are compared after unescaping, so `"\u0069d"` beside `"id"` is a repeated member.
+//!   Repeats inside `params` are for the reader of `params`, who has [`members::members`].
+//! - A posted response is answered without its id, since that id is one of ours.
+
+mod body;
+mod content_type;
+mod era;
+mod error;
+mod frame;
+mod id;
+mod in_flight;
+pub mod members;
+mod open;
+mod outgoing;
+mod reply;
+
+pub use body::{Broken, MAX_BODY, MAX_DEPTH};
+pub use content_type::check_content_type;
+pub use era::Era;
+pub use error::{Refusal, RpcError, Status};
+pub use frame::{Call, Frame, MAX_METHOD, Malformed, Notification, Params};
+pub use id::{Id, MAX_ID};
+pub use in_flight::{InFlight, MAX_IN_FLIGHT};
+pub use open::{Element, Incoming, MAX_BATCH, Opened, open, read};
+pub use outgoing::{MAX_OWN_ID, Unwritable, batch, fail, notify, request, respond};
+pub use reply::{PeerError, ReplyFault, Response, read_error, read_reply, read_response};

@@ -1,0 +1,40 @@
+//! The one header that framing depends on.
+
+use super::error::{Refusal, RpcError, Status};
+
+/// Checks that a `Content-Type` announces JSON, whatever its parameters.
+///
+/// An absent header is refused as well: a web page can send a body without one to a stranger's
+/// port, while announcing JSON needs the permission of whoever listens there.
+///
+/// # Errors
+///
+/// Returns the error to answer with, under status 415.
+pub fn check_content_type(header: Option<&str>) -> Result<(), Refusal> {
+    if header.is_some_and(is_json) {
+        return Ok(());
+    }
+    let wanted = "The request must carry the header `Content-Type: application/json`.";
+    Err(Refusal {
+        error: RpcError::invalid_request(wanted),
+        status: Status::UnsupportedMediaType,
+    })
+}
+
+fn is_json(header: &str) -> bool {
+    let media_type = header
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    match media_type.strip_prefix("application/") {
+        Some(subtype) => subtype == "json" || subtype.strip_suffix("+json").is_some_and(is_name),
+        None => false,
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);
+    !text.is_empty() && text.bytes().all(allowed)
+}

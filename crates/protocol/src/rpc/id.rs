@@ -1,0 +1,96 @@
+//! Request ids, kept as the token that was sent.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde_json::value::RawValue;
+
+use super::era::Era;
+use super::error::RpcError;
+use super::members::Kind;
+
+/// The longest id that is taken, in bytes of its JSON token.
+pub const MAX_ID: usize = 256;
+
+/// A request's id, spelled as its sender spelled it.
+///
+/// Two ids are equal if their spellings are: `1`, `1.0`, `"1"` and `"\u0031"` are four ids. An
+/// answer must repeat the id, and only the same bytes are the same to every reader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Id<'a>(Cow<'a, str>);
+
+impl<'a> Id<'a> {
+    /// Makes one of our own ids.
+    #[must_use]
+    pub fn number(number: u64) -> Id<'static> {
+        Id(Cow::Owned(number.to_string()))
+    }
+
+    /// Takes a token as an id if the era allows it.
+    ///
+    /// Plain JSON-RPC takes strings, numbers and null; MCP takes strings and whole numbers.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error to answer with, which then cannot carry the id.
+    pub fn read(value: &'a RawValue, era: Era) -> Result<Self, RpcError> {
+        let token = value.get();
+        if token.len() > MAX_ID {
+            let message = format!("`id` is longer than {MAX_ID} bytes. Send a shorter one.");
+            return Err(RpcError::invalid_request(message));
+        }
+        let allowed = match Kind::of(value) {
+            Kind::String => true,
+            Kind::Number => !era.is_mcp() || is_whole(token),
+            Kind::Null => !era.is_mcp(),
+            Kind::Object | Kind::Array | Kind::Boolean => false,
+        };
+        if !allowed {
+            let wanted = if era.is_mcp() {
+                "a string or a whole number"
+            } else {
+                "a string or a number"
+            };
+            return Err(RpcError::invalid_request(format!("`id` must be {wanted}.")));
+        }
+        Ok(Self(Cow::Borrowed(token)))
+    }
+
+    /// Returns the JSON token.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        &self.0
+    }
+
+    /// Copies the token, so that the id outlives the body it came in.
+    #[must_use]
+    pub fn into_owned(self) -> Id<'static> {
+        Id(Cow::Owned(self.0.into_owned()))
+    }
+}
+
+impl fmt::Display for Id<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// Tells whether a JSON number is whole, from its digits alone.
+///
+/// `1e2` and `15e-1` are `100` and `1.5`; computing either would lose digits of longer ones.
+fn is_whole(token: &str) -> bool {
+    let (mantissa, exponent) = token.split_once(['e', 'E']).unwrap_or((token, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{}{fraction}", whole.trim_start_matches('-'));
+    let significant = digits.trim_end_matches('0');
+    if significant.is_empty() {
+        return true;
+    }
+    // The place of the last digit that counts: 0 for ones, -1 for tenths. Both lengths are within
+    // `MAX_ID`, so neither cast nor difference can overflow.
+    let place = (digits.len() - significant.len()) as i64 - fraction.len() as i64;
+    match exponent.parse::<i64>() {
+        Ok(exponent) => exponent.saturating_add(place) >= 0,
+        Err(_) => !exponent.starts_with('-'),
+    }
+}

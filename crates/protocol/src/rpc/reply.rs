@@ -1,0 +1,241 @@
+//! What a peer answers, read by the letter.
+//!
+//! The first fault is reported and nothing is excused. A reader that excuses some can take the facts
+//! from [`open`](super::open()) and put [`read_error`] to use on what it finds.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+use super::body::Broken;
+use super::era::Era;
+use super::error::excerpt;
+use super::id::Id;
+use super::members::{Kind, Members, MembersError, members, text};
+use super::open::{Opened, open};
+
+/// Reads the answer to a call of ours: the result, or the peer's error.
+///
+/// An error that names no id is taken too, in the era's way of saying that the id could not be read:
+/// the exchange it came in says whose answer it is.
+///
+/// # Errors
+///
+/// Returns the first fault that keeps the body from being an answer to that call.
+pub fn read_reply(
+    body: &[u8],
+    expected: u64,
+    era: Era,
+) -> Result<Result<&RawValue, PeerError<'_>>, ReplyFault> {
+    let members = match open(body)? {
+        Opened::Single(element) => element?,
+        Opened::Batch { .. } => return Err(ReplyFault::NotAnObject { found: Kind::Array }),
+    };
+    let response = read_response(&members, era)?;
+    match response.id {
+        Some(id) if id != Id::number(expected) => Err(ReplyFault::WrongId {
+            expected,
+            found: excerpt(id.token()).into_owned(),
+        }),
+        _ => Ok(response.outcome),
+    }
+}
+
+/// An answer, not yet compared with what was asked.
+#[derive(Debug, Clone)]
+pub struct Response<'a> {
+    /// The id of the call it answers; only an error may leave it open.
+    pub id: Option<Id<'a>>,
+    /// The result, or the peer's error.
+    pub outcome: Result<&'a RawValue, PeerError<'a>>,
+}
+
+/// An error that a peer answered with.
+#[derive(Debug, Clone)]
+pub struct PeerError<'a> {
+    /// The number that says what kind of error it is.
+    pub code: i64,
+    /// The peer's own words, which nobody has checked.
+    pub message: Cow<'a, str>,
+    /// More, in a form that the code calls for.
+    pub data: Option<&'a RawValue>,
+}
+
+/// Why something is not the answer that was waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ReplyFault {
+    /// The body is not JSON within our bounds.
+    #[error("the reply cannot be read")]
+    Broken(#[from] Broken),
+    /// The body is JSON of another kind.
+    #[error("expected an object, found {found}")]
+    NotAnObject {
+        /// The kind that was found.
+        found: Kind,
+    },
+    /// The reply, or the error in it, cannot be split into members that each mean one thing.
+    #[error(transparent)]
+    Members(MembersError),
+    /// There is no `jsonrpc`, or it is not `"2.0"`.
+    #[error("`jsonrpc` is not \"2.0\"")]
+    Version,
+    /// There is a `method`, so this is a request.
+    #[error("`method` does not belong into a response")]
+    Method,
+    /// There is no `id` where there must be one.
+    #[error("`id` is missing")]
+    IdMissing,
+    /// The `id` is of a kind that this era does not answer with.
+    #[error("`id` is not of a kind that a response may have")]
+    IdKind,
+    /// The `id` is another call's.
+    #[error("`id` is `{found}`, not `{expected}`")]
+    WrongId {
+        /// The id that was sent.
+        expected: u64,
+        /// The token that came back, cut to a length that fits a sentence.
+        found: String,
+    },
+    /// There are both a `result` and an `error`.
+    #[error("`result` and `error` exclude each other")]
+    Both,
+    /// There is neither a `result` nor an `error`.
+    #[error("there is neither `result` nor `error`")]
+    Neither,
+    /// The `result` is not an object, as MCP wants it.
+    #[error("`result` is {found}, not an object")]
+    Result {
+        /// The kind that was found.
+        found: Kind,
+    },
+    /// The `error` is not an object.
+    #[error("`error` is {found}, not an object")]
+    Error {
+        /// The kind that was found.
+        found: Kind,
+    },
+    /// The error's `code` is missing or not an integer.
+    #[error("`error.code` is not an integer")]
+    ErrorCode,
+    /// The error's `message` is missing or not a string.
+    #[error("`error.message` is not a string")]
+    ErrorMessage,
+}
+
+impl ReplyFault {
+    /// Names the field at fault; the reply as a whole is `$`.
+    #[must_use]
+    pub fn field(&self) -> &str {
+        match self {
+            Self::Broken(_) | Self::NotAnObject { .. } | Self::Neither => "$",
+            Self::Members(MembersError::Repeated { name }) => name,
+            Self::Members(_) => "$",
+            Self::Version => "jsonrpc",
+            Self::Method => "method",
+            Self::IdMissing | Self::IdKind | Self::WrongId { .. } => "id",
+            Self::Result { .. } => "result",
+            Self::Both | Self::Error { .. } => "error",
+            Self::ErrorCode => "error.code",
+            Self::ErrorMessage => "error.message",
+        }
+    }
+}
+
+impl From<MembersError> for ReplyFault {
+    fn from(error: MembersError) -> Self {
+        match error {
+            MembersError::NotAnObject { found } => Self::NotAnObject { found },
+            other => Self::Members(other),
+        }
+    }
+}
+
+/// Reads members that were split from a response.
+///
+/// # Errors
+///
+/// Returns the first fault that keeps them from being one.
+pub fn read_response<'a>(members: &Members<'a>, era: Era) -> Result<Response<'a>, ReplyFault> {
+    if let Some(name) = members.repeated() {
+        return Err(MembersError::Repeated {
+            name: excerpt(name).into_owned(),
+        }
+        .into());
+    }
+    if members.get("jsonrpc").and_then(text).as_deref() != Some("2.0") {
+        return Err(ReplyFault::Version);
+    }
+    if members.has("method") {
+        return Err(ReplyFault::Method);
+    }
+    let outcome = match (members.get("result"), members.get("error")) {
+        (Some(_), Some(_)) => return Err(ReplyFault::Both),
+        (None, None) => return Err(ReplyFault::Neither),
+        (Some(result), None) => Ok(checked_result(result, era)?),
+        (None, Some(error)) => Err(read_error(error)?),
+    };
+    Ok(Response {
+        id: response_id(members, era, outcome.is_err())?,
+        outcome,
+    })
+}
+
+/// Reads an error object.
+///
+/// # Errors
+///
+/// Refuses one without an integer `code` and a `message`, and one that says a thing twice.
+pub fn read_error(error: &RawValue) -> Result<PeerError<'_>, ReplyFault> {
+    let found = Kind::of(error);
+    if found != Kind::Object {
+        return Err(ReplyFault::Error { found });
+    }
+    let members = members(error.get()).map_err(inside_error)?;
+    let code = members.get("code").and_then(|code| code.get().parse().ok());
+    let message = members.get("message").and_then(text);
+    Ok(PeerError {
+        code: code.ok_or(ReplyFault::ErrorCode)?,
+        message: message.ok_or(ReplyFault::ErrorMessage)?,
+        data: members.get("data"),
+    })
+}
+
+/// Names a repeated member by its path from the reply.
+fn inside_error(fault: MembersError) -> MembersError {
+    match fault {
+        MembersError::Repeated { name } => MembersError::Repeated {
+            name: format!("error.{name}"),
+        },
+        other => other,
+    }
+}
+
+fn checked_result(result: &RawValue, era: Era) -> Result<&RawValue, ReplyFault> {
+    match Kind::of(result) {
+        found if era.is_mcp() && found != Kind::Object => Err(ReplyFault::Result { found }),
+        _ => Ok(result),
+    }
+}
+
+/// Reads a response's id: none of ours is null, so null only says that ours could not be read.
+///
+/// MCP lets such an error leave the id out since 2025-11-25, and modern MCP knows no null.
+fn response_id<'a>(
+    members: &Members<'a>,
+    era: Era,
+    is_error: bool,
+) -> Result<Option<Id<'a>>, ReplyFault> {
+    match members.get("id") {
+        None if is_error && matches!(era, Era::Legacy | Era::Modern) => Ok(None),
+        None => Err(ReplyFault::IdMissing),
+        Some(id) if Kind::of(id) == Kind::Null => {
+            if is_error && era.writes_null_ids() {
+                Ok(None)
+            } else {
+                Err(ReplyFault::IdKind)
+            }
+        }
+        Some(id) => Id::read(id, era).map(Some).map_err(|_| ReplyFault::IdKind),
+    }
+}
