@@ -1,3 +1,35 @@
-//! The chores of the repository.
+//! The chores of the repository, one subcommand each: `cargo xtask --help`.
+//!
+//! Each chore has a file of its own; this one only reads the command line.
+#![expect(
+    clippy::print_stdout,
+    reason = "a chore is run by a person who reads its output"
+)]
 
-fn main() {}
+mod run;
+mod steps;
+mod tally;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The chores of the repository")]
+struct CommandLine {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Check everything that must hold before a change goes in.
+    Test(test::Options),
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    match CommandLine::parse().chore {
+        Chore::Test(options) => test::test(&options),
+    }
+}
