@@ -1,5 +1,6 @@
 //! What agents say to each other.
 
+pub mod dialect;
 pub mod fault;
 pub mod finding;
 pub mod id;

@@ -14,8 +14,8 @@ mod macros;
 mod parsed;
 
 pub use field::{Extra, Field, FieldRule, Level};
-pub use leaf::{Any, Flag, Number, Round, Text, Whole};
-pub use list::{Dict, List};
+pub use leaf::{Any, Flag, MAX_TEXT_LENGTH, Number, Round, Secret, Text, Whole};
+pub use list::{Dict, List, MAX_ELEMENTS};
 pub use parsed::{Parsed, Vocabulary};
 
 use serde::Serialize;

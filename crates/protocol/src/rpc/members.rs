@@ -148,6 +148,12 @@ impl<'a> Members<'a> {
     }
 }
 
+impl<'a> From<Vec<(Cow<'a, str>, &'a RawValue)>> for Members<'a> {
+    fn from(entries: Vec<(Cow<'a, str>, &'a RawValue)>) -> Self {
+        Self { entries }
+    }
+}
+
 impl<'a> IntoIterator for Members<'a> {
     type Item = (Cow<'a, str>, &'a RawValue);
     type IntoIter = std::vec::IntoIter<Self::Item>;

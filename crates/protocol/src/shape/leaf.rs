@@ -54,6 +54,27 @@ impl<'a> Wire<'a> for Text<'a> {
     }
 }
 
+/// A text that never prints itself: a token, or the seed of a draw.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Secret<'a>(pub Cow<'a, str>);
+
+impl std::fmt::Debug for Secret<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl<'a> Wire<'a> for Secret<'a> {
+    fn read(raw: &'a RawValue, at: &Path<'_>, notes: &mut Notes) -> Option<Self> {
+        Text::read(raw, at, notes).map(|Text(text)| Self(text))
+    }
+
+    fn schema(reading: Reading) -> Value {
+        Text::schema(reading)
+    }
+}
+
 /// A whole number that is not negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]

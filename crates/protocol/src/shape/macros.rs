@@ -173,3 +173,56 @@ macro_rules! bodies {
         }
     };
 }
+
+/// Makes a closed list of words: an enum that is read from and written as one of them.
+#[macro_export]
+macro_rules! words {
+    ($(
+        #[doc = $about:literal]
+        $name:ident, $code:ident {$(
+            #[doc = $word_about:literal]
+            $variant:ident = $word:literal,
+        )*}
+    )*) => {$(
+        #[doc = $about]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name {
+            $(#[doc = $word_about] $variant,)*
+        }
+
+        impl $name {
+            /// The word as it is written.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+
+            /// The word as a field.
+            pub const fn wire<'a>(self) -> $crate::shape::Parsed<'a, Self> {
+                $crate::shape::Parsed::word(self.as_str(), self)
+            }
+        }
+
+        impl $crate::shape::Vocabulary for $name {
+            fn parse(
+                text: &str,
+                at: &$crate::finding::Path<'_>,
+                notes: &mut $crate::finding::Notes,
+            ) -> Option<Self> {
+                match text {
+                    $($word => Some(Self::$variant),)*
+                    _ => {
+                        let expected = [$(concat!("`", $word, "`"),)*].join(" or ");
+                        let found = $crate::finding::excerpt(text);
+                        let detail = format!("found `{found}`; send {expected}");
+                        notes.note($crate::fault::Code::$code, at, expected, detail);
+                        None
+                    }
+                }
+            }
+
+            fn schema(_: $crate::finding::Reading) -> serde_json::Value {
+                serde_json::json!({"type": "string", "enum": [$($word,)*]})
+            }
+        }
+    )*};
+}

@@ -31,6 +31,14 @@ impl<'a, T> Parsed<'a, T> {
         }
     }
 
+    /// A value with the fixed word that stands for it.
+    pub const fn word(word: &'static str, value: T) -> Self {
+        Self {
+            text: Cow::Borrowed(word),
+            value,
+        }
+    }
+
     /// The text as it came or goes.
     pub fn text(&self) -> &str {
         &self.text
@@ -94,6 +102,17 @@ macro_rules! id_vocabulary {
     )*};
 }
 
+macro_rules! id_wire {
+    ($($id:ty)*) => {$(
+        impl<'a> From<&'a $id> for Parsed<'a, $id> {
+            fn from(id: &'a $id) -> Self {
+                Self { text: Cow::Borrowed(id.as_str()), value: id.clone() }
+            }
+        }
+    )*};
+}
+
+id_wire! { GameType LeagueId MatchId PlayerId RefereeId }
 id_vocabulary! { GameType LeagueId MatchId PlayerId RefereeId }
 
 impl Vocabulary for Timestamp {
