@@ -8,6 +8,10 @@ mod result;
 mod round;
 mod say;
 mod say_result;
+mod understand;
+mod understand_answer;
+mod understand_result;
+mod understand_round;
 
 pub use play::*;
 pub use query::*;
@@ -15,6 +19,7 @@ pub use registration::*;
 pub use result::*;
 pub use round::*;
 pub use say::say;
+pub use understand::understand;
 
 use crate::bodies;
 

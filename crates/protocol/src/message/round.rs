@@ -51,8 +51,8 @@ pub struct AnnouncedMatch {
     pub player_b: PlayerId,
     /// Where its referee answers.
     pub referee_endpoint: Arc<str>,
-    /// The promise on the draw.
-    pub commitment: Commitment,
+    /// The promise on the draw, where one is made.
+    pub commitment: Option<Commitment>,
 }
 
 /// A round is over.

@@ -109,6 +109,28 @@ impl<'a, T> Field<'a, T> {
     }
 }
 
+impl<T> Field<'_, super::Parsed<'_, T>> {
+    /// What the text means, if it means something.
+    pub fn value(&self) -> Option<&T> {
+        self.get().map(|parsed| &parsed.value)
+    }
+}
+
+impl Field<'_, super::Text<'_>> {
+    /// The text, if there is one.
+    pub fn text(&self) -> Option<&str> {
+        self.get().map(|super::Text(text)| text.as_ref())
+    }
+}
+
+impl Field<'_, super::Whole> {
+    /// The number, if there is one; beyond 32 bits it is as large as can be.
+    pub fn number(&self) -> Option<u32> {
+        self.get()
+            .map(|&super::Whole(number)| u32::try_from(number).unwrap_or(u32::MAX))
+    }
+}
+
 impl<'a, T: Wire<'a>> Field<'a, T> {
     /// Reads a member that is there.
     pub fn read(

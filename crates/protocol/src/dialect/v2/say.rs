@@ -1,5 +1,6 @@
 //! From the model to `league.v2`.
 
+use crate::dialect::Hints;
 use crate::dialect::build::{flag, id, round, seconds, secret, text, whole};
 use crate::dialect::words::{ModeWord, ParityWord, RegisterWord, RoleWord};
 use crate::message as model;
@@ -12,7 +13,7 @@ use super::say_result::{
 use super::*;
 
 /// Says a message; `None` if this dialect has no words for it.
-pub fn say(message: &Message) -> Option<Body<'_>> {
+pub fn say<'m>(message: &'m Message, _: &Hints<'_>) -> Option<Body<'m>> {
     Some(match message {
         Message::RefereeRegisterRequest(request) => {
             Body::RefereeRegisterRequest(referee_request(request))
@@ -140,7 +141,7 @@ fn announcement(round_begins: &model::RoundAnnouncement) -> RoundAnnouncement<'_
         player_a_id: id(&announced.player_a),
         player_b_id: id(&announced.player_b),
         referee_endpoint: text(&*announced.referee_endpoint),
-        draw_commitment: text(announced.commitment.to_hex()),
+        draw_commitment: promise(announced.commitment),
         match_token: match own {
             Some((match_id, token)) if *match_id == announced.match_id => secret(token.reveal()),
             _ => Field::Absent,
@@ -285,6 +286,10 @@ fn game_invitation(invitation: &model::GameInvitation) -> GameInvitation<'_> {
         ),
         extra: Vec::new(),
     }
+}
+
+fn promise<'a>(commitment: Option<crate::secret::Commitment>) -> Field<'a, Text<'a>> {
+    Field::or_absent(commitment.map(|commitment| Text::from(commitment.to_hex())))
 }
 
 fn join_ack(ack: &model::GameJoinAck) -> GameJoinAck<'_> {
