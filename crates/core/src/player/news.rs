@@ -10,6 +10,7 @@ use league_protocol::message::{
 };
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
+use serde_json::Value;
 
 use super::Player;
 use super::command::News;
@@ -174,8 +175,8 @@ impl Player {
                 match_id: match_id(),
             })?,
             points,
-            my_choice: result.choices.get(own).cloned(),
-            opponent_choice: result.choices.get(opponent_id).cloned(),
+            my_choice: choice(result, own),
+            opponent_choice: choice(result, opponent_id),
             at,
         })
     }
@@ -198,6 +199,12 @@ fn opposite<'a>(result: &'a MatchResult, own: &PlayerId) -> Option<(&'a PlayerId
     } else {
         None
     }
+}
+
+/// What a player chose; some dialects write `null` where nothing came.
+fn choice(result: &MatchResult, player: &PlayerId) -> Option<Value> {
+    let choice = result.choices.get(player);
+    choice.filter(|choice| !choice.is_null()).cloned()
 }
 
 /// How a result looks from a player's side; `None` for a win that nobody won.
