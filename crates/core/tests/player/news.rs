@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use league_core::player::{Command, News, Phase, Refusal, Reply};
+use league_core::player::{ANNOUNCED_MATCHES, Command, News, Phase, Refusal, Reply};
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::message::{
@@ -128,6 +128,22 @@ fn an_announcement_is_noted_once_and_cannot_be_replaced() {
     let refusal = shell.told(forged).unwrap_err();
     assert!(matches!(refusal, Refusal::AnnouncedOtherwise { .. }));
     assert!(shell.tries(invited("R1M1", Some(MATCH_TOKEN))).is_ok());
+}
+
+#[test]
+fn one_announcement_too_many_drops_the_oldest() {
+    let mut shell = Shell::enrolled(strict());
+    let id = |number: usize| format!("R{}M1", 900 - number);
+    for number in 0..=ANNOUNCED_MATCHES {
+        shell.told(announcement(&id(number))).unwrap();
+    }
+    let comes = |shell: &mut Shell, number: usize| {
+        let token = Some(MATCH_TOKEN);
+        shell.tries(invited(&id(number), token)).is_ok()
+    };
+    assert!(!comes(&mut shell, 0));
+    assert!(comes(&mut shell, 1));
+    assert!(comes(&mut shell, ANNOUNCED_MATCHES));
 }
 
 #[test]

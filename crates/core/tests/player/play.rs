@@ -6,7 +6,7 @@ use std::time::Duration;
 use league_core::draw::MAX_NONCE_LENGTH;
 use league_core::machine::Machine;
 use league_core::player::{
-    Command, Fallback, LONGEST_REASONING, OPEN_MATCHES, Refusal, Reply, Think,
+    Command, Fallback, LONGEST_REASONING, OPEN_MATCHES, OPEN_MOVES, Refusal, Reply, Think,
 };
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId};
@@ -357,4 +357,17 @@ fn one_match_too_many_makes_the_player_leave_the_oldest() {
     assert!(!open.contains(&match_id(&id(0))));
     assert!(open.contains(&match_id(&id(1))));
     assert_eq!(shell.player.wakeup(), None);
+}
+
+#[test]
+fn one_move_too_many_makes_the_player_forget_the_oldest() {
+    let mut shell = Shell::enrolled(rules());
+    let last = u32::try_from(OPEN_MOVES).unwrap() + 1;
+    for turn in 1..=last {
+        let asked = wants(call(&shell, "R1M1", turn));
+        shell.does(asked);
+    }
+    assert!(shell.tries(chooses("R1M1", 1, None)).is_err());
+    assert!(shell.tries(chooses("R1M1", 2, None)).is_ok());
+    assert!(shell.tries(chooses("R1M1", last, None)).is_ok());
 }
