@@ -7,10 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
+use league_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use league_protocol::time::Timestamp;
 
 /// How many ended matches are known by id, so that the news of an end counts once.
 ///
@@ -28,7 +27,7 @@ pub const LONGEST_CHOICE: usize = 64;
 pub struct MemoryRule {
     /// The latest matches that are kept.
     pub matches: usize,
-    /// The opponents that are kept, those met last.
+    /// The opponents that are kept, those met last; with 0 nothing is learnt of anyone.
     pub opponents: usize,
 }
 
@@ -235,6 +234,9 @@ impl Memory {
     }
 
     fn learn(&mut self, record: &MatchRecord) {
+        if self.rule.opponents == 0 {
+            return;
+        }
         self.meetings += 1;
         let opponent = self
             .opponents
