@@ -7,3 +7,4 @@ pub mod letter;
 pub mod machine;
 pub mod patience;
 pub mod player;
+pub mod referee;
