@@ -51,7 +51,7 @@ struct Held<M: Worker> {
     letters: Vec<Letter<M::Ticket>>,
     step: Step<M::Command>,
     back: Option<Back>,
-    promise: Option<Promise>,
+    promise: Option<(Who, Promise)>,
 }
 
 impl<M: Worker> Desk<M> {
@@ -147,6 +147,7 @@ impl<M: Worker> Desk<M> {
         }
         let promise = reply.as_ref().ok();
         let promise = promise.and_then(|reply| M::promise(command, reply));
+        let promise = promise.map(|promise| (around.oracle.from(), promise));
         let step = match reply {
             Ok(reply) => M::follow(reply, self.token.as_ref()),
             Err(refusal) => Step::Say(Message::LeagueError(M::refuse(&refusal))),
@@ -201,8 +202,8 @@ impl<M: Worker> Desk<M> {
             }
         }
         self.letters = letters;
-        if let Some(promise) = held.promise {
-            around.oracle.promised(promise)?;
+        if let Some((to, promise)) = held.promise {
+            around.oracle.promised(to, promise)?;
         }
         match held.step {
             Step::Say(message) => {

@@ -109,23 +109,28 @@ impl Oracle {
         self.from = from;
     }
 
+    /// From whom the command comes that is being weighed.
+    pub(crate) fn from(&self) -> Who {
+        self.from
+    }
+
     /// How many matches have a result, and how many of them were lost by not playing.
     pub(crate) fn played(&self) -> (u64, u64) {
         self.league.played()
     }
 
     /// An answer has left that promises something.
-    pub(crate) fn promised(&mut self, promise: Promise) -> Checked {
+    pub(crate) fn promised(&mut self, to: Who, promise: Promise) -> Checked {
         match promise {
             Promise::Acked(match_id, result) => self.acked(&match_id, result),
             Promise::Enrolled(agent, token) => {
                 self.tokens.insert(token.reveal().to_owned());
-                let (from, holder) = (self.from, self.enrolled.get(&agent));
-                if holder.is_some_and(|&holder| holder != from) {
+                let holder = self.enrolled.get(&agent);
+                if holder.is_some_and(|&holder| holder != to) {
                     let what = format!("`{agent}` is two agents");
                     return breach(Invariant::IdsAndTokens, what);
                 }
-                self.enrolled.insert(agent, from);
+                self.enrolled.insert(agent, to);
                 Ok(())
             }
         }

@@ -236,8 +236,21 @@ impl World {
                 .map(|fixture| format!("{} {:?}", fixture.match_id(), fixture.stage()))
                 .collect::<Vec<_>>()
         });
+        let referees = self.referees.iter().map(|desk| {
+            let (id, machine) = (desk.machine.enrolled().map(|(id, _)| id.clone()), &desk.machine);
+            let suspended = id.as_ref().and_then(|id| league.referee(id));
+            let suspended = suspended.and_then(|referee| referee.member().suspended_since());
+            let problem = machine.registration_problem();
+            format!(
+                "{id:?} plays {} of {}, suspended {suspended:?}, {problem:?}",
+                machine.playing(),
+                machine.held()
+            )
+        });
+        let referees: Vec<String> = referees.collect();
         format!(
-            "out of {what}: {:?}, round {round} with {open} matches open: {stages:?}",
+            "out of {what} at {}: {:?}, round {round} with {open} matches open: {stages:?}; referees: {referees:?}",
+            self.around.now(),
             league.phase()
         )
     }
