@@ -5,3 +5,4 @@ pub mod draw;
 pub mod letter;
 pub mod machine;
 pub mod patience;
+pub mod player;

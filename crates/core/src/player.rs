@@ -1,0 +1,299 @@
+//! A player: it gets into the league, comes to its matches, moves, and remembers.
+//!
+//! How to choose is left to a strategy outside: asked for a move, the machine replies
+//! [`Reply::Think`], and the choice comes back as [`Command::Chosen`].
+
+mod announced;
+mod command;
+mod contact;
+mod event;
+mod memory;
+mod news;
+mod play;
+mod refusal;
+mod reply;
+mod table;
+
+pub use announced::ANNOUNCED_MATCHES;
+pub use command::{Command, News};
+pub use contact::{LONGEST_REASON, OUTCOME_GRACE, SHORTEST_WAIT};
+pub use event::{Errand, Event, Question};
+pub use memory::{
+    DISTINCT_CHOICES, KNOWN_ENDS, LONGEST_CHOICE, MatchRecord, Memory, MemoryRule, Opponent,
+    RECENT_CHOICES, Statistics, Verdict,
+};
+pub use play::{LONGEST_REASONING, LONGEST_THOUGHT, LONGEST_WAY};
+pub use refusal::Refusal;
+pub use reply::{Fallback, Phase, PlayerView, Reply, Think};
+pub use table::{OPEN_MATCHES, OPEN_MOVES};
+
+use std::sync::Arc;
+
+use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
+use league_protocol::message::StandingRow;
+use league_protocol::time::Timestamp;
+
+use crate::letter::{Letter, Peer};
+use crate::machine::{Decision, Keep, Machine};
+use crate::patience::Patience;
+
+use announced::Announcements;
+use contact::{Contact, Place};
+use play::Choice;
+use table::{Joined, Tables};
+
+/// What a player is told about itself and its league.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlayerRules {
+    /// The name that people see.
+    pub display_name: String,
+    /// The player's own version.
+    pub version: String,
+    /// Where it answers.
+    pub endpoint: String,
+    /// The games it knows.
+    pub games: Vec<GameType>,
+    /// How long it waits for the manager.
+    pub patience: Patience,
+    /// Who keeps the league.
+    pub manager: Arc<Peer>,
+    /// The id it would like.
+    pub wanted_id: Option<String>,
+    /// Whether it comes only to matches that were announced to it.
+    pub strict: bool,
+    /// How much it keeps in memory.
+    pub memory: MemoryRule,
+}
+
+/// Names a letter to the manager; the number counts them, so that a late answer is known as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ticket {
+    /// A wish to be admitted.
+    Registration(u32),
+    /// A question whether the player is still known.
+    Confirmation(u32),
+}
+
+/// One player.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Player {
+    rules: Arc<PlayerRules>,
+    contact: Contact,
+    place: Option<Place>,
+    rejected: Option<String>,
+    completed: Option<LeagueId>,
+    doubted: Option<MatchId>,
+    announced: Announcements,
+    tables: Tables,
+    standings: Option<Arc<[StandingRow]>>,
+    memory: Memory,
+}
+
+impl Player {
+    /// A player that has not asked for anything yet.
+    pub fn new(rules: PlayerRules) -> Self {
+        Self {
+            contact: Contact::default(),
+            place: None,
+            rejected: None,
+            completed: None,
+            doubted: None,
+            announced: Announcements::default(),
+            tables: Tables::default(),
+            standings: None,
+            memory: Memory::new(rules.memory),
+            rules: Arc::new(rules),
+        }
+    }
+
+    /// What the player was told about itself.
+    pub fn rules(&self) -> &PlayerRules {
+        &self.rules
+    }
+
+    /// Its id, once it is admitted.
+    pub fn player_id(&self) -> Option<&PlayerId> {
+        self.place.as_ref().map(|place| &place.player_id)
+    }
+
+    /// Its league, once it is admitted.
+    pub fn league_id(&self) -> Option<&LeagueId> {
+        self.place.as_ref().map(|place| &place.league_id)
+    }
+
+    /// Where it is on its way through the league.
+    pub fn phase(&self) -> Phase {
+        if self.contact.is_registering() {
+            Phase::Registering
+        } else if self.rejected.is_some() {
+            Phase::Rejected
+        } else if self.is_completed() {
+            Phase::Completed
+        } else if self.place.is_some() {
+            Phase::Enrolled
+        } else {
+            Phase::Idle
+        }
+    }
+
+    /// Why it was not admitted.
+    pub fn rejection(&self) -> Option<&str> {
+        self.rejected.as_deref()
+    }
+
+    /// What it remembers.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// How it stands, without any choice that is still open.
+    pub fn view(&self) -> PlayerView {
+        PlayerView {
+            display_name: self.rules.display_name.clone(),
+            player_id: self.player_id().cloned(),
+            league_id: self.league_id().cloned(),
+            phase: self.phase(),
+            statistics: *self.memory.statistics(),
+            standing: self.standing().cloned(),
+            open_matches: self.tables.ids().cloned().collect(),
+            history: self.memory.history().cloned().collect(),
+        }
+    }
+
+    /// Its row in the last table that it was told.
+    pub fn standing(&self) -> Option<&StandingRow> {
+        let own = self.player_id()?;
+        let rows = self.standings.as_deref()?;
+        rows.iter().find(|row| row.player_id == *own)
+    }
+
+    fn is_completed(&self) -> bool {
+        self.completed.is_some() && self.completed.as_ref() == self.league_id()
+    }
+
+    fn enrol(&mut self, place: Place) {
+        let known = self.place.replace(place).map(|before| before.league_id);
+        if known.is_some() && known.as_ref() != self.league_id() {
+            self.announced.clear();
+            self.memory.forget_ends();
+            self.standings = None;
+        }
+        self.rejected = None;
+        self.completed = None;
+        self.contact.settled();
+    }
+}
+
+impl Machine for Player {
+    type Command = Command;
+    type Event = Event;
+    type Reply = Reply;
+    type Refusal = Refusal;
+    type Ticket = Ticket;
+
+    fn decide(&self, at: Timestamp, command: &Command) -> Result<Decision<Event, Reply>, Refusal> {
+        match command {
+            Command::Begin { token_held } => Ok(self.begin(at, *token_held)),
+            Command::Heard { ticket, outcome } => Ok(self.heard(at, ticket, outcome)),
+            Command::TokenRefused => {
+                Ok(self.ask_manager(at, Errand::Register { show_token: true }))
+            }
+            Command::Invited { invitation, token } => self.invited(at, invitation, token.as_ref()),
+            Command::MoveWanted { call, token } => self.move_wanted(at, call, token.as_ref()),
+            Command::Chosen {
+                match_id,
+                turn,
+                choice,
+                nonce,
+                reasoning,
+            } => {
+                let brought = Choice {
+                    choice: choice.as_ref(),
+                    nonce: nonce.as_deref(),
+                    reasoning: reasoning.as_deref(),
+                };
+                self.chosen(match_id, *turn, &brought)
+            }
+            Command::Told { news, token } => self.told(at, news, token.as_ref()),
+            Command::StateWanted => Ok(Decision::reply(Reply::State(Box::new(self.view())))),
+            Command::Tick => Ok(self.tick(at)),
+        }
+    }
+
+    fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Enrolled {
+                player_id,
+                league_id,
+                endpoint,
+                ..
+            } => self.enrol(Place {
+                player_id: player_id.clone(),
+                league_id: league_id.clone(),
+                endpoint: endpoint.clone(),
+            }),
+            Event::Rejected { reason, .. } => {
+                self.rejected = Some(reason.clone());
+                self.contact.settled();
+            }
+            Event::Announced {
+                match_id, token, ..
+            } => self.announced.add(match_id, *token),
+            Event::Remembered { record } => {
+                self.tables.leave(&record.match_id);
+                self.memory.add(record);
+            }
+            Event::LeagueCompleted { league_id, .. } => self.completed = Some(league_id.clone()),
+            Event::ManagerAsked { errand, number, at } => {
+                let give_up_at = self.give_up_at(*errand, *at);
+                self.contact.asked(*errand, *number, give_up_at);
+            }
+            Event::ManagerSilent { retry_at, .. } => self.contact.silent(*retry_at),
+            Event::Confirmed => self.contact.settled(),
+            Event::TokenDoubted { match_id } => self.doubted = Some(match_id.clone()),
+            Event::Joined {
+                match_id,
+                game_type,
+                accept,
+                at,
+            } => self.tables.join(
+                match_id,
+                Joined {
+                    game_type: game_type.clone(),
+                    accept: *accept,
+                    at: *at,
+                },
+            ),
+            Event::Asked { match_id, question } => self.tables.ask(match_id, question.clone()),
+            Event::Answered {
+                match_id,
+                turn,
+                response,
+                fallback,
+            } => self
+                .tables
+                .answer(match_id, *turn, (response.clone(), *fallback)),
+            Event::MoveRefused { match_id } => self.tables.forget_moves(match_id),
+            Event::Left { match_id } => self.tables.leave(match_id),
+            Event::Ranked { standings } => self.standings = Some(Arc::clone(standings)),
+        }
+    }
+
+    fn letters(&self, event: &Event, out: &mut Vec<Letter<Ticket>>) {
+        if let Event::ManagerAsked { errand, .. } = event {
+            out.push(self.letter(*errand));
+        }
+    }
+
+    fn pending(&self) -> Vec<Letter<Ticket>> {
+        self.letter_under_way().into_iter().collect()
+    }
+
+    fn wakeup(&self) -> Option<Timestamp> {
+        self.contact.wakeup()
+    }
+
+    fn keep(event: &Event) -> Keep {
+        event.keep()
+    }
+}

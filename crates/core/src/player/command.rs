@@ -1,0 +1,131 @@
+//! What the world may bring to a player.
+
+use league_protocol::id::MatchId;
+use league_protocol::message::{
+    GameError, GameInvitation, GameOver, GameStart, LeagueCompleted, LeagueStart, Message,
+    MoveCall, PlayValidation, RoundAnnouncement, RoundCompleted, StandingsUpdate,
+};
+use league_protocol::token::TokenHash;
+use serde_json::Value;
+
+use super::Ticket;
+use crate::letter::Outcome;
+
+/// What the world may bring to a player.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// The process is up: get into the league, or make sure to be in it still.
+    Begin {
+        /// Whether the shell still holds the token of an earlier registration.
+        token_held: bool,
+    },
+    /// What became of a letter.
+    Heard {
+        /// Which letter.
+        ticket: Ticket,
+        /// The answer, or silence and its cause.
+        outcome: Outcome,
+    },
+    /// A call that the shell made with the player's token was refused with E012.
+    TokenRefused,
+    /// A referee invites.
+    Invited {
+        /// To what.
+        invitation: GameInvitation,
+        /// The hash of the token that the referee showed.
+        token: Option<TokenHash>,
+    },
+    /// A referee asks for a move.
+    MoveWanted {
+        /// Which move.
+        call: MoveCall,
+        /// The hash of the token that the referee showed.
+        token: Option<TokenHash>,
+    },
+    /// The thinking that a [`Think`](super::Think) asked for is over, with or without a choice.
+    Chosen {
+        /// In which match.
+        match_id: MatchId,
+        /// Which move of this player it is, from 1.
+        turn: u32,
+        /// The choice; without one, or with an illegal one, the first legal option is played.
+        choice: Option<Value>,
+        /// The player's own share in the draw; one that is too long to take part is left out.
+        nonce: Option<String>,
+        /// Why, in a sentence for people; cut to a bound.
+        reasoning: Option<String>,
+    },
+    /// Something happened that wants no answer but a nod.
+    Told {
+        /// What happened.
+        news: News,
+        /// The hash of the token that came with it.
+        token: Option<TokenHash>,
+    },
+    /// Somebody asks how the player stands.
+    StateWanted,
+    /// The time that [`wakeup`](crate::machine::Machine::wakeup) named has come.
+    Tick,
+}
+
+/// Something that happened and wants no answer but a nod.
+#[derive(Debug, Clone, PartialEq)]
+pub enum News {
+    /// The league begins.
+    LeagueStart(LeagueStart),
+    /// A round begins.
+    RoundAnnouncement(RoundAnnouncement),
+    /// The table, after a round.
+    StandingsUpdate(StandingsUpdate),
+    /// A round is over.
+    RoundCompleted(RoundCompleted),
+    /// The league is over.
+    LeagueCompleted(LeagueCompleted),
+    /// Both players of a match are there.
+    GameStart(GameStart),
+    /// A move was looked at.
+    PlayValidation(PlayValidation),
+    /// Something went wrong in a match.
+    GameError(GameError),
+    /// A match is over.
+    GameOver(GameOver),
+}
+
+impl Command {
+    /// Makes a command of a message that was sent to this player.
+    ///
+    /// `None` for a message that no player is sent, and for a ping, which the shell answers by
+    /// itself.
+    pub fn from_message(message: Message, token: Option<TokenHash>) -> Option<Self> {
+        let news = match message {
+            Message::GameInvitation(invitation) => {
+                return Some(Self::Invited { invitation, token });
+            }
+            Message::MoveCall(call) => return Some(Self::MoveWanted { call, token }),
+            Message::LeagueStart(news) => News::LeagueStart(news),
+            Message::RoundAnnouncement(news) => News::RoundAnnouncement(news),
+            Message::StandingsUpdate(news) => News::StandingsUpdate(news),
+            Message::RoundCompleted(news) => News::RoundCompleted(news),
+            Message::LeagueCompleted(news) => News::LeagueCompleted(news),
+            Message::GameStart(news) => News::GameStart(news),
+            Message::PlayValidation(news) => News::PlayValidation(news),
+            Message::GameError(news) => News::GameError(news),
+            Message::GameOver(news) => News::GameOver(news),
+            Message::RefereeRegisterRequest(_)
+            | Message::RefereeRegisterResponse(_)
+            | Message::PlayerRegisterRequest(_)
+            | Message::PlayerRegisterResponse(_)
+            | Message::StartMatch(_)
+            | Message::StartMatchAck(_)
+            | Message::GameJoinAck(_)
+            | Message::MoveResponse(_)
+            | Message::MatchResultReport(_)
+            | Message::LeagueQuery(_)
+            | Message::LeagueQueryResponse(_)
+            | Message::LeagueError(_)
+            | Message::Ping
+            | Message::Acknowledged => return None,
+        };
+        Some(Self::Told { news, token })
+    }
+}

@@ -1,0 +1,191 @@
+//! The facts of a player's life.
+//!
+//! What stands in the journal can be written and read; what is kept in memory alone cannot be
+//! serialised at all, so that no choice reaches a file before its match is over.
+
+use std::sync::Arc;
+
+use league_protocol::fault::Code;
+use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
+use league_protocol::message::{MoveResponse, StandingRow};
+use league_protocol::time::Timestamp;
+use league_protocol::token::TokenHash;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::memory::MatchRecord;
+use super::reply::Fallback;
+use crate::machine::Keep;
+
+/// A fact of a player's life.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The manager admitted the player.
+    Enrolled {
+        /// Its id from now on.
+        player_id: PlayerId,
+        /// The league it is in.
+        league_id: LeagueId,
+        /// The address it is known by there.
+        endpoint: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// The manager did not admit the player, and asking again would not help.
+    Rejected {
+        /// Why, in the manager's words.
+        reason: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// A match of this player was announced, and the token its referee will show.
+    Announced {
+        /// Which round.
+        round_id: u32,
+        /// Which match.
+        match_id: MatchId,
+        /// What the token must hash to.
+        token: TokenHash,
+    },
+    /// A match is over and belongs to the player's memory.
+    Remembered {
+        /// How it went.
+        record: Arc<MatchRecord>,
+    },
+    /// The league is over.
+    LeagueCompleted {
+        /// Which league.
+        league_id: LeagueId,
+        /// Who came first.
+        champion: Option<PlayerId>,
+        /// When.
+        at: Timestamp,
+    },
+
+    /// A letter goes to the manager.
+    #[serde(skip)]
+    ManagerAsked {
+        /// What is wanted.
+        errand: Errand,
+        /// Counts the letters to the manager, from 1.
+        number: u32,
+        /// When.
+        at: Timestamp,
+    },
+    /// The manager gave no answer that could be used.
+    #[serde(skip)]
+    ManagerSilent {
+        /// The cause.
+        code: Code,
+        /// When it is asked again.
+        retry_at: Timestamp,
+    },
+    /// The manager still knows the player by its token.
+    #[serde(skip)]
+    Confirmed,
+    /// A referee found the player's token wrong.
+    #[serde(skip)]
+    TokenDoubted {
+        /// In which match.
+        match_id: MatchId,
+    },
+    /// An invitation was answered.
+    #[serde(skip)]
+    Joined {
+        /// To which match.
+        match_id: MatchId,
+        /// What is played.
+        game_type: GameType,
+        /// Whether the player comes.
+        accept: bool,
+        /// When.
+        at: Timestamp,
+    },
+    /// A move is wanted.
+    #[serde(skip)]
+    Asked {
+        /// In which match.
+        match_id: MatchId,
+        /// What is wanted.
+        question: Question,
+    },
+    /// A move was chosen.
+    #[serde(skip)]
+    Answered {
+        /// In which match.
+        match_id: MatchId,
+        /// Which move of this player it is.
+        turn: u32,
+        /// The move.
+        response: MoveResponse,
+        /// Why it is not the one that was chosen, if it is not.
+        fallback: Option<Fallback>,
+    },
+    /// The referee refused a move, so that the next request is thought about anew.
+    #[serde(skip)]
+    MoveRefused {
+        /// In which match.
+        match_id: MatchId,
+    },
+    /// A match that is remembered already has ended again.
+    #[serde(skip)]
+    Left {
+        /// Which match.
+        match_id: MatchId,
+    },
+    /// The table of the league changed.
+    #[serde(skip)]
+    Ranked {
+        /// The rows that were told.
+        standings: Arc<[StandingRow]>,
+    },
+}
+
+/// What is wanted from the manager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Errand {
+    /// To be admitted.
+    Register {
+        /// Whether the token of an earlier registration is shown, if there is one.
+        show_token: bool,
+    },
+    /// To hear that an earlier registration still holds.
+    Confirm,
+}
+
+/// A move that is wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// Which move of this player it is, from 1.
+    pub turn: u32,
+    /// What is played.
+    pub game_type: GameType,
+    /// What the player may see.
+    pub view: Arc<Value>,
+    /// What it may do; never empty.
+    pub options: Arc<[Value]>,
+}
+
+impl Event {
+    /// Where the fact is kept.
+    pub fn keep(&self) -> Keep {
+        match self {
+            Self::Enrolled { .. }
+            | Self::Rejected { .. }
+            | Self::Announced { .. }
+            | Self::Remembered { .. }
+            | Self::LeagueCompleted { .. } => Keep::Journal,
+            Self::ManagerAsked { .. }
+            | Self::ManagerSilent { .. }
+            | Self::Confirmed
+            | Self::TokenDoubted { .. }
+            | Self::Joined { .. }
+            | Self::Asked { .. }
+            | Self::Answered { .. }
+            | Self::MoveRefused { .. }
+            | Self::Left { .. }
+            | Self::Ranked { .. } => Keep::Memory,
+        }
+    }
+}

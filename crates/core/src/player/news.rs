@@ -1,0 +1,221 @@
+//! What a player makes of the news it is told.
+
+use std::sync::Arc;
+
+use league_protocol::fault::Code;
+use league_protocol::id::{LeagueId, MatchId, PlayerId};
+use league_protocol::message::{
+    GameError, GameOver, LeagueCompleted, MatchResult, MatchStatus, PlayValidation,
+    RoundAnnouncement, StandingRow,
+};
+use league_protocol::time::Timestamp;
+use league_protocol::token::TokenHash;
+use serde_json::Value;
+
+use super::Player;
+use super::command::News;
+use super::event::{Errand, Event};
+use super::memory::{MatchRecord, Verdict};
+use super::refusal::Refusal;
+use super::reply::Reply;
+use crate::machine::Decision;
+
+type Facts = Result<Vec<Event>, Refusal>;
+
+impl Player {
+    pub(super) fn told(
+        &self,
+        at: Timestamp,
+        news: &News,
+        token: Option<&TokenHash>,
+    ) -> Result<Decision<Event, Reply>, Refusal> {
+        let events = match news {
+            News::LeagueStart(start) => self.is_my_league(&start.league_id).map(|()| Vec::new()),
+            News::RoundAnnouncement(announcement) => self.announced(announcement),
+            News::StandingsUpdate(update) => self.ranked(&update.league_id, &update.standings),
+            News::RoundCompleted(round) => self.ranked(&round.league_id, &round.standings),
+            News::LeagueCompleted(end) => self.league_completed(at, end),
+            News::GameStart(start) => self
+                .prove(&start.league_id, &start.match_id, token)
+                .map(|()| Vec::new()),
+            News::PlayValidation(validation) => self.validated(validation, token),
+            News::GameError(error) => self.failed(at, error, token),
+            News::GameOver(over) => self.game_over(at, over, token),
+        }?;
+        Ok(Decision {
+            events,
+            reply: Reply::Acknowledged,
+        })
+    }
+
+    fn announced(&self, announcement: &RoundAnnouncement) -> Facts {
+        self.is_my_league(&announcement.league_id)?;
+        let Some((match_id, token)) = &announcement.own else {
+            return Ok(Vec::new());
+        };
+        let token = token.hash();
+        match self.announced.token(match_id) {
+            Some(before) if *before == token => Ok(Vec::new()),
+            Some(_) => Err(Refusal::AnnouncedOtherwise {
+                match_id: match_id.clone(),
+            }),
+            None => Ok(vec![Event::Announced {
+                round_id: announcement.round_id,
+                match_id: match_id.clone(),
+                token,
+            }]),
+        }
+    }
+
+    fn ranked(&self, league_id: &LeagueId, standings: &Arc<[StandingRow]>) -> Facts {
+        self.is_my_league(league_id)?;
+        if standings.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(vec![Event::Ranked {
+            standings: Arc::clone(standings),
+        }])
+    }
+
+    fn league_completed(&self, at: Timestamp, end: &LeagueCompleted) -> Facts {
+        self.is_my_league(&end.league_id)?;
+        if self.completed.as_ref() == Some(&end.league_id) {
+            return Ok(Vec::new());
+        }
+        let champion = end.champion.as_ref();
+        Ok(vec![
+            Event::Ranked {
+                standings: Arc::clone(&end.final_standings),
+            },
+            Event::LeagueCompleted {
+                league_id: end.league_id.clone(),
+                champion: champion.map(|champion| champion.player_id.clone()),
+                at,
+            },
+        ])
+    }
+
+    fn validated(&self, validation: &PlayValidation, token: Option<&TokenHash>) -> Facts {
+        self.prove(&validation.league_id, &validation.match_id, token)?;
+        let mine = self.player_id() == Some(&validation.player_id);
+        if mine && validation.error.is_some() {
+            Ok(self.move_refused(&validation.match_id))
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    fn failed(&self, at: Timestamp, error: &GameError, token: Option<&TokenHash>) -> Facts {
+        self.prove(&error.league_id, &error.match_id, token)?;
+        self.is_me(&error.player_id)?;
+        match error.code {
+            Code::InvalidMove => Ok(self.move_refused(&error.match_id)),
+            Code::TokenInvalid => Ok(self.token_doubted(at, &error.match_id)),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn move_refused(&self, match_id: &MatchId) -> Vec<Event> {
+        match self.tables.get(match_id) {
+            Some(table) if table.has_moves() => vec![Event::MoveRefused {
+                match_id: match_id.clone(),
+            }],
+            Some(_) | None => Vec::new(),
+        }
+    }
+
+    /// A fresh registration, once for each match that complains; only a referee that showed the
+    /// announced token can bring it about.
+    fn token_doubted(&self, at: Timestamp, match_id: &MatchId) -> Vec<Event> {
+        let proven = self.announced.token(match_id).is_some();
+        let before = self.doubted.as_ref() == Some(match_id);
+        if !proven || before || !self.contact.is_quiet() {
+            return Vec::new();
+        }
+        let mut events = vec![Event::TokenDoubted {
+            match_id: match_id.clone(),
+        }];
+        events.extend(
+            self.ask_manager(at, Errand::Register { show_token: true })
+                .events,
+        );
+        events
+    }
+
+    fn game_over(&self, at: Timestamp, over: &GameOver, token: Option<&TokenHash>) -> Facts {
+        self.prove(&over.league_id, &over.match_id, token)?;
+        self.is_me(&over.receiver)?;
+        let record = self.record(at, over)?;
+        if self.memory.knows_end_of(over.round_id, &over.match_id) {
+            let still_here = self.tables.get(&over.match_id).is_some();
+            return Ok(still_here
+                .then(|| left(&over.match_id))
+                .into_iter()
+                .collect());
+        }
+        Ok(vec![Event::Remembered {
+            record: Arc::new(record),
+        }])
+    }
+
+    fn record(&self, at: Timestamp, over: &GameOver) -> Result<MatchRecord, Refusal> {
+        let (own, result) = (&over.receiver, &over.result);
+        let match_id = || over.match_id.clone();
+        let (opponent_id, points) = opposite(result, own).ok_or_else(|| Refusal::NotSeated {
+            own: own.clone(),
+            match_id: match_id(),
+        })?;
+        Ok(MatchRecord {
+            league_id: over.league_id.clone(),
+            round_id: over.round_id,
+            match_id: match_id(),
+            game_type: over.game_type.clone(),
+            opponent_id: opponent_id.clone(),
+            result: verdict(result, own).ok_or_else(|| Refusal::NoWinner {
+                match_id: match_id(),
+            })?,
+            points,
+            my_choice: choice(result, own),
+            opponent_choice: choice(result, opponent_id),
+            at,
+        })
+    }
+}
+
+fn left(match_id: &MatchId) -> Event {
+    Event::Left {
+        match_id: match_id.clone(),
+    }
+}
+
+/// Who sat opposite a player, and the player's points; `None` if it had no seat.
+fn opposite<'a>(result: &'a MatchResult, own: &PlayerId) -> Option<(&'a PlayerId, u32)> {
+    let [a, b] = &result.players;
+    let [points_a, points_b] = result.points;
+    if a == own {
+        Some((b, points_a))
+    } else if b == own {
+        Some((a, points_b))
+    } else {
+        None
+    }
+}
+
+/// What a player chose; some dialects write `null` where nothing came.
+fn choice(result: &MatchResult, player: &PlayerId) -> Option<Value> {
+    let choice = result.choices.get(player);
+    choice.filter(|choice| !choice.is_null()).cloned()
+}
+
+/// How a result looks from a player's side; `None` for a win that nobody won.
+///
+/// Not every dialect names who failed to play, so a technical loss is everyone's but the winner's.
+fn verdict(result: &MatchResult, own: &PlayerId) -> Option<Verdict> {
+    let won = result.winner.as_ref() == Some(own);
+    match result.status {
+        MatchStatus::Draw => Some(Verdict::Draw),
+        MatchStatus::Win | MatchStatus::TechnicalLoss if won => Some(Verdict::Win),
+        MatchStatus::Win => result.winner.as_ref().map(|_| Verdict::Loss),
+        MatchStatus::TechnicalLoss => Some(Verdict::TechnicalLoss),
+    }
+}

@@ -1,0 +1,258 @@
+//! Coming to a match and moving in it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use league_protocol::id::{LeagueId, MatchId, PlayerId};
+use league_protocol::message::{GameInvitation, GameJoinAck, MoveCall, MoveResponse};
+use league_protocol::time::Timestamp;
+use league_protocol::token::TokenHash;
+use serde_json::Value;
+
+use super::Player;
+use super::event::{Event, Question};
+use super::refusal::Refusal;
+use super::reply::{Fallback, Reply, Think};
+use super::table::{Joined, OpenMove};
+use crate::draw::MAX_NONCE_LENGTH;
+use crate::machine::Decision;
+
+/// The longest that a player thinks about one move, whatever the referee grants.
+pub const LONGEST_THOUGHT: Duration = Duration::from_secs(600);
+/// The most of the time for a move that is kept back for the way of the answer.
+pub const LONGEST_WAY: Duration = Duration::from_secs(1);
+/// The longest reasoning that is sent along with a move, in characters.
+pub const LONGEST_REASONING: usize = 1_000;
+
+type Weighed = Result<Decision<Event, Reply>, Refusal>;
+
+/// A choice as the shell brings it.
+pub(super) struct Choice<'a> {
+    pub(super) choice: Option<&'a Value>,
+    pub(super) nonce: Option<&'a str>,
+    pub(super) reasoning: Option<&'a str>,
+}
+
+impl Player {
+    pub(super) fn invited(
+        &self,
+        at: Timestamp,
+        invitation: &GameInvitation,
+        token: Option<&TokenHash>,
+    ) -> Weighed {
+        let GameInvitation {
+            match_id,
+            game_type,
+            ..
+        } = invitation;
+        self.prove(&invitation.league_id, match_id, token)?;
+        let before = self
+            .tables
+            .get(match_id)
+            .and_then(|table| table.joined.as_ref())
+            .filter(|joined| joined.game_type == *game_type);
+        if let Some(Joined { accept, at, .. }) = before {
+            return Ok(Decision::reply(self.join_ack(match_id, *accept, *at)));
+        }
+        let accept = self.rules.games.contains(game_type);
+        let event = Event::Joined {
+            match_id: match_id.clone(),
+            game_type: game_type.clone(),
+            accept,
+            at,
+        };
+        Ok(Decision {
+            events: vec![event],
+            reply: self.join_ack(match_id, accept, at),
+        })
+    }
+
+    pub(super) fn move_wanted(
+        &self,
+        at: Timestamp,
+        call: &MoveCall,
+        token: Option<&TokenHash>,
+    ) -> Weighed {
+        self.prove(&call.league_id, &call.match_id, token)?;
+        self.is_me(&call.player_id)?;
+        if call.options.is_empty() {
+            return Err(Refusal::NothingToChoose {
+                match_id: call.match_id.clone(),
+            });
+        }
+        match self.open_move(&call.match_id, call.turn_number) {
+            Some(open) if is_same(&open.question, call) => {
+                Ok(Decision::reply(match &open.answer {
+                    Some((response, fallback)) => Reply::Move {
+                        response: response.clone(),
+                        fallback: *fallback,
+                    },
+                    None => self.think(at, call, Arc::clone(&open.question.view)),
+                }))
+            }
+            Some(_) | None => Ok(self.ask(at, call)),
+        }
+    }
+
+    pub(super) fn chosen(&self, match_id: &MatchId, turn: u32, brought: &Choice<'_>) -> Weighed {
+        let open = self
+            .open_move(match_id, turn)
+            .ok_or_else(|| Refusal::NotAsked {
+                match_id: match_id.clone(),
+                turn,
+            })?;
+        if let Some((response, fallback)) = &open.answer {
+            return Ok(Decision::reply(Reply::Move {
+                response: response.clone(),
+                fallback: *fallback,
+            }));
+        }
+        let (response, fallback) = self.respond(match_id, &open.question, brought)?;
+        Ok(Decision {
+            events: vec![Event::Answered {
+                match_id: match_id.clone(),
+                turn,
+                response: response.clone(),
+                fallback,
+            }],
+            reply: Reply::Move { response, fallback },
+        })
+    }
+
+    /// Lets a caller pass that shows the token announced for its match, or, in a lenient player,
+    /// one whose match nobody announced.
+    pub(super) fn prove(
+        &self,
+        league_id: &LeagueId,
+        match_id: &MatchId,
+        token: Option<&TokenHash>,
+    ) -> Result<(), Refusal> {
+        if self.rules.strict {
+            self.is_my_league(league_id)?;
+        }
+        let named = || match_id.clone();
+        match (self.announced.token(match_id), token) {
+            (Some(announced), Some(shown)) if announced == shown => Ok(()),
+            (Some(_), Some(_)) => Err(Refusal::WrongToken { match_id: named() }),
+            (Some(_), None) => Err(Refusal::NoToken { match_id: named() }),
+            (None, _) if self.rules.strict => Err(Refusal::NotAnnounced { match_id: named() }),
+            (None, _) => Ok(()),
+        }
+    }
+
+    /// Refuses what is meant for another player; one that has no id yet cannot tell.
+    pub(super) fn is_me(&self, named: &PlayerId) -> Result<(), Refusal> {
+        match self.player_id() {
+            Some(own) if own != named => Err(Refusal::OtherPlayer {
+                own: own.clone(),
+                named: named.clone(),
+            }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Refuses what belongs to another league; a player that is in none yet cannot tell.
+    pub(super) fn is_my_league(&self, named: &LeagueId) -> Result<(), Refusal> {
+        match self.league_id() {
+            Some(own) if own != named => Err(Refusal::OtherLeague {
+                own: own.clone(),
+                named: named.clone(),
+            }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn open_move(&self, match_id: &MatchId, turn: u32) -> Option<&OpenMove> {
+        self.tables.get(match_id)?.find(turn)
+    }
+
+    fn join_ack(&self, match_id: &MatchId, accept: bool, at: Timestamp) -> Reply {
+        Reply::Joined(GameJoinAck {
+            match_id: match_id.clone(),
+            player_id: self.player_id().cloned(),
+            arrival: Some(at),
+            accept,
+        })
+    }
+
+    fn ask(&self, at: Timestamp, call: &MoveCall) -> Decision<Event, Reply> {
+        let view = Arc::new(call.view.clone());
+        let question = Question {
+            turn: call.turn_number,
+            game_type: call.game_type.clone(),
+            view: Arc::clone(&view),
+            options: Arc::clone(&call.options),
+        };
+        Decision {
+            events: vec![Event::Asked {
+                match_id: call.match_id.clone(),
+                question,
+            }],
+            reply: self.think(at, call, view),
+        }
+    }
+
+    fn think(&self, at: Timestamp, call: &MoveCall, view: Arc<Value>) -> Reply {
+        Reply::Think(Think {
+            match_id: call.match_id.clone(),
+            turn: call.turn_number,
+            game_type: call.game_type.clone(),
+            move_type: Arc::clone(&call.move_type),
+            view,
+            options: Arc::clone(&call.options),
+            until: self.think_until(at, call),
+            opponent_id: call.opponent_id.clone(),
+            opponent: self.memory.opponent(&call.opponent_id).cloned(),
+            record: call.record,
+        })
+    }
+
+    /// A little before the deadline. One that is far off, or on a clock that runs ahead, is
+    /// replaced by the time that a move may take; one that has passed stays as it is.
+    fn think_until(&self, at: Timestamp, call: &MoveCall) -> Timestamp {
+        let granted = match call.move_seconds {
+            0 => self.rules.patience.make_move,
+            seconds => Duration::from_secs(u64::from(seconds)),
+        };
+        let deadline = call.deadline.min(at + granted.min(LONGEST_THOUGHT));
+        deadline - (deadline.since(at) / 10).min(LONGEST_WAY)
+    }
+
+    fn respond(
+        &self,
+        match_id: &MatchId,
+        question: &Question,
+        brought: &Choice<'_>,
+    ) -> Result<(MoveResponse, Option<Fallback>), Refusal> {
+        let (choice, fallback) = match (brought.choice, question.options.first()) {
+            (Some(choice), _) if question.options.contains(choice) => (choice, None),
+            (Some(_), Some(first)) => (first, Some(Fallback::Illegal)),
+            (None, Some(first)) => (first, Some(Fallback::Missing)),
+            (_, None) => {
+                return Err(Refusal::NothingToChoose {
+                    match_id: match_id.clone(),
+                });
+            }
+        };
+        let own_words = brought.reasoning.filter(|_| fallback.is_none());
+        let response = MoveResponse {
+            match_id: match_id.clone(),
+            player_id: self.player_id().cloned(),
+            game_type: question.game_type.clone(),
+            choice: choice.clone(),
+            nonce: brought
+                .nonce
+                .filter(|nonce| nonce.len() <= MAX_NONCE_LENGTH)
+                .map(str::to_owned),
+            reasoning: own_words.map(|words| words.chars().take(LONGEST_REASONING).collect()),
+        };
+        Ok((response, fallback))
+    }
+}
+
+/// Whether a call asks what was asked before; another referee may ask the same turn differently.
+fn is_same(question: &Question, call: &MoveCall) -> bool {
+    question.game_type == call.game_type
+        && question.options == call.options
+        && *question.view == call.view
+}

@@ -1,0 +1,136 @@
+//! The matches that a player sits in now, and what it was asked and answered there.
+//!
+//! All of it lives in memory: whoever asked before a crash asks again after it.
+
+use std::collections::BTreeMap;
+
+use league_protocol::id::{GameType, MatchId};
+use league_protocol::message::MoveResponse;
+use league_protocol::time::Timestamp;
+
+use super::event::Question;
+use super::reply::Fallback;
+
+/// How many matches a player sits in at once; one more makes it leave the oldest.
+pub const OPEN_MATCHES: usize = 64;
+/// How many moves of one match are kept; one more drops the oldest.
+pub const OPEN_MOVES: usize = 32;
+
+/// The matches that a player sits in.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Tables {
+    open: BTreeMap<MatchId, Table>,
+    opened: u64,
+}
+
+/// One match.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Table {
+    /// The answer to the invitation.
+    pub(super) joined: Option<Joined>,
+    moves: Vec<OpenMove>,
+    number: u64,
+}
+
+/// The answer to an invitation.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Joined {
+    pub(super) game_type: GameType,
+    pub(super) accept: bool,
+    pub(super) at: Timestamp,
+}
+
+/// A move that was asked for, and the answer once there is one.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct OpenMove {
+    pub(super) question: Question,
+    pub(super) answer: Option<(MoveResponse, Option<Fallback>)>,
+}
+
+impl Tables {
+    pub(super) fn get(&self, match_id: &MatchId) -> Option<&Table> {
+        self.open.get(match_id)
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = &MatchId> {
+        self.open.keys()
+    }
+
+    pub(super) fn leave(&mut self, match_id: &MatchId) {
+        self.open.remove(match_id);
+    }
+
+    pub(super) fn join(&mut self, match_id: &MatchId, joined: Joined) {
+        self.sit(match_id).joined = Some(joined);
+    }
+
+    pub(super) fn ask(&mut self, match_id: &MatchId, question: Question) {
+        let table = self.sit(match_id);
+        table
+            .moves
+            .retain(|open| open.question.turn != question.turn);
+        if table.moves.len() >= OPEN_MOVES {
+            table.moves.remove(0);
+        }
+        table.moves.push(OpenMove {
+            question,
+            answer: None,
+        });
+    }
+
+    pub(super) fn answer(
+        &mut self,
+        match_id: &MatchId,
+        turn: u32,
+        answer: (MoveResponse, Option<Fallback>),
+    ) {
+        let table = self.open.get_mut(match_id);
+        if let Some(open) = table.and_then(|table| table.find_mut(turn)) {
+            open.answer = Some(answer);
+        }
+    }
+
+    /// Forgets the questions and answers of a match, but not that the player sits in it.
+    pub(super) fn forget_moves(&mut self, match_id: &MatchId) {
+        if let Some(table) = self.open.get_mut(match_id) {
+            table.moves.clear();
+        }
+    }
+
+    fn sit(&mut self, match_id: &MatchId) -> &mut Table {
+        if !self.open.contains_key(match_id) && self.open.len() >= OPEN_MATCHES {
+            self.leave_oldest();
+        }
+        self.opened += 1;
+        let number = self.opened;
+        self.open.entry(match_id.clone()).or_insert_with(|| Table {
+            number,
+            ..Table::default()
+        })
+    }
+
+    fn leave_oldest(&mut self) {
+        let oldest = self.open.iter().min_by_key(|(_, table)| table.number);
+        if let Some(match_id) = oldest.map(|(match_id, _)| match_id.clone()) {
+            self.open.remove(&match_id);
+        }
+    }
+}
+
+impl Table {
+    /// The move with this number, if it was asked for.
+    pub(super) fn find(&self, turn: u32) -> Option<&OpenMove> {
+        self.moves.iter().find(|open| open.question.turn == turn)
+    }
+
+    /// Whether any move was asked for.
+    pub(super) fn has_moves(&self) -> bool {
+        !self.moves.is_empty()
+    }
+
+    fn find_mut(&mut self, turn: u32) -> Option<&mut OpenMove> {
+        self.moves
+            .iter_mut()
+            .find(|open| open.question.turn == turn)
+    }
+}

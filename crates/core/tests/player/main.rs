@@ -1,0 +1,16 @@
+//! The player machine from outside: given what happened, when a command comes, then this.
+
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod journal;
+#[cfg(test)]
+mod kit;
+#[cfg(test)]
+mod memory;
+#[cfg(test)]
+mod news;
+#[cfg(test)]
+mod play;
+#[cfg(test)]
+mod registration;
