@@ -6,7 +6,8 @@ use league_protocol::id::PlayerId;
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 
-use crate::world::{World, forfeited, honest};
+use crate::reporting::{forfeited, honest};
+use crate::world::World;
 
 fn first() -> Agent {
     Agent::Player(PlayerId::numbered(1))

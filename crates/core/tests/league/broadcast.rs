@@ -5,7 +5,8 @@ use league_protocol::id::PlayerId;
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 
-use crate::world::{World, honest, rules};
+use crate::reporting::honest;
+use crate::world::{World, rules};
 
 #[test]
 fn above_the_limit_each_player_is_told_what_concerns_it() {

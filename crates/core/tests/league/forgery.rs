@@ -10,7 +10,8 @@ use league_protocol::secret::{Commitment, Seed};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::world::{World, forfeited, played, rules};
+use crate::reporting::{forfeited, played};
+use crate::world::{World, rules};
 
 /// The ways in which a report is made false; some leave some reports as they were.
 const FORGERIES: usize = 26;

@@ -7,7 +7,8 @@ use league_protocol::id::PlayerId;
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 
-use crate::world::{World, forfeited, honest, rules};
+use crate::reporting::{forfeited, honest};
+use crate::world::{World, rules};
 
 /// A league in which every kind of fact occurs.
 fn eventful() -> World {

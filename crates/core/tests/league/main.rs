@@ -8,11 +8,13 @@
 
 mod agents;
 mod broadcast;
+mod forfeits;
 mod forgery;
 mod journal;
 mod queries;
 mod referees;
 mod registration;
+mod reporting;
 mod reports;
 mod rounds;
 mod standings;

@@ -6,7 +6,8 @@ use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::message::{LeagueQuery, LeagueQueryResponse, Query, QueryAnswer};
 use league_protocol::sender::Agent;
 
-use crate::world::{World, honest, rules};
+use crate::reporting::honest;
+use crate::world::{World, rules};
 
 fn ask(world: &mut World, query: Query) -> LeagueQueryResponse {
     let asked = LeagueQuery {

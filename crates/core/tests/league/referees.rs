@@ -7,7 +7,8 @@ use league_protocol::id::RefereeId;
 use league_protocol::message::{Message, StartMatch};
 use league_protocol::sender::Agent;
 
-use crate::world::{World, honest, rules};
+use crate::reporting::honest;
+use crate::world::{World, rules};
 
 fn begun_with(assignment: Assignment, players: u32, capacities: &[u32]) -> World {
     let mut world = World::new(LeagueRules {

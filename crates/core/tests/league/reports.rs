@@ -9,7 +9,8 @@ use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::sender::Agent;
 use league_protocol::token::{AuthToken, TokenHash};
 
-use crate::world::{World, forfeited, honest, played, rules};
+use crate::reporting::{forfeited, honest, played};
+use crate::world::{World, rules};
 use serde_json::json;
 
 fn refused(world: &World, command: &Command) -> (Refusal, Code) {
@@ -19,83 +20,56 @@ fn refused(world: &World, command: &Command) -> (Refusal, Code) {
     (refusal, code)
 }
 
-#[test]
-fn identity_is_the_token_and_each_lack_has_its_code() {
+/// Reports the first match under this token and name; gives why it is refused.
+fn turned_away(token: Option<TokenHash>, sender: Option<Agent>) -> (Refusal, Code) {
     let mut world = World::begun(4, 2, 1);
-    let (referee, order) = world.orders().remove(0);
-    let token = |agent: Agent| Some(world.tokens[&agent].hash());
-    let first = Agent::Referee(referee.clone());
-    let second = Agent::Referee(RefereeId::numbered(2));
-    let player = Agent::Player(PlayerId::numbered(1));
-    let nobody = Agent::Player(PlayerId::numbered(77));
-    let no_referee = Agent::Referee(RefereeId::numbered(77));
-    let own = token(first.clone());
-    let void = Some(TokenHash::of("tok-ref01-0000"));
-    let cases: [(Option<TokenHash>, Option<Agent>, Refusal, Code); 9] = [
-        (
-            None,
-            Some(first.clone()),
-            Refusal::TokenMissing,
-            Code::TokenMissing,
-        ),
-        (None, None, Refusal::TokenMissing, Code::TokenMissing),
-        (
-            void,
-            Some(first.clone()),
-            Refusal::TokenInvalid,
-            Code::TokenInvalid,
-        ),
-        (
-            token(second),
-            Some(first.clone()),
-            Refusal::TokenInvalid,
-            Code::TokenInvalid,
-        ),
-        (
-            own,
-            Some(player.clone()),
-            Refusal::TokenInvalid,
-            Code::TokenInvalid,
-        ),
-        (
-            own,
-            Some(Agent::Manager),
-            Refusal::TokenInvalid,
-            Code::TokenInvalid,
-        ),
-        (
-            token(player.clone()),
-            Some(player),
-            Refusal::NotAReferee,
-            Code::TokenInvalid,
-        ),
-        (
-            own,
-            Some(nobody),
-            Refusal::UnknownPlayer(PlayerId::numbered(77)),
-            Code::PlayerNotRegistered,
-        ),
-        (
-            None,
-            Some(no_referee),
-            Refusal::UnknownReferee(RefereeId::numbered(77)),
-            Code::RefereeNotRegistered,
-        ),
-    ];
-    for (token, sender, refusal, code) in cases {
-        let command = Command::Report {
-            token,
-            sender,
-            report: honest(&order),
-        };
-        assert_eq!(refused(&world, &command), (refusal, code), "{command:?}");
-    }
-    let match_token = Command::Report {
-        token: Some(order.players[0].match_token.hash()),
-        sender: Some(first),
+    let (_, order) = world.orders().remove(0);
+    let command = Command::Report {
+        token,
+        sender,
         report: honest(&order),
     };
-    assert_eq!(refused(&world, &match_token).1, Code::TokenInvalid);
+    refused(&world, &command)
+}
+
+#[test]
+fn identity_is_the_token_and_each_lack_has_its_code() {
+    let world = World::begun(4, 2, 1);
+    let token = |agent: &Agent| Some(world.tokens[agent].hash());
+    let first = Agent::Referee(RefereeId::numbered(1));
+    let second = Agent::Referee(RefereeId::numbered(2));
+    let player = Agent::Player(PlayerId::numbered(1));
+    let void = Some(TokenHash::of("tok-ref01-0000"));
+
+    let missing = (Refusal::TokenMissing, Code::TokenMissing);
+    assert_eq!(turned_away(None, Some(first.clone())), missing);
+    assert_eq!(turned_away(None, None), missing);
+
+    let invalid = (Refusal::TokenInvalid, Code::TokenInvalid);
+    assert_eq!(turned_away(void, Some(first.clone())), invalid);
+    assert_eq!(turned_away(token(&second), Some(first.clone())), invalid);
+    assert_eq!(turned_away(token(&first), Some(player.clone())), invalid);
+    assert_eq!(turned_away(token(&first), Some(Agent::Manager)), invalid);
+
+    let no_referee = (Refusal::NotAReferee, Code::TokenInvalid);
+    assert_eq!(turned_away(token(&player), Some(player)), no_referee);
+}
+
+#[test]
+fn a_name_that_nobody_holds_is_refused_before_the_token_is_looked_at() {
+    let player = PlayerId::numbered(77);
+    let unknown = (
+        Refusal::UnknownPlayer(player.clone()),
+        Code::PlayerNotRegistered,
+    );
+    let void = Some(TokenHash::of("tok-ref01-0000"));
+    assert_eq!(turned_away(void, Some(Agent::Player(player))), unknown);
+    let referee = RefereeId::numbered(77);
+    let unknown = (
+        Refusal::UnknownReferee(referee.clone()),
+        Code::RefereeNotRegistered,
+    );
+    assert_eq!(turned_away(None, Some(Agent::Referee(referee))), unknown);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 use proptest::prelude::*;
 
-use crate::world::{World, honest};
+use crate::reporting::honest;
+use crate::world::World;
 
 /// Plays a league in which each step is chosen by the given numbers.
 fn play(players: u32, referees: u32, capacity: u32, chances: &[u8]) -> World {
