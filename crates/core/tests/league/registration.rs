@@ -1,12 +1,14 @@
 //! Who is let in, under which id, and who may come back.
 
-use league_core::league::{AgentState, Candidate, Command, Event, LeagueRules, Refusal, Reply};
+use league_core::league::{
+    AgentState, Candidate, Command, Event, League, LeagueRules, Refusal, Reply, RulesError,
+};
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, PlayerId};
 use league_protocol::message::{Enrolment, Message, RegisterResponse};
 use league_protocol::sender::{Agent, Dialect};
 
-use crate::world::{World, rules};
+use crate::world::{SECRET, World, rules};
 
 fn ask(world: &mut World, candidate: Candidate) -> RegisterResponse<PlayerId> {
     let (_, reply) = world.when(&Command::RegisterPlayer(candidate)).unwrap();
@@ -250,4 +252,52 @@ fn when_the_league_is_over_nobody_is_let_in() {
     let (_, reply) = world.when(&Command::RegisterReferee(late)).unwrap();
     let reason = "Registration closed".to_owned();
     assert_eq!(reply, Reply::Referee(RegisterResponse::Rejected { reason }));
+}
+
+#[test]
+fn what_an_agent_says_of_itself_is_kept_within_bounds() {
+    let mut world = World::new(rules());
+    let far = changed(world.candidate("Far"), |candidate| {
+        candidate.request.meta.contact_endpoint = "x".repeat(2_049);
+    });
+    assert!(reason(&mut world, far).starts_with("Invalid endpoint: "));
+    let long = changed(world.candidate("Long"), |candidate| {
+        candidate.dialect = Dialect::V1;
+        candidate.request.meta.version = "9\n".repeat(1_000);
+        candidate.request.meta.protocol_version = Some("1".repeat(1_000));
+        candidate.request.meta.game_types = vec![rules().game_type; 1_000];
+    });
+    enrolled(&mut world, long);
+    let Some(Event::PlayerRegistered { meta, .. }) = world.events.last() else {
+        panic!("{:?}", world.events);
+    };
+    assert_eq!(meta.version, "9".repeat(64));
+    assert_eq!(meta.protocol_version, Some("1".repeat(64)));
+    assert_eq!(meta.game_types.len(), 64);
+}
+
+#[test]
+fn rules_that_make_no_league_are_refused() {
+    let refused = |rules: LeagueRules| League::new(rules, SECRET).unwrap_err();
+    let game = GameType::new("chess").unwrap();
+    let unknown = LeagueRules::new(rules().league_id, game.clone());
+    assert_eq!(refused(unknown), RulesError::UnknownGame(game));
+    let settings = LeagueRules {
+        game_settings: serde_json::json!({"lowest": 5, "highest": 5}),
+        ..rules()
+    };
+    assert!(matches!(refused(settings), RulesError::Settings(_)));
+    for (min_players, max_players) in [(1, 10), (3, 2), (2, u32::MAX)] {
+        let players = LeagueRules {
+            min_players,
+            max_players,
+            ..rules()
+        };
+        assert!(matches!(refused(players), RulesError::Players { .. }));
+    }
+    let restless = LeagueRules {
+        probe_every: std::time::Duration::ZERO,
+        ..rules()
+    };
+    assert!(matches!(refused(restless), RulesError::ProbeEvery(_)));
 }
