@@ -166,6 +166,18 @@ fn each_forgery_alone_is_refused_in_a_match_that_was_won() {
 }
 
 #[test]
+fn the_draw_of_a_match_that_was_not_played_must_be_the_promised_one_too() {
+    for number in 0..4 {
+        let mut world = World::begun(2, 1, 1);
+        let (referee, order) = world.orders().remove(0);
+        let mut forged = good(&order, 4);
+        forge(&mut forged, FORGERIES - 1, number);
+        let (_, reply) = world.report(&referee, forged).unwrap();
+        assert!(matches!(reply, Reply::Refused(_)), "{number}");
+    }
+}
+
+#[test]
 fn a_third_player_cannot_fail_in_a_match_of_two() {
     let mut world = World::begun(2, 1, 1);
     let (referee, order) = world.orders().remove(0);
