@@ -2,6 +2,7 @@
 
 pub mod breaker;
 pub mod draw;
+pub mod league;
 pub mod letter;
 pub mod machine;
 pub mod patience;

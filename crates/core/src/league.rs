@@ -1,0 +1,376 @@
+//! The league manager: who is in, who meets whom, who runs it, what counts, who stands where.
+//!
+//! The machine goes forward by [`Command::Tick`]: whenever something is due at once, such as the
+//! next round, [`Machine::wakeup`] names a moment in the past. So every step starts from what is
+//! noted, and a restart between two steps changes nothing.
+
+mod apply;
+mod assign;
+mod authenticate;
+mod command;
+mod event;
+mod hands;
+mod letters;
+mod problem;
+mod progress;
+mod query;
+mod refusal;
+mod register;
+mod report;
+mod roster;
+mod round;
+mod rules;
+pub mod schedule;
+pub mod standings;
+mod verify;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+
+use league_games::Table as GameTable;
+use league_protocol::id::{MatchId, PlayerId, RefereeId};
+use league_protocol::message::{RoundSummary, StandingRow};
+use league_protocol::time::Timestamp;
+use league_protocol::token::TokenHash;
+
+pub use authenticate::Caller;
+pub use command::{Candidate, Command, Reply, Ticket};
+pub use event::{Event, Move};
+pub use problem::{ReportPart, ReportProblem};
+pub use refusal::Refusal;
+pub use roster::{AgentState, Member, Player, Referee};
+pub use round::{Fixture, Round, Stage};
+pub use rules::{Assignment, LeagueRules, RulesError, SHORTEST_PROBE};
+
+use crate::draw::LeagueSecret;
+use crate::letter::Letter;
+use crate::machine::{Decision, Keep, Machine};
+use roster::{Roster, Who};
+use schedule::{Schedule, Sides};
+use standings::{Named, Standings, Table};
+
+/// How far a league is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Agents may register.
+    Registering,
+    /// Matches are played.
+    Running,
+    /// It is over.
+    Completed,
+}
+
+/// The league manager.
+#[derive(Debug, Clone, PartialEq)]
+pub struct League {
+    rules: LeagueRules,
+    secret: LeagueSecret,
+    opening: Opening,
+    phase: Phase,
+    players: Roster<Player>,
+    referees: Roster<Referee>,
+    /// Display names, folded.
+    names: BTreeMap<String, Who>,
+    tokens: BTreeMap<TokenHash, Who>,
+    schedule: Schedule,
+    standings: Standings,
+    round: Option<Round>,
+    /// Rounds whose reports may still be repeated.
+    past: VecDeque<Round>,
+    closed: Option<ClosedRound>,
+    /// Matches given to referees so far, for taking turns.
+    turn: u64,
+    fleeting: Fleeting,
+}
+
+/// The end of the last round, as it was told.
+#[derive(Debug, Clone, PartialEq)]
+struct ClosedRound {
+    number: u32,
+    summary: RoundSummary,
+    table: Arc<Table>,
+}
+
+/// What a restart may forget.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Fleeting {
+    stopped: bool,
+    /// When silent agents are next looked for.
+    next_probes: Timestamp,
+    suspended: BTreeSet<Who>,
+    /// Whether someone came who may take a waiting match.
+    referee_came: bool,
+}
+
+impl League {
+    /// Makes a league that nobody has joined.
+    pub fn new(rules: LeagueRules, secret: LeagueSecret) -> Result<Self, RulesError> {
+        let most = Schedule::MOST_PLAYERS;
+        let (min, max) = (rules.min_players, rules.max_players);
+        if min < 2 || max < min || max > most {
+            return Err(RulesError::Players { min, max, most });
+        }
+        if rules.probe_every < SHORTEST_PROBE {
+            return Err(RulesError::ProbeEvery(rules.probe_every));
+        }
+        let listing = league_games::find(rules.game_type.as_str())
+            .ok_or_else(|| RulesError::UnknownGame(rules.game_type.clone()))?;
+        let opening = Opening((listing.open)(&rules.game_settings)?);
+        let schedule = Schedule::new(0, Sides::for_game(rules.sides_matter));
+        Ok(Self {
+            standings: Standings::new(schedule, rules.score),
+            rules,
+            secret,
+            opening,
+            phase: Phase::Registering,
+            players: Roster::default(),
+            referees: Roster::default(),
+            names: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            schedule,
+            round: None,
+            past: VecDeque::new(),
+            closed: None,
+            turn: 0,
+            fleeting: Fleeting::default(),
+        })
+    }
+
+    /// The rules it is held by.
+    pub fn rules(&self) -> &LeagueRules {
+        &self.rules
+    }
+
+    /// How far it is.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Who meets whom; of no players until the league has begun.
+    pub fn schedule(&self) -> Schedule {
+        self.schedule
+    }
+
+    /// The round that is played, or was played last.
+    pub fn round(&self) -> Option<&Round> {
+        self.round.as_ref()
+    }
+
+    /// The players in the order of registration, which is their number in the schedule.
+    pub fn players(&self) -> &[Player] {
+        &self.players.members
+    }
+
+    /// The referees in the order of registration.
+    pub fn referees(&self) -> &[Referee] {
+        &self.referees.members
+    }
+
+    /// The referee that has a match.
+    pub fn referee_of(&self, fixture: &Fixture) -> Option<&Referee> {
+        self.referees.get(fixture.referee?)
+    }
+
+    /// Seat A and seat B of a match.
+    pub fn seats_of(&self, fixture: &Fixture) -> Option<[&PlayerId; 2]> {
+        let [a, b] = fixture.pairing.seats;
+        Some([&self.players.get(a)?.id, &self.players.get(b)?.id])
+    }
+
+    /// The table with every result so far.
+    pub fn standings(&self) -> Arc<[StandingRow]> {
+        Arc::clone(&self.table().rows)
+    }
+
+    /// How many results there are.
+    pub fn matches_played(&self) -> u64 {
+        self.round.as_ref().map_or(0, |round| {
+            u64::from(round.number.saturating_sub(1)) * u64::from(self.schedule.matches_a_round())
+                + u64::from(round.summary.total_matches.saturating_sub(round.open))
+        })
+    }
+
+    /// The state of a player in its life.
+    pub fn player_state(&self, player: &Player) -> AgentState {
+        self.state(&player.member, player.shut_down)
+    }
+
+    /// The state of a referee in its life.
+    pub fn referee_state(&self, referee: &Referee) -> AgentState {
+        self.state(&referee.member, false)
+    }
+
+    /// Looks a player up by id.
+    pub fn player(&self, id: &PlayerId) -> Option<&Player> {
+        self.players.get(self.players.find(id.as_str())?)
+    }
+
+    /// Looks a referee up by id.
+    pub fn referee(&self, id: &RefereeId) -> Option<&Referee> {
+        self.referees.get(self.referees.find(id.as_str())?)
+    }
+
+    /// Looks up a match of the present round, or of a round that is not long past.
+    pub fn fixture(&self, match_id: &MatchId) -> Option<&Fixture> {
+        let (round, index) = round::read_match_id(match_id)?;
+        let mut rounds = self.round.iter().chain(&self.past);
+        rounds.find(|found| found.number == round)?.fixture(index)
+    }
+
+    /// The league as it would be after a restart: without what only memory held.
+    pub fn after_restart(&self) -> Self {
+        let mut league = self.clone();
+        league.fleeting = Fleeting::default();
+        for player in &mut league.players.members {
+            player.member.health = roster::Health::default();
+        }
+        for referee in &mut league.referees.members {
+            referee.member.health = roster::Health::default();
+        }
+        for round in league.round.iter_mut().chain(&mut league.past) {
+            for fixture in &mut round.fixtures {
+                if fixture.stage == Stage::Running {
+                    fixture.stage = Stage::Ordered;
+                }
+            }
+        }
+        league
+    }
+
+    fn table(&self) -> Arc<Table> {
+        if self.phase == Phase::Registering {
+            let schedule = Schedule::new(self.players.len(), Sides::AsPrinted);
+            return Standings::new(schedule, self.rules.score).table(|| self.named());
+        }
+        self.standings.table(|| self.named())
+    }
+
+    fn named(&self) -> Vec<Named> {
+        let players = self.players.members.iter();
+        players
+            .map(|player| (player.id.clone(), Arc::clone(&player.member.name)))
+            .collect()
+    }
+
+    fn state(&self, member: &Member, shut_down: bool) -> AgentState {
+        if shut_down || self.phase == Phase::Completed {
+            AgentState::Shutdown
+        } else if member.health.suspended_since.is_some() {
+            AgentState::Suspended
+        } else if self.phase == Phase::Running {
+            AgentState::Active
+        } else {
+            AgentState::Registered
+        }
+    }
+
+    fn member(&self, who: Who) -> Option<&Member> {
+        match who {
+            Who::Player(number) => self.players.get(number).map(|player| &player.member),
+            Who::Referee(number) => self.referees.get(number).map(|referee| &referee.member),
+        }
+    }
+
+    fn member_mut(&mut self, who: Who) -> Option<&mut Member> {
+        match who {
+            Who::Player(number) => self
+                .players
+                .get_mut(number)
+                .map(|player| &mut player.member),
+            Who::Referee(number) => self
+                .referees
+                .get_mut(number)
+                .map(|referee| &mut referee.member),
+        }
+    }
+}
+
+impl Machine for League {
+    type Command = Command;
+    type Event = Event;
+    type Reply = Reply;
+    type Refusal = Refusal;
+    type Ticket = Ticket;
+
+    fn decide(&self, at: Timestamp, command: &Command) -> Result<Decision<Event, Reply>, Refusal> {
+        match command {
+            Command::RegisterReferee(candidate) => self.register_referee(at, candidate),
+            Command::RegisterPlayer(candidate) => self.register_player(at, candidate),
+            Command::CreateSchedule { admin } => self.create_schedule(*admin),
+            Command::Start { admin } => self.start(at, *admin),
+            Command::Report {
+                token,
+                sender,
+                report,
+            } => {
+                let caller = self.authenticate(at, *token, sender.as_ref())?;
+                self.weigh_report(at, &caller, report)
+            }
+            Command::Query {
+                token,
+                sender,
+                query,
+            } => {
+                let caller = self.authenticate(at, *token, sender.as_ref())?;
+                Ok(Decision::reply(Reply::Query(self.answer(&caller, query))))
+            }
+            Command::Heard { ticket, outcome } => Ok(noted(self.hear(at, ticket, outcome))),
+            Command::Tick => Ok(noted(self.go_on(at))),
+            Command::Stop if self.fleeting.stopped => Ok(noted(Vec::new())),
+            Command::Stop => Ok(noted(vec![Event::Stopped])),
+        }
+    }
+
+    fn apply(&mut self, event: &Event) {
+        self.take_in(event);
+    }
+
+    fn letters(&self, event: &Event, out: &mut Vec<Letter<Ticket>>) {
+        if !self.fleeting.stopped {
+            self.write_letters(event, out);
+        }
+    }
+
+    fn pending(&self) -> Vec<Letter<Ticket>> {
+        let mut out = Vec::new();
+        self.write_pending(&mut out);
+        out
+    }
+
+    fn wakeup(&self) -> Option<Timestamp> {
+        self.next_step()
+    }
+
+    fn keep(event: &Event) -> Keep {
+        event.keep()
+    }
+}
+
+fn noted(events: Vec<Event>) -> Decision<Event, Reply> {
+    Decision {
+        events,
+        reply: Reply::Noted,
+    }
+}
+
+/// The first position of the league's game, kept so that settings are read once.
+struct Opening(Box<dyn GameTable>);
+
+impl Clone for Opening {
+    fn clone(&self) -> Self {
+        Self(self.0.boxed_clone())
+    }
+}
+
+impl PartialEq for Opening {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.position() == other.0.position()
+    }
+}
+
+impl fmt::Debug for Opening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,376 @@
+//! What the league tells its agents, and when.
+//!
+//! Nobody who is suspended is written to, except with a probe and with the end of the league.
+
+use std::sync::Arc;
+
+use league_protocol::message::{
+    AnnouncedMatch, Champion, LeagueCompleted, LeagueStart, Message, Mode, RoundAnnouncement,
+    RoundCompleted, StandingRow, StandingsUpdate, StartMatch, StartMatchPlayer,
+};
+use league_protocol::sender::{Agent, Dialect};
+
+use super::command::Ticket;
+use super::event::Event;
+use super::roster::{AgentState, Member, Player, Who};
+use super::round::{Fixture, Round};
+use super::standings::Table;
+use super::{ClosedRound, League, Phase};
+use crate::letter::{Credential, Effort, Letter};
+
+type Letters = Vec<Letter<Ticket>>;
+
+impl League {
+    pub(super) fn write_letters(&self, event: &Event, out: &mut Letters) {
+        match event {
+            Event::LeagueStarted { .. } => self.announce_start(out),
+            Event::RoundOpened { .. } => {
+                self.announce_round(out);
+                self.order_all(out, |_| true);
+            }
+            Event::MatchesMoved { moves, next, .. } => {
+                let moved = moves.iter().map(|moved| &moved.match_id);
+                for match_id in moved.chain(next) {
+                    self.order(self.fixture(match_id), out);
+                }
+            }
+            Event::ResultRecorded { next, .. } => {
+                self.order(next.as_ref().and_then(|next| self.fixture(next)), out);
+            }
+            Event::RoundClosed { .. } => self.tell_table(out),
+            Event::LeagueCompleted { .. } => self.tell_end(out),
+            Event::AgentReturned { agent, .. }
+            | Event::AgentAnswered {
+                agent,
+                recovered: true,
+                ..
+            } => self.welcome_back(agent, out),
+            Event::ProbesSent { agents, .. } => {
+                let members = agents.iter().filter_map(|agent| self.find_agent(agent));
+                for member in members.filter_map(|who| self.member(who)) {
+                    out.push(self.probe(member));
+                }
+            }
+            Event::PlayerRegistered { .. }
+            | Event::RefereeRegistered { .. }
+            | Event::ReportConflicted { .. }
+            | Event::ReportRefused { .. }
+            | Event::PlayerShutDown { .. }
+            | Event::MatchAccepted { .. }
+            | Event::AgentFailed { .. }
+            | Event::AgentAnswered { .. }
+            | Event::RefereeSuspended { .. }
+            | Event::Stopped => {}
+        }
+    }
+
+    /// What may not have arrived when the process ended: the last table, the present round.
+    pub(super) fn write_pending(&self, out: &mut Letters) {
+        match self.phase {
+            Phase::Registering => {}
+            Phase::Running => {
+                if self.closed.is_some() {
+                    self.tell_table(out);
+                } else {
+                    self.announce_start(out);
+                }
+                if self.round.as_ref().is_some_and(|round| !round.closed) {
+                    self.announce_round(out);
+                    self.order_all(out, |_| true);
+                }
+            }
+            Phase::Completed => {
+                self.tell_table(out);
+                self.tell_end(out);
+            }
+        }
+    }
+
+    /// A player comes back to its round, a referee to its matches.
+    fn welcome_back(&self, agent: &Agent, out: &mut Letters) {
+        let Some(round) = self.round.as_ref().filter(|round| !round.closed) else {
+            return;
+        };
+        match self.find_agent(agent) {
+            Some(Who::Player(number)) => {
+                if let Some(player) = self.players.get(number).filter(|player| self.hears(player)) {
+                    out.push(self.announcement(number, player, round, &self.all_matches(round)));
+                }
+            }
+            Some(Who::Referee(number)) => {
+                self.order_all(out, |fixture| fixture.referee == Some(number));
+            }
+            None => {}
+        }
+    }
+
+    fn announce_start(&self, out: &mut Letters) {
+        let first_protocol =
+            |player: &&Player| player.member.peer.dialect == Dialect::V1 && self.hears(player);
+        let mut listeners = self
+            .players
+            .members
+            .iter()
+            .filter(first_protocol)
+            .peekable();
+        if listeners.peek().is_none() {
+            return;
+        }
+        let schedule: Arc<_> = self.list_rounds(self.schedule, 1, self.rules.broadcast_limit);
+        for player in listeners {
+            let message = Message::LeagueStart(LeagueStart {
+                league_id: self.rules.league_id.clone(),
+                total_rounds: self.schedule.rounds(),
+                total_players: self.schedule.players(),
+                game_type: self.rules.game_type.clone(),
+                schedule: Arc::clone(&schedule),
+            });
+            out.push(self.notice(&player.member, message));
+        }
+    }
+
+    fn announce_round(&self, out: &mut Letters) {
+        let Some(round) = &self.round else { return };
+        let all = self.all_matches(round);
+        for (number, player) in self.listeners() {
+            out.push(self.announcement(number, player, round, &all));
+        }
+    }
+
+    fn announcement(
+        &self,
+        number: u32,
+        player: &Player,
+        round: &Round,
+        all: &Option<Arc<[AnnouncedMatch]>>,
+    ) -> Letter<Ticket> {
+        let own = self
+            .schedule
+            .pairing_of(number, round.number)
+            .and_then(|pairing| round.fixture(pairing.index));
+        let matches = match all {
+            Some(all) => Arc::clone(all),
+            None => own
+                .and_then(|own| self.announced(own))
+                .into_iter()
+                .collect(),
+        };
+        let own = own.map(|own| {
+            let seat = usize::from(own.pairing.seats[1] == number);
+            (own.match_id.clone(), own.tokens[seat].clone())
+        });
+        let message = Message::RoundAnnouncement(RoundAnnouncement {
+            league_id: self.rules.league_id.clone(),
+            round_id: round.number,
+            matches,
+            own,
+        });
+        self.notice(&player.member, message)
+    }
+
+    /// The matches of a round, unless the league is so large that each player is told its own.
+    fn all_matches(&self, round: &Round) -> Option<Arc<[AnnouncedMatch]>> {
+        if self.is_large() {
+            return None;
+        }
+        let fixtures = round.fixtures.iter();
+        Some(
+            fixtures
+                .filter_map(|fixture| self.announced(fixture))
+                .collect(),
+        )
+    }
+
+    fn announced(&self, fixture: &Fixture) -> Option<AnnouncedMatch> {
+        let [a, b] = self.seats_of(fixture)?;
+        let referee = self.referee_of(fixture);
+        Some(AnnouncedMatch {
+            match_id: fixture.match_id.clone(),
+            game_type: self.rules.game_type.clone(),
+            player_a: a.clone(),
+            player_b: b.clone(),
+            referee_endpoint: referee.map_or_else(
+                || Arc::from(""),
+                |referee| Arc::clone(&referee.member.peer.endpoint),
+            ),
+            commitment: fixture.commitment,
+        })
+    }
+
+    fn order_all(&self, out: &mut Letters, which: impl Fn(&Fixture) -> bool) {
+        let fixtures = self.round.iter().flat_map(|round| &round.fixtures);
+        for fixture in fixtures.filter(|fixture| which(fixture)) {
+            self.order(Some(fixture), out);
+        }
+    }
+
+    /// Orders a match that is to be run now.
+    fn order(&self, fixture: Option<&Fixture>, out: &mut Letters) {
+        let Some(fixture) = fixture.filter(|fixture| fixture.is_started()) else {
+            return;
+        };
+        let (Some(referee), Some(players)) = (self.referee_of(fixture), self.seated(fixture))
+        else {
+            return;
+        };
+        let message = Message::StartMatch(StartMatch {
+            league_id: self.rules.league_id.clone(),
+            round_id: fixture.pairing.round,
+            match_id: fixture.match_id.clone(),
+            attempt: fixture.attempt,
+            game_type: self.rules.game_type.clone(),
+            settings: self.rules.game_settings.clone(),
+            mode: Mode::Auto,
+            strict: self.rules.strict,
+            score: self.rules.score,
+            seed: fixture.seed,
+            players,
+        });
+        let ticket = Ticket::Order {
+            match_id: fixture.match_id.clone(),
+            attempt: fixture.attempt,
+            referee: referee.id.clone(),
+        };
+        out.push(letter(
+            &referee.member,
+            message,
+            self.usual_effort(),
+            ticket,
+        ));
+    }
+
+    fn seated(&self, fixture: &Fixture) -> Option<[StartMatchPlayer; 2]> {
+        let seat = |seat: usize| {
+            let number = fixture.pairing.seats[seat];
+            let player = self.players.get(number)?;
+            Some(StartMatchPlayer {
+                player_id: player.id.clone(),
+                endpoint: Arc::clone(&player.member.peer.endpoint),
+                dialect: player.member.peer.dialect,
+                token_hash: player.member.token,
+                match_token: fixture.tokens[seat].clone(),
+                record: self.standings.record(number).win_loss_draw(),
+            })
+        };
+        Some([seat(0)?, seat(1)?])
+    }
+
+    fn tell_table(&self, out: &mut Letters) {
+        let Some(closed) = &self.closed else { return };
+        let rounds = self.schedule.rounds();
+        let next_round_id = Some(closed.number + 1).filter(|&next| next <= rounds);
+        for (number, player) in self.listeners() {
+            let standings = self.rows_for(&closed.table, Some(number));
+            self.tell_table_to(player, closed, next_round_id, standings, out);
+        }
+    }
+
+    fn tell_table_to(
+        &self,
+        player: &Player,
+        closed: &ClosedRound,
+        next_round_id: Option<u32>,
+        standings: Arc<[StandingRow]>,
+        out: &mut Letters,
+    ) {
+        let update = Message::StandingsUpdate(StandingsUpdate {
+            league_id: self.rules.league_id.clone(),
+            round_id: closed.number,
+            standings: Arc::clone(&standings),
+        });
+        let completed = Message::RoundCompleted(RoundCompleted {
+            league_id: self.rules.league_id.clone(),
+            round_id: closed.number,
+            next_round_id,
+            summary: closed.summary,
+            standings,
+        });
+        out.push(self.notice(&player.member, update));
+        out.push(self.notice(&player.member, completed));
+    }
+
+    /// The last word goes to everyone, heard lately or not.
+    fn tell_end(&self, out: &mut Letters) {
+        let table = self.table();
+        let champion = table.rows.first().map(champion);
+        let message = |receiver: Option<u32>| {
+            Message::LeagueCompleted(LeagueCompleted {
+                league_id: self.rules.league_id.clone(),
+                total_rounds: self.schedule.rounds(),
+                total_matches: u32::try_from(self.schedule.total_matches()).unwrap_or(u32::MAX),
+                champion: champion.clone(),
+                final_standings: self.rows_for(&table, receiver),
+            })
+        };
+        for (number, player) in (0..).zip(&self.players.members) {
+            out.push(self.notice(&player.member, message(Some(number))));
+        }
+        for referee in &self.referees.members {
+            out.push(self.notice(&referee.member, message(None)));
+        }
+    }
+
+    /// The whole table, or the top of it and the receiver's own row in a large league.
+    fn rows_for(&self, table: &Table, receiver: Option<u32>) -> Arc<[StandingRow]> {
+        if !self.is_large() {
+            return Arc::clone(&table.rows);
+        }
+        let top = table.rows.iter().take(self.rules.top_rows);
+        let own = receiver
+            .and_then(|receiver| table.row(receiver))
+            .filter(|row| row.rank as usize > self.rules.top_rows);
+        top.chain(own).cloned().collect()
+    }
+
+    fn is_large(&self) -> bool {
+        self.players.members.len() > self.rules.broadcast_limit
+    }
+
+    fn listeners(&self) -> impl Iterator<Item = (u32, &Player)> {
+        let players = (0..).zip(&self.players.members);
+        players.filter(|(_, player)| self.hears(player))
+    }
+
+    fn hears(&self, player: &Player) -> bool {
+        !player.shut_down
+            && (self.phase == Phase::Completed
+                || self.player_state(player) != AgentState::Suspended)
+    }
+
+    fn notice(&self, member: &Member, message: Message) -> Letter<Ticket> {
+        let ticket = Ticket::Notice(member.peer.agent.clone());
+        letter(member, message, self.usual_effort(), ticket)
+    }
+
+    fn probe(&self, member: &Member) -> Letter<Ticket> {
+        let timeout = self.rules.probe_every.min(self.rules.patience.other);
+        let ticket = Ticket::Probe(member.peer.agent.clone());
+        let effort = self.rules.patience.once(timeout);
+        letter(member, Message::Ping, effort, ticket)
+    }
+
+    fn usual_effort(&self) -> Effort {
+        self.rules.patience.effort(self.rules.patience.other)
+    }
+}
+
+fn letter(member: &Member, message: Message, effort: Effort, ticket: Ticket) -> Letter<Ticket> {
+    Letter {
+        to: Arc::clone(&member.peer),
+        message,
+        credential: Credential::None,
+        effort,
+        ticket: Some(ticket),
+    }
+}
+
+fn champion(row: &StandingRow) -> Champion {
+    Champion {
+        player_id: row.player_id.clone(),
+        display_name: Arc::clone(&row.display_name),
+        points: row.points,
+        wins: row.wins,
+        losses: row.losses,
+        played: row.played,
+    }
+}

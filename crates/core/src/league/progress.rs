@@ -1,0 +1,297 @@
+//! What happens by itself: the start, the next round, rulings, probes, and what letters brought.
+
+use league_protocol::message::{Message, StartMatchAck};
+use league_protocol::sender::Agent;
+use league_protocol::time::Timestamp;
+
+use super::command::{Reply, Ticket};
+use super::event::Event;
+use super::refusal::Refusal;
+use super::roster::Who;
+use super::round::{Fixture, Round, Stage};
+use super::{League, Phase};
+use crate::letter::Outcome;
+use crate::machine::Decision;
+
+/// Probes in a row that a referee may leave unanswered.
+const MOST_UNANSWERED: u32 = 3;
+/// The most matches that the manager rules in one step.
+const MOST_RULINGS: usize = 256;
+/// The most agents that are probed in one step.
+const MOST_PROBES: usize = 1_024;
+
+impl League {
+    pub(super) fn start(
+        &self,
+        at: Timestamp,
+        admin: bool,
+    ) -> Result<Decision<Event, Reply>, Refusal> {
+        if !admin {
+            return Err(Refusal::NotAdmin);
+        }
+        if self.fleeting.stopped {
+            return Err(Refusal::Stopping);
+        }
+        if self.phase != Phase::Registering {
+            return Err(Refusal::AlreadyStarted);
+        }
+        self.check_enough()?;
+        Ok(Decision {
+            events: vec![Event::LeagueStarted { at }],
+            reply: Reply::Started,
+        })
+    }
+
+    pub(super) fn check_enough(&self) -> Result<(), Refusal> {
+        let (players, referees) = (self.players.len(), self.referees.len());
+        let min_players = self.rules.min_players;
+        if players >= min_players && referees >= 1 {
+            return Ok(());
+        }
+        Err(Refusal::TooFew {
+            players,
+            referees,
+            min_players,
+        })
+    }
+
+    /// When the next step is due.
+    pub(super) fn next_step(&self) -> Option<Timestamp> {
+        if self.fleeting.stopped {
+            return None;
+        }
+        match (self.phase, &self.round) {
+            (Phase::Registering, _) if self.is_complete() => at_once(),
+            (Phase::Registering | Phase::Completed, _) => None,
+            (Phase::Running, Some(round)) if !is_due(round) && !self.may_give(round) => {
+                Some(self.fleeting.next_probes)
+            }
+            (Phase::Running, _) => at_once(),
+        }
+    }
+
+    /// Takes the next step, if one is due.
+    pub(super) fn go_on(&self, at: Timestamp) -> Vec<Event> {
+        if self.fleeting.stopped {
+            return Vec::new();
+        }
+        match (self.phase, &self.round) {
+            (Phase::Registering, _) if self.is_complete() => vec![Event::LeagueStarted { at }],
+            (Phase::Registering | Phase::Completed, _) => Vec::new(),
+            (Phase::Running, None) => vec![self.open_round(at, 1)],
+            (Phase::Running, Some(round)) if round.open == 0 => self.turn_over(at, round),
+            (Phase::Running, Some(round)) if !round.unplayable.is_empty() => {
+                let unplayable = round.unplayable.iter().take(MOST_RULINGS);
+                unplayable
+                    .filter_map(|&index| self.ruled(at, index))
+                    .collect()
+            }
+            (Phase::Running, Some(round)) if self.may_give(round) => {
+                self.give_waiting(at, round).into_iter().collect()
+            }
+            (Phase::Running, Some(_)) if at < self.fleeting.next_probes => Vec::new(),
+            (Phase::Running, Some(round)) => self.look_for_silence(at, round),
+        }
+    }
+
+    /// Whether so many have come that the league begins by itself.
+    fn is_complete(&self) -> bool {
+        self.rules.start_when.is_some_and(|(players, referees)| {
+            self.players.len() >= players && self.referees.len() >= referees
+        }) && self.check_enough().is_ok()
+    }
+
+    fn may_give(&self, round: &Round) -> bool {
+        self.fleeting.referee_came && !round.waiting.is_empty() && self.has_referee()
+    }
+
+    /// Closes the round, and opens the next one or ends the league.
+    fn turn_over(&self, at: Timestamp, round: &Round) -> Vec<Event> {
+        let mut events = Vec::new();
+        if !round.closed {
+            let round = round.number;
+            events.push(Event::RoundClosed { round, at });
+        }
+        events.push(if round.number < self.schedule.rounds() {
+            self.open_round(at, round.number + 1)
+        } else {
+            Event::LeagueCompleted { at }
+        });
+        events
+    }
+
+    /// Asks those who were not heard lately, gives up on those who were asked often enough, and
+    /// takes away what runs for too long.
+    fn look_for_silence(&self, at: Timestamp, round: &Round) -> Vec<Event> {
+        let mut events = Vec::new();
+        let mut agents = Vec::new();
+        for (number, referee) in (0..).zip(&self.referees.members) {
+            let health = &referee.member.health;
+            let silent = health.quiet_since + self.rules.probe_every <= at;
+            if referee.running == 0 || health.suspended_since.is_some() || !silent {
+                continue;
+            }
+            if health.unanswered < MOST_UNANSWERED {
+                agents.push(Agent::Referee(referee.id.clone()));
+            } else if let Some(moved) = self.relieve(at, number) {
+                let referee = referee.id.clone();
+                events.push(Event::RefereeSuspended { referee, at });
+                events.push(moved);
+                // One at a time: who takes the matches is worked out anew after each.
+                return events;
+            }
+        }
+        let rested = self.fleeting.suspended.iter().filter_map(|&who| {
+            let member = self.member(who)?;
+            let rested = member.health.may_be_asked(&self.rules.breaker, at);
+            rested.then(|| member.peer.agent.clone())
+        });
+        agents.extend(rested);
+        agents.truncate(MOST_PROBES);
+        events.push(Event::ProbesSent { agents, at });
+        events.extend(self.overdue(at, round));
+        events
+    }
+
+    /// The first match that has run beyond the limit, taken from its referee.
+    fn overdue(&self, at: Timestamp, round: &Round) -> Vec<Event> {
+        let late = |fixture: &&Fixture| {
+            fixture.is_started() && fixture.since + self.rules.match_limit <= at
+        };
+        let Some(fixture) = round.fixtures.iter().find(late) else {
+            return Vec::new();
+        };
+        match fixture.referee {
+            Some(number) => self.lose(at, fixture, number),
+            None => Vec::new(),
+        }
+    }
+
+    /// A referee fails a match: it loses this one, and all if it has failed too often.
+    fn lose(&self, at: Timestamp, fixture: &Fixture, number: u32) -> Vec<Event> {
+        let Some(referee) = self.referees.get(number) else {
+            return Vec::new();
+        };
+        let agent = Agent::Referee(referee.id.clone());
+        let mut events = vec![Event::AgentFailed { agent, at }];
+        if referee.member.health.is_last_straw(&self.rules.breaker) {
+            events.extend(self.relieve(at, number));
+        } else {
+            events.push(self.take_away(at, fixture, number));
+        }
+        events
+    }
+
+    pub(super) fn hear(&self, at: Timestamp, ticket: &Ticket, outcome: &Outcome) -> Vec<Event> {
+        if self.phase != Phase::Running {
+            return Vec::new();
+        }
+        match ticket {
+            Ticket::Order {
+                match_id,
+                attempt,
+                referee,
+            } => {
+                let number = self.referees.find(referee.as_str());
+                let fixture = self.fixture(match_id).filter(|fixture| {
+                    fixture.attempt == *attempt && fixture.referee == number && fixture.is_started()
+                });
+                match (fixture, number) {
+                    (Some(fixture), Some(number)) => {
+                        self.hear_of_order(at, fixture, number, outcome)
+                    }
+                    _ => Vec::new(),
+                }
+            }
+            Ticket::Probe(agent) => self.hear_of_probe(at, agent, outcome.is_ok()),
+            Ticket::Notice(agent) => self.hear_of_notice(at, agent, outcome.is_ok()),
+        }
+    }
+
+    fn hear_of_order(
+        &self,
+        at: Timestamp,
+        fixture: &Fixture,
+        number: u32,
+        outcome: &Outcome,
+    ) -> Vec<Event> {
+        let taken = outcome.as_ref().is_ok_and(|answer| match &answer.message {
+            Message::StartMatchAck(StartMatchAck {
+                match_id, accepted, ..
+            }) => *accepted && *match_id == fixture.match_id,
+            Message::Acknowledged => true,
+            _ => false,
+        });
+        // Silence after the match was taken is an old letter's; probes will tell.
+        let old_silence = outcome.is_err() && fixture.stage == Stage::Running;
+        if !taken && !old_silence {
+            return self.lose(at, fixture, number);
+        }
+        match (fixture.stage, self.referees.get(number)) {
+            (Stage::Ordered, Some(referee)) => vec![Event::MatchAccepted {
+                match_id: fixture.match_id.clone(),
+                referee: referee.id.clone(),
+                at,
+            }],
+            _ => Vec::new(),
+        }
+    }
+
+    /// A probe that fails matters only to someone suspended: the others' probes are counted when
+    /// they are sent, so that one whose outcome is lost counts too.
+    fn hear_of_probe(&self, at: Timestamp, agent: &Agent, answered: bool) -> Vec<Event> {
+        match self.find_agent(agent) {
+            Some(who) if answered => self.hear_from(at, who, agent),
+            Some(who) if self.is_suspended(who) => {
+                let agent = agent.clone();
+                vec![Event::AgentFailed { agent, at }]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn hear_of_notice(&self, at: Timestamp, agent: &Agent, answered: bool) -> Vec<Event> {
+        let Some(who) = self.find_agent(agent) else {
+            return Vec::new();
+        };
+        if answered {
+            return self.hear_from(at, who, agent);
+        }
+        let agent = agent.clone();
+        let mut events = vec![Event::AgentFailed { agent, at }];
+        if let Who::Referee(number) = who
+            && let Some(referee) = self.referees.get(number)
+            && referee.member.health.is_last_straw(&self.rules.breaker)
+        {
+            events.extend(self.relieve(at, number));
+        }
+        events
+    }
+
+    /// An agent answered: worth noting only if it had not, before.
+    fn hear_from(&self, at: Timestamp, who: Who, agent: &Agent) -> Vec<Event> {
+        let Some(member) = self.member(who) else {
+            return Vec::new();
+        };
+        let health = &member.health;
+        let recovered = health.suspended_since.is_some();
+        if !recovered && health.unanswered == 0 && health.breaker.failures() == 0 {
+            return Vec::new();
+        }
+        vec![Event::AgentAnswered {
+            agent: agent.clone(),
+            recovered,
+            at,
+        }]
+    }
+}
+
+/// A moment that is always past.
+fn at_once() -> Option<Timestamp> {
+    Some(Timestamp::default())
+}
+
+/// Whether a round calls for a step before anything else happens.
+fn is_due(round: &Round) -> bool {
+    round.open == 0 || !round.unplayable.is_empty()
+}

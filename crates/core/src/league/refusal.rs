@@ -1,0 +1,161 @@
+//! Why the league turns a command down, and the code that goes with each reason.
+
+use league_protocol::fault::Code;
+use league_protocol::id::{MatchId, PlayerId, RefereeId};
+use league_protocol::message::LeagueError;
+use league_protocol::{CURRENT_VERSION, MINIMUM_VERSION};
+use thiserror::Error;
+
+use super::problem::ReportProblem;
+
+/// Why a command is turned down.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// The call belongs to the administrator.
+    #[error("this call takes the administrator's token")]
+    NotAdmin,
+    /// The league has begun, or is over.
+    #[error("the league has begun already")]
+    AlreadyStarted,
+    /// Too few agents have come.
+    #[error(
+        "`{players}` players and `{referees}` referees have registered, \
+         at least `{min_players}` players and 1 referee are needed"
+    )]
+    TooFew {
+        /// Players so far.
+        players: u32,
+        /// Referees so far.
+        referees: u32,
+        /// The players that are needed.
+        min_players: u32,
+    },
+    /// The process is about to end.
+    #[error("the league manager is stopping: try again when it is back")]
+    Stopping,
+    /// A version that is not spoken here.
+    #[error(
+        "protocol version `{0}` is not spoken here: \
+         use {MINIMUM_VERSION} or later, {CURRENT_VERSION} at best"
+    )]
+    Version(String),
+    /// A referee of the first protocol has no token, so its results could not be believed.
+    #[error("a referee must speak league.v2: without a token its results cannot be believed")]
+    RefereeWithoutToken,
+    /// A name that cannot be shown.
+    #[error(
+        "a display name has 1 to 64 characters, none of which controls the terminal or the \
+         direction of text"
+    )]
+    Name,
+    /// Nobody holds this player id.
+    #[error("no player `{0}` is registered: register first")]
+    UnknownPlayer(PlayerId),
+    /// Nobody holds this referee id.
+    #[error("no referee `{0}` is registered: register first")]
+    UnknownReferee(RefereeId),
+    /// No token.
+    #[error("send the `auth_token` that registration gave you")]
+    TokenMissing,
+    /// A token that nobody holds, or another than the sender.
+    #[error("the token is not the sender's: register again for a fresh one")]
+    TokenInvalid,
+    /// A token that was good once.
+    #[error("the token has expired: register again for a fresh one")]
+    TokenExpired,
+    /// A result from someone who runs no matches.
+    #[error("only a referee reports results")]
+    NotAReferee,
+    /// No such match, or not yet.
+    #[error("there is no match `{0}` to report")]
+    UnknownMatch(MatchId),
+    /// A match of another referee.
+    #[error("match `{0}` was never given to this referee")]
+    NotYours(MatchId),
+    /// A match that went to another referee.
+    #[error("match `{0}` was taken from this referee: drop it")]
+    TakenAway(MatchId),
+    /// An attempt that is no longer the one that counts.
+    #[error("match `{match_id}` is at attempt `{current}`, not `{found}`")]
+    OldAttempt {
+        /// Which match.
+        match_id: MatchId,
+        /// The attempt that counts.
+        current: u32,
+        /// The attempt that was told.
+        found: u32,
+    },
+    /// A match that waits for its turn.
+    #[error("match `{0}` was not started yet")]
+    NotStarted(MatchId),
+    /// A result that differs from the one that stands.
+    #[error("match `{0}` has a different result already, and that one stands")]
+    Conflict(MatchId),
+    /// A match so long past that only its points are remembered.
+    #[error("match `{0}` was decided long ago")]
+    LongDecided(MatchId),
+    /// A report that the rules do not allow.
+    #[error("the report of match `{match_id}` is not believed: {problem}")]
+    BadReport {
+        /// Which match.
+        match_id: MatchId,
+        /// What is wrong.
+        problem: ReportProblem,
+    },
+}
+
+impl Refusal {
+    /// The one code that goes with this reason.
+    pub const fn code(&self) -> Code {
+        match self {
+            Self::UnknownPlayer(_) => Code::PlayerNotRegistered,
+            Self::UnknownReferee(_) => Code::RefereeNotRegistered,
+            Self::TokenMissing => Code::TokenMissing,
+            Self::NotAdmin | Self::TokenInvalid | Self::TokenExpired | Self::NotAReferee => {
+                Code::TokenInvalid
+            }
+            Self::UnknownMatch(_) | Self::NotYours(_) => Code::MatchNotFound,
+            Self::AlreadyStarted
+            | Self::TooFew { .. }
+            | Self::Stopping
+            | Self::TakenAway(_)
+            | Self::OldAttempt { .. }
+            | Self::NotStarted(_)
+            | Self::Conflict(_)
+            | Self::LongDecided(_) => Code::OutOfTurn,
+            Self::Version(_) | Self::RefereeWithoutToken => Code::VersionMismatch,
+            Self::Name | Self::BadReport { .. } => Code::InvalidMessage,
+        }
+    }
+
+    /// The error as it is told to an agent.
+    pub fn to_league_error(&self) -> LeagueError {
+        let mut error = LeagueError::new(self.code(), self.to_string());
+        error.path = self.path().map(str::to_owned);
+        error
+    }
+
+    const fn path(&self) -> Option<&'static str> {
+        match self {
+            Self::Name => Some("display_name"),
+            Self::Version(_) => Some("protocol_version"),
+            Self::UnknownPlayer(_) | Self::UnknownReferee(_) => Some("sender"),
+            Self::TokenMissing | Self::TokenInvalid | Self::TokenExpired | Self::NotAdmin => {
+                Some("auth_token")
+            }
+            Self::UnknownMatch(_)
+            | Self::NotYours(_)
+            | Self::TakenAway(_)
+            | Self::NotStarted(_)
+            | Self::LongDecided(_) => Some("match_id"),
+            Self::OldAttempt { .. } => Some("attempt"),
+            Self::BadReport { problem, .. } => Some(problem.path()),
+            Self::AlreadyStarted
+            | Self::TooFew { .. }
+            | Self::Stopping
+            | Self::RefereeWithoutToken
+            | Self::NotAReferee
+            | Self::Conflict(_) => None,
+        }
+    }
+}

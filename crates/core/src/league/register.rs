@@ -1,0 +1,307 @@
+//! Who is let in: new agents, and those who come back (rulings 7 and 12).
+
+use league_protocol::id::{PlayerId, RefereeId};
+use league_protocol::message::{AgentMeta, Enrolment, RegisterResponse};
+use league_protocol::sender::{Agent, Dialect};
+use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
+
+use super::command::{Candidate, Reply};
+use super::event::Event;
+use super::refusal::Refusal;
+use super::roster::{Who, folded};
+use super::{League, Phase};
+use crate::machine::Decision;
+
+/// The longest display name, in characters.
+const LONGEST_NAME: usize = 64;
+/// The longest version that an agent may tell of itself, in bytes.
+const LONGEST_VERSION: usize = 64;
+/// The longest address, in bytes.
+const LONGEST_ENDPOINT: usize = 2_048;
+/// The most games that are looked at in what an agent says it knows.
+const MOST_GAMES: usize = 64;
+/// The most referees that are let in.
+const MOST_REFEREES: u32 = 10_000;
+/// The oldest version that is spoken here.
+const OLDEST: (u64, u64, u64) = (2, 0, 0);
+
+/// Where a candidate stands.
+enum Admission {
+    /// Nobody has its name.
+    New,
+    /// It was here before.
+    Returning(Who),
+    /// It is not let in, for this reason.
+    Rejected(String),
+}
+
+impl League {
+    pub(super) fn register_player(
+        &self,
+        at: Timestamp,
+        candidate: &Candidate,
+    ) -> Result<Decision<Event, Reply>, Refusal> {
+        self.check_form(candidate)?;
+        let reject = |reason: String| {
+            Ok(Decision::reply(Reply::Player(RegisterResponse::Rejected {
+                reason,
+            })))
+        };
+        let (id, returning) = match self.admission(candidate, Who::Player) {
+            Admission::Rejected(reason) => return reject(reason),
+            Admission::Returning(Who::Player(number)) => match self.players.get(number) {
+                Some(player) if !player.shut_down => (player.id.clone(), true),
+                _ => return reject(CLOSED.to_owned()),
+            },
+            Admission::Returning(Who::Referee(_)) => return reject(DUPLICATE.to_owned()),
+            Admission::New if self.is_full() => return reject(CLOSED.to_owned()),
+            Admission::New => {
+                let wanted = candidate.request.wanted_id.as_ref();
+                let wanted = wanted.and_then(|wanted| PlayerId::new(wanted).ok());
+                (self.players.choose_id(wanted, PlayerId::numbered), false)
+            }
+        };
+        let token = AuthToken::mint(id.as_str(), &candidate.chance);
+        let event = if returning {
+            returned(Agent::Player(id.clone()), candidate, &token, at)
+        } else {
+            Event::PlayerRegistered {
+                player_id: id.clone(),
+                meta: trimmed(&candidate.request.meta),
+                dialect: candidate.dialect,
+                token: token.hash(),
+                at,
+            }
+        };
+        Ok(Decision {
+            events: vec![event],
+            reply: Reply::Player(self.accepted(id, token)),
+        })
+    }
+
+    pub(super) fn register_referee(
+        &self,
+        at: Timestamp,
+        candidate: &Candidate,
+    ) -> Result<Decision<Event, Reply>, Refusal> {
+        if candidate.dialect == Dialect::V1 {
+            return Err(Refusal::RefereeWithoutToken);
+        }
+        self.check_form(candidate)?;
+        let reject = |reason: String| {
+            Ok(Decision::reply(Reply::Referee(
+                RegisterResponse::Rejected { reason },
+            )))
+        };
+        let (id, returning) = match self.admission(candidate, Who::Referee) {
+            Admission::Rejected(reason) => return reject(reason),
+            Admission::Returning(Who::Referee(number)) => match self.referees.get(number) {
+                Some(referee) => (referee.id.clone(), true),
+                None => return reject(CLOSED.to_owned()),
+            },
+            Admission::Returning(Who::Player(_)) => return reject(DUPLICATE.to_owned()),
+            Admission::New if self.referees.len() >= MOST_REFEREES => {
+                return reject(CLOSED.to_owned());
+            }
+            Admission::New => {
+                let wanted = candidate.request.wanted_id.as_ref();
+                let wanted = wanted.and_then(|wanted| RefereeId::new(wanted).ok());
+                (self.referees.choose_id(wanted, RefereeId::numbered), false)
+            }
+        };
+        let token = AuthToken::mint(id.as_str(), &candidate.chance);
+        let event = if returning {
+            returned(Agent::Referee(id.clone()), candidate, &token, at)
+        } else {
+            Event::RefereeRegistered {
+                referee_id: id.clone(),
+                meta: trimmed(&candidate.request.meta),
+                dialect: candidate.dialect,
+                token: token.hash(),
+                at,
+            }
+        };
+        Ok(Decision {
+            events: vec![event],
+            reply: Reply::Referee(self.accepted(id, token)),
+        })
+    }
+
+    fn accepted<Id>(&self, id: Id, token: AuthToken) -> RegisterResponse<Id> {
+        RegisterResponse::Accepted(Enrolment {
+            id,
+            token,
+            league_id: self.rules.league_id.clone(),
+        })
+    }
+
+    /// What makes a request an error rather than a wish that is not granted.
+    fn check_form(&self, candidate: &Candidate) -> Result<(), Refusal> {
+        if self.fleeting.stopped {
+            return Err(Refusal::Stopping);
+        }
+        let meta = &candidate.request.meta;
+        if candidate.dialect != Dialect::V1 {
+            check_version(meta.protocol_version.as_deref())?;
+        }
+        if is_showable(meta.display_name.trim()) {
+            Ok(())
+        } else {
+            Err(Refusal::Name)
+        }
+    }
+
+    fn admission(&self, candidate: &Candidate, kind: fn(u32) -> Who) -> Admission {
+        let meta = &candidate.request.meta;
+        if self.phase == Phase::Completed {
+            return Admission::Rejected(CLOSED.to_owned());
+        }
+        if !meta.game_types.contains(&self.rules.game_type) {
+            return Admission::Rejected(UNSUPPORTED.to_owned());
+        }
+        if let Err(problem) = &candidate.endpoint {
+            return Admission::Rejected(format!("Invalid endpoint: {problem}"));
+        }
+        if meta.contact_endpoint.len() > LONGEST_ENDPOINT {
+            return Admission::Rejected(format!(
+                "Invalid endpoint: it has more than {LONGEST_ENDPOINT} characters"
+            ));
+        }
+        match self.names.get(&folded(&meta.display_name)) {
+            None => Admission::New,
+            Some(&who) if self.is_same(who, candidate, kind) => Admission::Returning(who),
+            Some(_) => Admission::Rejected(DUPLICATE.to_owned()),
+        }
+    }
+
+    /// Whether a candidate is the agent that has its name.
+    fn is_same(&self, who: Who, candidate: &Candidate, kind: fn(u32) -> Who) -> bool {
+        let (Who::Player(number) | Who::Referee(number)) = who;
+        let Some(member) = self.member(who).filter(|_| who == kind(number)) else {
+            return false;
+        };
+        let token = candidate.request.token.as_ref();
+        if token.is_some_and(|token| token.hash() == member.token) {
+            return true;
+        }
+        let first_protocol = member.peer.dialect == Dialect::V1 && candidate.dialect == Dialect::V1;
+        let excused = self.phase == Phase::Registering
+            || member.health.suspended_since.is_some()
+            || first_protocol;
+        excused && *member.peer.endpoint == *candidate.request.meta.contact_endpoint
+    }
+
+    fn is_full(&self) -> bool {
+        self.phase != Phase::Registering || self.players.len() >= self.rules.max_players
+    }
+}
+
+const UNSUPPORTED: &str = "Unsupported game type";
+const DUPLICATE: &str = "Duplicate display name";
+const CLOSED: &str = "Registration closed";
+
+fn returned(agent: Agent, candidate: &Candidate, token: &AuthToken, at: Timestamp) -> Event {
+    Event::AgentReturned {
+        agent,
+        meta: trimmed(&candidate.request.meta),
+        dialect: candidate.dialect,
+        token: token.hash(),
+        at,
+    }
+}
+
+/// What is kept of what an agent says of itself.
+fn trimmed(meta: &AgentMeta) -> AgentMeta {
+    AgentMeta {
+        display_name: meta.display_name.trim().to_owned(),
+        version: excerpt(&meta.version),
+        protocol_version: meta.protocol_version.as_deref().map(excerpt),
+        game_types: meta.game_types.iter().take(MOST_GAMES).cloned().collect(),
+        ..meta.clone()
+    }
+}
+
+fn is_showable(name: &str) -> bool {
+    let length = name.chars().take(LONGEST_NAME + 1).count();
+    (1..=LONGEST_NAME).contains(&length) && name.chars().all(is_harmless)
+}
+
+/// Neither a control character nor one that turns the direction of text or hides in it.
+fn is_harmless(character: char) -> bool {
+    !character.is_control()
+        && !matches!(
+            character,
+            '\u{061C}'
+                | '\u{200B}'..='\u{200F}'
+                | '\u{2028}'..='\u{202E}'
+                | '\u{2060}'..='\u{206F}'
+                | '\u{FEFF}'
+                | '\u{FFF9}'..='\u{FFFB}'
+                | '\u{E0000}'..='\u{E007F}'
+        )
+}
+
+fn check_version(found: Option<&str>) -> Result<(), Refusal> {
+    match found {
+        None | Some("league.v2") => Ok(()),
+        Some(text)
+            if text.len() <= LONGEST_VERSION
+                && read_version(text).is_some_and(|version| version >= OLDEST) =>
+        {
+            Ok(())
+        }
+        Some(text) => Err(Refusal::Version(excerpt(text))),
+    }
+}
+
+fn excerpt(text: &str) -> String {
+    let plain = text.chars().filter(|&character| is_harmless(character));
+    plain.take(LONGEST_VERSION).collect()
+}
+
+/// Three numbers with dots between them.
+fn read_version(text: &str) -> Option<(u64, u64, u64)> {
+    let mut parts = text.split('.').map(|part| {
+        let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if digits { part.parse().ok() } else { None }
+    });
+    let version = (parts.next()??, parts.next()??, parts.next()??);
+    parts.next().is_none().then_some(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        for good in ["2.0.0", "2.1.0", "2.10.3", "3.0.0", "10.0.0", "league.v2"] {
+            assert_eq!(check_version(Some(good)), Ok(()), "{good}");
+        }
+        assert_eq!(check_version(None), Ok(()));
+        for bad in [
+            "1.9.9", "1.0.0", "0.0.0", "2.0", "2", "2.0.0.0", "v2.0.0", "", "2.x.0", "+2.0.0",
+        ] {
+            assert!(check_version(Some(bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_that_could_deceive_are_refused() {
+        for good in ["Agent Alpha", "é", "אבג", &"x".repeat(64)] {
+            assert!(is_showable(good), "{good}");
+        }
+        for bad in [
+            "",
+            "a\nb",
+            "a\u{202E}b",
+            "a\u{2066}b",
+            "\u{200B}",
+            "a\u{7}",
+            &"x".repeat(65),
+        ] {
+            assert!(!is_showable(bad), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The agents of a league: who they are, where they answer, how they fare.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use league_protocol::id::{PlayerId, RefereeId};
+use league_protocol::message::AgentMeta;
+use league_protocol::sender::{Agent, Dialect};
+use league_protocol::time::Timestamp;
+use league_protocol::token::TokenHash;
+
+use crate::breaker::{Breaker, BreakerRule};
+use crate::letter::Peer;
+
+/// The states of 000 §2.8.1; `INIT` is before the league knows an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AgentState {
+    /// Admitted, the league has not begun.
+    Registered,
+    /// Taking part.
+    Active,
+    /// Does not answer for now.
+    Suspended,
+    /// Takes part no more.
+    Shutdown,
+}
+
+impl AgentState {
+    /// The state as the documents write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Registered => "REGISTERED",
+            Self::Active => "ACTIVE",
+            Self::Suspended => "SUSPENDED",
+            Self::Shutdown => "SHUTDOWN",
+        }
+    }
+}
+
+/// An agent by its number in its roster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Who {
+    Player(u32),
+    Referee(u32),
+}
+
+/// What every agent of the league has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    pub(super) peer: Arc<Peer>,
+    pub(super) name: Arc<str>,
+    pub(super) version: Arc<str>,
+    pub(super) token: TokenHash,
+    pub(super) token_given: Timestamp,
+    pub(super) health: Health,
+}
+
+impl Member {
+    pub(super) fn new(
+        agent: Agent,
+        meta: &AgentMeta,
+        dialect: Dialect,
+        token: TokenHash,
+        at: Timestamp,
+    ) -> Self {
+        Self {
+            peer: Arc::new(Peer {
+                agent,
+                endpoint: Arc::from(meta.contact_endpoint.as_str()),
+                dialect,
+            }),
+            name: Arc::from(meta.display_name.trim()),
+            version: Arc::from(meta.version.as_str()),
+            token,
+            token_given: at,
+            health: Health::default(),
+        }
+    }
+
+    /// Who it is, where it answers and how it speaks.
+    pub fn peer(&self) -> &Arc<Peer> {
+        &self.peer
+    }
+
+    /// The name that people see.
+    pub fn display_name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// The agent's own version.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Failures in a row.
+    pub fn failures(&self) -> u32 {
+        self.health.breaker.failures()
+    }
+
+    /// Since when it is suspended.
+    pub fn suspended_since(&self) -> Option<Timestamp> {
+        self.health.suspended_since
+    }
+}
+
+/// How an agent answers lately; a restart forgets it and asks again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Health {
+    pub(super) breaker: Breaker,
+    pub(super) suspended_since: Option<Timestamp>,
+    /// When it was last asked whether it is there.
+    pub(super) asked: Option<Timestamp>,
+    /// Probes since it was last heard.
+    pub(super) unanswered: u32,
+    /// When it was last heard, or given its first match.
+    pub(super) quiet_since: Timestamp,
+}
+
+impl Health {
+    pub(super) fn fail(&mut self, rule: &BreakerRule, at: Timestamp) {
+        self.breaker.fail(rule, at);
+        if self.breaker.is_open() {
+            self.suspended_since.get_or_insert(at);
+        }
+    }
+
+    pub(super) fn succeed(&mut self, at: Timestamp) {
+        *self = Self {
+            quiet_since: at,
+            ..Self::default()
+        };
+    }
+
+    /// Whether one more failure suspends the agent.
+    pub(super) fn is_last_straw(&self, rule: &BreakerRule) -> bool {
+        self.breaker.failures().saturating_add(1) >= rule.threshold.max(1)
+    }
+
+    /// Whether a suspended agent has rested long enough to be asked.
+    pub(super) fn may_be_asked(&self, rule: &BreakerRule, at: Timestamp) -> bool {
+        let rested = |since: Option<Timestamp>| since.is_none_or(|since| since + rule.rest <= at);
+        rested(self.suspended_since) && rested(self.asked) && self.breaker.allows(rule, at)
+    }
+}
+
+/// A player of the league.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Player {
+    pub(super) id: PlayerId,
+    pub(super) member: Member,
+    /// Technical losses in a row.
+    pub(super) forfeits: u32,
+    pub(super) shut_down: bool,
+}
+
+impl Player {
+    /// Its id.
+    pub fn id(&self) -> &PlayerId {
+        &self.id
+    }
+
+    /// What every agent has.
+    pub fn member(&self) -> &Member {
+        &self.member
+    }
+}
+
+/// A referee of the league.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Referee {
+    pub(super) id: RefereeId,
+    pub(super) member: Member,
+    pub(super) capacity: u32,
+    pub(super) running: u32,
+    pub(super) queue: VecDeque<u32>,
+    /// Matches it was given in all.
+    pub(super) given: u64,
+}
+
+impl Referee {
+    /// Its id.
+    pub fn id(&self) -> &RefereeId {
+        &self.id
+    }
+
+    /// What every agent has.
+    pub fn member(&self) -> &Member {
+        &self.member
+    }
+
+    /// How many matches it runs at once at most.
+    pub fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// How many matches it runs now.
+    pub fn running(&self) -> u32 {
+        self.running
+    }
+
+    /// How many matches wait for it.
+    pub fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(super) fn load(&self) -> u64 {
+        u64::from(self.running) + self.queue.len() as u64
+    }
+}
+
+/// The capacity of a referee that names none.
+const USUAL_CAPACITY: u32 = 1;
+/// The most matches that a referee is believed to run at once.
+const MOST_CAPACITY: u32 = 10_000;
+
+/// How many matches a referee is given at once.
+pub(super) fn capacity(meta: &AgentMeta) -> u32 {
+    meta.max_concurrent_matches
+        .unwrap_or(USUAL_CAPACITY)
+        .clamp(1, MOST_CAPACITY)
+}
+
+/// Agents of one kind, by number and by id.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Roster<T> {
+    pub(super) members: Vec<T>,
+    by_id: BTreeMap<String, u32>,
+    /// Every number below this one is taken.
+    free_from: u32,
+}
+
+impl<T> Default for Roster<T> {
+    fn default() -> Self {
+        Self {
+            members: Vec::new(),
+            by_id: BTreeMap::new(),
+            free_from: 1,
+        }
+    }
+}
+
+impl<T> Roster<T> {
+    pub(super) fn len(&self) -> u32 {
+        u32::try_from(self.members.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn get(&self, number: u32) -> Option<&T> {
+        self.members.get(number as usize)
+    }
+
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        self.members.get_mut(number as usize)
+    }
+
+    /// Finds an id whatever its case: ids become file names, and some disks see no case.
+    pub(super) fn find(&self, id: &str) -> Option<u32> {
+        self.by_id.get(&*without_case(id)).copied()
+    }
+
+    /// The id that a candidate gets: the wanted one if it is free, else the next number.
+    pub(super) fn choose_id<Id>(&self, wanted: Option<Id>, numbered: fn(u32) -> Id) -> Id
+    where
+        Id: std::fmt::Display,
+    {
+        if let Some(wanted) = wanted
+            && self.find(&wanted.to_string()).is_none()
+        {
+            return wanted;
+        }
+        let mut number = self.free_from;
+        while self.find(&numbered(number).to_string()).is_some() {
+            number = number.saturating_add(1);
+        }
+        numbered(number)
+    }
+
+    pub(super) fn add<Id: std::fmt::Display>(
+        &mut self,
+        id: &str,
+        member: T,
+        numbered: fn(u32) -> Id,
+    ) -> u32 {
+        let number = self.len();
+        self.members.push(member);
+        self.by_id.insert(without_case(id).into_owned(), number);
+        while self.find(&numbered(self.free_from).to_string()).is_some() {
+            self.free_from = self.free_from.saturating_add(1);
+        }
+        number
+    }
+}
+
+/// The form in which ids are compared; those that we number have it already.
+fn without_case(id: &str) -> Cow<'_, str> {
+    if id.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        Cow::Owned(id.to_ascii_uppercase())
+    } else {
+        Cow::Borrowed(id)
+    }
+}
+
+/// The form in which names are compared.
+pub(super) fn folded(name: &str) -> String {
+    name.trim().to_lowercase()
+}

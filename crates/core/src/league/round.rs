@@ -1,0 +1,179 @@
+//! The round that is being played: its matches, who runs them, how far they are.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use league_protocol::id::MatchId;
+use league_protocol::message::{MatchResult, MatchStatus, RoundSummary};
+use league_protocol::secret::{Commitment, Seed};
+use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
+
+use super::schedule::Pairing;
+
+/// How far a match is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// No referee can take it for now.
+    Waiting,
+    /// Its referee has others to run first.
+    Queued,
+    /// Its referee was told to run it.
+    Ordered,
+    /// Its referee runs it.
+    Running,
+    /// A player is out of the league, so that the manager rules.
+    Unplayable,
+    /// It has its result.
+    Finished,
+}
+
+/// A match of the present round, or of one just past.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fixture {
+    pub(super) match_id: MatchId,
+    pub(super) pairing: Pairing,
+    pub(super) referee: Option<u32>,
+    /// Referees that had it before, in order.
+    pub(super) former: Vec<u32>,
+    pub(super) attempt: u32,
+    pub(super) stage: Stage,
+    /// When it came to its present referee's hands.
+    pub(super) since: Timestamp,
+    pub(super) seed: Seed,
+    pub(super) commitment: Commitment,
+    pub(super) tokens: [AuthToken; 2],
+    pub(super) result: Option<Arc<MatchResult>>,
+    /// Digests of reports that were turned down and noted.
+    pub(super) noted: Vec<String>,
+}
+
+/// How many bad or contradicting reports of one match are noted in the journal.
+pub(super) const MOST_NOTED_REPORTS: usize = 8;
+
+impl Fixture {
+    /// Names the match.
+    pub fn match_id(&self) -> &MatchId {
+        &self.match_id
+    }
+
+    /// Its place in the schedule.
+    pub fn pairing(&self) -> Pairing {
+        self.pairing
+    }
+
+    /// Counts the referees that were given this match.
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// How far it is.
+    pub fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// The promise on its draw.
+    pub fn commitment(&self) -> Commitment {
+        self.commitment
+    }
+
+    /// How it ended.
+    pub fn result(&self) -> Option<&Arc<MatchResult>> {
+        self.result.as_ref()
+    }
+
+    /// Whether its referee has been told to run it and it is not over.
+    pub fn is_started(&self) -> bool {
+        matches!(self.stage, Stage::Ordered | Stage::Running)
+    }
+
+    pub(super) fn may_note(&self, digest: &str) -> bool {
+        self.noted.len() < MOST_NOTED_REPORTS && !self.noted.iter().any(|noted| noted == digest)
+    }
+}
+
+/// A round of the league.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    pub(super) number: u32,
+    pub(super) fixtures: Vec<Fixture>,
+    /// Matches without a result.
+    pub(super) open: u32,
+    pub(super) closed: bool,
+    pub(super) summary: RoundSummary,
+    /// Matches that no referee can take for now.
+    pub(super) waiting: BTreeSet<u32>,
+    /// Matches that the manager has to rule.
+    pub(super) unplayable: BTreeSet<u32>,
+}
+
+impl Round {
+    /// Which round, from 1.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Its matches in order.
+    pub fn fixtures(&self) -> &[Fixture] {
+        &self.fixtures
+    }
+
+    /// How many matches have no result yet.
+    pub fn open(&self) -> u32 {
+        self.open
+    }
+
+    /// How the matches ended so far.
+    pub fn summary(&self) -> RoundSummary {
+        self.summary
+    }
+
+    pub(super) fn fixture(&self, index: u32) -> Option<&Fixture> {
+        self.fixtures.get(index as usize)
+    }
+
+    pub(super) fn fixture_mut(&mut self, index: u32) -> Option<&mut Fixture> {
+        self.fixtures.get_mut(index as usize)
+    }
+
+    pub(super) fn count(&mut self, status: MatchStatus) {
+        self.open = self.open.saturating_sub(1);
+        match status {
+            MatchStatus::Win => self.summary.wins += 1,
+            MatchStatus::Draw => self.summary.draws += 1,
+            MatchStatus::TechnicalLoss => self.summary.technical_losses += 1,
+        }
+    }
+}
+
+/// The round and place, from 1 and 0, that a match id names: `R2M1` is round 2, place 0.
+pub(super) fn read_match_id(match_id: &MatchId) -> Option<(u32, u32)> {
+    let (round, number) = match_id.as_str().strip_prefix('R')?.split_once('M')?;
+    let (round, number) = (read_number(round)?, read_number(number)?);
+    Some((round, number - 1))
+}
+
+/// A number from 1, written in the one way that we write it.
+fn read_number(text: &str) -> Option<u32> {
+    let plain = text.starts_with(|first: char| ('1'..='9').contains(&first))
+        && text.bytes().all(|byte| byte.is_ascii_digit());
+    if plain { text.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_match_id_is_read_in_the_one_way_it_is_written() {
+        let read = |text: &str| read_match_id(&MatchId::new(text).unwrap());
+        assert_eq!(read("R1M1"), Some((1, 0)));
+        assert_eq!(read("R9999M5000"), Some((9_999, 4_999)));
+        for other in [
+            "R0M1", "R1M0", "R01M1", "R1M01", "r1m1", "R1", "M1", "R1M1x", "R1M-1",
+        ] {
+            assert_eq!(read(other), None, "{other}");
+        }
+        assert_eq!(read("R4294967296M1"), None);
+    }
+}

@@ -1,0 +1,121 @@
+//! What is settled before a league begins.
+
+use std::time::Duration;
+
+use league_games::BadSettings;
+use league_protocol::id::{GameType, LeagueId};
+use league_protocol::message::Score;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::breaker::BreakerRule;
+use crate::patience::Patience;
+
+/// The least time between two looks for silent agents.
+pub const SHORTEST_PROBE: Duration = Duration::from_millis(100);
+
+/// The rules of one league.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LeagueRules {
+    /// Names the league.
+    pub league_id: LeagueId,
+    /// What is played.
+    pub game_type: GameType,
+    /// The game's own settings; `null` for its defaults.
+    pub game_settings: Value,
+    /// Whether a seat is an advantage in this game, so that sides are balanced.
+    pub sides_matter: bool,
+    /// What a result is worth.
+    pub score: Score,
+    /// The fewest players to start with, at least two.
+    pub min_players: u32,
+    /// The most players that are let in.
+    pub max_players: u32,
+    /// So many players and referees start the league by themselves.
+    pub start_when: Option<(u32, u32)>,
+    /// Whether messages are read strictly.
+    pub strict: bool,
+    /// How matches are given to referees.
+    pub assignment: Assignment,
+    /// So many technical losses in a row end a player's part in the league.
+    pub max_fail: u32,
+    /// How long to wait and how often to try.
+    pub patience: Patience,
+    /// When an agent that fails is left alone.
+    pub breaker: BreakerRule,
+    /// With more players than this, a broadcast holds what concerns its receiver.
+    pub broadcast_limit: usize,
+    /// How many rows of the table such a broadcast holds, besides the receiver's own.
+    pub top_rows: usize,
+    /// How long a token is good.
+    pub token_ttl: Duration,
+    /// How long a referee may be silent while it runs a match before it is asked whether it is there.
+    pub probe_every: Duration,
+    /// How long a match may run before it is taken from its referee.
+    pub match_limit: Duration,
+}
+
+impl LeagueRules {
+    /// The usual rules for a league that plays this game.
+    pub fn new(league_id: LeagueId, game_type: GameType) -> Self {
+        let listing = league_games::find(game_type.as_str());
+        Self {
+            league_id,
+            sides_matter: listing.is_some_and(|listing| listing.rules.sides_matter),
+            game_type,
+            game_settings: Value::Null,
+            score: Score::default(),
+            min_players: 2,
+            max_players: 10_000,
+            start_when: None,
+            strict: false,
+            assignment: Assignment::default(),
+            max_fail: 5,
+            patience: Patience::default(),
+            breaker: BreakerRule::default(),
+            broadcast_limit: 200,
+            top_rows: 20,
+            token_ttl: Duration::from_secs(24 * 60 * 60),
+            probe_every: Duration::from_secs(5),
+            match_limit: Duration::from_secs(30 * 60),
+        }
+    }
+}
+
+/// How matches are given to referees (003's three ways).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Assignment {
+    /// To one after the other.
+    #[default]
+    RoundRobin,
+    /// To the one with the fewest matches in hand.
+    LeastLoaded,
+    /// To each in proportion to how many it runs at once.
+    Weighted,
+}
+
+/// Rules that no league can be held by.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RulesError {
+    /// There is no such game.
+    #[error("there is no game `{0}`")]
+    UnknownGame(GameType),
+    /// The game cannot be played with these settings.
+    #[error("the settings of the game do not fit")]
+    Settings(#[from] BadSettings),
+    /// The numbers of players make no league.
+    #[error("a league has from 2 to `{most}` players, not from `{min}` to `{max}`")]
+    Players {
+        /// The fewest that were asked for.
+        min: u32,
+        /// The most that were asked for.
+        max: u32,
+        /// The most there can be.
+        most: u32,
+    },
+    /// Agents would be asked all the time.
+    #[error("silent agents are asked every {SHORTEST_PROBE:?} at most, not every {0:?}")]
+    ProbeEvery(Duration),
+}

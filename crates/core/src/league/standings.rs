@@ -1,0 +1,340 @@
+//! The table: who stands where, from nothing but results (ruling 20).
+//!
+//! The order is points, wins, draws minus losses, head-to-head, player id. Head-to-head is this:
+//! among all players who are equal in the first three, each one's points from the matches played
+//! between members of that group; it is applied once to the whole group and not again inside the
+//! parts it leaves. Ids are compared by length first, so that P99 stands before P100. What was
+//! noted first makes no difference.
+
+use std::sync::{Arc, OnceLock};
+
+use league_protocol::id::PlayerId;
+use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow, WinLossDraw};
+
+use super::schedule::{Pairing, Schedule};
+
+/// How a match ended, as far as the table is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Seat A (0) or B (1) won by playing.
+    Win(usize),
+    /// Nobody won.
+    Draw,
+    /// Seat A (0) or B (1) did not play.
+    Forfeit(usize),
+    /// Neither played.
+    BothForfeit,
+}
+
+impl Ending {
+    /// The ending of a result; `None` if the result contradicts itself.
+    pub fn of(result: &MatchResult) -> Option<Self> {
+        let seat = |player: &PlayerId| result.players.iter().position(|seated| seated == player);
+        let mut failed = result.failed.keys();
+        if failed.len() > result.players.len() {
+            return None;
+        }
+        match (result.status, failed.next(), failed.next()) {
+            (MatchStatus::Win, None, None) => Some(Self::Win(seat(result.winner.as_ref()?)?)),
+            (MatchStatus::Draw, None, None) => Some(Self::Draw),
+            (MatchStatus::TechnicalLoss, Some(one), None) => Some(Self::Forfeit(seat(one)?)),
+            (MatchStatus::TechnicalLoss, Some(one), Some(other)) => {
+                (seat(one)? != seat(other)?).then_some(Self::BothForfeit)
+            }
+            _ => None,
+        }
+    }
+
+    /// The seat that won.
+    pub fn winner(self) -> Option<usize> {
+        match self {
+            Self::Win(seat @ (0 | 1)) => Some(seat),
+            Self::Forfeit(0) => Some(1),
+            Self::Forfeit(1) => Some(0),
+            _ => None,
+        }
+    }
+
+    /// Whether a seat did not play.
+    pub fn forfeited(self, seat: usize) -> bool {
+        self == Self::BothForfeit || self == Self::Forfeit(seat)
+    }
+
+    /// What a seat gets for it.
+    pub fn points(self, seat: usize, score: &Score) -> u32 {
+        if self.forfeited(seat) {
+            score.technical_loss
+        } else if self == Self::Draw {
+            score.draw
+        } else if self.winner() == Some(seat) {
+            score.win
+        } else {
+            score.loss
+        }
+    }
+}
+
+/// What one player has done so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Record {
+    /// Matches won.
+    pub wins: u32,
+    /// Matches drawn.
+    pub draws: u32,
+    /// Matches lost, technical losses among them.
+    pub losses: u32,
+    /// Matches lost by not playing.
+    pub technical_losses: u32,
+    /// Points.
+    pub points: u32,
+}
+
+impl Record {
+    /// Matches played.
+    pub fn played(&self) -> u32 {
+        self.wins + self.draws + self.losses
+    }
+
+    /// The record as a player is told it.
+    pub fn win_loss_draw(&self) -> WinLossDraw {
+        WinLossDraw {
+            wins: self.wins,
+            losses: self.losses,
+            draws: self.draws,
+        }
+    }
+
+    /// Points, wins and draws minus losses: what decides before players are compared in pairs.
+    pub fn standing(&self) -> (u32, u32, i64) {
+        let difference = i64::from(self.draws) - i64::from(self.losses);
+        (self.points, self.wins, difference)
+    }
+
+    fn note(&mut self, ending: Ending, seat: usize, score: &Score) {
+        self.points = self.points.saturating_add(ending.points(seat, score));
+        if ending == Ending::Draw {
+            self.draws += 1;
+        } else if ending.winner() == Some(seat) {
+            self.wins += 1;
+        } else {
+            self.losses += 1;
+        }
+        self.technical_losses += u32::from(ending.forfeited(seat));
+    }
+}
+
+/// The id and name of a player, in the order of registration.
+pub type Named = (PlayerId, Arc<str>);
+
+/// The table and where each player stands in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// The rows from first to last.
+    pub rows: Arc<[StandingRow]>,
+    /// The row of each player, by number.
+    pub place: Vec<u32>,
+}
+
+impl Table {
+    /// The row of a player.
+    pub fn row(&self, player: u32) -> Option<&StandingRow> {
+        let place = self.place.get(player as usize)?;
+        self.rows.get(*place as usize)
+    }
+}
+
+/// All results of a league, as far as the table needs them: one byte a match.
+#[derive(Debug, Clone)]
+pub struct Standings {
+    schedule: Schedule,
+    score: Score,
+    records: Vec<Record>,
+    endings: Vec<u8>,
+    table: OnceLock<Arc<Table>>,
+}
+
+impl PartialEq for Standings {
+    /// The table is made from the rest.
+    fn eq(&self, other: &Self) -> bool {
+        self.schedule == other.schedule
+            && self.score == other.score
+            && self.records == other.records
+            && self.endings == other.endings
+    }
+}
+
+impl Standings {
+    /// An empty table for the players of a schedule.
+    pub fn new(schedule: Schedule, score: Score) -> Self {
+        Self {
+            schedule,
+            score,
+            records: vec![Record::default(); schedule.players() as usize],
+            endings: Vec::new(),
+            table: OnceLock::new(),
+        }
+    }
+
+    /// Takes in the end of a match; a match that has one already keeps it.
+    pub fn note(&mut self, pairing: Pairing, ending: Ending) {
+        let number = self.number(pairing);
+        if self.endings.len() <= number {
+            self.endings.resize(number + 1, UNPLAYED);
+        }
+        if self.endings[number] != UNPLAYED {
+            return;
+        }
+        self.endings[number] = written(ending);
+        for (seat, &player) in pairing.seats.iter().enumerate() {
+            if let Some(record) = self.records.get_mut(player as usize) {
+                record.note(ending, seat, &self.score);
+            }
+        }
+        self.table = OnceLock::new();
+    }
+
+    /// What a player has done so far.
+    pub fn record(&self, player: u32) -> Record {
+        self.records
+            .get(player as usize)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// The table as it stands; made when it is first asked for after a result.
+    pub fn table(&self, names: impl FnOnce() -> Vec<Named>) -> Arc<Table> {
+        let make = || Arc::new(self.make_table(&names()));
+        Arc::clone(self.table.get_or_init(make))
+    }
+
+    fn make_table(&self, names: &[Named]) -> Table {
+        let order = self.order(names);
+        let mut rows = Vec::with_capacity(order.len());
+        let mut place = vec![0; order.len()];
+        let mut shared_rank = 0;
+        let mut above = None;
+        for (rank, &player) in (1_u32..).zip(&order) {
+            let record = self.record(player);
+            if above != Some(record.standing()) {
+                shared_rank = rank;
+                above = Some(record.standing());
+            }
+            place[player as usize] = rank - 1;
+            rows.push(row(rank, shared_rank, &names[player as usize], &record));
+        }
+        Table {
+            rows: rows.into(),
+            place,
+        }
+    }
+
+    fn order(&self, names: &[Named]) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.schedule.players()).take(names.len()).collect();
+        let by_id = |player: u32| {
+            let id = names[player as usize].0.as_str();
+            (id.len(), id)
+        };
+        let standing = |player: u32| self.records[player as usize].standing();
+        order.sort_unstable_by(|&a, &b| {
+            standing(b)
+                .cmp(&standing(a))
+                .then_with(|| by_id(a).cmp(&by_id(b)))
+        });
+        let mut between = vec![0; order.len()];
+        for group in order.chunk_by_mut(|&a, &b| standing(a) == standing(b)) {
+            if group.len() > 1 {
+                self.compare_in_pairs(group, &mut between);
+                // Stable, so that equals stay in the order of their ids.
+                group.sort_by_key(|&player| std::cmp::Reverse(between[player as usize]));
+            }
+        }
+        order
+    }
+
+    /// Adds up for each of a group the points of its matches inside the group.
+    fn compare_in_pairs(&self, group: &[u32], between: &mut [u32]) {
+        let rounds = self.rounds_begun();
+        let members: Vec<u32> = {
+            let mut members = group.to_vec();
+            members.sort_unstable();
+            members
+        };
+        for &player in group {
+            let points = |pairing: Pairing| self.points_in(pairing, player);
+            between[player as usize] = if group.len() <= rounds as usize {
+                let others = members.iter();
+                others
+                    .filter_map(|&other| self.schedule.meeting(player, other))
+                    .map(points)
+                    .sum()
+            } else {
+                (1..=rounds)
+                    .filter_map(|round| self.schedule.pairing_of(player, round))
+                    .filter(|pairing| {
+                        let mut seats = pairing.seats.iter();
+                        seats.all(|seat| members.binary_search(seat).is_ok())
+                    })
+                    .map(points)
+                    .sum()
+            };
+        }
+    }
+
+    fn rounds_begun(&self) -> u32 {
+        let a_round = self.schedule.matches_a_round().max(1) as usize;
+        u32::try_from(self.endings.len().div_ceil(a_round)).unwrap_or(u32::MAX)
+    }
+
+    fn points_in(&self, pairing: Pairing, player: u32) -> u32 {
+        let seat = usize::from(pairing.seats[1] == player);
+        let ending = self.endings.get(self.number(pairing)).copied();
+        ending
+            .and_then(read)
+            .map_or(0, |ending| ending.points(seat, &self.score))
+    }
+
+    fn number(&self, pairing: Pairing) -> usize {
+        let rounds_before = pairing.round.saturating_sub(1) as usize;
+        rounds_before * self.schedule.matches_a_round() as usize + pairing.index as usize
+    }
+}
+
+fn row(rank: u32, shared_rank: u32, (player_id, name): &Named, record: &Record) -> StandingRow {
+    StandingRow {
+        rank,
+        shared_rank,
+        player_id: player_id.clone(),
+        display_name: Arc::clone(name),
+        played: record.played(),
+        wins: record.wins,
+        draws: record.draws,
+        losses: record.losses,
+        technical_losses: record.technical_losses,
+        points: record.points,
+    }
+}
+
+const UNPLAYED: u8 = 0;
+
+const fn written(ending: Ending) -> u8 {
+    match ending {
+        Ending::Win(0) => 1,
+        Ending::Win(_) => 2,
+        Ending::Draw => 3,
+        Ending::Forfeit(0) => 4,
+        Ending::Forfeit(_) => 5,
+        Ending::BothForfeit => 6,
+    }
+}
+
+const fn read(byte: u8) -> Option<Ending> {
+    match byte {
+        1 => Some(Ending::Win(0)),
+        2 => Some(Ending::Win(1)),
+        3 => Some(Ending::Draw),
+        4 => Some(Ending::Forfeit(0)),
+        5 => Some(Ending::Forfeit(1)),
+        6 => Some(Ending::BothForfeit),
+        _ => None,
+    }
+}
