@@ -1,4 +1,6 @@
-//! A desk without a disk, and players that do as they are told.
+//! Orders, players that do as they are told, and their answers.
+
+pub(crate) use crate::house::House;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,48 +8,47 @@ use std::time::Duration;
 use league_core::breaker::BreakerRule;
 use league_core::draw::LeagueSecret;
 use league_core::letter::{Answer, Failure, Letter, Outcome, Peer};
-use league_core::machine::{Keep, Machine};
 use league_core::patience::Patience;
-use league_core::referee::{Command, Event, Referee, RefereeRules, Refusal, Reply, Ticket};
+use league_core::referee::{Event, RefereeRules, Ticket};
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{
-    GameJoinAck, MatchResult, Message, Mode, MoveCall, MoveResponse, Score, StartMatch,
-    StartMatchPlayer, WinLossDraw,
+    GameJoinAck, Message, Mode, MoveCall, MoveResponse, Score, StartMatch, StartMatchPlayer,
+    WinLossDraw,
 };
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 use serde_json::{Value, json};
 
-pub const SECRET: LeagueSecret = LeagueSecret([7; 32]);
-pub const START: i64 = 1_765_661_400_000;
+pub(crate) const SECRET: LeagueSecret = LeagueSecret([7; 32]);
+pub(crate) const START: i64 = 1_765_661_400_000;
 
-pub fn second(number: u64) -> Timestamp {
+pub(crate) fn second(number: u64) -> Timestamp {
     Timestamp::from_millis(START) + Duration::from_secs(number)
 }
 
-pub fn league() -> LeagueId {
+pub(crate) fn league() -> LeagueId {
     LeagueId::new("league_2025_even_odd").unwrap()
 }
 
-pub fn id(text: &str) -> MatchId {
+pub(crate) fn id(text: &str) -> MatchId {
     MatchId::new(text).unwrap()
 }
 
-pub fn player(number: u32) -> PlayerId {
+pub(crate) fn player(number: u32) -> PlayerId {
     PlayerId::numbered(number)
 }
 
 /// The token by which a player proves itself.
-pub fn token(number: u32) -> AuthToken {
+pub(crate) fn token(number: u32) -> AuthToken {
     AuthToken::mint(
         player(number).as_str(),
         &[u8::try_from(number).unwrap(); 32],
     )
 }
 
-pub fn rules() -> RefereeRules {
+pub(crate) fn rules() -> RefereeRules {
     RefereeRules {
         display_name: "Whistle".to_owned(),
         version: "1.0.0".to_owned(),
@@ -69,11 +70,11 @@ pub fn rules() -> RefereeRules {
 }
 
 /// An order for a match of Even/Odd between players 1 and 2.
-pub fn order(match_id: &str) -> StartMatch {
+pub(crate) fn order(match_id: &str) -> StartMatch {
     order_between(match_id, [1, 2])
 }
 
-pub fn order_between(match_id: &str, players: [u32; 2]) -> StartMatch {
+pub(crate) fn order_between(match_id: &str, players: [u32; 2]) -> StartMatch {
     let match_id = id(match_id);
     StartMatch {
         league_id: league(),
@@ -101,213 +102,15 @@ pub fn order_between(match_id: &str, players: [u32; 2]) -> StartMatch {
     }
 }
 
-pub fn tic_tac_toe(match_id: &str) -> StartMatch {
+pub(crate) fn tic_tac_toe(match_id: &str) -> StartMatch {
     StartMatch {
         game_type: GameType::new("tic_tac_toe").unwrap(),
         ..order(match_id)
     }
 }
 
-/// A referee at its desk, with all that it ever wrote and sent.
-pub struct House {
-    pub referee: Referee,
-    pub now: Timestamp,
-    /// What was written down, as the lines of a file.
-    pub journal: Vec<String>,
-    pub events: Vec<Event>,
-    /// Letters that nobody has carried yet.
-    pub out: Vec<Letter<Ticket>>,
-    /// Every result that was ever reported.
-    pub reports: Vec<Arc<MatchResult>>,
-    /// After how many more facts the power fails.
-    pub power: Option<usize>,
-}
-
-impl House {
-    pub fn new() -> Self {
-        Self::with(rules())
-    }
-
-    pub fn with(rules: RefereeRules) -> Self {
-        Self {
-            referee: Referee::new(rules),
-            now: second(0),
-            journal: Vec::new(),
-            events: Vec::new(),
-            out: Vec::new(),
-            reports: Vec::new(),
-            power: None,
-        }
-    }
-
-    /// A referee that has just taken this order.
-    pub fn started(order: StartMatch) -> Self {
-        let mut house = Self::new();
-        house.order(order);
-        house
-    }
-
-    pub fn order(&mut self, order: StartMatch) {
-        let reply = self.tell(Command::StartMatch { order }).unwrap();
-        let Reply::StartMatchAck(ack) = reply else {
-            panic!("{reply:?}")
-        };
-        assert!(ack.accepted, "{:?}", ack.reason);
-    }
-
-    pub fn tell(&mut self, command: Command) -> Result<Reply, Refusal> {
-        let decision = self.referee.decide(self.now, &command)?;
-        assert_eq!(
-            self.referee.decide(self.now, &command).as_ref(),
-            Ok(&decision)
-        );
-        for event in decision.events {
-            if self.power == Some(0) {
-                break;
-            }
-            self.power = self.power.map(|left| left - 1);
-            self.note(event);
-        }
-        Ok(decision.reply)
-    }
-
-    fn note(&mut self, event: Event) {
-        match Referee::keep(&event) {
-            Keep::Journal => self.journal.push(serde_json::to_string(&event).unwrap()),
-            Keep::Memory => assert!(serde_json::to_string(&event).is_err(), "{event:?}"),
-        }
-        self.referee.apply(&event);
-        let mut letters = Vec::new();
-        self.referee.letters(&event, &mut letters);
-        self.post(letters);
-        self.events.push(event);
-    }
-
-    fn post(&mut self, letters: Vec<Letter<Ticket>>) {
-        for letter in letters {
-            if let Message::MatchResultReport(report) = &letter.message {
-                self.reports.push(report.result.clone());
-            }
-            self.out.push(letter);
-        }
-    }
-
-    /// Dies and starts again from the journal, with what `pending` still owes.
-    pub fn restart(&mut self) {
-        self.power = None;
-        self.out.clear();
-        self.referee = Referee::new(self.referee.rules().clone());
-        for line in &self.journal {
-            self.referee.apply(&serde_json::from_str(line).unwrap());
-        }
-        let pending = self.referee.pending();
-        self.post(pending);
-    }
-
-    /// Takes all letters out of the tray.
-    pub fn take(&mut self) -> Vec<Letter<Ticket>> {
-        std::mem::take(&mut self.out)
-    }
-
-    /// Takes all letters and tells each in a few words.
-    pub fn said(&mut self) -> Vec<String> {
-        self.take().iter().map(told).collect()
-    }
-
-    /// Takes the only letter with this type to this player.
-    pub fn only(&mut self, to: u32, kind: &str) -> Letter<Ticket> {
-        let wanted = format!("P{to:02} {kind}");
-        let mut found: Vec<_> = self
-            .out
-            .extract_if(.., |letter| told(letter) == wanted)
-            .collect();
-        assert_eq!(
-            found.len(),
-            1,
-            "{wanted}: {:?}",
-            self.out.iter().map(told).collect::<Vec<_>>()
-        );
-        found.remove(0)
-    }
-
-    pub fn hear(&mut self, letter: &Letter<Ticket>, outcome: Outcome) -> Result<Reply, Refusal> {
-        let ticket = letter.ticket.clone().unwrap();
-        self.tell(Command::Heard { ticket, outcome })
-    }
-
-    /// Both players come.
-    pub fn both_join(&mut self) {
-        for number in [1, 2] {
-            let letter = self.only(number, "GAME_INVITATION");
-            self.hear(&letter, join(&letter, true)).unwrap();
-        }
-    }
-
-    /// A player is asked for a move and makes it.
-    pub fn choose(&mut self, number: u32, choice: Value) {
-        let letter = self.only(number, "CHOOSE_PARITY_CALL");
-        self.hear(&letter, chosen(&letter, choice)).unwrap();
-    }
-
-    /// Lets time pass; the referee is woken whenever it wants to be.
-    pub fn wait(&mut self, seconds: u64) {
-        self.wait_until(self.now + Duration::from_secs(seconds));
-    }
-
-    pub fn wait_until(&mut self, end: Timestamp) {
-        while let Some(due) = self.referee.wakeup().filter(|&due| due <= end) {
-            self.now = self.now.max(due);
-            let before = self.events.len();
-            self.tell(Command::Tick).unwrap();
-            if self.power == Some(0) {
-                return;
-            }
-            assert!(
-                self.events.len() > before,
-                "woken for nothing at {}",
-                self.now
-            );
-        }
-        self.now = end;
-    }
-
-    pub fn result(&self, match_id: &str) -> Option<Arc<MatchResult>> {
-        self.referee.view(&id(match_id))?.result
-    }
-
-    pub fn kinds(&self) -> Vec<&'static str> {
-        self.events.iter().map(kind).collect()
-    }
-
-    /// Carries every letter to players that behave like this, until nobody has anything to say.
-    pub fn play(&mut self, behave: &mut dyn FnMut(&Letter<Ticket>) -> Option<Outcome>) {
-        for _ in 0..500 {
-            if self.power == Some(0) {
-                return;
-            }
-            if self.out.is_empty() {
-                match self.referee.wakeup() {
-                    Some(due) => self.wait_until(due.max(self.now)),
-                    None => return,
-                }
-            }
-            for letter in self.take() {
-                let Some(outcome) = letter.ticket.is_some().then(|| behave(&letter)).flatten()
-                else {
-                    continue;
-                };
-                let _ = self.hear(&letter, outcome);
-                if self.power == Some(0) {
-                    return;
-                }
-            }
-        }
-        panic!("the match does not end");
-    }
-}
-
 /// A letter in a few words: `P01 GAME_INVITATION`.
-pub fn told(letter: &Letter<Ticket>) -> String {
+pub(crate) fn told(letter: &Letter<Ticket>) -> String {
     let to = match &letter.to.agent {
         Agent::Player(id) => id.to_string(),
         other => other.to_string(),
@@ -315,7 +118,7 @@ pub fn told(letter: &Letter<Ticket>) -> String {
     format!("{to} {}", letter.message.v2_type().unwrap_or("nothing"))
 }
 
-pub fn kind(event: &Event) -> &'static str {
+pub(crate) fn kind(event: &Event) -> &'static str {
     match event {
         Event::Enrolled { .. } => "enrolled",
         Event::MatchOpened { .. } => "opened",
@@ -342,19 +145,15 @@ pub fn kind(event: &Event) -> &'static str {
 }
 
 /// An answer with the token of whoever was asked.
-pub fn answer(letter: &Letter<Ticket>, message: Message) -> Outcome {
-    let token = (1..=9).find(|&number| letter.to.agent == Agent::Player(player(number)));
+pub(crate) fn answer(letter: &Letter<Ticket>, message: Message) -> Outcome {
+    let asked = (1..=9).find(|&number| letter.to.agent == Agent::Player(player(number)));
     Ok(Answer {
         message,
-        token: token.map(|number| token_hash(number)),
+        token: asked.map(|number| token(number).hash()),
     })
 }
 
-fn token_hash(number: u32) -> league_protocol::token::TokenHash {
-    token(number).hash()
-}
-
-pub fn join(letter: &Letter<Ticket>, accept: bool) -> Outcome {
+pub(crate) fn join(letter: &Letter<Ticket>, accept: bool) -> Outcome {
     let Message::GameInvitation(invitation) = &letter.message else {
         panic!("{}", told(letter))
     };
@@ -367,14 +166,14 @@ pub fn join(letter: &Letter<Ticket>, accept: bool) -> Outcome {
     answer(letter, Message::GameJoinAck(ack))
 }
 
-pub fn call(letter: &Letter<Ticket>) -> &MoveCall {
+pub(crate) fn call(letter: &Letter<Ticket>) -> &MoveCall {
     let Message::MoveCall(call) = &letter.message else {
         panic!("{}", told(letter))
     };
     call
 }
 
-pub fn response(letter: &Letter<Ticket>, choice: Value) -> MoveResponse {
+pub(crate) fn response(letter: &Letter<Ticket>, choice: Value) -> MoveResponse {
     let call = call(letter);
     MoveResponse {
         match_id: call.match_id.clone(),
@@ -386,18 +185,18 @@ pub fn response(letter: &Letter<Ticket>, choice: Value) -> MoveResponse {
     }
 }
 
-pub fn chosen(letter: &Letter<Ticket>, choice: Value) -> Outcome {
+pub(crate) fn chosen(letter: &Letter<Ticket>, choice: Value) -> Outcome {
     answer(letter, Message::MoveResponse(response(letter, choice)))
 }
 
-pub fn acknowledged() -> Outcome {
+pub(crate) fn acknowledged() -> Outcome {
     Ok(Answer {
         message: Message::Acknowledged,
         token: None,
     })
 }
 
-pub fn failed(code: Code) -> Outcome {
+pub(crate) fn failed(code: Code) -> Outcome {
     Err(Failure {
         code,
         detail: "as the test wants it".to_owned(),
@@ -405,7 +204,7 @@ pub fn failed(code: Code) -> Outcome {
 }
 
 /// A player that comes, plays the first option (player 1) or the last one, and hears the end.
-pub fn plain(letter: &Letter<Ticket>) -> Option<Outcome> {
+pub(crate) fn plain(letter: &Letter<Ticket>) -> Option<Outcome> {
     Some(match &letter.message {
         Message::GameInvitation(_) => join(letter, true),
         Message::MoveCall(call) => {
@@ -417,10 +216,10 @@ pub fn plain(letter: &Letter<Ticket>) -> Option<Outcome> {
     })
 }
 
-pub fn even() -> Value {
+pub(crate) fn even() -> Value {
     json!("even")
 }
 
-pub fn odd() -> Value {
+pub(crate) fn odd() -> Value {
     json!("odd")
 }

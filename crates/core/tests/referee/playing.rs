@@ -109,7 +109,7 @@ fn the_number_is_the_one_that_anybody_can_draw_again() {
         assert!(draw::keeps_promise(&league(), &id(&name), opened));
         let number = draw::dice(&league(), &id(&name), opened).roll(1..=10);
         assert_eq!(result.details["drawn_number"], number);
-        let winner = if number % 2 == 0 {
+        let winner = if number.is_multiple_of(2) {
             player(1)
         } else {
             player(2)
