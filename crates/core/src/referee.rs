@@ -1,0 +1,314 @@
+//! A referee: registered with a manager, it runs the matches that it is ordered to run.
+//!
+//! It holds its matches and the clock that they share; what happens inside one match is in the
+//! files below. It believes nobody's word on a match but the two players' own answers.
+
+mod answer;
+mod breakers;
+mod command;
+mod decide;
+mod end;
+mod enrolment;
+mod event;
+mod fixture;
+mod letters;
+mod next;
+mod order;
+mod recent;
+mod running;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use league_protocol::fault::Code;
+use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
+use league_protocol::time::Timestamp;
+
+pub use command::{Command, MatchView, Question, Refusal, Reply, Ticket};
+pub use event::{Event, Verdict};
+pub use fixture::{Aside, Fixture, Sealed, Seated, Secrets};
+pub use next::MOST_ATTEMPTS;
+
+use crate::breaker::BreakerRule;
+use crate::letter::{Effort, Letter, Peer};
+use crate::machine::{Decision, Keep, Machine};
+use crate::patience::Patience;
+use breakers::Breakers;
+use enrolment::Enrolment;
+use next::Court;
+use recent::Recent;
+use running::{Match, SEATS};
+
+/// What a referee is told once, at its start.
+#[derive(Debug, Clone)]
+pub struct RefereeRules {
+    /// The name that people see.
+    pub display_name: String,
+    /// The referee's own version.
+    pub version: String,
+    /// The id that it would like.
+    pub wanted_id: Option<String>,
+    /// Where it answers.
+    pub endpoint: String,
+    /// The games that it runs.
+    pub games: Vec<GameType>,
+    /// How many matches it plays at once.
+    pub max_concurrent: u32,
+    /// How long it waits and how often it tries.
+    pub patience: Patience,
+    /// When a player is left alone.
+    pub breaker: BreakerRule,
+    /// The way to the manager.
+    pub manager: Arc<Peer>,
+}
+
+impl RefereeRules {
+    fn report_effort(&self) -> Effort {
+        self.patience.effort(self.patience.report)
+    }
+
+    fn game_over_effort(&self) -> Effort {
+        self.patience.effort(self.patience.game_over)
+    }
+
+    /// For what a player need not answer: short, as a question may stand behind it in line.
+    fn notice(&self) -> Effort {
+        self.patience.once(self.patience.game_over)
+    }
+
+    fn move_seconds(&self) -> u32 {
+        u32::try_from(self.patience.make_move.as_secs()).unwrap_or(u32::MAX)
+    }
+}
+
+/// The machine of a referee.
+#[derive(Debug, Clone)]
+pub struct Referee {
+    rules: RefereeRules,
+    enrolment: Enrolment,
+    running: BTreeMap<MatchId, Match>,
+    /// When each match that waits for time has to be looked at.
+    due: BTreeSet<(Timestamp, MatchId)>,
+    /// How many of the matches are not decided.
+    playing: usize,
+    recent: Recent,
+    breakers: Breakers,
+    league_over: bool,
+}
+
+impl Referee {
+    /// A referee that knows nobody yet.
+    pub fn new(rules: RefereeRules) -> Self {
+        Self {
+            rules,
+            enrolment: Enrolment::default(),
+            running: BTreeMap::new(),
+            due: BTreeSet::new(),
+            playing: 0,
+            recent: Recent::default(),
+            breakers: Breakers::default(),
+            league_over: false,
+        }
+    }
+
+    /// The rules it was given.
+    pub fn rules(&self) -> &RefereeRules {
+        &self.rules
+    }
+
+    /// Its id and its league, once the manager let it in.
+    pub fn enrolled(&self) -> Option<(&RefereeId, &LeagueId)> {
+        let held = self.enrolment.held.as_ref();
+        held.map(|(referee, league)| (referee, league))
+    }
+
+    /// Why the manager has not let it in so far.
+    pub fn registration_problem(&self) -> Option<&str> {
+        self.enrolment.refused()
+    }
+
+    /// How many matches are being played.
+    pub fn playing(&self) -> usize {
+        self.playing
+    }
+
+    /// How many matches are held, those that wait for their last letters among them.
+    pub fn held(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Whether the manager said that the league is over.
+    pub fn league_over(&self) -> bool {
+        self.league_over
+    }
+
+    /// What anybody may know of a match that is held, or was lately.
+    pub fn view(&self, match_id: &MatchId) -> Option<MatchView> {
+        self.find(match_id).map(Match::view)
+    }
+
+    /// What anybody may know of every match that is held.
+    pub fn views(&self) -> impl Iterator<Item = MatchView> {
+        self.running.values().map(Match::view)
+    }
+
+    fn find(&self, match_id: &MatchId) -> Option<&Match> {
+        self.running
+            .get(match_id)
+            .or_else(|| self.recent.get(match_id))
+    }
+
+    fn court(&self) -> Court<'_> {
+        Court {
+            rules: &self.rules,
+            breakers: &self.breakers,
+            league_over: self.league_over,
+        }
+    }
+
+    fn apply_to_match(&mut self, match_id: &MatchId, event: &Event) {
+        let Some(game) = self.running.get_mut(match_id) else {
+            return;
+        };
+        let (due, playing) = (game.due(&self.rules), game.ending.is_none());
+        game.apply(event);
+        if playing && game.ending.is_some() {
+            self.playing -= 1;
+        }
+        let new = game.due(&self.rules);
+        self.reschedule(match_id, due, new);
+        if matches!(event, Event::Closed { .. }) {
+            self.put_away(match_id);
+        }
+    }
+
+    fn reschedule(&mut self, match_id: &MatchId, old: Option<Timestamp>, new: Option<Timestamp>) {
+        if old == new {
+            return;
+        }
+        if let Some(old) = old {
+            self.due.remove(&(old, match_id.clone()));
+        }
+        if let Some(new) = new {
+            self.due.insert((new, match_id.clone()));
+        }
+    }
+
+    /// Takes a match out of those that are held.
+    fn remove(&mut self, match_id: &MatchId) -> Option<Match> {
+        let game = self.running.remove(match_id)?;
+        self.playing -= usize::from(game.ending.is_none());
+        self.reschedule(match_id, game.due(&self.rules), None);
+        Some(game)
+    }
+
+    fn put_away(&mut self, match_id: &MatchId) {
+        if let Some(game) = self.remove(match_id) {
+            self.recent.keep(game);
+        }
+    }
+
+    fn open(&mut self, fixture: &Arc<Fixture>) {
+        self.remove(&fixture.match_id);
+        self.recent.forget(&fixture.match_id);
+        if let Ok(game) = Match::open(fixture.clone()) {
+            self.playing += 1;
+            self.running.insert(fixture.match_id.clone(), game);
+        }
+    }
+
+    /// Keeps the breakers: silence counts, and so does an answer that was good.
+    fn apply_to_breakers(&mut self, event: &Event) {
+        let Some(game) = event.match_id().and_then(|id| self.running.get(id)) else {
+            return;
+        };
+        match event {
+            Event::AttemptFailed {
+                seat,
+                code: Code::Timeout | Code::Connection,
+                asked: true,
+                at,
+                ..
+            } => {
+                let endpoint = &game.seated(*seat).endpoint;
+                self.breakers.fail(endpoint, &self.rules.breaker, *at);
+            }
+            Event::Joined { seat, .. }
+            | Event::ChoiceSealed { seat, .. }
+            | Event::MovePlayed { seat, .. } => self.breakers.succeed(&game.seated(*seat).endpoint),
+            // Hidden answers are not in the journal; these two facts vouch for them.
+            Event::Started { .. } | Event::Decided { .. } => {
+                for seat in SEATS
+                    .into_iter()
+                    .filter(|&seat| game.chair(seat).loss.is_none())
+                {
+                    self.breakers.succeed(&game.seated(seat).endpoint);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Machine for Referee {
+    type Command = Command;
+    type Event = Event;
+    type Reply = Reply;
+    type Refusal = Refusal;
+    type Ticket = Ticket;
+
+    fn decide(&self, at: Timestamp, command: &Command) -> Result<Decision<Event, Reply>, Refusal> {
+        self.weigh(at, command)
+    }
+
+    fn apply(&mut self, event: &Event) {
+        self.apply_to_breakers(event);
+        match event {
+            Event::Enrolled { .. } => {
+                self.league_over = false;
+                self.enrolment.apply(event);
+            }
+            Event::RegistrationTried { .. } | Event::RegistrationFailed { .. } => {
+                self.enrolment.apply(event);
+            }
+            Event::LeagueEnded { .. } => self.league_over = true,
+            Event::MatchOpened { fixture, .. } => self.open(fixture),
+            _ => {
+                if let Some(match_id) = event.match_id() {
+                    self.apply_to_match(match_id, event);
+                }
+            }
+        }
+    }
+
+    fn letters(&self, event: &Event, out: &mut Vec<Letter<Ticket>>) {
+        match event {
+            Event::RegistrationTried { .. } => out.extend(self.enrolment.letter(&self.rules)),
+            _ => {
+                if let Some(game) = event.match_id().and_then(|id| self.find(id)) {
+                    game.letters(&self.rules, event, out);
+                }
+            }
+        }
+    }
+
+    fn pending(&self) -> Vec<Letter<Ticket>> {
+        let mut letters: Vec<_> = self.enrolment.letter(&self.rules).into_iter().collect();
+        for game in self.running.values() {
+            game.pending(&self.rules, &mut letters);
+        }
+        letters
+    }
+
+    fn wakeup(&self) -> Option<Timestamp> {
+        let first = self.due.first().map(|(at, _)| *at);
+        first
+            .into_iter()
+            .chain(self.enrolment.due(&self.rules))
+            .min()
+    }
+
+    fn keep(event: &Event) -> Keep {
+        event.keep()
+    }
+}

@@ -1,0 +1,209 @@
+//! What may come to a referee, what it answers, and how its questions find the way back.
+
+use std::sync::Arc;
+
+use league_games::Seat;
+use league_protocol::fault::Code;
+use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
+use league_protocol::message::{LeagueError, MatchResult, MatchState, StartMatch, StartMatchAck};
+use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::letter::Outcome;
+
+/// What the world may bring to a referee.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// The referee starts, or its token was refused: it registers with the manager.
+    Begin {
+        /// The token of an earlier registration, if one is kept.
+        token: Option<AuthToken>,
+    },
+    /// A letter with a ticket came to its end.
+    Heard {
+        /// Which letter.
+        ticket: Ticket,
+        /// What became of it.
+        outcome: Outcome,
+    },
+    /// The manager orders a match.
+    StartMatch {
+        /// Which, and all that it takes to run it.
+        order: StartMatch,
+    },
+    /// Manual mode: the moves are to be asked for.
+    CollectChoices {
+        /// Which match.
+        match_id: MatchId,
+    },
+    /// Manual mode: the dice are to be rolled.
+    DrawNumber {
+        /// Which match.
+        match_id: MatchId,
+    },
+    /// Manual mode: the result is to stand.
+    FinalizeMatch {
+        /// Which match.
+        match_id: MatchId,
+    },
+    /// Somebody asks where a match stands.
+    MatchState {
+        /// Which match.
+        match_id: MatchId,
+    },
+    /// Somebody asks whether the referee is there.
+    Ping,
+    /// The manager says that the league is over.
+    LeagueCompleted {
+        /// Which league.
+        league_id: LeagueId,
+    },
+    /// Time has passed.
+    Tick,
+}
+
+/// What the bringer of a command is answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// Heard, nothing to add.
+    Noted,
+    /// The manager let the referee in; whoever holds the referee's token keeps this one from now on.
+    TokenGranted(AuthToken),
+    /// The manager no longer takes the token; [`Command::Begin`] with the token that is held is due.
+    TokenRefused,
+    /// The match is taken, or not.
+    StartMatchAck(StartMatchAck),
+    /// Where the match stands.
+    MatchState(Box<MatchView>),
+}
+
+/// Names a question that was sent.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ticket {
+    /// A registration.
+    Registration {
+        /// Which try, from 1.
+        tried: u32,
+    },
+    /// An invitation or a request for a move.
+    Question(Question),
+    /// The end of a match, told to a player.
+    GameOver {
+        /// Which match.
+        match_id: MatchId,
+        /// Which attempt at it.
+        attempt: u32,
+        /// Who is told.
+        seat: Seat,
+    },
+    /// A result, told to the manager.
+    Report {
+        /// Which match.
+        match_id: MatchId,
+        /// Which attempt at it.
+        attempt: u32,
+        /// Which try, from 1.
+        tried: u32,
+    },
+}
+
+/// A question to a player; no two are the same.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Question {
+    /// In which match.
+    pub match_id: MatchId,
+    /// Counts the referees that were given this match, from 1.
+    pub attempt: u32,
+    /// Who is asked.
+    pub seat: Seat,
+    /// 0 for the invitation, then the number of the move that is asked for.
+    pub turn: u32,
+    /// How often it has failed before.
+    pub failed: u32,
+    /// When it was asked.
+    pub asked_at: Timestamp,
+}
+
+/// What anybody may know of a match.
+///
+/// Hidden moves are not in it, nor is how many there are, before the match is finished.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatchView {
+    /// Which league.
+    pub league_id: LeagueId,
+    /// Which round.
+    pub round_id: u32,
+    /// Which match.
+    pub match_id: MatchId,
+    /// Counts the referees that were given this match, from 1.
+    pub attempt: u32,
+    /// What is played.
+    pub game_type: GameType,
+    /// Where it stands.
+    pub state: MatchState,
+    /// Seat A and seat B.
+    pub players: [PlayerId; 2],
+    /// The moves so far, where the rules show them to everybody.
+    pub moves: Vec<(PlayerId, Value)>,
+    /// How it ended, once it has.
+    pub result: Option<Arc<MatchResult>>,
+}
+
+/// Why a command is turned down.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// No match of that name is held here.
+    #[error("this referee holds no match `{0}`")]
+    UnknownMatch(MatchId),
+    /// A step that is not due in this state.
+    #[error("`{step}` is not due for match `{match_id}`, which is in {}", state.as_str())]
+    OutOfOrder {
+        /// Which match.
+        match_id: MatchId,
+        /// What was asked for.
+        step: &'static str,
+        /// Where the match stands.
+        state: MatchState,
+    },
+    /// A step of a match that goes forward by itself.
+    #[error("match `{match_id}` plays by itself; `{step}` is for matches in manual mode")]
+    PlaysByItself {
+        /// Which match.
+        match_id: MatchId,
+        /// What was asked for.
+        step: &'static str,
+    },
+    /// An answer to a question that is no longer open.
+    #[error("the answer of seat {seat} in match `{match_id}` came too late and does not count")]
+    Late {
+        /// Which match.
+        match_id: MatchId,
+        /// Whose answer.
+        seat: Seat,
+    },
+}
+
+impl Refusal {
+    /// The rule that was broken.
+    pub const fn code(&self) -> Code {
+        match self {
+            Self::UnknownMatch(_) => Code::MatchNotFound,
+            Self::OutOfOrder { .. } | Self::PlaysByItself { .. } => Code::OutOfTurn,
+            Self::Late { .. } => Code::DeadlinePassed,
+        }
+    }
+
+    /// The refusal as it is told to the caller.
+    pub fn to_league_error(&self) -> LeagueError {
+        let path = match self {
+            Self::UnknownMatch(_) => Some("match_id".to_owned()),
+            Self::OutOfOrder { .. } | Self::PlaysByItself { .. } | Self::Late { .. } => None,
+        };
+        LeagueError {
+            path,
+            ..LeagueError::new(self.code(), self.to_string())
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! How a match ends: the dice, the result, the points.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use league_games::{Dice, Outcome, Seat, Table, Turn};
+use league_protocol::fault::Code;
+use league_protocol::id::PlayerId;
+use league_protocol::message::{MatchResult, MatchStatus, OpenedDraw};
+use serde_json::{Map, Value};
+
+use super::fixture::Fixture;
+use super::running::{Loss, Match, SEATS};
+use crate::draw;
+
+/// The most rolls in a row that a game may ask for.
+const MOST_ROLLS: u32 = 1_000;
+
+/// The cause of a loss by a refused invitation: no code of the documents says it better.
+const DECLINED: Code = Code::OutOfTurn;
+
+impl Match {
+    /// The result of a game that was played to its end.
+    pub(super) fn played(&self) -> Option<Arc<MatchResult>> {
+        let Turn::Over(outcome) = self.table.turn() else {
+            return None;
+        };
+        let score = &self.fixture.score;
+        let (status, winner, points) = match outcome {
+            Outcome::Win(seat) if seat == Seat::A => {
+                (MatchStatus::Win, Some(seat), [score.win, score.loss])
+            }
+            Outcome::Win(seat) => (MatchStatus::Win, Some(seat), [score.loss, score.win]),
+            Outcome::Draw => (MatchStatus::Draw, None, [score.draw; 2]),
+        };
+        let names = self
+            .fixture
+            .players
+            .each_ref()
+            .map(|seated| seated.player_id.as_str());
+        Some(Arc::new(MatchResult {
+            status,
+            winner: winner.map(|seat| self.seated(seat).player_id.clone()),
+            points,
+            details: self.table.details(),
+            reason: self.table.reason(&names),
+            ..self.bare_result()?
+        }))
+    }
+
+    /// The result of a match that one player, or both, did not play.
+    pub(super) fn forfeited(&self) -> Option<Arc<MatchResult>> {
+        let score = &self.fixture.score;
+        let lost = self.chairs.each_ref().map(|chair| chair.loss.is_some());
+        let (winner, points) = match lost {
+            [true, false] => (Some(Seat::B), [score.technical_loss, score.win]),
+            [false, true] => (Some(Seat::A), [score.win, score.technical_loss]),
+            _ => (None, [score.technical_loss; 2]),
+        };
+        let causes = SEATS.into_iter().filter_map(|seat| self.cause(seat));
+        Some(Arc::new(MatchResult {
+            status: MatchStatus::TechnicalLoss,
+            winner: winner.map(|seat| self.seated(seat).player_id.clone()),
+            points,
+            failed: self.failed(),
+            reason: causes.collect::<Vec<_>>().join("; "),
+            ..self.bare_result()?
+        }))
+    }
+
+    /// Rolls the dice that are owed.
+    ///
+    /// One row of numbers serves the whole match: a later roll goes on where the first one ended.
+    pub(super) fn roll(&mut self) {
+        self.drawn = true;
+        let table = if self.first_roll.is_some() {
+            self.replayed(true)
+        } else {
+            self.first_roll = Some(self.moves.len());
+            self.dice()
+                .map(|mut dice| rolled(self.table.boxed_clone(), &mut dice))
+        };
+        if let Some(table) = table {
+            self.table = table;
+        }
+    }
+
+    /// The table after all moves so far, with the dice rolled between them; `last` says whether
+    /// dice that are owed now are rolled too. `None` without the secrets.
+    pub(super) fn replayed(&self, last: bool) -> Option<Box<dyn Table>> {
+        let listing = league_games::find(self.fixture.game_type.as_str())?;
+        let mut table = (listing.open)(&self.fixture.settings).ok()?;
+        let mut dice = self.dice()?;
+        for (seat, sealed) in &self.moves {
+            table = rolled(table, &mut dice);
+            // Each was weighed when it came.
+            let _ = table.play(*seat, &sealed.choice);
+        }
+        Some(if last {
+            rolled(table, &mut dice)
+        } else {
+            table
+        })
+    }
+
+    fn dice(&self) -> Option<Dice> {
+        let Fixture {
+            league_id,
+            match_id,
+            ..
+        } = &*self.fixture;
+        Some(draw::dice(league_id, match_id, &self.opened()?))
+    }
+
+    /// All that is needed to draw the numbers again.
+    ///
+    /// A player's share is the nonce of its first move, if that came before the first roll.
+    fn opened(&self) -> Option<OpenedDraw> {
+        let before = self.first_roll.unwrap_or(usize::MAX);
+        let nonce = |seat: Seat| {
+            let first = self.moves.iter().take(before).find(|(by, _)| *by == seat);
+            first
+                .and_then(|(_, sealed)| sealed.nonce.clone())
+                .unwrap_or_default()
+        };
+        Some(OpenedDraw {
+            commitment: self.fixture.commitment,
+            seed: self.secrets.as_ref()?.seed,
+            attempt: self.fixture.attempt,
+            nonces: SEATS.map(nonce),
+        })
+    }
+
+    /// What every result says, with a draw in which nobody was told to have played.
+    fn bare_result(&self) -> Option<MatchResult> {
+        Some(MatchResult {
+            players: self
+                .fixture
+                .players
+                .each_ref()
+                .map(|seated| seated.player_id.clone()),
+            status: MatchStatus::Draw,
+            winner: None,
+            points: [0; 2],
+            failed: BTreeMap::new(),
+            choices: self.choices(),
+            details: Map::new(),
+            reason: String::new(),
+            draw: Some(self.opened()?),
+        })
+    }
+
+    /// What each player chose: its one move in a game of hidden moves, else the list of its moves.
+    fn choices(&self) -> BTreeMap<PlayerId, Value> {
+        let mut chosen = BTreeMap::new();
+        for seat in SEATS {
+            let mine = self.moves.iter().filter(|(by, _)| *by == seat);
+            let mut moves: Vec<Value> = mine.map(|(_, sealed)| sealed.choice.clone()).collect();
+            let value = match moves.len() {
+                0 => continue,
+                1 if self.rules().hidden_moves => moves.remove(0),
+                _ => Value::Array(moves),
+            };
+            chosen.insert(self.seated(seat).player_id.clone(), value);
+        }
+        chosen
+    }
+
+    fn failed(&self) -> BTreeMap<PlayerId, Code> {
+        let lost = SEATS.into_iter().filter_map(|seat| {
+            let code = match self.chair(seat).loss? {
+                Loss::Declined => DECLINED,
+                Loss::Failed(code) => code,
+            };
+            Some((self.seated(seat).player_id.clone(), code))
+        });
+        lost.collect()
+    }
+
+    fn cause(&self, seat: Seat) -> Option<String> {
+        let player = &self.seated(seat).player_id;
+        Some(match self.chair(seat).loss? {
+            Loss::Declined => format!("{player} declined the invitation"),
+            Loss::Failed(Code::Timeout) => format!("{player} did not answer in time (E001)"),
+            Loss::Failed(Code::Connection) => format!("{player} could not be reached (E009)"),
+            Loss::Failed(code) => format!("{player} gave no answer that counts ({code})"),
+        })
+    }
+}
+
+/// The table with all dice rolled that are owed now.
+fn rolled(mut table: Box<dyn Table>, dice: &mut Dice) -> Box<dyn Table> {
+    for _ in 0..MOST_ROLLS {
+        if table.turn() != Turn::Dice {
+            break;
+        }
+        table.roll(dice);
+    }
+    table
+}

@@ -1,0 +1,165 @@
+//! Registration with the manager: tried until it is answered with a yes.
+
+use std::sync::Arc;
+
+use league_protocol::CURRENT_VERSION;
+use league_protocol::id::{LeagueId, RefereeId};
+use league_protocol::message::{AgentMeta, Message, RegisterRequest, RegisterResponse};
+use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
+
+use super::RefereeRules;
+use super::command::{Reply, Ticket};
+use super::event::Event;
+use super::next::patient;
+use crate::letter::{Credential, Letter, Outcome};
+use crate::machine::Decision;
+
+/// How the referee stands with the manager.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Enrolment {
+    pub(super) held: Option<(RefereeId, LeagueId)>,
+    tried: u32,
+    token: Option<AuthToken>,
+    wait: Wait,
+    refused: Option<Arc<str>>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+enum Wait {
+    #[default]
+    Nothing,
+    Answer(Timestamp),
+    Retry(Timestamp),
+}
+
+impl Enrolment {
+    pub(super) fn due(&self, rules: &RefereeRules) -> Option<Timestamp> {
+        match self.wait {
+            Wait::Nothing => None,
+            Wait::Answer(sent) => Some(sent + rules.patience.register),
+            Wait::Retry(at) => Some(at),
+        }
+    }
+
+    /// Why the manager has not let the referee in so far.
+    pub(super) fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
+    }
+
+    pub(super) fn begin(&self, at: Timestamp, token: Option<&AuthToken>) -> Event {
+        Event::RegistrationTried {
+            tried: self.tried.saturating_add(1),
+            token: token.cloned(),
+            at,
+        }
+    }
+
+    /// What time alone brings.
+    pub(super) fn tick(&self, at: Timestamp, rules: &RefereeRules) -> Option<Event> {
+        self.due(rules).filter(|&due| at >= due)?;
+        Some(match self.wait {
+            Wait::Nothing => return None,
+            Wait::Answer(_) => self.failure(at, rules, "the manager did not answer".to_owned()),
+            Wait::Retry(_) => self.begin(at, self.token.as_ref()),
+        })
+    }
+
+    pub(super) fn hear(
+        &self,
+        at: Timestamp,
+        rules: &RefereeRules,
+        tried: u32,
+        outcome: &Outcome,
+    ) -> Decision<Event, Reply> {
+        if tried != self.tried || matches!(self.wait, Wait::Nothing) {
+            return Decision::reply(Reply::Noted);
+        }
+        let detail = match outcome.as_ref().map(|answer| &answer.message) {
+            Ok(Message::RefereeRegisterResponse(RegisterResponse::Accepted(enrolment))) => {
+                let (referee_id, league_id) = (enrolment.id.clone(), enrolment.league_id.clone());
+                return Decision {
+                    events: vec![Event::Enrolled {
+                        referee_id,
+                        league_id,
+                        at,
+                    }],
+                    reply: Reply::TokenGranted(enrolment.token.clone()),
+                };
+            }
+            Ok(Message::RefereeRegisterResponse(RegisterResponse::Rejected { reason })) => {
+                reason.clone()
+            }
+            Ok(Message::LeagueError(error)) => format!("{}: {}", error.code, error.detail),
+            Ok(_) => "the manager did not answer the registration".to_owned(),
+            Err(failure) => format!("{}: {}", failure.code, failure.detail),
+        };
+        Decision {
+            events: vec![self.failure(at, rules, detail)],
+            reply: Reply::Noted,
+        }
+    }
+
+    pub(super) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::RegistrationTried { tried, token, at } => {
+                self.tried = *tried;
+                self.token.clone_from(token);
+                self.wait = Wait::Answer(*at);
+            }
+            Event::RegistrationFailed { detail, retry_at } => {
+                self.wait = Wait::Retry(*retry_at);
+                self.refused = Some(detail.as_str().into());
+            }
+            Event::Enrolled {
+                referee_id,
+                league_id,
+                ..
+            } => {
+                self.held = Some((referee_id.clone(), league_id.clone()));
+                self.token = None;
+                self.wait = Wait::Nothing;
+                self.refused = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// The registration that is under way.
+    pub(super) fn letter(&self, rules: &RefereeRules) -> Option<Letter<Ticket>> {
+        let Wait::Answer(_) = self.wait else {
+            return None;
+        };
+        let known = self.held.as_ref().map(|(referee, _)| referee.to_string());
+        let request = RegisterRequest {
+            meta: AgentMeta {
+                display_name: rules.display_name.clone(),
+                version: rules.version.clone(),
+                protocol_version: Some(CURRENT_VERSION.to_owned()),
+                game_types: rules.games.clone(),
+                contact_endpoint: rules.endpoint.clone(),
+                max_concurrent_matches: Some(rules.max_concurrent),
+            },
+            wanted_id: known.or_else(|| rules.wanted_id.clone()),
+            token: self.token.clone(),
+        };
+        Some(Letter {
+            to: rules.manager.clone(),
+            message: Message::RefereeRegisterRequest(request),
+            credential: Credential::None,
+            effort: rules.patience.once(rules.patience.register),
+            ticket: Some(Ticket::Registration { tried: self.tried }),
+        })
+    }
+
+    fn failure(&self, at: Timestamp, rules: &RefereeRules, detail: String) -> Event {
+        let chance = rules.display_name.bytes().fold(0, |sum: u64, byte| {
+            sum.wrapping_mul(31).wrapping_add(u64::from(byte))
+        });
+        let wait = patient(rules.patience.backoff).wait(self.tried, chance);
+        Event::RegistrationFailed {
+            detail,
+            retry_at: at + wait,
+        }
+    }
+}

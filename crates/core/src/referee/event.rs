@@ -1,0 +1,289 @@
+//! The facts of a referee: those that are written down, and those that must not be.
+//!
+//! What is hidden by the rules has types that cannot be written and do not print themselves.
+
+use std::sync::Arc;
+
+use league_games::Seat;
+use league_protocol::fault::Code;
+use league_protocol::id::{LeagueId, MatchId, RefereeId};
+use league_protocol::message::MatchResult;
+use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::fixture::{Aside, Fixture, Sealed, Seated, Secrets};
+use crate::machine::Keep;
+
+/// A fact of a referee.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The manager let the referee in.
+    Enrolled {
+        /// Its id from now on.
+        referee_id: RefereeId,
+        /// The league it serves.
+        league_id: LeagueId,
+        /// When.
+        at: Timestamp,
+    },
+    /// A match was taken; it takes the place of an earlier attempt at the same match.
+    MatchOpened {
+        /// All that is known of it but its secrets.
+        fixture: Arc<Fixture>,
+        /// When.
+        at: Timestamp,
+    },
+    /// The manager repeated its order with other addresses.
+    Readdressed {
+        /// Which match.
+        match_id: MatchId,
+        /// Seat A and seat B, as they are reached from now on.
+        players: Box<[Seated; 2]>,
+        /// When.
+        at: Timestamp,
+    },
+    /// Both players came and moves are asked for.
+    Started {
+        /// Which match.
+        match_id: MatchId,
+        /// When.
+        at: Timestamp,
+    },
+    /// A player did not answer, or not with anything that counts.
+    AttemptFailed {
+        /// Which match.
+        match_id: MatchId,
+        /// Whose doing.
+        seat: Seat,
+        /// 0 for the invitation, then the number of the move that was asked for.
+        turn: u32,
+        /// How often this question has failed now.
+        failed: u32,
+        /// Which rule was broken.
+        code: Code,
+        /// What happened, in a sentence for people; of a hidden move it repeats nothing.
+        detail: String,
+        /// What only the player itself is told, where that says more.
+        #[serde(skip)]
+        aside: Option<Aside>,
+        /// Whether the player was asked at all; not while it is left alone for failing too often.
+        asked: bool,
+        /// When it is asked again; `None` if it has lost.
+        retry_at: Option<Timestamp>,
+        /// When.
+        at: Timestamp,
+    },
+    /// A player will not come.
+    Declined {
+        /// Which match.
+        match_id: MatchId,
+        /// Who.
+        seat: Seat,
+        /// When.
+        at: Timestamp,
+    },
+    /// A move was made that everybody may see.
+    MovePlayed {
+        /// Which match.
+        match_id: MatchId,
+        /// Whose move.
+        seat: Seat,
+        /// The move.
+        choice: Value,
+        /// The player's own share in the draw.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nonce: Option<String>,
+        /// When.
+        at: Timestamp,
+    },
+    /// The result stands.
+    Decided {
+        /// Which match.
+        match_id: MatchId,
+        /// How it ended.
+        result: Arc<MatchResult>,
+        /// When.
+        at: Timestamp,
+    },
+    /// Everybody has been told, or is told no more.
+    Closed {
+        /// Which match.
+        match_id: MatchId,
+        /// What the manager said to the result.
+        report: Verdict,
+        /// When.
+        at: Timestamp,
+    },
+    /// The league is over.
+    LeagueEnded {
+        /// When.
+        at: Timestamp,
+    },
+    /// A registration was sent.
+    #[serde(skip)]
+    RegistrationTried {
+        /// Which try, from 1.
+        tried: u32,
+        /// The token of an earlier registration.
+        token: Option<AuthToken>,
+        /// When.
+        at: Timestamp,
+    },
+    /// A registration was not answered, or with a no.
+    #[serde(skip)]
+    RegistrationFailed {
+        /// Why, in a sentence for people.
+        detail: String,
+        /// When it is tried again.
+        retry_at: Timestamp,
+    },
+    /// The manager gave the secrets of a match.
+    #[serde(skip)]
+    SecretsGiven {
+        /// Which match.
+        match_id: MatchId,
+        /// They.
+        secrets: Arc<Secrets>,
+    },
+    /// A player is asked: to come, or for a move.
+    #[serde(skip)]
+    Asked {
+        /// Which match.
+        match_id: MatchId,
+        /// Who.
+        seat: Seat,
+        /// When.
+        at: Timestamp,
+        /// Until when the answer counts.
+        deadline: Timestamp,
+    },
+    /// A player came.
+    #[serde(skip)]
+    Joined {
+        /// Which match.
+        match_id: MatchId,
+        /// Who.
+        seat: Seat,
+    },
+    /// A move was made that nobody else may see yet.
+    #[serde(skip)]
+    ChoiceSealed {
+        /// Which match.
+        match_id: MatchId,
+        /// Whose move.
+        seat: Seat,
+        /// The move and the player's share in the draw.
+        sealed: Sealed,
+    },
+    /// The dice were rolled; what they show follows from the secrets and the moves.
+    #[serde(skip)]
+    NumberDrawn {
+        /// Which match.
+        match_id: MatchId,
+    },
+    /// A player has been told the end, or is told no more.
+    #[serde(skip)]
+    PlayerTold {
+        /// Which match.
+        match_id: MatchId,
+        /// Who.
+        seat: Seat,
+    },
+    /// The result is reported again.
+    #[serde(skip)]
+    ReportTried {
+        /// Which match.
+        match_id: MatchId,
+        /// When.
+        at: Timestamp,
+        /// When it counts as unanswered.
+        until: Timestamp,
+    },
+    /// The report was not answered.
+    #[serde(skip)]
+    ReportFailed {
+        /// Which match.
+        match_id: MatchId,
+        /// When it is tried again.
+        retry_at: Timestamp,
+    },
+    /// The manager took the report, or will never take it.
+    #[serde(skip)]
+    ReportSettled {
+        /// Which match.
+        match_id: MatchId,
+        /// What the manager said.
+        report: Verdict,
+    },
+}
+
+impl Event {
+    /// Where the fact is kept.
+    pub const fn keep(&self) -> Keep {
+        match self {
+            Self::Enrolled { .. }
+            | Self::MatchOpened { .. }
+            | Self::Readdressed { .. }
+            | Self::Started { .. }
+            | Self::AttemptFailed { .. }
+            | Self::Declined { .. }
+            | Self::MovePlayed { .. }
+            | Self::Decided { .. }
+            | Self::Closed { .. }
+            | Self::LeagueEnded { .. } => Keep::Journal,
+            Self::RegistrationTried { .. }
+            | Self::RegistrationFailed { .. }
+            | Self::SecretsGiven { .. }
+            | Self::Asked { .. }
+            | Self::Joined { .. }
+            | Self::ChoiceSealed { .. }
+            | Self::NumberDrawn { .. }
+            | Self::PlayerTold { .. }
+            | Self::ReportTried { .. }
+            | Self::ReportFailed { .. }
+            | Self::ReportSettled { .. } => Keep::Memory,
+        }
+    }
+
+    /// The match that the fact is about.
+    pub fn match_id(&self) -> Option<&MatchId> {
+        match self {
+            Self::MatchOpened { fixture, .. } => Some(&fixture.match_id),
+            Self::Readdressed { match_id, .. }
+            | Self::Started { match_id, .. }
+            | Self::AttemptFailed { match_id, .. }
+            | Self::Declined { match_id, .. }
+            | Self::MovePlayed { match_id, .. }
+            | Self::Decided { match_id, .. }
+            | Self::Closed { match_id, .. }
+            | Self::SecretsGiven { match_id, .. }
+            | Self::Asked { match_id, .. }
+            | Self::Joined { match_id, .. }
+            | Self::ChoiceSealed { match_id, .. }
+            | Self::NumberDrawn { match_id }
+            | Self::PlayerTold { match_id, .. }
+            | Self::ReportTried { match_id, .. }
+            | Self::ReportFailed { match_id, .. }
+            | Self::ReportSettled { match_id, .. } => Some(match_id),
+            Self::Enrolled { .. }
+            | Self::LeagueEnded { .. }
+            | Self::RegistrationTried { .. }
+            | Self::RegistrationFailed { .. } => None,
+        }
+    }
+}
+
+/// What the manager said to a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It took it.
+    Acknowledged,
+    /// It will not take it.
+    Refused(Code),
+    /// It said nothing, and the league is over.
+    Unanswered,
+}

@@ -1,0 +1,286 @@
+//! What a match has to say, to whom, and how hard to try.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use league_games::{Seat, Turn};
+use league_protocol::message::{
+    EVEN_ODD, GameError, GameInvitation, GameOver, GameStart, MatchResult, MatchResultReport,
+    MatchState, Message, MoveCall, PlayValidation, Role,
+};
+use league_protocol::sender::Dialect;
+use serde_json::Value;
+
+use super::RefereeRules;
+use super::command::Ticket;
+use super::event::Event;
+use super::next::MOST_ATTEMPTS;
+use super::running::{Match, Report, SEATS};
+use crate::letter::{Credential, Effort, Letter};
+
+/// The least time that is given to a notice, however soon the next question follows it.
+const SHORTEST_NOTICE: Duration = Duration::from_secs(1);
+
+type Letters = Vec<Letter<Ticket>>;
+
+impl Match {
+    /// Adds the letters that a fact of this match calls for.
+    pub(super) fn letters(&self, rules: &RefereeRules, event: &Event, out: &mut Letters) {
+        match event {
+            Event::Asked { seat, .. } => out.extend(self.ask_letter(rules, *seat)),
+            Event::Started { .. } => self.start_letters(rules, out),
+            Event::AttemptFailed { asked: true, .. } => out.extend(self.error_letter(rules, event)),
+            Event::ChoiceSealed { seat, sealed, .. } => {
+                self.validations(rules, *seat, &sealed.choice, out);
+            }
+            Event::MovePlayed { seat, choice, .. } => self.validations(rules, *seat, choice, out),
+            Event::Decided { result, .. } => {
+                out.extend(SEATS.map(|seat| self.over_letter(rules, seat, result)));
+                out.push(self.report_letter(rules, result, 1));
+            }
+            Event::ReportTried { .. } => out.extend(self.report_again(rules)),
+            _ => {}
+        }
+    }
+
+    /// Adds the letters that are still owed.
+    pub(super) fn pending(&self, rules: &RefereeRules, out: &mut Letters) {
+        let Some(ending) = &self.ending else {
+            out.extend(
+                SEATS
+                    .into_iter()
+                    .filter_map(|seat| self.ask_letter(rules, seat)),
+            );
+            return;
+        };
+        for seat in SEATS
+            .into_iter()
+            .filter(|seat| !ending.told[seat.index() & 1])
+        {
+            out.push(self.over_letter(rules, seat, &ending.result));
+        }
+        if matches!(ending.report, Report::Fresh | Report::Sent { .. }) {
+            out.extend(self.report_again(rules));
+        }
+    }
+
+    /// The report under the number of its present try.
+    pub(super) fn report_again(&self, rules: &RefereeRules) -> Option<Letter<Ticket>> {
+        let ending = self.ending.as_ref()?;
+        Some(self.report_letter(rules, &ending.result, ending.report.tried()))
+    }
+
+    /// The answer that is owed now, in the words of `league.v2`.
+    pub(super) fn owed(&self) -> &'static str {
+        self.answer_to(u32::from(self.started))
+    }
+
+    fn answer_to(&self, turn: u32) -> &'static str {
+        match turn {
+            0 => "GAME_JOIN_ACK",
+            _ if self.fixture.game_type.as_str() == EVEN_ODD => "CHOOSE_PARITY_RESPONSE",
+            _ => "GAME_MOVE_RESPONSE",
+        }
+    }
+
+    fn letter(&self, seat: Seat, message: Message, effort: Effort) -> Letter<Ticket> {
+        let token = self
+            .secrets
+            .as_ref()
+            .map(|secrets| secrets.match_tokens[seat.index() & 1].clone());
+        Letter {
+            to: self.chair(seat).peer.clone(),
+            message,
+            credential: token.map_or(Credential::None, Credential::Match),
+            effort,
+            ticket: None,
+        }
+    }
+
+    fn ask_letter(&self, rules: &RefereeRules, seat: Seat) -> Option<Letter<Ticket>> {
+        let question = self.question(seat)?;
+        let asking = self.chair(seat).question?;
+        let message = if self.started {
+            self.move_call(rules, seat)?
+        } else {
+            self.invitation(rules, seat)
+        };
+        let effort = rules.patience.once(asking.deadline.since(asking.at));
+        Some(Letter {
+            ticket: Some(Ticket::Question(question)),
+            ..self.letter(seat, message, effort)
+        })
+    }
+
+    fn invitation(&self, rules: &RefereeRules, seat: Seat) -> Message {
+        let fixture = &self.fixture;
+        Message::GameInvitation(GameInvitation {
+            league_id: fixture.league_id.clone(),
+            round_id: fixture.round_id,
+            match_id: fixture.match_id.clone(),
+            game_type: fixture.game_type.clone(),
+            role: if seat == Seat::A { Role::A } else { Role::B },
+            opponent_id: self.seated(opposite(seat)).player_id.clone(),
+            commitment: Some(fixture.commitment),
+            move_seconds: rules.move_seconds(),
+        })
+    }
+
+    fn move_call(&self, rules: &RefereeRules, seat: Seat) -> Option<Message> {
+        let (fixture, seated) = (&self.fixture, self.seated(seat));
+        Some(Message::MoveCall(MoveCall {
+            league_id: fixture.league_id.clone(),
+            round_id: fixture.round_id,
+            match_id: fixture.match_id.clone(),
+            player_id: seated.player_id.clone(),
+            opponent_id: self.seated(opposite(seat)).player_id.clone(),
+            game_type: fixture.game_type.clone(),
+            move_type: self.move_type.clone(),
+            options: self.table.options(seat).into(),
+            view: self.table.view(seat),
+            turn_number: self.turn_of(seat),
+            record: seated.record,
+            deadline: self.chair(seat).question?.deadline,
+            move_seconds: rules.move_seconds(),
+        }))
+    }
+
+    fn start_letters(&self, rules: &RefereeRules, out: &mut Letters) {
+        let first = match self.table.turn() {
+            Turn::Seats(seats) => seats.first().copied().unwrap_or(Seat::A),
+            Turn::Dice | Turn::Over(_) => Seat::A,
+        };
+        let fixture = &self.fixture;
+        for seat in self.old_speakers() {
+            let start = Message::GameStart(GameStart {
+                league_id: fixture.league_id.clone(),
+                round_id: fixture.round_id,
+                match_id: fixture.match_id.clone(),
+                game_type: fixture.game_type.clone(),
+                current_player: self.seated(first).player_id.clone(),
+                move_seconds: rules.move_seconds(),
+            });
+            out.push(self.letter(seat, start, rules.notice()));
+        }
+    }
+
+    /// Tells `league.v1` players that a move was taken; a hidden one is shown to its maker alone.
+    fn validations(&self, rules: &RefereeRules, mover: Seat, choice: &Value, out: &mut Letters) {
+        let fixture = &self.fixture;
+        for seat in self.old_speakers() {
+            let shown = seat == mover || !self.rules().hidden_moves;
+            let validation = Message::PlayValidation(PlayValidation {
+                league_id: fixture.league_id.clone(),
+                round_id: fixture.round_id,
+                match_id: fixture.match_id.clone(),
+                player_id: self.seated(mover).player_id.clone(),
+                choice: shown.then(|| choice.clone()),
+                error: None,
+            });
+            out.push(self.letter(seat, validation, rules.notice()));
+        }
+    }
+
+    fn old_speakers(&self) -> impl Iterator<Item = Seat> {
+        SEATS
+            .into_iter()
+            .filter(|&seat| self.seated(seat).dialect == Dialect::V1)
+    }
+
+    /// Tells a player what went wrong. The notice ends before the next question begins, so that a
+    /// player that hangs on it still gets the question.
+    fn error_letter(&self, rules: &RefereeRules, event: &Event) -> Option<Letter<Ticket>> {
+        let Event::AttemptFailed {
+            seat,
+            turn,
+            failed,
+            code,
+            detail,
+            aside,
+            retry_at,
+            at,
+            ..
+        } = event
+        else {
+            return None;
+        };
+        let fixture = &self.fixture;
+        let error = Message::GameError(GameError {
+            league_id: fixture.league_id.clone(),
+            round_id: fixture.round_id,
+            match_id: fixture.match_id.clone(),
+            player_id: self.seated(*seat).player_id.clone(),
+            code: *code,
+            detail: aside.as_ref().map_or(detail, |aside| &aside.0).clone(),
+            action_required: self.answer_to(*turn),
+            state: match turn {
+                0 => MatchState::WaitingForPlayers,
+                _ => MatchState::CollectingChoices,
+            },
+            retry_count: *failed,
+            max_retries: rules.patience.attempts.clamp(1, MOST_ATTEMPTS),
+            next_retry_at: *retry_at,
+        });
+        let until = retry_at.map_or(rules.patience.game_over, |retry_at| retry_at.since(*at));
+        let timeout = until.clamp(SHORTEST_NOTICE, rules.patience.other.max(SHORTEST_NOTICE));
+        Some(self.letter(*seat, error, rules.patience.once(timeout)))
+    }
+
+    fn over_letter(
+        &self,
+        rules: &RefereeRules,
+        seat: Seat,
+        result: &Arc<MatchResult>,
+    ) -> Letter<Ticket> {
+        let fixture = &self.fixture;
+        let over = Message::GameOver(GameOver {
+            league_id: fixture.league_id.clone(),
+            round_id: fixture.round_id,
+            match_id: fixture.match_id.clone(),
+            game_type: fixture.game_type.clone(),
+            receiver: self.seated(seat).player_id.clone(),
+            result: result.clone(),
+        });
+        let (match_id, attempt) = (fixture.match_id.clone(), fixture.attempt);
+        Letter {
+            ticket: Some(Ticket::GameOver {
+                match_id,
+                attempt,
+                seat,
+            }),
+            ..self.letter(seat, over, rules.game_over_effort())
+        }
+    }
+
+    fn report_letter(
+        &self,
+        rules: &RefereeRules,
+        result: &Arc<MatchResult>,
+        tried: u32,
+    ) -> Letter<Ticket> {
+        let fixture = &self.fixture;
+        let (match_id, attempt) = (fixture.match_id.clone(), fixture.attempt);
+        Letter {
+            to: rules.manager.clone(),
+            message: Message::MatchResultReport(MatchResultReport {
+                league_id: fixture.league_id.clone(),
+                round_id: fixture.round_id,
+                match_id: match_id.clone(),
+                attempt,
+                game_type: fixture.game_type.clone(),
+                result: result.clone(),
+            }),
+            credential: Credential::Own,
+            effort: rules.report_effort(),
+            ticket: Some(Ticket::Report {
+                match_id,
+                attempt,
+                tried,
+            }),
+        }
+    }
+}
+
+const fn opposite(seat: Seat) -> Seat {
+    if seat.index() == 0 { Seat::B } else { Seat::A }
+}

@@ -1,0 +1,280 @@
+//! What follows by itself from the state of a match: who is asked, who has been silent for too
+//! long, when it starts, when it is decided, when it can be put away.
+
+use std::time::Duration;
+
+use league_games::{Seat, Turn};
+use league_protocol::fault::Code;
+use league_protocol::message::Mode;
+use league_protocol::time::Timestamp;
+
+use super::RefereeRules;
+use super::answer::Fault;
+use super::breakers::Breakers;
+use super::event::{Event, Verdict};
+use super::running::{Ending, Match, Report, SEATS};
+use crate::letter::Effort;
+use crate::patience::{Backoff, LONGEST_WAIT};
+
+/// The most attempts that one question gets, whatever the configuration says.
+pub const MOST_ATTEMPTS: u32 = 10;
+/// The most facts that follow from one command in one match: every attempt of both players fails at
+/// once, and a few more.
+const MOST_FACTS_A_STEP: usize = 64;
+
+/// What a match has to know of the referee that runs it.
+pub(super) struct Court<'a> {
+    pub(super) rules: &'a RefereeRules,
+    pub(super) breakers: &'a Breakers,
+    pub(super) league_over: bool,
+}
+
+impl Court<'_> {
+    fn attempts(&self) -> u32 {
+        self.rules.patience.attempts.clamp(1, MOST_ATTEMPTS)
+    }
+}
+
+impl Match {
+    /// Takes in the first facts of a step and adds to `events` them and all that follow.
+    pub(super) fn step(
+        mut self,
+        at: Timestamp,
+        court: &Court<'_>,
+        first: Vec<Event>,
+    ) -> Vec<Event> {
+        let mut events = first;
+        for event in &events {
+            self.apply(event);
+        }
+        for _ in 0..MOST_FACTS_A_STEP {
+            let Some(event) = self.next(at, court) else {
+                break;
+            };
+            self.apply(&event);
+            events.push(event);
+        }
+        events
+    }
+
+    /// When time alone brings the next fact.
+    pub(super) fn due(&self, rules: &RefereeRules) -> Option<Timestamp> {
+        if let Some(ending) = &self.ending {
+            return ending.due(rules);
+        }
+        self.secrets.as_ref()?;
+        let open = |seat: &Seat| {
+            let chair = self.chair(*seat);
+            chair
+                .question
+                .map(|asking| asking.deadline)
+                .or(chair.retry_at)
+        };
+        SEATS.iter().filter_map(open).min()
+    }
+
+    /// The failure of the question that a seat owes an answer to.
+    pub(super) fn failure(
+        &self,
+        seat: Seat,
+        at: Timestamp,
+        court: &Court<'_>,
+        fault: Fault,
+    ) -> Event {
+        let chair = self.chair(seat);
+        let failed = chair.failed.saturating_add(1);
+        let again = failed < court.attempts();
+        Event::AttemptFailed {
+            match_id: self.fixture.match_id.clone(),
+            seat,
+            turn: self.turn_of(seat),
+            failed,
+            code: fault.code,
+            detail: fault.detail,
+            aside: fault.aside,
+            asked: chair.question.is_some(),
+            retry_at: again
+                .then(|| at + court.rules.patience.backoff.wait(failed, self.chance(seat))),
+            at,
+        }
+    }
+
+    fn next(&self, at: Timestamp, court: &Court<'_>) -> Option<Event> {
+        if let Some(ending) = &self.ending {
+            return ending.next(self, at, court);
+        }
+        self.secrets.as_ref()?;
+        let mut waiting = false;
+        for seat in SEATS.into_iter().filter(|&seat| self.owes(seat)) {
+            let chair = self.chair(seat);
+            match (chair.question, chair.retry_at) {
+                (Some(asking), _) if at >= asking.deadline => {
+                    return Some(self.silence(seat, at, court));
+                }
+                (None, retry_at) if retry_at.is_none_or(|retry_at| at >= retry_at) => {
+                    return Some(self.ask(seat, at, court));
+                }
+                _ => waiting = true,
+            }
+        }
+        if waiting { None } else { self.go_on(at) }
+    }
+
+    /// Whether the match waits for this player.
+    fn owes(&self, seat: Seat) -> bool {
+        let chair = self.chair(seat);
+        if chair.loss.is_some() {
+            return false;
+        }
+        if !self.started {
+            return !chair.joined;
+        }
+        matches!(self.table.turn(), Turn::Seats(seats) if seats.contains(&seat))
+    }
+
+    /// What comes once nobody is waited for.
+    fn go_on(&self, at: Timestamp) -> Option<Event> {
+        let match_id = self.fixture.match_id.clone();
+        if self.chairs.iter().any(|chair| chair.loss.is_some()) {
+            return self.forfeited().map(|result| Event::Decided {
+                match_id,
+                result,
+                at,
+            });
+        }
+        if self.fixture.mode == Mode::Manual {
+            return None;
+        }
+        if !self.started {
+            return Some(Event::Started { match_id, at });
+        }
+        match self.table.turn() {
+            Turn::Seats(_) => None,
+            Turn::Dice => Some(Event::NumberDrawn { match_id }),
+            Turn::Over(_) => self.played().map(|result| Event::Decided {
+                match_id,
+                result,
+                at,
+            }),
+        }
+    }
+
+    fn ask(&self, seat: Seat, at: Timestamp, court: &Court<'_>) -> Event {
+        let RefereeRules {
+            patience, breaker, ..
+        } = court.rules;
+        if !court
+            .breakers
+            .allow(&self.seated(seat).endpoint, breaker, at)
+        {
+            let detail = "the player has failed too often and is left alone for a while";
+            return self.failure(seat, at, court, Fault::open(Code::Connection, detail));
+        }
+        let wait = if self.started {
+            patience.make_move
+        } else {
+            patience.join
+        };
+        let match_id = self.fixture.match_id.clone();
+        Event::Asked {
+            match_id,
+            seat,
+            at,
+            deadline: at + wait,
+        }
+    }
+
+    fn silence(&self, seat: Seat, at: Timestamp, court: &Court<'_>) -> Event {
+        let patience = &court.rules.patience;
+        let wait = if self.started {
+            patience.make_move
+        } else {
+            patience.join
+        };
+        let detail = format!("no answer within {} seconds", wait.as_secs_f64());
+        self.failure(seat, at, court, Fault::open(Code::Timeout, detail))
+    }
+
+    /// Spreads the waits of different matches and seats; FNV-1a, as it need only be uneven.
+    pub(super) fn chance(&self, seat: Seat) -> u64 {
+        let id = self.fixture.match_id.as_str().bytes();
+        id.chain([b'A' + (seat.index() & 1) as u8])
+            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            })
+    }
+}
+
+impl Ending {
+    fn due(&self, rules: &RefereeRules) -> Option<Timestamp> {
+        let told = (self.told != [true; 2]).then(|| self.told_by(rules));
+        let report = match self.report {
+            Report::Fresh => Some(self.at + longest(rules.report_effort())),
+            Report::Sent { until: due, .. } | Report::Resting { retry_at: due, .. } => Some(due),
+            Report::Settled(_) => None,
+        };
+        told.into_iter().chain(report).min()
+    }
+
+    /// When a player that was never heard of is told no more.
+    fn told_by(&self, rules: &RefereeRules) -> Timestamp {
+        self.at + longest(rules.game_over_effort())
+    }
+
+    fn next(&self, game: &Match, at: Timestamp, court: &Court<'_>) -> Option<Event> {
+        let match_id = game.fixture.match_id.clone();
+        let untold = SEATS.into_iter().find(|seat| !self.told[seat.index() & 1]);
+        if let Some(seat) = untold.filter(|_| at >= self.told_by(court.rules)) {
+            return Some(Event::PlayerTold { match_id, seat });
+        }
+        match self.report {
+            Report::Fresh if at >= self.at + longest(court.rules.report_effort()) => {
+                Some(self.unanswered(game, at, court))
+            }
+            Report::Sent { until, .. } if at >= until => Some(self.unanswered(game, at, court)),
+            Report::Resting { retry_at, .. } if at >= retry_at => {
+                let until = at + longest(court.rules.report_effort());
+                Some(Event::ReportTried {
+                    match_id,
+                    at,
+                    until,
+                })
+            }
+            Report::Settled(report) if untold.is_none() && !self.closed => Some(Event::Closed {
+                match_id,
+                report,
+                at,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The report got no answer: it is sent again for as long as the league goes on.
+    pub(super) fn unanswered(&self, game: &Match, at: Timestamp, court: &Court<'_>) -> Event {
+        let match_id = game.fixture.match_id.clone();
+        if court.league_over {
+            let report = Verdict::Unanswered;
+            return Event::ReportSettled { match_id, report };
+        }
+        let wait =
+            patient(court.rules.patience.backoff).wait(self.report.tried(), game.chance(Seat::A));
+        Event::ReportFailed {
+            match_id,
+            retry_at: at + wait,
+        }
+    }
+}
+
+/// The waits between tries that never end: they grow, and are bounded.
+pub(super) fn patient(backoff: Backoff) -> Backoff {
+    match backoff {
+        Backoff::Fixed(wait) | Backoff::Exponential(wait) => {
+            Backoff::Exponential(wait.max(Duration::from_secs(1)))
+        }
+    }
+}
+
+/// The longest that an effort can take, when its outcome has got lost.
+fn longest(effort: Effort) -> Duration {
+    (effort.timeout + LONGEST_WAIT).saturating_mul(effort.attempts)
+}

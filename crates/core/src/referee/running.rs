@@ -1,0 +1,395 @@
+//! One match from the order to its last letter: its state, and how facts change it.
+//!
+//! What follows from the state is in `next.rs`, what an answer is worth in `answer.rs`, how it
+//! ends in `end.rs`, what is said in `letters.rs`.
+
+use std::sync::Arc;
+
+use league_games::{BadSettings, Rules, Seat, Table, Turn};
+use league_protocol::fault::Code;
+use league_protocol::message::{MatchResult, MatchState};
+use league_protocol::sender::Agent;
+use league_protocol::time::Timestamp;
+use thiserror::Error;
+
+use super::command::{MatchView, Question};
+use super::event::{Event, Verdict};
+use super::fixture::{Fixture, Sealed, Seated, Secrets};
+use crate::letter::Peer;
+
+/// The seats of every match.
+pub(super) const SEATS: [Seat; 2] = [Seat::A, Seat::B];
+
+/// Why a match cannot be set up.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(super) enum NoTable {
+    #[error("no such game is known here")]
+    UnknownGame,
+    #[error(transparent)]
+    BadSettings(#[from] BadSettings),
+}
+
+/// One match that this referee runs.
+pub(super) struct Match {
+    pub(super) fixture: Arc<Fixture>,
+    /// What a move is called; kept because every request for one says it.
+    pub(super) move_type: Arc<str>,
+    pub(super) secrets: Option<Arc<Secrets>>,
+    pub(super) table: Box<dyn Table>,
+    pub(super) moves: Vec<(Seat, Sealed)>,
+    pub(super) chairs: [Chair; 2],
+    pub(super) started: bool,
+    pub(super) drawn: bool,
+    /// How many moves had been made when dice were rolled first.
+    pub(super) first_roll: Option<usize>,
+    pub(super) ending: Option<Ending>,
+}
+
+/// One player in a match.
+#[derive(Debug, Clone)]
+pub(super) struct Chair {
+    pub(super) peer: Arc<Peer>,
+    pub(super) joined: bool,
+    /// Moves made.
+    pub(super) moves: u32,
+    /// How often the present question has failed.
+    pub(super) failed: u32,
+    pub(super) question: Option<Asking>,
+    pub(super) retry_at: Option<Timestamp>,
+    pub(super) loss: Option<Loss>,
+}
+
+/// A question that is open.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asking {
+    pub(super) at: Timestamp,
+    pub(super) deadline: Timestamp,
+}
+
+/// Why a player has lost without playing.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Loss {
+    Declined,
+    Failed(Code),
+}
+
+/// What is left to do once the result stands.
+#[derive(Debug, Clone)]
+pub(super) struct Ending {
+    pub(super) result: Arc<MatchResult>,
+    pub(super) at: Timestamp,
+    pub(super) told: [bool; 2],
+    pub(super) report: Report,
+    pub(super) closed: bool,
+}
+
+/// How far the report has come.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Report {
+    /// Sent when the result stood; nothing was heard yet.
+    Fresh,
+    Sent {
+        tried: u32,
+        until: Timestamp,
+    },
+    Resting {
+        tried: u32,
+        retry_at: Timestamp,
+    },
+    Settled(Verdict),
+}
+
+impl Report {
+    /// Which try is, or was last, under way.
+    pub(super) const fn tried(self) -> u32 {
+        match self {
+            Self::Fresh | Self::Settled(_) => 1,
+            Self::Sent { tried, .. } | Self::Resting { tried, .. } => tried,
+        }
+    }
+}
+
+impl Chair {
+    fn new(seated: &Seated) -> Self {
+        Self {
+            peer: peer(seated),
+            joined: false,
+            moves: 0,
+            failed: 0,
+            question: None,
+            retry_at: None,
+            loss: None,
+        }
+    }
+
+    /// Begins the next question with all its attempts.
+    fn turn_page(&mut self) {
+        self.question = None;
+        self.retry_at = None;
+        self.failed = 0;
+    }
+}
+
+fn peer(seated: &Seated) -> Arc<Peer> {
+    Arc::new(Peer {
+        agent: Agent::Player(seated.player_id.clone()),
+        endpoint: seated.endpoint.clone(),
+        dialect: seated.dialect,
+    })
+}
+
+impl Match {
+    /// Sets up the table; refused if there is no such game or it cannot be played like this.
+    pub(super) fn open(fixture: Arc<Fixture>) -> Result<Self, NoTable> {
+        let listing = league_games::find(fixture.game_type.as_str()).ok_or(NoTable::UnknownGame)?;
+        let table = (listing.open)(&fixture.settings)?;
+        Ok(Self {
+            move_type: listing.rules.move_type.into(),
+            secrets: None,
+            table,
+            moves: Vec::new(),
+            chairs: [0, 1].map(|seat| Chair::new(&fixture.players[seat])),
+            started: false,
+            drawn: false,
+            first_roll: None,
+            ending: None,
+            fixture,
+        })
+    }
+
+    pub(super) fn rules(&self) -> Rules {
+        self.table.rules()
+    }
+
+    pub(super) fn seated(&self, seat: Seat) -> &Seated {
+        &self.fixture.players[seat.index() & 1]
+    }
+
+    pub(super) fn chair(&self, seat: Seat) -> &Chair {
+        &self.chairs[seat.index() & 1]
+    }
+
+    fn chair_mut(&mut self, seat: Seat) -> &mut Chair {
+        &mut self.chairs[seat.index() & 1]
+    }
+
+    /// Where the match stands.
+    pub(super) fn state(&self) -> MatchState {
+        if self.ending.is_some() {
+            return MatchState::Finished;
+        }
+        if !self.started {
+            return MatchState::WaitingForPlayers;
+        }
+        match self.table.turn() {
+            Turn::Seats(_) => MatchState::CollectingChoices,
+            Turn::Dice | Turn::Over(_) => MatchState::DrawingNumber,
+        }
+    }
+
+    /// What anybody may know.
+    pub(super) fn view(&self) -> MatchView {
+        let fixture = &self.fixture;
+        let shown = if self.rules().hidden_moves {
+            &[]
+        } else {
+            &self.moves[..]
+        };
+        let named = |(seat, sealed): &(Seat, Sealed)| {
+            (self.seated(*seat).player_id.clone(), sealed.choice.clone())
+        };
+        MatchView {
+            league_id: fixture.league_id.clone(),
+            round_id: fixture.round_id,
+            match_id: fixture.match_id.clone(),
+            attempt: fixture.attempt,
+            game_type: fixture.game_type.clone(),
+            state: self.state(),
+            players: [0, 1].map(|seat| fixture.players[seat].player_id.clone()),
+            moves: shown.iter().map(named).collect(),
+            result: self.ending.as_ref().map(|ending| ending.result.clone()),
+        }
+    }
+
+    /// 0 while the player is invited, then the number of the move that it owes.
+    pub(super) fn turn_of(&self, seat: Seat) -> u32 {
+        if self.started {
+            self.chair(seat).moves.saturating_add(1)
+        } else {
+            0
+        }
+    }
+
+    /// The question that is open for a seat.
+    pub(super) fn question(&self, seat: Seat) -> Option<Question> {
+        let chair = self.chair(seat);
+        chair.question.map(|asking| Question {
+            match_id: self.fixture.match_id.clone(),
+            attempt: self.fixture.attempt,
+            seat,
+            turn: self.turn_of(seat),
+            failed: chair.failed,
+            asked_at: asking.at,
+        })
+    }
+
+    /// Takes in a fact of this match.
+    pub(super) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::SecretsGiven { secrets, .. } => self.take_secrets(secrets.clone()),
+            Event::Asked {
+                seat, at, deadline, ..
+            } => {
+                let asking = Asking {
+                    at: *at,
+                    deadline: *deadline,
+                };
+                self.chair_mut(*seat).question = Some(asking);
+            }
+            Event::AttemptFailed {
+                seat,
+                failed,
+                code,
+                retry_at,
+                ..
+            } => {
+                let chair = self.chair_mut(*seat);
+                chair.question = None;
+                chair.failed = *failed;
+                chair.retry_at = *retry_at;
+                if retry_at.is_none() {
+                    chair.loss = Some(Loss::Failed(*code));
+                }
+            }
+            Event::Joined { seat, .. } => {
+                let chair = self.chair_mut(*seat);
+                chair.question = None;
+                chair.retry_at = None;
+                chair.joined = true;
+            }
+            Event::Declined { seat, .. } => {
+                let chair = self.chair_mut(*seat);
+                chair.turn_page();
+                chair.loss = Some(Loss::Declined);
+            }
+            Event::Started { .. } => {
+                self.started = true;
+                for chair in &mut self.chairs {
+                    chair.turn_page();
+                    chair.joined = true;
+                }
+            }
+            Event::ChoiceSealed { seat, sealed, .. } => self.take_move(*seat, sealed.clone()),
+            Event::MovePlayed {
+                seat,
+                choice,
+                nonce,
+                ..
+            } => {
+                let (choice, nonce) = (choice.clone(), nonce.clone());
+                self.take_move(*seat, Sealed { choice, nonce });
+            }
+            Event::NumberDrawn { .. } => self.roll(),
+            Event::Readdressed { players, .. } => self.readdress(players),
+            Event::Decided { result, at, .. } => self.finish(result.clone(), *at),
+            _ => self.apply_to_ending(event),
+        }
+    }
+
+    fn take_secrets(&mut self, secrets: Arc<Secrets>) {
+        self.secrets = Some(secrets);
+        // Dice that fell before a restart fall again the same way.
+        if self.first_roll.is_some()
+            && let Some(table) = self.replayed(false)
+        {
+            self.table = table;
+        }
+    }
+
+    fn take_move(&mut self, seat: Seat, sealed: Sealed) {
+        if self.table.play(seat, &sealed.choice).is_err() {
+            // After a restart dice are owed that had been rolled before; the secrets bring them back.
+            self.first_roll.get_or_insert(self.moves.len());
+        }
+        self.moves.push((seat, sealed));
+        let chair = self.chair_mut(seat);
+        chair.turn_page();
+        chair.moves = chair.moves.saturating_add(1);
+    }
+
+    fn readdress(&mut self, players: &[Seated; 2]) {
+        for (chair, seated) in self.chairs.iter_mut().zip(players) {
+            chair.peer = peer(seated);
+        }
+        Arc::make_mut(&mut self.fixture).players = players.clone();
+    }
+
+    fn finish(&mut self, result: Arc<MatchResult>, at: Timestamp) {
+        for chair in &mut self.chairs {
+            chair.turn_page();
+        }
+        self.ending = Some(Ending {
+            result,
+            at,
+            told: [false; 2],
+            report: Report::Fresh,
+            closed: false,
+        });
+    }
+
+    fn apply_to_ending(&mut self, event: &Event) {
+        let Some(ending) = &mut self.ending else {
+            return;
+        };
+        let tried = ending.report.tried();
+        match event {
+            Event::PlayerTold { seat, .. } => ending.told[seat.index() & 1] = true,
+            Event::ReportTried { until, .. } => {
+                ending.report = Report::Sent {
+                    tried: tried.saturating_add(1),
+                    until: *until,
+                };
+            }
+            Event::ReportFailed { retry_at, .. } => {
+                ending.report = Report::Resting {
+                    tried,
+                    retry_at: *retry_at,
+                };
+            }
+            Event::ReportSettled { report, .. } => ending.report = Report::Settled(*report),
+            Event::Closed { .. } => ending.closed = true,
+            _ => {}
+        }
+    }
+}
+
+impl Clone for Match {
+    fn clone(&self) -> Self {
+        Self {
+            fixture: self.fixture.clone(),
+            move_type: self.move_type.clone(),
+            secrets: self.secrets.clone(),
+            table: self.table.boxed_clone(),
+            moves: self.moves.clone(),
+            chairs: self.chairs.clone(),
+            started: self.started,
+            drawn: self.drawn,
+            first_roll: self.first_roll,
+            ending: self.ending.clone(),
+        }
+    }
+}
+
+/// Shows no move that is still hidden.
+impl std::fmt::Debug for Match {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Match")
+            .field("fixture", &self.fixture)
+            .field("chairs", &self.chairs)
+            .field("moves", &self.moves.len())
+            .field("started", &self.started)
+            .field("drawn", &self.drawn)
+            .field("ending", &self.ending)
+            .finish_non_exhaustive()
+    }
+}
