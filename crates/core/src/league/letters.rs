@@ -193,7 +193,7 @@ impl League {
                 || Arc::from(""),
                 |referee| Arc::clone(&referee.member.peer.endpoint),
             ),
-            commitment: fixture.commitment,
+            commitment: Some(fixture.commitment),
         })
     }
 

@@ -118,7 +118,7 @@ fn a_round_is_announced_to_each_player_with_its_own_match_token() {
         assert_eq!(announcement.matches.len(), 2);
         let first = &announcement.matches[0];
         assert_eq!(&*first.referee_endpoint, "http://localhost/referee 1");
-        assert_eq!(first.commitment, world.fixture("R1M1").commitment());
+        assert_eq!(first.commitment, Some(world.fixture("R1M1").commitment()));
         tokens.push(announcement.own.clone().unwrap());
     }
     let orders = world.orders();
