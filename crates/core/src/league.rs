@@ -41,7 +41,7 @@ pub use problem::{ReportPart, ReportProblem};
 pub use refusal::Refusal;
 pub use roster::{AgentState, Member, Player, Referee};
 pub use round::{Fixture, Round, Stage};
-pub use rules::{Assignment, LeagueRules, RulesError};
+pub use rules::{Assignment, LeagueRules, RulesError, SHORTEST_PROBE};
 
 use crate::draw::LeagueSecret;
 use crate::letter::Letter;
@@ -110,6 +110,9 @@ impl League {
         let (min, max) = (rules.min_players, rules.max_players);
         if min < 2 || max < min || max > most {
             return Err(RulesError::Players { min, max, most });
+        }
+        if rules.probe_every < SHORTEST_PROBE {
+            return Err(RulesError::ProbeEvery(rules.probe_every));
         }
         let listing = league_games::find(rules.game_type.as_str())
             .ok_or_else(|| RulesError::UnknownGame(rules.game_type.clone()))?;
@@ -183,8 +186,8 @@ impl League {
     /// How many results there are.
     pub fn matches_played(&self) -> u64 {
         self.round.as_ref().map_or(0, |round| {
-            u64::from(round.number - 1) * u64::from(self.schedule.matches_a_round())
-                + u64::from(round.summary.total_matches - round.open)
+            u64::from(round.number.saturating_sub(1)) * u64::from(self.schedule.matches_a_round())
+                + u64::from(round.summary.total_matches.saturating_sub(round.open))
         })
     }
 

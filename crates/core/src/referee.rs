@@ -211,7 +211,7 @@ impl Referee {
     fn open(&mut self, fixture: &Arc<Fixture>) {
         self.remove(&fixture.match_id);
         self.recent.forget(&fixture.match_id);
-        if let Some(game) = Match::open(fixture.clone()) {
+        if let Ok(game) = Match::open(fixture.clone()) {
             self.playing += 1;
             self.running.insert(fixture.match_id.clone(), game);
         }

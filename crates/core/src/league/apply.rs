@@ -140,7 +140,7 @@ impl League {
                         && let Some(member) = self.member_mut(who)
                     {
                         member.health.asked = Some(*at);
-                        member.health.unanswered += 1;
+                        member.health.unanswered = member.health.unanswered.saturating_add(1);
                     }
                 }
                 self.fleeting.next_probes = *at + self.rules.probe_every;

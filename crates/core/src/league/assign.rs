@@ -53,7 +53,7 @@ impl League {
     pub(super) fn give_waiting(&self, at: Timestamp, round: &Round) -> Option<Event> {
         let waiting = round.waiting.iter();
         let fixtures: Vec<&Fixture> = waiting.filter_map(|&index| round.fixture(index)).collect();
-        if fixtures.is_empty() || !self.referees.members.iter().any(is_available) {
+        if fixtures.is_empty() || !self.has_referee() {
             return None;
         }
         Some(Event::MatchesMoved {
@@ -96,6 +96,11 @@ impl League {
             Assignment::LeastLoaded => by_load(&referees, matches, |_| 1),
             Assignment::Weighted => by_load(&referees, matches, |referee| referee.capacity),
         }
+    }
+
+    /// Whether there is anyone to give a match to.
+    pub(super) fn has_referee(&self) -> bool {
+        self.referees.members.iter().any(is_available)
     }
 
     pub(super) fn is_suspended(&self, who: Who) -> bool {

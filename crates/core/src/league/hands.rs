@@ -100,7 +100,9 @@ impl League {
             return;
         };
         let Some(round) = &mut self.round else { return };
-        let number = round.fixture(index).and_then(|fixture| fixture.referee);
+        let fixture = round.fixture(index);
+        let queued = fixture.filter(|fixture| fixture.stage == Stage::Queued);
+        let number = queued.and_then(|fixture| fixture.referee);
         if let Some(referee) = number.and_then(|number| self.referees.get_mut(number)) {
             referee.queue.retain(|&queued| queued != index);
             start(round, referee, index, at);

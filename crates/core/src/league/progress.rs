@@ -102,7 +102,7 @@ impl League {
     }
 
     fn may_give(&self, round: &Round) -> bool {
-        self.fleeting.referee_came && !round.waiting.is_empty()
+        self.fleeting.referee_came && !round.waiting.is_empty() && self.has_referee()
     }
 
     /// Closes the round, and opens the next one or ends the league.
@@ -222,7 +222,9 @@ impl League {
             Message::Acknowledged => true,
             _ => false,
         });
-        if !taken {
+        // Silence after the match was taken is an old letter's; probes will tell.
+        let old_silence = outcome.is_err() && fixture.stage == Stage::Running;
+        if !taken && !old_silence {
             return self.lose(at, fixture, number);
         }
         match (fixture.stage, self.referees.get(number)) {
@@ -256,7 +258,14 @@ impl League {
             return self.hear_from(at, who, agent);
         }
         let agent = agent.clone();
-        vec![Event::AgentFailed { agent, at }]
+        let mut events = vec![Event::AgentFailed { agent, at }];
+        if let Who::Referee(number) = who
+            && let Some(referee) = self.referees.get(number)
+            && referee.member.health.is_last_straw(&self.rules.breaker)
+        {
+            events.extend(self.relieve(at, number));
+        }
+        events
     }
 
     /// An agent answered: worth noting only if it had not, before.

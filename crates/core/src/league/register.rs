@@ -19,6 +19,8 @@ use crate::machine::Decision;
 const LONGEST_NAME: usize = 64;
 /// The longest version that an agent may tell of itself, in bytes.
 const LONGEST_VERSION: usize = 64;
+/// The longest address, in bytes.
+const LONGEST_ENDPOINT: usize = 2_048;
 /// The most games that are looked at in what an agent says it knows.
 const MOST_GAMES: usize = 64;
 /// The most referees that are let in.
@@ -172,6 +174,11 @@ impl League {
         if let Err(problem) = &candidate.endpoint {
             return Admission::Rejected(format!("Invalid endpoint: {problem}"));
         }
+        if meta.contact_endpoint.len() > LONGEST_ENDPOINT {
+            return Admission::Rejected(format!(
+                "Invalid endpoint: it has more than {LONGEST_ENDPOINT} characters"
+            ));
+        }
         match self.names.get(&folded(&meta.display_name)) {
             None => Admission::New,
             Some(&who) if self.is_same(at, who, candidate, kind) => Admission::Returning(who),
@@ -226,12 +233,8 @@ fn returned(agent: Agent, candidate: &Candidate, token: &AuthToken, at: Timestam
 fn trimmed(meta: &AgentMeta) -> AgentMeta {
     AgentMeta {
         display_name: meta.display_name.trim().to_owned(),
-        version: meta
-            .version
-            .chars()
-            .filter(|&character| is_harmless(character))
-            .take(LONGEST_VERSION)
-            .collect(),
+        version: excerpt(&meta.version),
+        protocol_version: meta.protocol_version.as_deref().map(excerpt),
         game_types: meta.game_types.iter().take(MOST_GAMES).cloned().collect(),
         ..meta.clone()
     }
@@ -260,7 +263,12 @@ fn is_harmless(character: char) -> bool {
 fn check_version(found: Option<&str>) -> Result<(), Refusal> {
     match found {
         None | Some("league.v2") => Ok(()),
-        Some(text) if read_version(text).is_some_and(|version| version >= OLDEST) => Ok(()),
+        Some(text)
+            if text.len() <= LONGEST_VERSION
+                && read_version(text).is_some_and(|version| version >= OLDEST) =>
+        {
+            Ok(())
+        }
         Some(text) => Err(Refusal::Version(excerpt(text))),
     }
 }

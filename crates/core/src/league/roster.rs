@@ -1,5 +1,6 @@
 //! The agents of a league: who they are, where they answer, how they fare.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -254,7 +255,7 @@ impl<T> Roster<T> {
 
     /// Finds an id whatever its case: ids become file names, and some disks see no case.
     pub(super) fn find(&self, id: &str) -> Option<u32> {
-        self.by_id.get(&id.to_ascii_lowercase()).copied()
+        self.by_id.get(&*without_case(id)).copied()
     }
 
     /// The id that a candidate gets: the wanted one if it is free, else the next number.
@@ -282,11 +283,20 @@ impl<T> Roster<T> {
     ) -> u32 {
         let number = self.len();
         self.members.push(member);
-        self.by_id.insert(id.to_ascii_lowercase(), number);
+        self.by_id.insert(without_case(id).into_owned(), number);
         while self.find(&numbered(self.free_from).to_string()).is_some() {
             self.free_from = self.free_from.saturating_add(1);
         }
         number
+    }
+}
+
+/// The form in which ids are compared; those that we number have it already.
+fn without_case(id: &str) -> Cow<'_, str> {
+    if id.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        Cow::Owned(id.to_ascii_uppercase())
+    } else {
+        Cow::Borrowed(id)
     }
 }
 

@@ -12,6 +12,9 @@ use thiserror::Error;
 use crate::breaker::BreakerRule;
 use crate::patience::Patience;
 
+/// The least time between two looks for silent agents.
+pub const SHORTEST_PROBE: Duration = Duration::from_millis(100);
+
 /// The rules of one league.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeagueRules {
@@ -112,4 +115,7 @@ pub enum RulesError {
         /// The most there can be.
         most: u32,
     },
+    /// Agents would be asked all the time.
+    #[error("silent agents are asked every {SHORTEST_PROBE:?} at most, not every {0:?}")]
+    ProbeEvery(Duration),
 }

@@ -13,7 +13,7 @@
 pub enum Sides {
     /// As 000 table 16: in the first round the lower number sits at A, afterwards the higher.
     AsPrinted,
-    /// For each player the games as A and as B differ by one at most.
+    /// For each player the games as A and as B differ by one at most, and mostly alternate.
     Balanced,
 }
 
@@ -189,10 +189,9 @@ impl Schedule {
         let ahead = self.player_at((turned + distance) % circle);
         match self.sides {
             Sides::AsPrinted => printed(turned, behind, ahead),
-            // Everyone sits at A against the half of the circle that lies before them: as many
-            // games at A as at B.
-            Sides::Balanced if distance * 2 <= circle / 2 => [behind, ahead],
-            Sides::Balanced => [ahead, behind],
+            // From one round to the next everyone's distance changes by one: seats alternate.
+            Sides::Balanced if distance.is_multiple_of(2) => [ahead, behind],
+            Sides::Balanced => [behind, ahead],
         }
     }
 
@@ -282,6 +281,24 @@ mod tests {
         for players in (2..=60).chain([101, 257]) {
             check(players, Sides::AsPrinted);
             check(players, Sides::Balanced);
+        }
+    }
+
+    #[test]
+    fn balanced_sides_mostly_alternate() {
+        for players in [9, 10, 33, 64] {
+            let schedule = Schedule::new(players, Sides::Balanced);
+            for player in 0..players {
+                let seats: Vec<bool> = (1..=schedule.rounds())
+                    .filter_map(|round| schedule.pairing_of(player, round))
+                    .map(|pairing| pairing.seats[0] == player)
+                    .collect();
+                let repeats = seats.windows(2).filter(|pair| pair[0] == pair[1]).count();
+                assert!(
+                    repeats <= 3,
+                    "{player} of {players} keeps its seat {repeats} times"
+                );
+            }
         }
     }
 

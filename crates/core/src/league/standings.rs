@@ -31,6 +31,9 @@ impl Ending {
     pub fn of(result: &MatchResult) -> Option<Self> {
         let seat = |player: &PlayerId| result.players.iter().position(|seated| seated == player);
         let mut failed = result.failed.keys();
+        if failed.len() > result.players.len() {
+            return None;
+        }
         match (result.status, failed.next(), failed.next()) {
             (MatchStatus::Win, None, None) => Some(Self::Win(seat(result.winner.as_ref()?)?)),
             (MatchStatus::Draw, None, None) => Some(Self::Draw),

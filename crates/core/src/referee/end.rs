@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use league_games::{Outcome, Seat, Table, Turn};
+use league_games::{Dice, Outcome, Seat, Table, Turn};
 use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchResult, MatchStatus, OpenedDraw};
 use serde_json::{Map, Value};
 
+use super::fixture::Fixture;
 use super::running::{Loss, Match, SEATS};
 use crate::draw;
 
@@ -67,35 +68,48 @@ impl Match {
         }))
     }
 
+    /// Rolls the dice that are owed.
+    ///
+    /// One row of numbers serves the whole match: a later roll goes on where the first one ended.
+    pub(super) fn roll(&mut self) {
+        self.drawn = true;
+        let table = if self.first_roll.is_some() {
+            self.replayed(true)
+        } else {
+            self.first_roll = Some(self.moves.len());
+            self.dice()
+                .map(|mut dice| rolled(self.table.boxed_clone(), &mut dice))
+        };
+        if let Some(table) = table {
+            self.table = table;
+        }
+    }
+
     /// The table after all moves so far, with the dice rolled between them; `last` says whether
     /// dice that are owed now are rolled too. `None` without the secrets.
-    ///
-    /// One row of numbers serves the whole match, so dice that fell before fall again as they did.
     pub(super) fn replayed(&self, last: bool) -> Option<Box<dyn Table>> {
         let listing = league_games::find(self.fixture.game_type.as_str())?;
         let mut table = (listing.open)(&self.fixture.settings).ok()?;
-        let mut dice = draw::dice(
-            &self.fixture.league_id,
-            &self.fixture.match_id,
-            &self.opened()?,
-        );
-        let mut settle = |table: &mut Box<dyn Table>| {
-            for _ in 0..MOST_ROLLS {
-                if table.turn() != Turn::Dice {
-                    break;
-                }
-                table.roll(&mut dice);
-            }
-        };
+        let mut dice = self.dice()?;
         for (seat, sealed) in &self.moves {
-            settle(&mut table);
+            table = rolled(table, &mut dice);
             // Each was weighed when it came.
             let _ = table.play(*seat, &sealed.choice);
         }
-        if last {
-            settle(&mut table);
-        }
-        Some(table)
+        Some(if last {
+            rolled(table, &mut dice)
+        } else {
+            table
+        })
+    }
+
+    fn dice(&self) -> Option<Dice> {
+        let Fixture {
+            league_id,
+            match_id,
+            ..
+        } = &*self.fixture;
+        Some(draw::dice(league_id, match_id, &self.opened()?))
     }
 
     /// All that is needed to draw the numbers again.
@@ -172,4 +186,15 @@ impl Match {
             Loss::Failed(code) => format!("{player} gave no answer that counts ({code})"),
         })
     }
+}
+
+/// The table with all dice rolled that are owed now.
+fn rolled(mut table: Box<dyn Table>, dice: &mut Dice) -> Box<dyn Table> {
+    for _ in 0..MOST_ROLLS {
+        if table.turn() != Turn::Dice {
+            break;
+        }
+        table.roll(dice);
+    }
+    table
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use league_games::BadSettings;
 use league_protocol::id::{GameType, LeagueId, MatchId};
 use league_protocol::message::{StartMatch, StartMatchAck};
 use league_protocol::time::Timestamp;
@@ -11,7 +12,7 @@ use super::Referee;
 use super::command::Reply;
 use super::event::Event;
 use super::fixture::{Fixture, Secrets};
-use super::running::Match;
+use super::running::{Match, NoTable};
 use crate::machine::Decision;
 
 /// How many decided matches may wait for their last letters, beside those that are played.
@@ -27,7 +28,10 @@ enum TurnedDown {
     #[error("this referee does not know the game `{0}`")]
     UnknownGame(GameType),
     #[error("the settings of `{game}` cannot be used: {problem}")]
-    BadSettings { game: GameType, problem: String },
+    BadSettings {
+        game: GameType,
+        problem: BadSettings,
+    },
     #[error("a match needs two different players")]
     OnePlayer,
     #[error("this referee runs {0} matches and takes no more")]
@@ -82,8 +86,13 @@ impl Referee {
     ) -> Result<Vec<Event>, TurnedDown> {
         self.check(order)?;
         let fixture = Arc::new(fixture);
-        let unknown = || TurnedDown::UnknownGame(order.game_type.clone());
-        let game = Match::open(fixture.clone()).ok_or_else(unknown)?;
+        let game = Match::open(fixture.clone()).map_err(|problem| {
+            let game = order.game_type.clone();
+            match problem {
+                NoTable::UnknownGame => TurnedDown::UnknownGame(game),
+                NoTable::BadSettings(problem) => TurnedDown::BadSettings { game, problem },
+            }
+        })?;
         let opened = Event::MatchOpened { fixture, at };
         let rest = game.step(at, &self.court(), vec![secrets(order)]);
         Ok([opened].into_iter().chain(rest).collect())
@@ -101,14 +110,10 @@ impl Referee {
             return Err(TurnedDown::OtherLeague { held, asked });
         }
         let game = &order.game_type;
-        let listing = league_games::find(game.as_str())
+        league_games::find(game.as_str())
             .filter(|listing| (listing.rules.min_players..=listing.rules.max_players).contains(&2))
             .filter(|_| self.rules.games.contains(game))
             .ok_or_else(|| TurnedDown::UnknownGame(game.clone()))?;
-        (listing.open)(&order.settings).map_err(|problem| TurnedDown::BadSettings {
-            game: game.clone(),
-            problem: problem.to_string(),
-        })?;
         if order.players[0].player_id == order.players[1].player_id {
             return Err(TurnedDown::OnePlayer);
         }

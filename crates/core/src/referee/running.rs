@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
-use league_games::{Rules, Seat, Table, Turn};
+use league_games::{BadSettings, Rules, Seat, Table, Turn};
 use league_protocol::fault::Code;
 use league_protocol::message::{MatchResult, MatchState};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
+use thiserror::Error;
 
 use super::command::{MatchView, Question};
 use super::event::{Event, Verdict};
@@ -18,6 +19,15 @@ use crate::letter::Peer;
 
 /// The seats of every match.
 pub(super) const SEATS: [Seat; 2] = [Seat::A, Seat::B];
+
+/// Why a match cannot be set up.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(super) enum NoTable {
+    #[error("no such game is known here")]
+    UnknownGame,
+    #[error(transparent)]
+    BadSettings(#[from] BadSettings),
+}
 
 /// One match that this referee runs.
 pub(super) struct Match {
@@ -129,11 +139,11 @@ fn peer(seated: &Seated) -> Arc<Peer> {
 }
 
 impl Match {
-    /// Sets up the table; `None` if there is no such game.
-    pub(super) fn open(fixture: Arc<Fixture>) -> Option<Self> {
-        let listing = league_games::find(fixture.game_type.as_str())?;
-        let table = (listing.open)(&fixture.settings).ok()?;
-        Some(Self {
+    /// Sets up the table; refused if there is no such game or it cannot be played like this.
+    pub(super) fn open(fixture: Arc<Fixture>) -> Result<Self, NoTable> {
+        let listing = league_games::find(fixture.game_type.as_str()).ok_or(NoTable::UnknownGame)?;
+        let table = (listing.open)(&fixture.settings)?;
+        Ok(Self {
             move_type: listing.rules.move_type.into(),
             secrets: None,
             table,
@@ -289,9 +299,11 @@ impl Match {
     fn take_secrets(&mut self, secrets: Arc<Secrets>) {
         self.secrets = Some(secrets);
         // Dice that fell before a restart fall again the same way.
-        self.table = self
-            .replayed(false)
-            .unwrap_or_else(|| self.table.boxed_clone());
+        if self.first_roll.is_some()
+            && let Some(table) = self.replayed(false)
+        {
+            self.table = table;
+        }
     }
 
     fn take_move(&mut self, seat: Seat, sealed: Sealed) {
@@ -303,14 +315,6 @@ impl Match {
         let chair = self.chair_mut(seat);
         chair.turn_page();
         chair.moves = chair.moves.saturating_add(1);
-    }
-
-    fn roll(&mut self) {
-        self.drawn = true;
-        self.first_roll.get_or_insert(self.moves.len());
-        if let Some(table) = self.replayed(true) {
-            self.table = table;
-        }
     }
 
     fn readdress(&mut self, players: &[Seated; 2]) {

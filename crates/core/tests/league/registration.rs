@@ -1,0 +1,303 @@
+//! Who is let in, under which id, and who may come back.
+
+use league_core::league::{
+    AgentState, Candidate, Command, Event, League, LeagueRules, Refusal, Reply, RulesError,
+};
+use league_protocol::fault::Code;
+use league_protocol::id::{GameType, PlayerId};
+use league_protocol::message::{Enrolment, Message, RegisterResponse};
+use league_protocol::sender::{Agent, Dialect};
+
+use crate::world::{SECRET, World, rules};
+
+fn ask(world: &mut World, candidate: Candidate) -> RegisterResponse<PlayerId> {
+    let (_, reply) = world.when(&Command::RegisterPlayer(candidate)).unwrap();
+    match reply {
+        Reply::Player(response) => response,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn enrolled(world: &mut World, candidate: Candidate) -> Enrolment<PlayerId> {
+    match ask(world, candidate) {
+        RegisterResponse::Accepted(enrolment) => enrolment,
+        RegisterResponse::Rejected { reason } => panic!("{reason}"),
+    }
+}
+
+fn reason(world: &mut World, candidate: Candidate) -> String {
+    let noted = world.events.len();
+    let RegisterResponse::Rejected { reason } = ask(world, candidate) else {
+        panic!("was let in");
+    };
+    assert_eq!(world.events.len(), noted, "a rejection is no fact");
+    reason
+}
+
+fn changed(mut candidate: Candidate, change: impl FnOnce(&mut Candidate)) -> Candidate {
+    change(&mut candidate);
+    candidate
+}
+
+#[test]
+fn players_and_referees_are_numbered_in_the_order_they_come() {
+    let mut world = World::new(rules());
+    assert_eq!(world.admit_player("Alpha").as_str(), "P01");
+    assert_eq!(world.admit_player("Beta").as_str(), "P02");
+    assert_eq!(world.admit_referee("Whistle", 2).as_str(), "REF01");
+    let player = world.league.player(&PlayerId::numbered(2)).unwrap();
+    assert_eq!(world.league.player_state(player), AgentState::Registered);
+    assert_eq!(&**player.member().display_name(), "Beta");
+}
+
+#[test]
+fn a_wanted_id_is_given_if_it_is_free_whatever_its_case() {
+    let mut world = World::new(rules());
+    let mut wanting = |name: &str, wanted: &str| {
+        let candidate = world.candidate(name);
+        let candidate = changed(candidate, |candidate| {
+            candidate.request.wanted_id = Some(wanted.to_owned());
+        });
+        enrolled(&mut world, candidate).id.to_string()
+    };
+    assert_eq!(wanting("a", "P02"), "P02");
+    assert_eq!(wanting("b", "p02"), "P01");
+    assert_eq!(wanting("c", "../../etc"), "P03");
+    assert_eq!(wanting("d", "dragon"), "dragon");
+    assert_eq!(wanting("e", "DRAGON"), "P04");
+}
+
+#[test]
+fn each_reason_for_turning_an_agent_away_is_told_in_the_documents_words() {
+    let small = LeagueRules {
+        max_players: 2,
+        ..rules()
+    };
+    let mut world = World::new(small);
+    world.admit_player("Alpha");
+    let beta = world.candidate("Beta");
+    let other_game = changed(beta.clone(), |candidate| {
+        candidate.request.meta.game_types = vec![GameType::new("chess").unwrap()];
+    });
+    assert_eq!(reason(&mut world, other_game), "Unsupported game type");
+    let no_address = changed(beta.clone(), |candidate| {
+        candidate.endpoint = Err("`ftp` is not spoken".to_owned());
+    });
+    assert_eq!(
+        reason(&mut world, no_address),
+        "Invalid endpoint: `ftp` is not spoken"
+    );
+    let namesake = changed(beta.clone(), |candidate| {
+        candidate.request.meta.display_name = " aLPHA ".to_owned();
+    });
+    assert_eq!(reason(&mut world, namesake), "Duplicate display name");
+    enrolled(&mut world, beta);
+    let gamma = world.candidate("Gamma");
+    assert_eq!(reason(&mut world, gamma), "Registration closed");
+}
+
+#[test]
+fn a_referee_may_not_take_the_name_of_a_player() {
+    let mut world = World::new(rules());
+    world.admit_player("Alpha");
+    let candidate = world.candidate("Alpha");
+    let (events, reply) = world.when(&Command::RegisterReferee(candidate)).unwrap();
+    assert!(events.is_empty());
+    let reason = "Duplicate display name".to_owned();
+    assert_eq!(reply, Reply::Referee(RegisterResponse::Rejected { reason }));
+}
+
+#[test]
+fn an_old_version_and_a_name_that_deceives_are_errors() {
+    let mut world = World::new(rules());
+    let old = changed(world.candidate("Alpha"), |candidate| {
+        candidate.request.meta.protocol_version = Some("1.9.0".to_owned());
+    });
+    let refusal = world
+        .when(&Command::RegisterPlayer(old.clone()))
+        .unwrap_err();
+    assert_eq!(refusal.to_league_error().code, Code::VersionMismatch);
+    let first_protocol = changed(old, |candidate| candidate.dialect = Dialect::V1);
+    enrolled(&mut world, first_protocol);
+    let bad = changed(world.candidate("a\u{202e}b"), |_| {});
+    assert_eq!(
+        world.when(&Command::RegisterPlayer(bad)).unwrap_err(),
+        Refusal::Name
+    );
+}
+
+#[test]
+fn a_referee_without_tokens_is_not_let_in() {
+    let mut world = World::new(rules());
+    let candidate = changed(world.candidate("Old"), |candidate| {
+        candidate.dialect = Dialect::V1;
+    });
+    let refusal = world
+        .when(&Command::RegisterReferee(candidate))
+        .unwrap_err();
+    assert_eq!(refusal, Refusal::RefereeWithoutToken);
+    assert_eq!(refusal.code(), Code::VersionMismatch);
+}
+
+#[test]
+fn coming_back_gives_the_same_id_and_a_fresh_token_and_voids_the_old_one() {
+    let mut world = World::new(rules());
+    let first = world.candidate("Alpha");
+    let first = enrolled(&mut world, first);
+    let again = world.candidate("Alpha");
+    let second = enrolled(&mut world, again);
+    assert_eq!(first.id, second.id);
+    assert_ne!(first.token, second.token);
+    let sender = Agent::Player(first.id);
+    let check = |token: &league_protocol::token::AuthToken| {
+        let found = world
+            .league
+            .authenticate(world.now, Some(token.hash()), Some(&sender));
+        found.map(|_| ())
+    };
+    assert_eq!(check(&first.token), Err(Refusal::TokenInvalid));
+    assert_eq!(check(&second.token), Ok(()));
+}
+
+#[test]
+fn once_the_league_runs_only_the_old_token_proves_who_comes_back() {
+    let mut world = World::begun(2, 1, 1);
+    let token = world.tokens[&Agent::Player(PlayerId::numbered(1))].clone();
+    let stranger = world.candidate("Player 1");
+    assert_eq!(
+        reason(&mut world, stranger.clone()),
+        "Duplicate display name"
+    );
+    let moved = changed(stranger, |candidate| {
+        candidate.request.token = Some(token);
+        candidate.request.meta.contact_endpoint = "http://localhost/elsewhere".to_owned();
+    });
+    world.letters.clear();
+    let enrolment = enrolled(&mut world, moved);
+    assert_eq!(enrolment.id.as_str(), "P01");
+    let told = world.letters_to(&Agent::Player(enrolment.id.clone()));
+    assert!(
+        matches!(told[..], [Message::RoundAnnouncement(_)]),
+        "{told:?}"
+    );
+    let player = world.league.player(&enrolment.id).unwrap();
+    assert_eq!(
+        &*player.member().peer().endpoint,
+        "http://localhost/elsewhere"
+    );
+    let late = world.candidate("Late");
+    assert_eq!(reason(&mut world, late), "Registration closed");
+}
+
+#[test]
+fn without_its_token_an_agent_may_not_move() {
+    let mut world = World::new(rules());
+    world.admit_player("Alpha");
+    let elsewhere = changed(world.candidate("Alpha"), |candidate| {
+        candidate.request.meta.contact_endpoint = "http://localhost/thief".to_owned();
+    });
+    assert_eq!(reason(&mut world, elsewhere), "Duplicate display name");
+}
+
+#[test]
+fn a_suspended_agent_and_one_of_the_first_protocol_come_back_without_a_token() {
+    let mut world = World::begun(2, 1, 1);
+    let agent = Agent::Player(PlayerId::numbered(1));
+    for _ in 0..5 {
+        let ticket = league_core::league::Ticket::Notice(agent.clone());
+        world.hear(ticket, Err(Code::Connection));
+    }
+    let player = &world.league.players()[0];
+    assert_eq!(world.league.player_state(player), AgentState::Suspended);
+    let back = world.candidate("Player 1");
+    assert_eq!(enrolled(&mut world, back).id.as_str(), "P01");
+    let player = &world.league.players()[0];
+    assert_eq!(world.league.player_state(player), AgentState::Active);
+
+    let mut world = World::new(rules());
+    let old = changed(world.candidate("Old"), |candidate| {
+        candidate.dialect = Dialect::V1
+    });
+    enrolled(&mut world, old.clone());
+    world.admit_player("New");
+    world.admit_referee("Whistle", 1);
+    world.when(&Command::Start { admin: true }).unwrap();
+    world.settle();
+    assert_eq!(enrolled(&mut world, old).id.as_str(), "P01");
+}
+
+#[test]
+fn a_returning_referee_gets_its_running_matches_again() {
+    let mut world = World::begun(4, 1, 2);
+    let orders = world.orders();
+    assert_eq!(orders.len(), 2);
+    let (referee, _) = &orders[0];
+    let token = world.tokens[&Agent::Referee(referee.clone())].clone();
+    let back = changed(world.candidate("Referee 1"), |candidate| {
+        candidate.request.token = Some(token);
+        candidate.request.meta.max_concurrent_matches = Some(2);
+    });
+    let (events, _) = world.when(&Command::RegisterReferee(back)).unwrap();
+    assert!(matches!(events[..], [Event::AgentReturned { .. }]));
+    assert_eq!(world.orders(), orders);
+}
+
+#[test]
+fn when_the_league_is_over_nobody_is_let_in() {
+    let mut world = World::begun(2, 1, 1);
+    world.play_on();
+    let late = world.candidate("Late");
+    assert_eq!(reason(&mut world, late), "Registration closed");
+    let late = world.candidate("Late");
+    let (_, reply) = world.when(&Command::RegisterReferee(late)).unwrap();
+    let reason = "Registration closed".to_owned();
+    assert_eq!(reply, Reply::Referee(RegisterResponse::Rejected { reason }));
+}
+
+#[test]
+fn what_an_agent_says_of_itself_is_kept_within_bounds() {
+    let mut world = World::new(rules());
+    let far = changed(world.candidate("Far"), |candidate| {
+        candidate.request.meta.contact_endpoint = "x".repeat(2_049);
+    });
+    assert!(reason(&mut world, far).starts_with("Invalid endpoint: "));
+    let long = changed(world.candidate("Long"), |candidate| {
+        candidate.dialect = Dialect::V1;
+        candidate.request.meta.version = "9\n".repeat(1_000);
+        candidate.request.meta.protocol_version = Some("1".repeat(1_000));
+        candidate.request.meta.game_types = vec![rules().game_type; 1_000];
+    });
+    enrolled(&mut world, long);
+    let Some(Event::PlayerRegistered { meta, .. }) = world.events.last() else {
+        panic!("{:?}", world.events);
+    };
+    assert_eq!(meta.version, "9".repeat(64));
+    assert_eq!(meta.protocol_version, Some("1".repeat(64)));
+    assert_eq!(meta.game_types.len(), 64);
+}
+
+#[test]
+fn rules_that_make_no_league_are_refused() {
+    let refused = |rules: LeagueRules| League::new(rules, SECRET).unwrap_err();
+    let game = GameType::new("chess").unwrap();
+    let unknown = LeagueRules::new(rules().league_id, game.clone());
+    assert_eq!(refused(unknown), RulesError::UnknownGame(game));
+    let settings = LeagueRules {
+        game_settings: serde_json::json!({"lowest": 5, "highest": 5}),
+        ..rules()
+    };
+    assert!(matches!(refused(settings), RulesError::Settings(_)));
+    for (min_players, max_players) in [(1, 10), (3, 2), (2, u32::MAX)] {
+        let players = LeagueRules {
+            min_players,
+            max_players,
+            ..rules()
+        };
+        assert!(matches!(refused(players), RulesError::Players { .. }));
+    }
+    let restless = LeagueRules {
+        probe_every: std::time::Duration::ZERO,
+        ..rules()
+    };
+    assert!(matches!(refused(restless), RulesError::ProbeEvery(_)));
+}

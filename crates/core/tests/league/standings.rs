@@ -1,0 +1,199 @@
+//! The table against one that is made from scratch.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use league_core::league::schedule::{Pairing, Schedule, Sides};
+use league_core::league::standings::{Ending, Named, Standings};
+use league_protocol::id::PlayerId;
+use league_protocol::message::Score;
+use proptest::prelude::*;
+
+fn names(players: u32) -> Vec<Named> {
+    // Numbered from behind, so that ids and numbers run in opposite directions.
+    let named = |number: u32| (PlayerId::numbered(players - number), Arc::from("name"));
+    (0..players).map(named).collect()
+}
+
+fn ending(number: u8) -> Ending {
+    match number {
+        0 => Ending::Win(0),
+        1 => Ending::Win(1),
+        2 | 3 => Ending::Draw,
+        4 => Ending::Forfeit(0),
+        5 => Ending::Forfeit(1),
+        _ => Ending::BothForfeit,
+    }
+}
+
+/// The points of a seat, written out anew.
+fn worth(ending: Ending, seat: usize, score: &Score) -> u32 {
+    match (ending, seat) {
+        (Ending::Win(winner), seat) if winner == seat => score.win,
+        (Ending::Win(_), _) => score.loss,
+        (Ending::Draw, _) => score.draw,
+        (Ending::Forfeit(absent), seat) if absent == seat => score.technical_loss,
+        (Ending::Forfeit(_), _) => score.win,
+        (Ending::BothForfeit, _) => score.technical_loss,
+    }
+}
+
+type Results = Vec<(Pairing, Ending)>;
+
+/// Points, wins, draws minus losses.
+fn figures(results: &Results, player: u32, score: &Score) -> (u32, u32, i64) {
+    let (mut points, mut wins, mut difference) = (0, 0, 0);
+    for (pairing, ending) in results {
+        let Some(seat) = pairing.seats.iter().position(|seated| *seated == player) else {
+            continue;
+        };
+        points += worth(*ending, seat, score);
+        match (*ending, seat) {
+            (Ending::Draw, _) => difference += 1,
+            (Ending::Win(winner), seat) if winner == seat => wins += 1,
+            (Ending::Forfeit(absent), seat) if absent != seat => wins += 1,
+            _ => difference -= 1,
+        }
+    }
+    (points, wins, difference)
+}
+
+fn from_scratch(results: &Results, names: &[Named], score: &Score) -> Vec<(String, u32)> {
+    let players: Vec<u32> = (0..names.len() as u32).collect();
+    let figures: Vec<_> = players
+        .iter()
+        .map(|player| figures(results, *player, score))
+        .collect();
+    let between = |player: u32| -> u32 {
+        let group = figures[player as usize];
+        let inside = results.iter().filter(|(pairing, _)| {
+            pairing
+                .seats
+                .iter()
+                .all(|seat| figures[*seat as usize] == group)
+        });
+        inside
+            .filter_map(|(pairing, ending)| {
+                let seat = pairing.seats.iter().position(|seated| *seated == player)?;
+                Some(worth(*ending, seat, score))
+            })
+            .sum()
+    };
+    let mut order = players.clone();
+    order.sort_by_key(|player| {
+        let id = names[*player as usize].0.to_string();
+        (
+            Reverse(figures[*player as usize]),
+            Reverse(between(*player)),
+            id.len(),
+            id,
+        )
+    });
+    order
+        .iter()
+        .map(|player| {
+            let above = |other: &&u32| figures[**other as usize] > figures[*player as usize];
+            let shared = players.iter().filter(above).count() as u32 + 1;
+            (names[*player as usize].0.to_string(), shared)
+        })
+        .collect()
+}
+
+fn table_of(results: &Results, schedule: Schedule, score: Score) -> Vec<(String, u32)> {
+    let mut standings = Standings::new(schedule, score);
+    for (pairing, ending) in results {
+        standings.note(*pairing, *ending);
+    }
+    let table = standings.table(|| names(schedule.players()));
+    for (rank, row) in (1..).zip(table.rows.iter()) {
+        assert_eq!(row.rank, rank);
+    }
+    for player in 0..schedule.players() {
+        let row = table.row(player).unwrap();
+        assert_eq!(row.player_id, names(schedule.players())[player as usize].0);
+    }
+    let rows = table.rows.iter();
+    rows.map(|row| (row.player_id.to_string(), row.shared_rank))
+        .collect()
+}
+
+fn some_results() -> impl Strategy<Value = (Schedule, Results)> {
+    (2_u32..12).prop_flat_map(|players| {
+        let schedule = Schedule::new(players, Sides::AsPrinted);
+        let pairings: Vec<Pairing> = schedule.pairings().collect();
+        let most = pairings.len();
+        let ends = prop::collection::vec(0_u8..8, most);
+        (0..=most, ends).prop_flat_map(move |(count, ends)| {
+            let results: Results = pairings
+                .iter()
+                .copied()
+                .zip(ends.into_iter().map(ending))
+                .take(count)
+                .collect();
+            (Just(schedule), Just(results).prop_shuffle())
+        })
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_table_is_the_one_made_from_scratch_whatever_came_first(
+        (schedule, results) in some_results(),
+        usual in any::<bool>(),
+    ) {
+        let odd = Score { win: 5, draw: 2, loss: 1, technical_loss: 0 };
+        let score = if usual { Score::default() } else { odd };
+        let names = names(schedule.players());
+        let expected = from_scratch(&results, &names, &score);
+        prop_assert_eq!(table_of(&results, schedule, score), expected.clone());
+        let mut sorted = results;
+        sorted.sort_by_key(|(pairing, _)| (pairing.round, pairing.index));
+        prop_assert_eq!(table_of(&sorted, schedule, score), expected);
+    }
+}
+
+#[test]
+fn a_result_that_is_noted_twice_counts_once() {
+    let schedule = Schedule::new(2, Sides::AsPrinted);
+    let mut standings = Standings::new(schedule, Score::default());
+    let pairing = schedule.pairing(1, 0).unwrap();
+    standings.note(pairing, Ending::Win(0));
+    let once = standings.clone();
+    standings.note(pairing, Ending::Win(1));
+    assert_eq!(standings, once);
+}
+
+#[test]
+fn among_equals_the_one_who_won_their_match_stands_first() {
+    let schedule = Schedule::new(4, Sides::AsPrinted);
+    let mut standings = Standings::new(schedule, Score::default());
+    // 3 beats 0, 0 beats 1: with a win and a loss against others, 0 and 3 have equal records.
+    for (winner, loser) in [(3, 0), (0, 1), (2, 3)] {
+        let pairing = schedule.meeting(winner, loser).unwrap();
+        let seat = usize::from(pairing.seats[1] == winner);
+        standings.note(pairing, Ending::Win(seat));
+    }
+    let ids = |number: u32| (PlayerId::numbered(number + 1), Arc::from("name"));
+    let table = standings.table(|| (0..4).map(ids).collect());
+    let order: Vec<_> = table
+        .rows
+        .iter()
+        .map(|row| row.player_id.as_str())
+        .collect();
+    assert_eq!(order, ["P03", "P04", "P01", "P02"]);
+    let shared: Vec<_> = table.rows.iter().map(|row| row.shared_rank).collect();
+    assert_eq!(shared, [1, 2, 2, 4]);
+}
+
+#[test]
+fn ids_are_compared_by_number() {
+    let schedule = Schedule::new(3, Sides::AsPrinted);
+    let ids = ["P100", "P99", "P2"].map(|id| (PlayerId::new(id).unwrap(), Arc::from("name")));
+    let table = Standings::new(schedule, Score::default()).table(|| ids.to_vec());
+    let order: Vec<_> = table
+        .rows
+        .iter()
+        .map(|row| row.player_id.as_str())
+        .collect();
+    assert_eq!(order, ["P2", "P99", "P100"]);
+}
