@@ -190,7 +190,7 @@ impl Oracle {
 
     /// The agent that holds an id.
     fn holder(&self, player: &PlayerId) -> Option<Who> {
-        self.enrolled.get(&Agent::Player(player.clone())).copied()
+        self.league.player(player)
     }
 
     fn note(&mut self, match_id: &MatchId) -> Option<&mut MatchNote> {

@@ -11,15 +11,16 @@ use league_protocol::time::Timestamp;
 
 use super::{Facts, Oracle, number, table};
 use crate::report::Invariant;
-use crate::{Checked, breach};
+use crate::{Checked, Who, breach};
 
 /// What the facts of the manager add up to; rebuilt from its journal when it falls.
 #[derive(Default)]
 pub(super) struct LeagueWatch {
     a_round: u32,
-    /// The display names of those registered, by id in lower case.
-    players: BTreeMap<String, (PlayerId, String)>,
-    referees: BTreeMap<String, String>,
+    /// Every id that was given, in lower case.
+    given: BTreeSet<String>,
+    players: BTreeMap<PlayerId, Who>,
+    referees: BTreeMap<RefereeId, Who>,
     opened: u32,
     closed: u32,
     completed: bool,
@@ -54,8 +55,18 @@ impl LeagueWatch {
         self.results.iter().flatten().map(|result| &**result)
     }
 
-    pub(super) fn ids(&self) -> impl Iterator<Item = (&PlayerId, &str)> {
-        self.players.values().map(|(id, name)| (id, name.as_str()))
+    pub(super) fn ids(&self) -> impl Iterator<Item = &PlayerId> {
+        self.players.keys()
+    }
+
+    /// The agent that is known as this player.
+    pub(super) fn player(&self, id: &PlayerId) -> Option<Who> {
+        self.players.get(id).copied()
+    }
+
+    /// The agent that is known as this referee.
+    pub(super) fn referee(&self, id: &RefereeId) -> Option<Who> {
+        self.referees.get(id).copied()
     }
 
     /// Adds a fact up; says what cannot follow what was before.
@@ -65,20 +76,16 @@ impl LeagueWatch {
             Event::PlayerRegistered {
                 player_id, meta, ..
             } => {
-                let entry = (player_id.clone(), meta.display_name.clone());
-                let id = player_id.as_str().to_ascii_lowercase();
-                if self.players.insert(id, entry).is_some() {
-                    return breach(Invariant::IdsAndTokens, format!("`{player_id}` is given twice"));
-                }
+                self.give(player_id.as_str())?;
+                let who = who_is_called(&meta.display_name);
+                self.players.insert(player_id.clone(), who);
             }
             Event::RefereeRegistered {
                 referee_id, meta, ..
             } => {
-                let id = referee_id.as_str().to_ascii_lowercase();
-                if self.referees.insert(id, meta.display_name.clone()).is_some() {
-                    let what = format!("`{referee_id}` is given twice");
-                    return breach(Invariant::IdsAndTokens, what);
-                }
+                self.give(referee_id.as_str())?;
+                let who = who_is_called(&meta.display_name);
+                self.referees.insert(referee_id.clone(), who);
             }
             Event::RoundOpened {
                 round, referees, ..
@@ -108,6 +115,14 @@ impl LeagueWatch {
             _ => {}
         }
         Ok(())
+    }
+
+    fn give(&mut self, id: &str) -> Checked {
+        if self.given.insert(id.to_ascii_lowercase()) {
+            Ok(())
+        } else {
+            breach(Invariant::IdsAndTokens, format!("`{id}` is given twice"))
+        }
     }
 
     fn open(&mut self, round: u32, referees: &[RefereeId]) -> Checked {
@@ -249,7 +264,7 @@ impl Oracle {
             return breach(invariant, what);
         }
         let from = self.from;
-        if self.enrolled.get(&Agent::Referee(referee.clone())) != Some(&from) {
+        if self.league.referee(referee) != Some(from) {
             let what = format!("agent {from} reports `{match_id}` as `{referee}`");
             return breach(invariant, what);
         }
@@ -313,8 +328,8 @@ impl Oracle {
 
     fn check_capacity(&self, league: &League) -> Checked {
         for referee in league.referees() {
-            let who = self.enrolled.get(&Agent::Referee(referee.id().clone()));
-            let place = who.map(|&who| who as usize - 1);
+            let who = self.league.referee(referee.id());
+            let place = who.map(|who| who as usize - 1);
             let capacity = place.and_then(|place| self.facts.capacities.get(place));
             if capacity.is_some_and(|&capacity| referee.running() > capacity) {
                 let what = format!("`{}` is given {}", referee.id(), referee.running());
@@ -361,4 +376,10 @@ impl Oracle {
         let what = format!("`{agent}` goes from {before:?} to {state:?}");
         breach(Invariant::StatesFollowTheDiagrams, what)
     }
+}
+
+/// The agent that goes by a name: `Player 7` is agent 7.
+fn who_is_called(name: &str) -> Who {
+    let number = name.rsplit(' ').next();
+    number.and_then(|number| number.parse().ok()).unwrap_or(Who::MAX)
 }

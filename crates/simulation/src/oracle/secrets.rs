@@ -4,7 +4,6 @@ use league_core::letter::{Credential, Letter};
 use league_core::machine::Keep;
 use league_protocol::id::MatchId;
 use league_protocol::message::{Message, MoveCall};
-use league_protocol::sender::Agent;
 use serde::Serialize;
 
 use super::{Oracle, SAMPLE, number};
@@ -24,8 +23,8 @@ impl Oracle {
         match &letter.message {
             Message::StartMatch(order) => {
                 let hand = self.league.hand(&order.match_id);
-                let referee = hand.and_then(|(referee, _)| referee.clone()).map(Agent::Referee);
-                let holder = referee.and_then(|referee| self.enrolled.get(&referee).copied());
+                let referee = hand.and_then(|(referee, _)| referee.as_ref());
+                let holder = referee.and_then(|referee| self.league.referee(referee));
                 if holder != Some(to) {
                     let what = format!("agent {to} is given the secrets of `{}`", order.match_id);
                     return breach(Invariant::OnlyTheAssignedRefereeCounts, what);

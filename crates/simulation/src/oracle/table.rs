@@ -30,7 +30,7 @@ impl Row {
 pub(super) fn from_results(league: &LeagueWatch, score: &Score) -> Vec<Row> {
     let mut rows: Vec<Row> = league
         .ids()
-        .map(|(id, _)| Row {
+        .map(|id| Row {
             id: id.clone(),
             points: 0,
             wins: 0,
@@ -40,7 +40,6 @@ pub(super) fn from_results(league: &LeagueWatch, score: &Score) -> Vec<Row> {
             among_equals: 0,
         })
         .collect();
-    rows.sort_by(|a, b| a.id.cmp(&b.id));
     let count = rows.len();
     let mut between = vec![0; count * count];
     for result in league.results() {
