@@ -145,6 +145,7 @@ impl<M: Worker> Desk<M> {
                 self.journal.push(event);
             }
         }
+        self.show(around, &mut letters)?;
         let promise = reply.as_ref().ok();
         let promise = promise.and_then(|reply| M::promise(command, reply));
         let promise = promise.map(|promise| (around.oracle.from(), promise));
@@ -164,6 +165,19 @@ impl<M: Worker> Desk<M> {
         }
         self.hold(around, held)?;
         self.set_alarm(around);
+        Ok(())
+    }
+
+    /// Shows the letters to the oracle as they are written; they may leave later.
+    fn show(&self, around: &mut Around, letters: &mut [Letter<M::Ticket>]) -> Checked {
+        for letter in letters {
+            if let Some(sabotage) = around.sabotage {
+                sabotage.tamper_letter(M::KIND, letter);
+            }
+            if let Some(to) = who_answers(&letter.to.endpoint) {
+                around.oracle.letter(self.who, to, letter)?;
+            }
+        }
         Ok(())
     }
 
@@ -188,15 +202,11 @@ impl<M: Worker> Desk<M> {
 
     fn release(&mut self, around: &mut Around, held: Held<M>) -> Checked {
         let mut letters = held.letters;
-        for mut letter in letters.drain(..) {
-            if let Some(sabotage) = around.sabotage {
-                sabotage.tamper_letter(M::KIND, &mut letter);
-            }
+        for letter in letters.drain(..) {
             let Some(to) = who_answers(&letter.to.endpoint) else {
                 continue;
             };
             around.log(format_args!("{} to {to}: {:?}", self.who, letter.message));
-            around.oracle.letter(self.who, to, &letter)?;
             if self.post.put(to, letter) {
                 self.send_first(around, to);
             }

@@ -47,8 +47,10 @@ impl<M: Worker> Desk<M> {
         around.log(format_args!("{} rises", self.who));
         self.machine = self.replayed(around.sabotage);
         self.up = true;
+        let mut letters = self.machine.pending();
+        self.show(around, &mut letters)?;
         let held = Held {
-            letters: self.machine.pending(),
+            letters,
             step: Step::Nothing,
             back: None,
             promise: None,
