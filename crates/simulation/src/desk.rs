@@ -14,7 +14,7 @@ use league_protocol::message::Message;
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 
-use crate::agents::{Kind, Promise, Step, Worker};
+use crate::agents::{Promise, Step, Worker};
 use crate::around::{Answered, Around, Back, Errand, Thought};
 use crate::fault::Fault;
 use crate::manners::{Manners, spoil};
@@ -183,8 +183,8 @@ impl<M: Worker> Desk<M> {
 
     fn hold(&mut self, around: &mut Around, held: Held<M>) -> Checked {
         let safe = self.synced == self.journal.len();
-        let hasty = around.sabotage == Some(Sabotage::AckBeforeJournal);
-        if safe || (hasty && M::KIND == Kind::Manager) {
+        let acks = matches!(held.promise, Some((_, Promise::Acked(..))));
+        if safe || (acks && around.sabotage == Some(Sabotage::AckBeforeJournal)) {
             return self.release(around, held);
         }
         if around.setting.sync == 0 {

@@ -19,6 +19,29 @@ fn found(sabotage: Sabotage) -> Box<Violation> {
 
 /// Which promise each planted bug breaks first.
 const EXPECTED: &[(Sabotage, Invariant)] = &[
+    (Sabotage::AckBeforeJournal, Invariant::AckedResultsStay),
+    (Sabotage::ReportsNotDeduplicated, Invariant::OneResultPerMatch),
+    (Sabotage::PointsSwapped, Invariant::TableFollowsFromResults),
+    (Sabotage::WinnerSwapped, Invariant::OnlyTheAssignedRefereeCounts),
+    (Sabotage::RoundPlayedTwice, Invariant::RoundsCloseWhenFull),
+    (Sabotage::RoundClosedEarly, Invariant::RoundsCloseWhenFull),
+    (Sabotage::LeagueEndsTwice, Invariant::RoundsCloseWhenFull),
+    (Sabotage::ChoiceLeaked, Invariant::NothingHiddenIsSeen),
+    (Sabotage::ChoiceInJournal, Invariant::NothingHiddenIsSeen),
+    (Sabotage::SeedInJournal, Invariant::NothingHiddenIsSeen),
+    (Sabotage::TokenInJournal, Invariant::IdsAndTokens),
+    (Sabotage::OwnTokenShown, Invariant::IdsAndTokens),
+    (Sabotage::RerollAfterCrash, Invariant::TheDrawKeepsItsPromise),
+    (Sabotage::ForeignReportBelieved, Invariant::OnlyTheAssignedRefereeCounts),
+    (Sabotage::OldAttemptBelieved, Invariant::OnlyTheAssignedRefereeCounts),
+    (Sabotage::OrderGoesAstray, Invariant::OnlyTheAssignedRefereeCounts),
+    (Sabotage::LossAfterOneAttempt, Invariant::AttemptsAreCounted),
+    (Sabotage::OneAttemptTooMany, Invariant::AttemptsAreCounted),
+    (Sabotage::SilenceBeforeDeadline, Invariant::AttemptsAreCounted),
+    (Sabotage::LateAnswerCounted, Invariant::AttemptsAreCounted),
+    (Sabotage::IdReused, Invariant::IdsAndTokens),
+    (Sabotage::CapacityExceeded, Invariant::CapacityHolds),
+    (Sabotage::ResultDroppedAtReplay, Invariant::TheJournalSaysAll),
 ];
 
 #[test]

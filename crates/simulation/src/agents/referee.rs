@@ -1,5 +1,7 @@
 //! A referee's shell.
 
+use std::time::Duration;
+
 use league_core::letter::Outcome;
 use league_core::referee::{Command, Event, Referee, Refusal, Reply, Ticket};
 use league_protocol::message::{LeagueError, Message};
@@ -11,6 +13,9 @@ use super::{Call, Kind, Promise, Step, Worker, not_for_me};
 use crate::oracle::Oracle;
 use crate::sabotage::Sabotage;
 use crate::{Checked, Who};
+
+/// A question that is older than this has passed its deadline.
+const LONGEST_QUESTION: Duration = Duration::from_secs(30);
 
 impl Worker for Referee {
     const KIND: Kind = Kind::Referee;
@@ -104,7 +109,11 @@ impl Worker for Referee {
             Command::Heard {
                 ticket: Ticket::Question(question),
                 outcome: Ok(_),
-            } if sabotage == Sabotage::LateAnswerCounted => question.asked_at,
+            } if sabotage == Sabotage::LateAnswerCounted
+                && at.since(question.asked_at) > LONGEST_QUESTION =>
+            {
+                question.asked_at
+            }
             _ => at,
         }
     }

@@ -190,6 +190,7 @@ impl Oracle {
             ..
         } = event
         {
+            self.check_points(match_id, result)?;
             self.check_right(match_id, referee.as_ref(), *attempt, result)?;
             self.check_result(match_id, *attempt, result)?;
         }
