@@ -28,7 +28,13 @@ pub(crate) struct Options {
 /// Builds the simulation and runs it; its last word is ours.
 pub(crate) fn sim(options: &Options) -> anyhow::Result<ExitCode> {
     let status = Command::new("cargo")
-        .args(["run", "--quiet", "--release", "--package", "league-simulation"])
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "league-simulation",
+        ])
         .args(["--example", "league-sim", "--"])
         .args(options.arguments())
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))

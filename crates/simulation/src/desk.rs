@@ -12,7 +12,7 @@ use league_core::letter::Letter;
 use league_core::machine::Keep;
 use league_protocol::message::Message;
 use league_protocol::time::Timestamp;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, TokenHash};
 
 use crate::agents::{Promise, Step, Worker};
 use crate::around::{Answered, Around, Back, Errand, Thought};
@@ -40,6 +40,10 @@ pub(crate) struct Desk<M: Worker> {
     pub(crate) up: bool,
     post: Post<M::Ticket>,
     pub(crate) token: Option<AuthToken>,
+    /// The hash of that token.
+    hash: Option<TokenHash>,
+    /// The last token that each caller showed, and its hash.
+    shown: Vec<Option<(AuthToken, TokenHash)>>,
     person: Person,
     wake_at: Option<Timestamp>,
     /// Room for letters, kept from step to step.
@@ -67,6 +71,8 @@ impl<M: Worker> Desk<M> {
             up: true,
             post: Post::new(),
             token: None,
+            hash: None,
+            shown: Vec::new(),
             person,
             wake_at: None,
             letters: Vec::new(),
@@ -125,7 +131,9 @@ impl<M: Worker> Desk<M> {
     ) -> Checked {
         around.report.steps += 1;
         let at = around.now();
-        let heard_at = around.sabotage.map_or(at, |sabotage| M::time(sabotage, at, command));
+        let heard_at = around
+            .sabotage
+            .map_or(at, |sabotage| M::time(sabotage, at, command));
         let (mut events, mut reply) = match self.machine.decide(heard_at, command) {
             Ok(decision) => (decision.events, Ok(decision.reply)),
             Err(refusal) => (Vec::new(), Err(refusal)),
@@ -140,7 +148,8 @@ impl<M: Worker> Desk<M> {
             self.machine.letters(&event, &mut letters);
             around.report.facts += 1;
             around.log(format_args!("{} {event:?}", self.who));
-            self.machine.watch(&mut around.oracle, self.who, at, &event)?;
+            self.machine
+                .watch(&mut around.oracle, self.who, at, &event)?;
             if M::keep(&event) == Keep::Journal {
                 self.journal.push(event);
             }
@@ -151,7 +160,7 @@ impl<M: Worker> Desk<M> {
         let promise = promise.map(|promise| (around.oracle.from(), promise));
         let step = match reply {
             Ok(reply) => M::follow(reply, self.token.as_ref()),
-            Err(refusal) => Step::Say(Message::LeagueError(M::refuse(&refusal))),
+            Err(refusal) => Step::Say(Box::new(Message::LeagueError(M::refuse(&refusal)))),
         };
         let held = Held {
             letters,
@@ -218,9 +227,12 @@ impl<M: Worker> Desk<M> {
         match held.step {
             Step::Say(message) => {
                 around.oracle.answer(self.who, held.back, &message)?;
-                self.say(around, message, held.back);
+                self.say(around, *message, held.back);
             }
-            Step::Keep(token) => self.token = Some(token),
+            Step::Keep(token) => {
+                self.hash = Some(token.hash());
+                self.token = Some(token);
+            }
             Step::Next(command) => return self.attend(around, &command, None),
             Step::Think(think) => self.think(around, &think, held.back),
             Step::Nothing => around.lose(held.back),
@@ -229,9 +241,15 @@ impl<M: Worker> Desk<M> {
     }
 
     /// Thinks for a while; the strategy is chance.
-    fn think(&mut self, around: &mut Around, think: &league_core::player::Think, back: Option<Back>) {
+    fn think(
+        &mut self,
+        around: &mut Around,
+        think: &league_core::player::Think,
+        back: Option<Back>,
+    ) {
         let choice = around.chance.pick(&think.options).cloned();
-        let nonce = (around.chance.below(2) == 0).then(|| format!("nonce-{:x}", around.chance.next()));
+        let nonce =
+            (around.chance.below(2) == 0).then(|| format!("nonce-{:x}", around.chance.next()));
         let command = league_core::player::Command::Chosen {
             match_id: think.match_id.clone(),
             turn: think.turn,
@@ -253,8 +271,8 @@ impl<M: Worker> Desk<M> {
     /// Answers, unless nobody waits; an ill-behaved player answers in its own way.
     fn say(&mut self, around: &mut Around, message: Message, back: Option<Back>) {
         let Some(back) = back else { return };
-        let token = self.token.clone().filter(|_| self.person.shows_token);
         let owed = matches!(message, Message::GameJoinAck(_) | Message::MoveResponse(_));
+        let token = self.hash.filter(|_| owed && self.person.shows_token);
         let vice = (owed && around.stormy && self.person.manners != Manners::HONEST)
             .then(|| self.person.manners.shown(&mut around.chance))
             .flatten();
@@ -291,7 +309,9 @@ impl<M: Worker> Desk<M> {
         let Some(due) = self.machine.wakeup() else {
             return;
         };
-        let due = around.sabotage.map_or(due, |sabotage| sabotage.alarm(M::KIND, due));
+        let due = around
+            .sabotage
+            .map_or(due, |sabotage| sabotage.alarm(M::KIND, due));
         let due = due.max(around.now());
         if self.wake_at.is_none_or(|set| due < set) {
             self.wake_at = Some(due);

@@ -20,9 +20,15 @@ fn found(sabotage: Sabotage) -> Box<Violation> {
 /// Which promise each planted bug breaks first.
 const EXPECTED: &[(Sabotage, Invariant)] = &[
     (Sabotage::AckBeforeJournal, Invariant::AckedResultsStay),
-    (Sabotage::ReportsNotDeduplicated, Invariant::OneResultPerMatch),
+    (
+        Sabotage::ReportsNotDeduplicated,
+        Invariant::OneResultPerMatch,
+    ),
     (Sabotage::PointsSwapped, Invariant::TableFollowsFromResults),
-    (Sabotage::WinnerSwapped, Invariant::OnlyTheAssignedRefereeCounts),
+    (
+        Sabotage::WinnerSwapped,
+        Invariant::OnlyTheAssignedRefereeCounts,
+    ),
     (Sabotage::RoundPlayedTwice, Invariant::RoundsCloseWhenFull),
     (Sabotage::RoundClosedEarly, Invariant::RoundsCloseWhenFull),
     (Sabotage::LeagueEndsTwice, Invariant::RoundsCloseWhenFull),
@@ -31,17 +37,35 @@ const EXPECTED: &[(Sabotage, Invariant)] = &[
     (Sabotage::SeedInJournal, Invariant::NothingHiddenIsSeen),
     (Sabotage::TokenInJournal, Invariant::IdsAndTokens),
     (Sabotage::OwnTokenShown, Invariant::IdsAndTokens),
-    (Sabotage::RerollAfterCrash, Invariant::TheDrawKeepsItsPromise),
-    (Sabotage::ForeignReportBelieved, Invariant::OnlyTheAssignedRefereeCounts),
-    (Sabotage::OldAttemptBelieved, Invariant::OnlyTheAssignedRefereeCounts),
-    (Sabotage::OrderGoesAstray, Invariant::OnlyTheAssignedRefereeCounts),
+    (
+        Sabotage::RerollAfterCrash,
+        Invariant::TheDrawKeepsItsPromise,
+    ),
+    (
+        Sabotage::ForeignReportBelieved,
+        Invariant::OnlyTheAssignedRefereeCounts,
+    ),
+    (
+        Sabotage::OldAttemptBelieved,
+        Invariant::OnlyTheAssignedRefereeCounts,
+    ),
+    (
+        Sabotage::OrderGoesAstray,
+        Invariant::OnlyTheAssignedRefereeCounts,
+    ),
     (Sabotage::LossAfterOneAttempt, Invariant::AttemptsAreCounted),
     (Sabotage::OneAttemptTooMany, Invariant::AttemptsAreCounted),
-    (Sabotage::SilenceBeforeDeadline, Invariant::AttemptsAreCounted),
+    (
+        Sabotage::SilenceBeforeDeadline,
+        Invariant::AttemptsAreCounted,
+    ),
     (Sabotage::LateAnswerCounted, Invariant::AttemptsAreCounted),
     (Sabotage::IdReused, Invariant::IdsAndTokens),
     (Sabotage::CapacityExceeded, Invariant::CapacityHolds),
-    (Sabotage::ResultDroppedAtReplay, Invariant::TheJournalSaysAll),
+    (
+        Sabotage::ResultDroppedAtReplay,
+        Invariant::TheJournalSaysAll,
+    ),
 ];
 
 #[test]

@@ -38,23 +38,25 @@ impl Worker for Referee {
         self.enrolled().map(|(id, _)| Agent::Referee(id.clone()))
     }
 
-    fn understand(call: Call) -> Result<Command, Message> {
+    fn understand(call: Call) -> Result<Command, Box<Message>> {
         match call.message {
             Message::StartMatch(order) => Ok(Command::StartMatch { order }),
             Message::LeagueCompleted(end) => Ok(Command::LeagueCompleted {
                 league_id: end.league_id,
             }),
             Message::Ping => Ok(Command::Ping),
-            other => Err(not_for_me(&other)),
+            other => Err(not_for_me(other.v2_type())),
         }
     }
 
     fn follow(reply: Reply, token: Option<&AuthToken>) -> Step<Command> {
         match reply {
-            Reply::Noted => Step::Say(Message::Acknowledged),
+            Reply::Noted => Step::Say(Box::new(Message::Acknowledged)),
             Reply::TokenGranted(token) => Step::Keep(token),
-            Reply::TokenRefused => Self::begin(token).map_or(Step::Nothing, Step::Next),
-            Reply::StartMatchAck(ack) => Step::Say(Message::StartMatchAck(ack)),
+            Reply::TokenRefused => {
+                Self::begin(token).map_or(Step::Nothing, |command| Step::Next(Box::new(command)))
+            }
+            Reply::StartMatchAck(ack) => Step::Say(Box::new(Message::StartMatchAck(ack))),
             Reply::MatchState(_) => Step::Nothing,
         }
     }
@@ -80,9 +82,14 @@ impl Worker for Referee {
         if self.enrolled() != replayed.enrolled() || self.league_over() != replayed.league_over() {
             return Some("the referee forgot who it is".into());
         }
-        let (before, after) = ((self.held(), self.playing()), (replayed.held(), replayed.playing()));
+        let (before, after) = (
+            (self.held(), self.playing()),
+            (replayed.held(), replayed.playing()),
+        );
         if before != after {
-            return Some(format!("the referee held {before:?} matches, and now {after:?}"));
+            return Some(format!(
+                "the referee held {before:?} matches, and now {after:?}"
+            ));
         }
         let same = self.views().zip(replayed.views()).all(|(before, after)| {
             before.match_id == after.match_id

@@ -22,7 +22,8 @@ impl<M: Worker> Desk<M> {
         if kept < unsafe_facts {
             around.report.fault(Fault::TornTail);
         }
-        self.journal.truncate(self.synced + usize::try_from(kept).unwrap_or(0));
+        self.journal
+            .truncate(self.synced + usize::try_from(kept).unwrap_or(0));
         self.synced = self.journal.len();
         for held in std::mem::take(&mut self.held) {
             around.cut(held.back);
@@ -32,7 +33,7 @@ impl<M: Worker> Desk<M> {
         self.life += 1;
         self.wake_at = None;
         if self.token.is_some() && around.fails(around.setting.rates.token_lost, Fault::TokenLost) {
-            self.token = None;
+            (self.token, self.hash) = (None, None);
         }
         around.log(format_args!("{} falls", self.who));
         M::recall(&mut around.oracle, self.who, &self.journal)?;
@@ -89,7 +90,11 @@ impl<M: Worker> Desk<M> {
             let text = serde_json::to_string(event).unwrap_or_default();
             let read = serde_json::from_str::<M::Event>(&text).ok();
             // Asides to one player are left out of the text by design, so texts are compared.
-            if read.and_then(|read| serde_json::to_string(&read).ok()).as_ref() != Some(&text) {
+            if read
+                .and_then(|read| serde_json::to_string(&read).ok())
+                .as_ref()
+                != Some(&text)
+            {
                 return breach(
                     Invariant::TheJournalSaysAll,
                     format!("a fact is not read back as it was written: {text}"),

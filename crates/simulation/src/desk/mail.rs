@@ -6,7 +6,7 @@ use league_core::letter::{Answer, Credential, Failure, Letter};
 use league_protocol::fault::Code;
 use league_protocol::message::Message;
 use league_protocol::sender::Dialect;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, TokenHash};
 
 use super::Desk;
 use crate::agents::{Call, Kind, Worker};
@@ -17,7 +17,12 @@ use crate::{Checked, Who};
 
 impl<M: Worker> Desk<M> {
     /// A message arrives.
-    pub(crate) fn receive(&mut self, around: &mut Around, parcel: Parcel, dialect: Dialect) -> Checked {
+    pub(crate) fn receive(
+        &mut self,
+        around: &mut Around,
+        parcel: Parcel,
+        dialect: Dialect,
+    ) -> Checked {
         if !self.up {
             if parcel.back.is_some() {
                 around.report.fault(Fault::Unreachable);
@@ -30,10 +35,12 @@ impl<M: Worker> Desk<M> {
         if let Some(sabotage) = around.sabotage {
             sabotage.tamper_call(M::KIND, self.life, &mut message);
         }
+        let token = self.hash_of(parcel.from, parcel.token.as_ref());
         let call = Call {
             message,
             sender: parcel.sender,
-            token: parcel.token,
+            own_token: parcel.token,
+            token,
             dialect,
             chance: match M::KIND {
                 Kind::Manager => around.chance.bytes(),
@@ -44,10 +51,27 @@ impl<M: Worker> Desk<M> {
         match M::understand(call) {
             Ok(command) => self.attend(around, &command, back),
             Err(message) => {
-                self.say(around, message, back);
+                self.say(around, *message, back);
                 Ok(())
             }
         }
+    }
+
+    /// The hash of a token that a caller shows; most show the same as before.
+    fn hash_of(&mut self, from: Who, token: Option<&AuthToken>) -> Option<TokenHash> {
+        let token = token?;
+        let place = from as usize;
+        if let Some(Some((known, hash))) = self.shown.get(place)
+            && known == token
+        {
+            return Some(*hash);
+        }
+        if self.shown.len() <= place {
+            self.shown.resize(place + 1, None);
+        }
+        let hash = token.hash();
+        self.shown[place] = Some((token.clone(), hash));
+        Some(hash)
     }
 
     /// An answer arrives.
@@ -69,10 +93,12 @@ impl<M: Worker> Desk<M> {
         if around.fails(twice, Fault::OutcomeDoubled) {
             self.post.keep(back.asked, back.trying, &ticket);
             let at = around.now() + Duration::from_millis(around.chance.below(60_000));
-            around.clock.note(at, Errand::Echo(Box::new(answered.clone())));
+            around
+                .clock
+                .note(at, Errand::Echo(Box::new(answered.clone())));
         }
         let outcome = Ok(Answer {
-            token: answered.token.as_ref().map(AuthToken::hash),
+            token: answered.token,
             message: answered.message,
         });
         around.oracle.now_from(back.asked);
@@ -80,12 +106,7 @@ impl<M: Worker> Desk<M> {
     }
 
     /// No answer has come.
-    pub(crate) fn miss(
-        &mut self,
-        around: &mut Around,
-        back: Back,
-        code: Code,
-    ) -> Checked {
+    pub(crate) fn miss(&mut self, around: &mut Around, back: Back, code: Code) -> Checked {
         if !self.up || self.life != back.life {
             return Ok(());
         }
@@ -122,9 +143,10 @@ impl<M: Worker> Desk<M> {
     /// A letter is tried again.
     pub(crate) fn try_again(&mut self, around: &mut Around, to: Who, life: u32, last: Trying) {
         if self.up && self.life == life {
-            let sent = self.post.again(to, last).map(|(trying, letter)| {
-                (trying, letter.effort.timeout, parcel_of(letter, false))
-            });
+            let sent = self
+                .post
+                .again(to, last)
+                .map(|(trying, letter)| (trying, letter.effort.timeout, parcel_of(letter, false)));
             self.dispatch(around, to, sent);
         }
     }

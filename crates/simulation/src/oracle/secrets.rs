@@ -81,11 +81,18 @@ impl Oracle {
     pub(crate) fn search(&self, event: &impl Serialize) -> Checked {
         let text = serde_json::to_string(event).unwrap_or_default();
         if let Some(at) = text.find("tok-")
-            && self.tokens.iter().any(|token| text[at..].starts_with(token.as_str()))
+            && self
+                .tokens
+                .iter()
+                .any(|token| text[at..].starts_with(token.as_str()))
         {
             return breach(Invariant::IdsAndTokens, "a token stands in a journal");
         }
-        let opens = ["\"result\":{", "\"event\":\"remembered\"", "\"event\":\"move_played\""];
+        let opens = [
+            "\"result\":{",
+            "\"event\":\"remembered\"",
+            "\"event\":\"move_played\"",
+        ];
         if opens.iter().any(|word| text.contains(word)) {
             return Ok(());
         }
@@ -120,7 +127,10 @@ impl Oracle {
         if self.facts.opening.contains(&call.view) {
             return Ok(());
         }
-        let what = format!("`{}` is shown {} in `{}`", call.player_id, call.view, call.match_id);
+        let what = format!(
+            "`{}` is shown {} in `{}`",
+            call.player_id, call.view, call.match_id
+        );
         breach(Invariant::NothingHiddenIsSeen, what)
     }
 
