@@ -23,8 +23,9 @@ use crate::report::{Invariant, Report};
 use crate::setting::{Person, Setting, endpoint};
 use crate::{Breach, Checked, Who, breach};
 
-/// How long a round may last once nothing fails any more.
-const LONGEST_ROUND: Duration = Duration::from_secs(45 * 60);
+/// How long a round may last once nothing fails any more: a referee that lost its token is found
+/// out by the limit on a match.
+const LONGEST_ROUND: Duration = Duration::from_secs(120 * 60);
 /// How long the last letters may take once the league is over and nothing fails any more.
 const AFTERMATH: Duration = Duration::from_secs(20 * 60);
 /// The most commands that one match may cost, on an average.

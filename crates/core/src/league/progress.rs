@@ -153,18 +153,24 @@ impl League {
         events
     }
 
-    /// The first match that has run beyond the limit, taken from its referee.
+    /// The referee of the first match that has run beyond the limit is suspended and loses all.
+    ///
+    /// It may well answer probes: one that lost its token cannot report, and may register again
+    /// without it only while it is suspended.
     fn overdue(&self, at: Timestamp, round: &Round) -> Vec<Event> {
         let late = |fixture: &&Fixture| {
             fixture.is_started() && fixture.since + self.rules.match_limit <= at
         };
-        let Some(fixture) = round.fixtures.iter().find(late) else {
+        let fixture = round.fixtures.iter().find(late);
+        let number = fixture.and_then(|fixture| fixture.referee);
+        let referee = number.and_then(|number| Some((number, self.referees.get(number)?)));
+        let Some((number, referee)) = referee else {
             return Vec::new();
         };
-        match fixture.referee {
-            Some(number) => self.lose(at, fixture, number),
-            None => Vec::new(),
-        }
+        let referee = referee.id.clone();
+        let mut events = vec![Event::RefereeSuspended { referee, at }];
+        events.extend(self.relieve(at, number));
+        events
     }
 
     /// A referee fails a match: it loses this one, and all if it has failed too often.
