@@ -18,7 +18,7 @@ pub struct GameSummary<'a> {
     /// What was chosen, under names that end in `_choice`, in seat order where we wrote them.
     pub choices: Dict<'a, Any<'a>>,
     /// Everything else.
-    pub facts: SummaryFacts<'a>,
+    pub facts: Box<SummaryFacts<'a>>,
 }
 
 const CHOICE: &str = "_choice";
@@ -55,7 +55,7 @@ impl<'a> Wire<'a> for GameSummary<'a> {
         }
         Some(Self {
             choices: Dict(choices),
-            facts: Shape::take(facts.into(), at, notes),
+            facts: Box::new(Shape::take(facts.into(), at, notes)),
         })
     }
 
