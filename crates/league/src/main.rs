@@ -1,3 +1,9 @@
-//! A league of agents.
+//! Arguments in, exit code out.
 
-fn main() {}
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

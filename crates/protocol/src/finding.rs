@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::fault::Code;
+use crate::lenient::{Grace, severity};
 
 /// How a message is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,7 +65,7 @@ impl Notes {
         }
     }
 
-    /// Notes a departure: an error if the place is needed or the reading strict.
+    /// Notes a departure that is forgiven unless the message hangs on its place.
     pub fn note(
         &mut self,
         code: Code,
@@ -72,14 +73,16 @@ impl Notes {
         expected: impl Into<String>,
         detail: impl Into<String>,
     ) {
-        let severity = match self.reading {
-            Reading::Lenient if !at.needed => Severity::Deviation,
-            Reading::Lenient | Reading::Strict => Severity::Error,
-        };
-        self.push(code, severity, at, expected.into(), detail.into());
+        self.push(
+            code,
+            Grace::UnlessNeeded,
+            at,
+            expected.into(),
+            detail.into(),
+        );
     }
 
-    /// Notes what is never forgiven.
+    /// Notes a departure that is never forgiven.
     pub fn refuse(
         &mut self,
         code: Code,
@@ -87,10 +90,10 @@ impl Notes {
         expected: impl Into<String>,
         detail: impl Into<String>,
     ) {
-        self.push(code, Severity::Error, at, expected.into(), detail.into());
+        self.push(code, Grace::Never, at, expected.into(), detail.into());
     }
 
-    /// Notes what a lenient reader forgives even where it is needed, because its meaning is certain.
+    /// Notes a departure that a lenient reader always forgives.
     pub fn forgive(
         &mut self,
         code: Code,
@@ -98,11 +101,7 @@ impl Notes {
         expected: impl Into<String>,
         detail: impl Into<String>,
     ) {
-        let severity = match self.reading {
-            Reading::Lenient => Severity::Deviation,
-            Reading::Strict => Severity::Error,
-        };
-        self.push(code, severity, at, expected.into(), detail.into());
+        self.push(code, Grace::Always, at, expected.into(), detail.into());
     }
 
     /// The first finding that is not forgiven.
@@ -112,15 +111,9 @@ impl Notes {
             .find(|finding| finding.severity == Severity::Error)
     }
 
-    fn push(
-        &mut self,
-        code: Code,
-        severity: Severity,
-        at: &Path<'_>,
-        expected: String,
-        detail: String,
-    ) {
+    fn push(&mut self, code: Code, grace: Grace, at: &Path<'_>, expected: String, detail: String) {
         if self.findings.len() < MAX_FINDINGS {
+            let severity = severity(self.reading, grace, at.needed);
             let (path, clause) = (at.to_string(), at.clause);
             self.findings.push(Finding {
                 code,

@@ -1,11 +1,17 @@
 //! What agents say to each other.
 
+pub mod decode;
 pub mod dialect;
+pub mod document;
+pub mod encode;
+pub mod explain;
 pub mod fault;
 pub mod finding;
 pub mod id;
+pub mod lenient;
 pub mod message;
 pub mod rpc;
+pub mod schema;
 pub mod secret;
 pub mod sender;
 pub mod shape;

@@ -31,6 +31,9 @@ pub enum TimeError {
     NotATime,
 }
 
+/// What a time should look like, for people.
+pub const EXPECTED: &str = "a time in UTC, such as `2025-01-15T10:30:00Z`";
+
 /// The latest moment that can be written: the end of the year 9999.
 const LATEST: i64 = 253_402_300_799_999;
 const SECONDS: &[FormatItem<'_>] =

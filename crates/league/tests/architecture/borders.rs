@@ -28,7 +28,6 @@ const ALLOWED: [Allowed; 3] = [
         name: "league-protocol",
         ours: &[],
         others: &[
-            "schemars",
             "serde",
             "serde_json",
             "sha2",

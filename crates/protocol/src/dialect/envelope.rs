@@ -7,7 +7,7 @@ use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading, excerpt};
 use crate::shape;
 use crate::shape::{Parsed, Secret, Text, Vocabulary};
-use crate::time::Timestamp;
+use crate::time::{EXPECTED, TimeError, Timestamp};
 
 shape! {
     /// The fields that every message has.
@@ -19,11 +19,30 @@ shape! {
         /// Who says it.
         sender: Parsed<'a, SenderName>, Expected;
         /// When it was said, in UTC.
-        timestamp: Parsed<'a, Timestamp>, Expected;
+        timestamp: Parsed<'a, Sent>, Expected;
         /// Ties the messages of one exchange together.
         conversation_id: Text<'a>, Expected;
         /// What proves the sender, once it has registered.
         auth_token: Secret<'a>, Optional;
+    }
+}
+
+/// When a message was sent; unlike a time in a payload it must have its zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent(pub Timestamp);
+
+impl Vocabulary for Sent {
+    fn parse(text: &str, at: &Path<'_>, notes: &mut Notes) -> Option<Self> {
+        if let Err(problem @ TimeError::NoZone(_)) = Timestamp::parse(text) {
+            let at = &at.under("000 §2.4.2");
+            notes.refuse(Code::InvalidTimestamp, at, EXPECTED, problem.to_string());
+            return None;
+        }
+        Vocabulary::parse(text, at, notes).map(Self)
+    }
+
+    fn schema(_: Reading) -> Value {
+        Timestamp::schema(Reading::Strict)
     }
 }
 

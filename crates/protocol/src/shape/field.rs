@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading};
+use crate::lenient::null_field;
 
 use super::Wire;
 
@@ -143,13 +144,7 @@ impl<'a, T: Wire<'a>> Field<'a, T> {
         let here = at.member(name, level.needed());
         if raw.get() == "null" {
             if !level.null() {
-                let expected = "a value, or no field at all";
-                notes.note(
-                    Code::MissingField,
-                    &here,
-                    expected,
-                    format!("`{name}` is null"),
-                );
+                null_field(name, &here, notes);
             }
             return Self::Null;
         }
@@ -157,13 +152,16 @@ impl<'a, T: Wire<'a>> Field<'a, T> {
     }
 
     /// Notes that a field is missing which should be there.
-    pub fn check(&self, name: &'static str, level: Level, at: &Path<'_>, notes: &mut Notes) {
-        if self.is_absent() && level.expected() {
+    pub fn check(&self, rule: &FieldRule, at: &Path<'_>, notes: &mut Notes) {
+        if self.is_absent() && rule.level.expected() {
+            let FieldRule { name, about, .. } = rule;
+            let about = about.trim().trim_end_matches('.');
             let detail = format!("`{name}` is missing; add it");
+            let here = at.member(name, rule.level.needed());
             notes.note(
                 Code::MissingField,
-                &at.member(name, level.needed()),
-                "the field",
+                &here,
+                format!("`{name}`: {about}"),
                 detail,
             );
         }

@@ -53,12 +53,10 @@ macro_rules! shape {
                         _ => shape.extra.push((name, raw)),
                     }
                 }
-                $(shape.$field.check(
-                    $crate::shape!(@name $field $($wire)?),
-                    $crate::shape::Level::$level,
-                    at,
-                    notes,
-                );)*
+                let mut rules = Self::FIELDS.iter();
+                $(if let Some(rule) = rules.next() {
+                    shape.$field.check(rule, at, notes);
+                })*
                 shape
             }
         }
@@ -70,7 +68,10 @@ macro_rules! shape {
                 notes: &mut $crate::finding::Notes,
             ) -> Option<Self> {
                 let members = $crate::shape::object(raw, at, notes)?;
-                Some($crate::shape::Shape::take(members, at, notes))
+                let shape: Self = $crate::shape::Shape::take(members, at, notes);
+                let extra = shape.extra.iter().map(|(name, _)| name.as_ref());
+                $crate::lenient::extra_fields(extra, at, notes);
+                Some(shape)
             }
 
             fn schema(reading: $crate::finding::Reading) -> serde_json::Value {

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading, excerpt};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
-use crate::time::{TimeError, Timestamp};
+use crate::lenient::no_zone;
+use crate::time::{EXPECTED, TimeError, Timestamp};
 
 use super::{Text, Wire};
 
@@ -117,12 +118,11 @@ id_vocabulary! { GameType LeagueId MatchId PlayerId RefereeId }
 
 impl Vocabulary for Timestamp {
     fn parse(text: &str, at: &Path<'_>, notes: &mut Notes) -> Option<Self> {
-        const EXPECTED: &str = "a time in UTC, such as `2025-01-15T10:30:00Z`";
         let at = &at.under("000 §2.4.2");
         match Self::parse(text) {
             Ok(moment) => Some(moment),
             Err(problem @ TimeError::NoZone(moment)) => {
-                notes.note(Code::InvalidTimestamp, at, EXPECTED, problem.to_string());
+                no_zone(&problem.to_string(), at, notes);
                 Some(moment)
             }
             Err(problem @ TimeError::NotUtc(_)) => {

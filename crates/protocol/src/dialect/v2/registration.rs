@@ -24,7 +24,7 @@ shape! {
         /// The games it can run.
         game_types: List<'a, Text<'a>>, Expected;
         /// Where it answers.
-        contact_endpoint: Text<'a>, Needed;
+        contact_endpoint: Text<'a>, Expected;
         /// How many matches it runs at once.
         max_concurrent_matches: Whole, Expected;
     }
@@ -59,7 +59,7 @@ shape! {
         /// The games it can play.
         game_types: List<'a, Text<'a>>, Expected;
         /// Where it answers.
-        contact_endpoint: Text<'a>, Needed;
+        contact_endpoint: Text<'a>, Expected;
     }
     /// The manager admits a player or not.
     LeagueRegisterResponse<'a> "000 §4.2.2" {

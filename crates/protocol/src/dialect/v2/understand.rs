@@ -92,7 +92,8 @@ fn referee_request(request: &RefereeRegisterRequest<'_>) -> Option<model::Regist
             version: meta.version.text().unwrap_or_default().to_owned(),
             protocol_version: meta.protocol_version.text().map(str::to_owned),
             game_types: games(&meta.game_types),
-            contact_endpoint: meta.contact_endpoint.text()?.to_owned(),
+            // Without an address the manager refuses the agent, and says so in words.
+            contact_endpoint: meta.contact_endpoint.text().unwrap_or_default().to_owned(),
             max_concurrent_matches: matches.map(|&Whole(n)| u32::try_from(n).unwrap_or(u32::MAX)),
         },
         wanted_id: request.referee_id.text().map(str::to_owned),
@@ -108,7 +109,8 @@ fn player_request(request: &LeagueRegisterRequest<'_>) -> Option<model::Register
             version: meta.version.text().unwrap_or_default().to_owned(),
             protocol_version: meta.protocol_version.text().map(str::to_owned),
             game_types: games(&meta.game_types),
-            contact_endpoint: meta.contact_endpoint.text()?.to_owned(),
+            // Without an address the manager refuses the agent, and says so in words.
+            contact_endpoint: meta.contact_endpoint.text().unwrap_or_default().to_owned(),
             max_concurrent_matches: None,
         },
         wanted_id: request.player_id.text().map(str::to_owned),

@@ -1,0 +1,160 @@
+//! `league explain`: what a message is, and what is wrong with it.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+use clap::Args;
+use league_protocol::explain::{Explanation, explain};
+use league_protocol::finding::{Finding, Reading, Severity};
+use league_protocol::rpc::MAX_BODY;
+
+use super::failure::{Failure, Kind};
+use super::{Answer, Output};
+
+/// Say what a message is, in which dialect, and what is wrong with it
+///
+/// Reads bare messages, JSON-RPC requests and responses, and arrays of them. Ends with 0 if there
+/// is no error, with 1 if there is one.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  league explain reply.json
+  echo '{\"message_type\": \"GAME_JOIN_ACK\", \"accept\": true}' | league explain -
+  league explain --strict --output json reply.json")]
+pub(super) struct Explain {
+    /// The file to read, or - for standard input
+    file: String,
+    /// Forgive nothing: every deviation is an error
+    #[arg(long)]
+    strict: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    output: Output,
+}
+
+impl Explain {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        let bytes = self.read().map_err(|error| self.unreadable(&error))?;
+        let reading = if self.strict {
+            Reading::Strict
+        } else {
+            Reading::Lenient
+        };
+        let explanations = explain(&bytes, reading);
+        for explanation in &explanations {
+            match self.output {
+                Output::Text => write_text(explanation, out)?,
+                Output::Json => {
+                    serde_json::to_writer(&mut *out, explanation).map_err(io::Error::from)?;
+                    writeln!(out)?;
+                }
+            }
+        }
+        let valid = explanations.iter().all(|explanation| explanation.valid);
+        Ok(if valid { Answer::Yes } else { Answer::No })
+    }
+
+    /// Reads one byte more than a message may have, so that a longer one is known as such.
+    fn read(&self) -> io::Result<Vec<u8>> {
+        let limit = MAX_BODY as u64 + 1;
+        let mut bytes = Vec::new();
+        if self.file == "-" {
+            io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
+        } else {
+            File::open(&self.file)?
+                .take(limit)
+                .read_to_end(&mut bytes)?;
+        }
+        Ok(bytes)
+    }
+
+    fn unreadable(&self, error: &io::Error) -> Failure {
+        let missing = error.kind() == io::ErrorKind::NotFound;
+        Failure {
+            what: format!("could not read `{}`", self.file),
+            cause: error.to_string(),
+            hint: "name a file with a message in it, or `-` for standard input".to_owned(),
+            kind: if missing { Kind::Use } else { Kind::World },
+        }
+    }
+}
+
+fn write_text(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}", headline(explanation))?;
+    writeln!(out, "{}", verdict(explanation))?;
+    for finding in &explanation.findings {
+        write_finding(finding, out)?;
+    }
+    Ok(())
+}
+
+fn headline(explanation: &Explanation) -> String {
+    let what = match (&explanation.message_type, explanation.dialect) {
+        (Some(message_type), Some(dialect)) => {
+            format!("{} in dialect {dialect}", printable(message_type))
+        }
+        _ => explanation.kind.to_owned(),
+    };
+    match (&explanation.method, &explanation.message_type) {
+        (Some(method), Some(_)) => format!("{what}, {} `{}`", explanation.kind, printable(method)),
+        (Some(method), None) => format!("{what} `{}`", printable(method)),
+        (None, Some(_)) if explanation.kind != "message" => format!("{what}, {}", explanation.kind),
+        (None, _) => what,
+    }
+}
+
+fn verdict(explanation: &Explanation) -> String {
+    let errors = explanation
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .count();
+    let deviations = explanation.findings.len() - errors;
+    let word = if explanation.valid {
+        "valid"
+    } else {
+        "not valid"
+    };
+    match (errors, deviations) {
+        (0, 0) => word.to_owned(),
+        (0, _) => format!("{word}, {}", counted(deviations, "deviation")),
+        (_, 0) => format!("{word}, {}", counted(errors, "error")),
+        _ => {
+            format!(
+                "{word}, {}, {}",
+                counted(errors, "error"),
+                counted(deviations, "deviation")
+            )
+        }
+    }
+}
+
+fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+fn write_finding(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
+    let severity = match finding.severity {
+        Severity::Error => "error",
+        Severity::Deviation => "deviation",
+    };
+    let place = if finding.path.is_empty() {
+        "the whole"
+    } else {
+        &finding.path
+    };
+    writeln!(
+        out,
+        "\n{severity} {} {} at {place}",
+        finding.code,
+        finding.code.name()
+    )?;
+    writeln!(out, "  {}", finding.detail)?;
+    writeln!(out, "  expected: {}", finding.expected)?;
+    writeln!(out, "  clause: {}", finding.clause)
+}
+
+/// A stranger's text, harmless to a terminal.
+fn printable(text: &str) -> String {
+    league_protocol::finding::excerpt(text)
+}

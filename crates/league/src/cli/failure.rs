@@ -1,0 +1,60 @@
+//! What went wrong, the cause, and what helps.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// A command that could not do its work.
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// What could not be done: `could not read …`.
+    pub(super) what: String,
+    /// Why.
+    pub(super) cause: String,
+    /// What to do about it.
+    pub(super) hint: String,
+    /// Whose fault it is.
+    pub(super) kind: Kind,
+}
+
+/// Whose fault a failure is; decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The command was used wrongly.
+    Use,
+    /// The world failed: a disk, a port, a peer.
+    World,
+    /// Whoever read our output went away; nothing to tell.
+    ReaderGone,
+}
+
+impl Failure {
+    /// Prints the failure on standard error and gives its exit code.
+    pub(super) fn tell(&self) -> ExitCode {
+        if self.kind != Kind::ReaderGone {
+            let Self {
+                what, cause, hint, ..
+            } = self;
+            let text = format!("error: {what}\n  cause: {cause}\nhint: {hint}\n");
+            // Nothing is left to be done if even this cannot be printed.
+            let _ = io::stderr().write_all(text.as_bytes());
+        }
+        match self.kind {
+            Kind::Use => ExitCode::from(2),
+            Kind::World => ExitCode::from(3),
+            Kind::ReaderGone => ExitCode::SUCCESS,
+        }
+    }
+}
+
+/// A failure to print.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        let gone = error.kind() == io::ErrorKind::BrokenPipe;
+        Self {
+            what: "could not write the output".to_owned(),
+            cause: error.to_string(),
+            hint: "check the disk or the program that reads the output".to_owned(),
+            kind: if gone { Kind::ReaderGone } else { Kind::World },
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! From what is said to the bytes of a message.
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::decode::granted;
+use crate::dialect::{Body, Hints, v1};
+use crate::id::ConversationId;
+use crate::message::Message;
+use crate::sender::{Agent, Dialect};
+use crate::time::Timestamp;
+use crate::token::AuthToken;
+
+/// What is put on every message.
+#[derive(Debug, Clone, Copy)]
+pub struct Stamp<'s> {
+    /// Who says it.
+    pub sender: Sender<'s>,
+    /// When.
+    pub at: Timestamp,
+    /// In which exchange.
+    pub conversation: &'s ConversationId,
+    /// What proves the sender.
+    pub token: Option<&'s AuthToken>,
+}
+
+/// Who says a message.
+#[derive(Debug, Clone, Copy)]
+pub enum Sender<'s> {
+    /// An agent with an id.
+    Agent(&'s Agent),
+    /// A referee that has no id yet, by its name.
+    NewReferee(&'s str),
+    /// A player that has no id yet, by its name.
+    NewPlayer(&'s str),
+}
+
+/// A message ready to be written, as `params` of a call or `result` of an answer.
+#[derive(Debug)]
+pub struct Outgoing<'m> {
+    dialect: Dialect,
+    stamp: Stamp<'m>,
+    body: Plain<'m>,
+    granted: Option<&'m AuthToken>,
+}
+
+#[derive(Debug)]
+enum Plain<'m> {
+    Message(Box<Body<'m>>),
+    Acknowledged,
+    Empty,
+}
+
+/// Puts a message into words; `None` if the dialect has none for it.
+pub fn encode<'m>(
+    message: &'m Message,
+    dialect: Dialect,
+    stamp: Stamp<'m>,
+    hints: &Hints<'_>,
+) -> Option<Outgoing<'m>> {
+    let body = match message {
+        Message::Ping => Plain::Empty,
+        Message::Acknowledged => Plain::Acknowledged,
+        _ => Plain::Message(Box::new(Body::say(dialect, message, hints)?)),
+    };
+    Some(Outgoing {
+        dialect,
+        stamp,
+        body,
+        granted: granted(message),
+    })
+}
+
+impl Serialize for Outgoing<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match &self.body {
+            Plain::Empty => {}
+            Plain::Acknowledged => map.serialize_entry("status", "ok")?,
+            Plain::Message(body) => {
+                self.write_envelope(body.message_type(), &mut map)?;
+                body.write_members(&mut map)?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl Outgoing<'_> {
+    fn write_envelope<M: SerializeMap>(
+        &self,
+        message_type: &str,
+        map: &mut M,
+    ) -> Result<(), M::Error> {
+        map.serialize_entry("protocol", self.dialect.protocol())?;
+        map.serialize_entry("message_type", message_type)?;
+        map.serialize_entry("sender", &self.sender())?;
+        let conversation = self.stamp.conversation.as_str();
+        match self.dialect {
+            Dialect::V2 | Dialect::V2Api => {
+                map.serialize_entry("timestamp", &self.stamp.at.to_seconds_text())?;
+                map.serialize_entry("conversation_id", conversation)?;
+            }
+            Dialect::V1 => {
+                map.serialize_entry("timestamp", &self.stamp.at.to_millis_text())?;
+                map.serialize_entry("conversation_id", &v1::conversation(conversation))?;
+            }
+        }
+        match self.stamp.token {
+            Some(token) if self.granted.is_none() && self.dialect != Dialect::V1 => {
+                map.serialize_entry("auth_token", token.reveal())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn sender(&self) -> String {
+        match (self.dialect, self.stamp.sender) {
+            (Dialect::V1, Sender::Agent(Agent::Player(id))) => v1::player_name(id),
+            (Dialect::V1, Sender::Agent(Agent::Referee(_)) | Sender::NewReferee(_)) => {
+                "referee".to_owned()
+            }
+            (Dialect::V1, Sender::NewPlayer(_)) => "player_candidate".to_owned(),
+            (Dialect::V2Api, Sender::NewPlayer(_)) => "player:UNREGISTERED".to_owned(),
+            (Dialect::V2Api, Sender::NewReferee(_)) => "referee:UNREGISTERED".to_owned(),
+            (_, Sender::Agent(agent)) => agent.to_string(),
+            (_, Sender::NewPlayer(name)) => format!("player:{name}"),
+            (_, Sender::NewReferee(name)) => format!("referee:{name}"),
+        }
+    }
+}
+
+/// The members of a body, as JSON.
+pub(crate) fn body_value(body: &Body<'_>) -> Map<String, Value> {
+    struct Members<'b>(&'b Body<'b>);
+
+    impl Serialize for Members<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut map = serializer.serialize_map(None)?;
+            self.0.write_members(&mut map)?;
+            map.end()
+        }
+    }
+
+    match serde_json::to_value(Members(body)) {
+        Ok(Value::Object(members)) => members,
+        _ => Map::new(),
+    }
+}
+
+/// The tool that a message is sent to.
+pub fn tool(message: &Message) -> &'static str {
+    match message {
+        Message::RefereeRegisterRequest(_) => "register_referee",
+        Message::PlayerRegisterRequest(_) => "register_player",
+        Message::LeagueStart(_) | Message::RoundAnnouncement(_) => "notify_round",
+        Message::RoundCompleted(_) => "notify_round_completed",
+        Message::LeagueCompleted(_) => "notify_league_completed",
+        Message::StandingsUpdate(_) => "update_standings",
+        Message::StartMatch(_) => "start_match",
+        Message::GameInvitation(_) => "handle_game_invitation",
+        Message::MoveCall(call) if call.game_type.as_str() == crate::message::EVEN_ODD => {
+            "choose_parity"
+        }
+        Message::MoveCall(_) => "choose_move",
+        Message::GameOver(_) => "notify_match_result",
+        Message::GameError(_) => "notify_game_error",
+        Message::MatchResultReport(_) => "report_match_result",
+        Message::LeagueQuery(_) => "league_query",
+        Message::Ping => "ping",
+        Message::RefereeRegisterResponse(_)
+        | Message::PlayerRegisterResponse(_)
+        | Message::StartMatchAck(_)
+        | Message::GameJoinAck(_)
+        | Message::GameStart(_)
+        | Message::MoveResponse(_)
+        | Message::PlayValidation(_)
+        | Message::LeagueQueryResponse(_)
+        | Message::LeagueError(_)
+        | Message::Acknowledged => "mcp_message",
+    }
+}
+
+/// The exchange that a call of ours belongs to, so that a repeat is known as one.
+pub fn conversation(message: &Message, sender: &str) -> ConversationId {
+    let of_match =
+        |id: &crate::id::MatchId| format!("conv-{}-001", id.as_str().to_ascii_lowercase());
+    ConversationId::new(match message {
+        Message::StartMatch(order) => {
+            format!("conv-{}-start-{}", order.match_id, order.attempt).to_ascii_lowercase()
+        }
+        Message::GameInvitation(invitation) => of_match(&invitation.match_id),
+        Message::GameStart(start) => of_match(&start.match_id),
+        Message::MoveCall(call) => of_match(&call.match_id),
+        Message::PlayValidation(validation) => of_match(&validation.match_id),
+        Message::GameOver(over) => of_match(&over.match_id),
+        Message::GameError(error) => of_match(&error.match_id),
+        Message::MatchResultReport(report) => {
+            format!("conv-{}-report", report.match_id).to_ascii_lowercase()
+        }
+        Message::RoundAnnouncement(round) => format!("conv-round-{}-announce", round.round_id),
+        Message::RoundCompleted(round) => format!("conv-round-{}-complete", round.round_id),
+        Message::StandingsUpdate(update) => format!("conv-round-{}-standings", update.round_id),
+        Message::LeagueStart(_) => "conv-league-start".to_owned(),
+        Message::LeagueCompleted(_) => "conv-league-complete".to_owned(),
+        Message::RefereeRegisterRequest(_) | Message::PlayerRegisterRequest(_) => {
+            format!("conv-{sender}-reg-001")
+        }
+        Message::LeagueQuery(query) => {
+            format!("conv-{sender}-{}", query.query.as_str()).to_ascii_lowercase()
+        }
+        Message::RefereeRegisterResponse(_)
+        | Message::PlayerRegisterResponse(_)
+        | Message::StartMatchAck(_)
+        | Message::GameJoinAck(_)
+        | Message::MoveResponse(_)
+        | Message::LeagueQueryResponse(_)
+        | Message::LeagueError(_)
+        | Message::Ping
+        | Message::Acknowledged => format!("conv-{sender}"),
+    })
+}

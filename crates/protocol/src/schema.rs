@@ -1,0 +1,128 @@
+//! JSON Schema (draft 2020-12) of every message of every dialect, made from the shapes.
+
+use serde_json::{Map, Value, json};
+
+use crate::dialect::{Envelope, schema, types};
+use crate::document::Document;
+use crate::finding::Reading;
+use crate::sender::Dialect;
+use crate::shape::shape_schema;
+
+/// The schema of one message; `None` if the dialect has no such type.
+pub fn message_schema(dialect: Dialect, message_type: &str, reading: Reading) -> Option<Value> {
+    let (about, clause, body) = schema(dialect, message_type, reading)?;
+    let mut envelope = shape_schema::<Envelope<'_>>(reading);
+    let mut properties = taken(&mut envelope, "properties");
+    properties.insert("message_type".into(), json!({"const": message_type}));
+    properties.insert("protocol".into(), json!({"const": dialect.protocol()}));
+    merge(&mut envelope, &mut properties, body);
+    let mut whole = Map::new();
+    whole.insert("$schema".into(), DRAFT.into());
+    whole.insert(
+        "$id".into(),
+        format!("urn:league:{dialect}:{message_type}").into(),
+    );
+    whole.insert("title".into(), message_type.into());
+    whole.insert(
+        "description".into(),
+        format!("{} ({clause})", about.trim()).into(),
+    );
+    whole.insert("type".into(), "object".into());
+    whole.insert("properties".into(), properties.into());
+    whole.insert("required".into(), envelope["required"].take());
+    Some(whole.into())
+}
+
+/// The schema of a document that is no message, by its label; the frames of JSON-RPC and the
+/// pattern of an envelope are among them.
+pub fn document_schema(label: &str, reading: Reading) -> Option<Value> {
+    let body = match label {
+        "JSON-RPC request" | "JSON-RPC response" => Map::new(),
+        "message" => shape_schema::<Envelope<'_>>(reading),
+        _ => Document::schema(label, reading)?,
+    };
+    let mut whole = body;
+    whole.insert("$schema".into(), DRAFT.into());
+    whole.insert("title".into(), label.into());
+    Some(whole.into())
+}
+
+/// The types of these dialects, in order.
+pub fn message_names(dialects: &[Dialect]) -> impl Iterator<Item = (Dialect, &'static str)> {
+    dialects
+        .iter()
+        .flat_map(|&dialect| types(dialect).iter().map(move |&name| (dialect, name)))
+}
+
+/// The schema of a message in any of these dialects; `None` if none of them has it.
+pub fn named_message(name: &str, dialects: &[Dialect], reading: Reading) -> Option<Value> {
+    let mut schemas: Vec<Value> = dialects
+        .iter()
+        .filter_map(|&dialect| message_schema(dialect, name, reading))
+        .collect();
+    match schemas.len() {
+        0 => None,
+        1 => schemas.pop(),
+        _ => Some(json!({
+            "$schema": DRAFT,
+            "$id": format!("urn:league:{name}"),
+            "title": name,
+            "anyOf": schemas,
+        })),
+    }
+}
+
+/// The schema of any message of these dialects, each under `$defs`.
+pub fn any_message(dialects: &[Dialect], reading: Reading) -> Value {
+    let mut definitions = Map::new();
+    let mut any = Vec::new();
+    for (dialect, name) in message_names(dialects) {
+        if let Some(schema) = message_schema(dialect, name, reading) {
+            let key = format!("{dialect}:{name}");
+            any.push(json!({"$ref": format!("#/$defs/{key}")}));
+            definitions.insert(key, schema);
+        }
+    }
+    json!({
+        "$schema": DRAFT,
+        "$id": "urn:league:message",
+        "title": "A message of the league",
+        "anyOf": any,
+        "$defs": definitions,
+    })
+}
+
+const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+fn taken(schema: &mut Map<String, Value>, name: &str) -> Map<String, Value> {
+    match schema.remove(name) {
+        Some(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
+fn merge(
+    envelope: &mut Map<String, Value>,
+    properties: &mut Map<String, Value>,
+    body: Map<String, Value>,
+) {
+    let mut required = envelope
+        .get("required")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    for (name, value) in body {
+        match (name.as_str(), value) {
+            ("properties", Value::Object(more)) => properties.extend(more),
+            ("required", Value::Array(more)) => {
+                for name in more {
+                    if !required.contains(&name) {
+                        required.push(name);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    envelope.insert("required".into(), required.into());
+}

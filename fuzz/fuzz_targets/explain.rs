@@ -1,0 +1,18 @@
+//! Whatever the bytes, an explanation comes back, and what was read is written again.
+
+#![no_main]
+
+use league_protocol::explain::explain;
+use league_protocol::finding::Reading;
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+
+fuzz_target!(|bytes: &[u8]| {
+    for reading in [Reading::Lenient, Reading::Strict] {
+        let explanations = explain(bytes, reading);
+        if let Ok(whole @ Value::Object(_)) = serde_json::from_slice::<Value>(bytes) {
+            let readable = explanations.iter().all(|one| one.kind != "nothing readable");
+            assert!(!readable || explanations[0].again == whole);
+        }
+    }
+});
