@@ -13,6 +13,8 @@ mod samples;
 mod shown;
 #[path = "dialect_v1/spoken.rs"]
 mod spoken;
+#[path = "dialect/tables.rs"]
+mod tables;
 #[path = "dialect_v1/wrong.rs"]
 mod wrong;
 

@@ -13,6 +13,8 @@ mod samples;
 mod shown;
 #[path = "dialect_v2_api/spoken.rs"]
 mod spoken;
+#[path = "dialect/tables.rs"]
+mod tables;
 #[path = "dialect_v2_api/wrong.rs"]
 mod wrong;
 

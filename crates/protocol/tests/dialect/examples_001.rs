@@ -1,6 +1,6 @@
 //! The messages that the API page shows, one a line.
 
-pub const EXAMPLES: [&str; 10] = [
+pub(crate) const EXAMPLES: [&str; 10] = [
     r#"{"protocol": "league.v2", "message_type": "LEAGUE_REGISTER_REQUEST", "sender": "player:UNREGISTERED", "timestamp": "2025-01-15T10:00:00Z", "conversation_id": "uuid", "player_meta": {"display_name": "AlphaBot", "contact_endpoint": "http://127.0.0.1:8101/mcp", "game_types": ["even_odd"], "version": "1.0.0"}}"#,
     r#"{"protocol": "league.v2", "message_type": "LEAGUE_REGISTER_RESPONSE", "sender": "league_manager", "timestamp": "2025-01-15T10:00:01Z", "conversation_id": "uuid", "status": "REGISTERED", "player_id": "P01", "auth_token": "tok_abc123xyz"}"#,
     r#"{"protocol": "league.v2", "message_type": "GAME_INVITATION", "sender": "referee:REF01", "timestamp": "2025-01-15T10:30:00Z", "conversation_id": "match-uuid", "match_id": "R1M1", "round_id": "ROUND_1", "game_type": "even_odd", "opponent_id": "P02", "role": "PLAYER_A"}"#,

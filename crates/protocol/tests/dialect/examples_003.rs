@@ -1,6 +1,6 @@
 //! The messages that the document of `league.v1` shows, one a line.
 
-pub const EXAMPLES: [&str; 12] = [
+pub(crate) const EXAMPLES: [&str; 12] = [
     r#"{"protocol": "league.v1", "message_type": "LEAGUE_REGISTER_REQUEST", "league_id": "550e8400-e29b-41d4-a716-446655440000", "round_id": 0, "match_id": "REGISTRATION", "conversation_id": "660e8400-e29b-41d4-a716-446655440001", "sender": "player_candidate", "timestamp": "2025-12-13T21:30:00.000Z", "player_meta": {"display_name": "AlphaAgent", "version": "1.0.0", "game_types": ["even_odd"], "contact_endpoint": "mcp://player-alpha"}}"#,
     r#"{"protocol": "league.v1", "message_type": "LEAGUE_REGISTER_RESPONSE", "league_id": "550e8400-e29b-41d4-a716-446655440000", "round_id": 0, "match_id": "REGISTRATION", "conversation_id": "660e8400-e29b-41d4-a716-446655440001", "sender": "league_manager", "timestamp": "2025-12-13T21:30:01.000Z", "status": "ACCEPTED", "player_id": "player_001", "reason": null}"#,
     r#"{"protocol": "league.v1", "message_type": "LEAGUE_START_ANNOUNCEMENT", "league_id": "550e8400-e29b-41d4-a716-446655440000", "round_id": 1, "match_id": "ANNOUNCEMENT", "conversation_id": "770e8400-e29b-41d4-a716-446655440002", "sender": "league_manager", "timestamp": "2025-12-13T22:00:00.000Z", "league_info": {"total_rounds": 6, "total_players": 4, "game_type": "even_odd", "schedule": [{"round_id": 1, "matches": [{"match_id": "R1M1", "player1": "player_001", "player2": "player_002"}, {"match_id": "R1M2", "player1": "player_003", "player2": "player_004"}]}]}}"#,

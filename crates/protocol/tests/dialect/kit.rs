@@ -5,18 +5,18 @@ use league_protocol::message::Message;
 use serde_json::Value;
 
 /// What became of a message that was read.
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// What was found, in reading and in understanding.
-    pub findings: Vec<Finding>,
+    pub(crate) findings: Vec<Finding>,
     /// The message, written again.
-    pub written: Value,
+    pub(crate) written: Value,
     /// What it means.
-    pub message: Option<Message>,
+    pub(crate) message: Option<Message>,
 }
 
 impl Outcome {
     /// Code, place and severity of each finding.
-    pub fn table(&self) -> Vec<String> {
+    pub(crate) fn table(&self) -> Vec<String> {
         let line = |f: &Finding| format!("{} {} {:?}", f.code, f.path, f.severity);
         self.findings.iter().map(line).collect()
     }

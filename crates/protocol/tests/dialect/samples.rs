@@ -11,31 +11,31 @@ use league_protocol::secret::{Commitment, Seed};
 use league_protocol::time::Timestamp;
 use serde_json::{Map, Value, json};
 
-pub fn league() -> LeagueId {
-    LeagueId::new("league_2025_even_odd").unwrap()
+pub(crate) fn league() -> LeagueId {
+    LeagueId::new("league_2025_even_odd").expect("it is an id")
 }
 
-pub fn player(number: u32) -> PlayerId {
+pub(crate) fn player(number: u32) -> PlayerId {
     PlayerId::numbered(number)
 }
 
-pub fn r1m1() -> MatchId {
+pub(crate) fn r1m1() -> MatchId {
     MatchId::numbered(1, 1)
 }
 
-pub fn game(name: &str) -> GameType {
-    GameType::new(name).unwrap()
+pub(crate) fn game(name: &str) -> GameType {
+    GameType::new(name).expect("it is an id")
 }
 
 /// What player P01 knows in its match with P02.
-pub struct Knowledge {
+pub(crate) struct Knowledge {
     league: LeagueId,
     game: GameType,
     players: [PlayerId; 2],
 }
 
 impl Knowledge {
-    pub fn of(game_type: &str) -> Self {
+    pub(crate) fn of(game_type: &str) -> Self {
         Self {
             league: league(),
             game: game(game_type),
@@ -43,7 +43,7 @@ impl Knowledge {
         }
     }
 
-    pub fn hints(&self) -> Hints<'_> {
+    pub(crate) fn hints(&self) -> Hints<'_> {
         Hints {
             league_id: Some(&self.league),
             game_type: Some(&self.game),
@@ -53,7 +53,7 @@ impl Knowledge {
     }
 }
 
-pub fn register_request() -> Message {
+pub(crate) fn register_request() -> Message {
     Message::PlayerRegisterRequest(RegisterRequest {
         meta: AgentMeta {
             display_name: "AlphaBot".into(),
@@ -68,13 +68,13 @@ pub fn register_request() -> Message {
     })
 }
 
-pub fn rejected() -> Message {
+pub(crate) fn rejected() -> Message {
     Message::PlayerRegisterResponse(RegisterResponse::Rejected {
         reason: "Registration closed".into(),
     })
 }
 
-pub fn invitation() -> Message {
+pub(crate) fn invitation() -> Message {
     Message::GameInvitation(GameInvitation {
         league_id: league(),
         round_id: 1,
@@ -87,7 +87,7 @@ pub fn invitation() -> Message {
     })
 }
 
-pub fn join_ack(accept: bool) -> Message {
+pub(crate) fn join_ack(accept: bool) -> Message {
     Message::GameJoinAck(GameJoinAck {
         match_id: r1m1(),
         player_id: None,
@@ -96,7 +96,7 @@ pub fn join_ack(accept: bool) -> Message {
     })
 }
 
-pub fn move_call(game_type: &str) -> MoveCall {
+pub(crate) fn move_call(game_type: &str) -> MoveCall {
     let even_odd = game_type == EVEN_ODD;
     MoveCall {
         league_id: league(),
@@ -123,12 +123,12 @@ pub fn move_call(game_type: &str) -> MoveCall {
         },
         turn_number: 1,
         record: WinLossDraw::default(),
-        deadline: Timestamp::parse("2025-01-15T10:30:40Z").unwrap(),
+        deadline: Timestamp::parse("2025-01-15T10:30:40Z").expect("it is a time"),
         move_seconds: 30,
     }
 }
 
-pub fn move_response(game_type: &str, choice: Value) -> MoveResponse {
+pub(crate) fn move_response(game_type: &str, choice: Value) -> MoveResponse {
     MoveResponse {
         match_id: r1m1(),
         player_id: None,
@@ -139,7 +139,7 @@ pub fn move_response(game_type: &str, choice: Value) -> MoveResponse {
     }
 }
 
-pub fn result() -> MatchResult {
+pub(crate) fn result() -> MatchResult {
     MatchResult {
         players: [player(1), player(2)],
         status: MatchStatus::Win,
@@ -158,17 +158,17 @@ pub fn result() -> MatchResult {
     }
 }
 
-pub fn even_odd_details(number: u64) -> Map<String, Value> {
+pub(crate) fn even_odd_details(number: u64) -> Map<String, Value> {
     let parity = if number.is_multiple_of(2) {
         "even"
     } else {
         "odd"
     };
     let details = json!({"drawn_number": number, "number_parity": parity});
-    details.as_object().unwrap().clone()
+    details.as_object().expect("it is an object").clone()
 }
 
-pub fn drawn() -> MatchResult {
+pub(crate) fn drawn() -> MatchResult {
     MatchResult {
         status: MatchStatus::Draw,
         winner: None,
@@ -180,7 +180,7 @@ pub fn drawn() -> MatchResult {
 }
 
 /// Player P02 did not play; `both` says that neither did.
-pub fn forfeited(both: bool) -> MatchResult {
+pub(crate) fn forfeited(both: bool) -> MatchResult {
     let mut failed = BTreeMap::from([(player(2), Code::Timeout)]);
     if both {
         failed.insert(player(1), Code::Connection);
@@ -198,7 +198,7 @@ pub fn forfeited(both: bool) -> MatchResult {
     }
 }
 
-pub fn game_over(receiver: u32, result: MatchResult) -> Message {
+pub(crate) fn game_over(receiver: u32, result: MatchResult) -> Message {
     Message::GameOver(GameOver {
         league_id: league(),
         round_id: 1,
@@ -209,7 +209,7 @@ pub fn game_over(receiver: u32, result: MatchResult) -> Message {
     })
 }
 
-pub fn report(result: MatchResult) -> Message {
+pub(crate) fn report(result: MatchResult) -> Message {
     Message::MatchResultReport(MatchResultReport {
         league_id: league(),
         round_id: 1,
@@ -220,7 +220,7 @@ pub fn report(result: MatchResult) -> Message {
     })
 }
 
-pub fn row(
+pub(crate) fn row(
     rank: u32,
     shared_rank: u32,
     number: u32,
@@ -240,7 +240,7 @@ pub fn row(
     }
 }
 
-pub fn game_error(action_required: &'static str, code: Code) -> Message {
+pub(crate) fn game_error(action_required: &'static str, code: Code) -> Message {
     Message::GameError(GameError {
         league_id: league(),
         round_id: 1,

@@ -14,7 +14,7 @@ use crate::samples::*;
 use crate::{Hints, Reading, read, whole};
 
 /// The messages that `league.v1` carries whole.
-pub fn carried() -> Vec<Message> {
+pub(crate) fn carried() -> Vec<Message> {
     let call = |game_type| MoveCall {
         deadline: Timestamp::from_millis(i64::MAX),
         turn_number: 2,
@@ -86,7 +86,7 @@ fn new_player() -> Message {
 }
 
 fn league_start() -> Message {
-    let alpha = PlayerId::new("alpha").unwrap();
+    let alpha = PlayerId::new("alpha").expect("it is an id");
     Message::LeagueStart(LeagueStart {
         league_id: league(),
         total_rounds: 3,

@@ -12,7 +12,7 @@ use crate::samples::{game, move_call, player, r1m1, row};
 use crate::{Hints, Reading, examples_003::EXAMPLES, read};
 
 fn uuid() -> LeagueId {
-    LeagueId::new("550e8400-e29b-41d4-a716-446655440000").unwrap()
+    LeagueId::new("550e8400-e29b-41d4-a716-446655440000").expect("it is an id")
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::samples::*;
 use crate::{Reading, read, whole};
 
 /// The messages of a match, as far as this dialect carries them whole.
-pub fn of_a_match() -> Vec<Message> {
+pub(crate) fn of_a_match() -> Vec<Message> {
     let arrival = Timestamp::parse("2025-01-15T10:30:05Z").ok();
     let record = WinLossDraw {
         wins: 2,
@@ -78,7 +78,7 @@ fn start_match() -> Message {
 }
 
 /// The messages between the manager and the others, as far as they are carried whole.
-pub fn of_the_manager() -> Vec<Message> {
+pub(crate) fn of_the_manager() -> Vec<Message> {
     let row = || row(1, 1, 4, [2, 1, 0]);
     vec![
         register_request(),
@@ -162,7 +162,7 @@ fn league_error() -> Message {
 }
 
 /// The answers whose rounds are in their free part.
-pub fn answers() -> Vec<Message> {
+pub(crate) fn answers() -> Vec<Message> {
     let schedule = QueryAnswer::Schedule {
         total_rounds: 3,
         rounds: Arc::new([RoundListing {
