@@ -90,7 +90,7 @@ fn register_request<'m>(
         player_meta: Field::Is(PlayerMeta {
             display_name: text(&meta.display_name),
             version: text(&meta.version),
-            protocol_version: Field::or_absent(meta.protocol_version.as_deref().map(Text::from)),
+            protocol_version: Field::Absent,
             game_types: Field::Is(List::of(games)),
             contact_endpoint: text(&meta.contact_endpoint),
             extra: Vec::new(),

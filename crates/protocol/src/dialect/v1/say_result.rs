@@ -88,7 +88,7 @@ fn outcome<'m>(result: &'m model::MatchResult, facts: SummaryFacts<'m>) -> Outco
         outcome: Field::Is(outcome.wire()),
         game_summary: Field::Is(GameSummary {
             choices: Dict::of(choices),
-            facts,
+            facts: Box::new(facts),
         }),
         extra: Vec::new(),
     }
