@@ -1,5 +1,7 @@
 //! Who is let in: new agents, and those who come back (rulings 7 and 12).
 
+use std::time::Duration;
+
 use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::message::{AgentMeta, Enrolment, RegisterResponse};
 use league_protocol::sender::{Agent, Dialect};
@@ -23,6 +25,10 @@ const LONGEST_ENDPOINT: usize = 2_048;
 const MOST_GAMES: usize = 64;
 /// The most referees that are let in.
 const MOST_REFEREES: u32 = 10_000;
+/// How long after a registration the agent may repeat it without its token, because the answer
+/// that brought the token may have got lost. Without this a referee whose answer is lost while
+/// the league begins could never report, and would never be suspended, as it answers probes.
+const LOST_ANSWER: Duration = Duration::from_secs(10 * 60);
 /// The oldest version that is spoken here.
 const OLDEST: (u64, u64, u64) = (2, 0, 0);
 
@@ -48,7 +54,7 @@ impl League {
                 reason,
             })))
         };
-        let (id, returning) = match self.admission(candidate, Who::Player) {
+        let (id, returning) = match self.admission(at, candidate, Who::Player) {
             Admission::Rejected(reason) => return reject(reason),
             Admission::Returning(Who::Player(number)) => match self.players.get(number) {
                 Some(player) if !player.shut_down => (player.id.clone(), true),
@@ -94,7 +100,7 @@ impl League {
                 RegisterResponse::Rejected { reason },
             )))
         };
-        let (id, returning) = match self.admission(candidate, Who::Referee) {
+        let (id, returning) = match self.admission(at, candidate, Who::Referee) {
             Admission::Rejected(reason) => return reject(reason),
             Admission::Returning(Who::Referee(number)) => match self.referees.get(number) {
                 Some(referee) => (referee.id.clone(), true),
@@ -152,7 +158,12 @@ impl League {
         }
     }
 
-    fn admission(&self, candidate: &Candidate, kind: fn(u32) -> Who) -> Admission {
+    fn admission(
+        &self,
+        at: Timestamp,
+        candidate: &Candidate,
+        kind: fn(u32) -> Who,
+    ) -> Admission {
         let meta = &candidate.request.meta;
         if self.phase == Phase::Completed {
             return Admission::Rejected(CLOSED.to_owned());
@@ -170,13 +181,19 @@ impl League {
         }
         match self.names.get(&folded(&meta.display_name)) {
             None => Admission::New,
-            Some(&who) if self.is_same(who, candidate, kind) => Admission::Returning(who),
+            Some(&who) if self.is_same(at, who, candidate, kind) => Admission::Returning(who),
             Some(_) => Admission::Rejected(DUPLICATE.to_owned()),
         }
     }
 
     /// Whether a candidate is the agent that has its name.
-    fn is_same(&self, who: Who, candidate: &Candidate, kind: fn(u32) -> Who) -> bool {
+    fn is_same(
+        &self,
+        at: Timestamp,
+        who: Who,
+        candidate: &Candidate,
+        kind: fn(u32) -> Who,
+    ) -> bool {
         let (Who::Player(number) | Who::Referee(number)) = who;
         let Some(member) = self.member(who).filter(|_| who == kind(number)) else {
             return false;
@@ -188,6 +205,7 @@ impl League {
         let first_protocol = member.peer.dialect == Dialect::V1 && candidate.dialect == Dialect::V1;
         let excused = self.phase == Phase::Registering
             || member.health.suspended_since.is_some()
+            || at < member.token_given + LOST_ANSWER
             || first_protocol;
         excused && *member.peer.endpoint == *candidate.request.meta.contact_endpoint
     }

@@ -1,0 +1,111 @@
+//! A referee's shell.
+
+use league_core::letter::Outcome;
+use league_core::referee::{Command, Event, Referee, Refusal, Reply, Ticket};
+use league_protocol::message::{LeagueError, Message};
+use league_protocol::sender::Agent;
+use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
+
+use super::{Call, Kind, Promise, Step, Worker, not_for_me};
+use crate::oracle::Oracle;
+use crate::sabotage::Sabotage;
+use crate::{Checked, Who};
+
+impl Worker for Referee {
+    const KIND: Kind = Kind::Referee;
+
+    fn tick() -> Command {
+        Command::Tick
+    }
+
+    fn heard(ticket: Ticket, outcome: Outcome) -> Command {
+        Command::Heard { ticket, outcome }
+    }
+
+    fn begin(token: Option<&AuthToken>) -> Option<Command> {
+        Some(Command::Begin {
+            token: token.cloned(),
+        })
+    }
+
+    fn name(&self) -> Option<Agent> {
+        self.enrolled().map(|(id, _)| Agent::Referee(id.clone()))
+    }
+
+    fn understand(call: Call) -> Result<Command, Message> {
+        match call.message {
+            Message::StartMatch(order) => Ok(Command::StartMatch { order }),
+            Message::LeagueCompleted(end) => Ok(Command::LeagueCompleted {
+                league_id: end.league_id,
+            }),
+            Message::Ping => Ok(Command::Ping),
+            other => Err(not_for_me(&other)),
+        }
+    }
+
+    fn follow(reply: Reply, token: Option<&AuthToken>) -> Step<Command> {
+        match reply {
+            Reply::Noted => Step::Say(Message::Acknowledged),
+            Reply::TokenGranted(token) => Step::Keep(token),
+            Reply::TokenRefused => Self::begin(token).map_or(Step::Nothing, Step::Next),
+            Reply::StartMatchAck(ack) => Step::Say(Message::StartMatchAck(ack)),
+            Reply::MatchState(_) => Step::Nothing,
+        }
+    }
+
+    fn refuse(refusal: &Refusal) -> LeagueError {
+        refusal.to_league_error()
+    }
+
+    fn promise(_command: &Command, _reply: &Reply) -> Option<Promise> {
+        None
+    }
+
+    fn watch(&self, oracle: &mut Oracle, who: Who, at: Timestamp, event: &Event) -> Checked {
+        oracle.watch_referee(self, who, at, event)
+    }
+
+    fn recall(oracle: &mut Oracle, who: Who, journal: &[Event]) -> Checked {
+        oracle.recall_referee(who, journal);
+        Ok(())
+    }
+
+    fn differs(&self, replayed: &Self) -> Option<String> {
+        if self.enrolled() != replayed.enrolled() || self.league_over() != replayed.league_over() {
+            return Some("the referee forgot who it is".into());
+        }
+        let (before, after) = ((self.held(), self.playing()), (replayed.held(), replayed.playing()));
+        if before != after {
+            return Some(format!("the referee held {before:?} matches, and now {after:?}"));
+        }
+        let same = self.views().zip(replayed.views()).all(|(before, after)| {
+            before.match_id == after.match_id
+                && before.attempt == after.attempt
+                && before.moves == after.moves
+                && before.result == after.result
+        });
+        (!same).then(|| "a match of the referee differs after replay".into())
+    }
+
+    fn tamper(
+        &self,
+        sabotage: Sabotage,
+        at: Timestamp,
+        command: &Command,
+        events: &mut Vec<Event>,
+        _reply: &mut Result<Reply, Refusal>,
+    ) {
+        sabotage.tamper_referee(self, at, command, events);
+    }
+
+    fn time(sabotage: Sabotage, at: Timestamp, command: &Command) -> Timestamp {
+        match command {
+            Command::Heard {
+                ticket: Ticket::Question(question),
+                outcome: Ok(_),
+            } if sabotage == Sabotage::LateAnswerCounted => question.asked_at,
+            _ => at,
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! What surrounds the desks: the clock, the network with its faults, chance, and who watches.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use league_protocol::fault::Code;
+use league_protocol::message::Message;
+use league_protocol::sender::Agent;
+use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
+
+use crate::agents::Kind;
+use crate::chance::Chance;
+use crate::clock::Clock;
+use crate::digest::Digest;
+use crate::fault::Fault;
+use crate::oracle::Oracle;
+use crate::post::Trying;
+use crate::report::Report;
+use crate::sabotage::Sabotage;
+use crate::setting::Setting;
+use crate::Who;
+
+/// What is to happen next.
+pub(crate) enum Errand {
+    /// A machine wanted to be woken.
+    Wake { who: Who, life: u32 },
+    /// What a desk wrote is safe now.
+    Sync { who: Who, life: u32 },
+    /// A message arrives.
+    Carry(Box<Parcel>),
+    /// An answer arrives.
+    Return(Box<Answered>),
+    /// No answer has come.
+    Silence { back: Back, code: Code },
+    /// A letter is tried again.
+    Again { from: Who, to: Who, life: u32, trying: Trying },
+    /// A player has thought.
+    Thought(Box<Thought>),
+    /// An outcome is heard a second time.
+    Echo(Box<Answered>),
+    /// A fallen agent comes back.
+    Rise { who: Who },
+    /// Somebody tries what it has no right to.
+    Mischief,
+}
+
+/// A message on its way.
+pub(crate) struct Parcel {
+    pub(crate) from: Who,
+    pub(crate) to: Who,
+    /// Who it claims to be from.
+    pub(crate) sender: Option<Agent>,
+    pub(crate) token: Option<AuthToken>,
+    pub(crate) message: Message,
+    /// Where the answer goes; nowhere for a second copy or a hostile call.
+    pub(crate) back: Option<Back>,
+}
+
+/// Where an answer goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Back {
+    /// Who waits.
+    pub(crate) to: Who,
+    /// In which of its lives.
+    pub(crate) life: u32,
+    /// Who is asked.
+    pub(crate) asked: Who,
+    pub(crate) trying: Trying,
+    pub(crate) deadline: Timestamp,
+}
+
+/// An answer on its way.
+#[derive(Clone)]
+pub(crate) struct Answered {
+    pub(crate) back: Back,
+    pub(crate) message: Message,
+    pub(crate) token: Option<AuthToken>,
+}
+
+/// A thought that ends with a choice.
+pub(crate) struct Thought {
+    pub(crate) who: Who,
+    pub(crate) life: u32,
+    pub(crate) command: league_core::player::Command,
+    pub(crate) back: Option<Back>,
+}
+
+/// What surrounds the desks.
+pub(crate) struct Around {
+    pub(crate) clock: Clock<Errand>,
+    pub(crate) chance: Chance,
+    pub(crate) setting: Setting,
+    pub(crate) oracle: Oracle,
+    pub(crate) report: Report,
+    pub(crate) sabotage: Option<Sabotage>,
+    pub(crate) digest: Option<Digest>,
+    /// Whether something may fail now.
+    pub(crate) stormy: bool,
+}
+
+impl Around {
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Whether a fault occurs now that occurs so often in a million; it is counted.
+    pub(crate) fn fails(&mut self, rate: u32, fault: Fault) -> bool {
+        let fails = self.stormy && self.chance.happens(rate);
+        if fails {
+            self.report.fault(fault);
+        }
+        fails
+    }
+
+    /// How long a message is under way when nothing is wrong.
+    pub(crate) fn way(&mut self) -> Duration {
+        let (shortest, longest) = self.setting.way;
+        Duration::from_millis(self.chance.between(shortest, longest))
+    }
+
+    /// Sends a message; it may get lost, be late or arrive twice.
+    pub(crate) fn carry(&mut self, parcel: Parcel) {
+        self.report.messages += 1;
+        let rates = self.setting.rates;
+        if self.fails(rates.lost, Fault::MessageLost) {
+            self.lose(parcel.back);
+            return;
+        }
+        if self.fails(rates.doubled, Fault::MessageDoubled) {
+            let copy = Parcel {
+                message: parcel.message.clone(),
+                sender: parcel.sender.clone(),
+                token: parcel.token.clone(),
+                back: None,
+                ..parcel
+            };
+            let delay = self.delay(rates.late);
+            self.clock.note(self.now() + delay, Errand::Carry(Box::new(copy)));
+        }
+        let mut delay = self.way();
+        if self.fails(rates.late, Fault::MessageLate) {
+            delay += self.lateness();
+        }
+        let at = self.now() + delay;
+        self.clock.note(at, Errand::Carry(Box::new(parcel)));
+    }
+
+    /// Sends an answer; it may get lost or be late.
+    pub(crate) fn give_back(&mut self, answered: Answered) {
+        self.report.messages += 1;
+        let (rates, back) = (self.setting.rates, answered.back);
+        if self.fails(rates.answer_lost, Fault::AnswerLost) {
+            self.lose(Some(back));
+            return;
+        }
+        let mut delay = self.way();
+        if self.fails(rates.answer_late, Fault::AnswerLate) {
+            delay += self.lateness();
+        }
+        let at = self.now() + delay;
+        if at > back.deadline {
+            self.lose(Some(back));
+        }
+        self.clock.note(at, Errand::Return(Box::new(answered)));
+    }
+
+    /// No answer will come: the one who waits finds out at its deadline.
+    pub(crate) fn lose(&mut self, back: Option<Back>) {
+        let Some(back) = back else { return };
+        let code = Code::Timeout;
+        self.clock.note(back.deadline, Errand::Silence { back, code });
+    }
+
+    /// The line breaks, or nobody is there: the one who waits finds out soon, or at its deadline.
+    pub(crate) fn cut(&mut self, back: Option<Back>) {
+        let Some(back) = back else { return };
+        if self.chance.below(3) == 0 {
+            return self.lose(Some(back));
+        }
+        let at = (self.now() + self.way()).min(back.deadline);
+        let code = Code::Connection;
+        self.clock.note(at, Errand::Silence { back, code });
+    }
+
+    /// Whether an agent falls at this step.
+    pub(crate) fn crashes(&mut self, kind: Kind) -> bool {
+        let rates = self.setting.rates;
+        let (rate, fault) = match kind {
+            Kind::Manager => (rates.manager_crash, Fault::ManagerCrash),
+            Kind::Referee => (rates.referee_crash, Fault::RefereeCrash),
+            Kind::Player => (rates.player_crash, Fault::PlayerCrash),
+        };
+        self.fails(rate, fault)
+    }
+
+    /// Notes in the digest what happens.
+    pub(crate) fn log(&mut self, what: std::fmt::Arguments<'_>) {
+        if let Some(digest) = &mut self.digest {
+            let at = self.clock.now();
+            // A digest takes any text.
+            let _ = writeln!(digest, "{at} {what}");
+        }
+    }
+
+    fn delay(&mut self, late: u32) -> Duration {
+        let way = self.way();
+        if late > 0 && self.chance.below(4) == 0 {
+            way + self.lateness()
+        } else {
+            way
+        }
+    }
+
+    /// From a second to far beyond every deadline.
+    fn lateness(&mut self) -> Duration {
+        let longest = 1_000 << self.chance.below(7);
+        Duration::from_millis(self.chance.between(1_000, longest.max(1_000)))
+    }
+}

@@ -1,0 +1,292 @@
+//! A desk: a machine, its journal, its post and its token, as a shell keeps them.
+//!
+//! What is written is safe only once it is synced, and nothing leaves the desk before that. How
+//! mail is carried is in `mail.rs`, how a process falls and comes back in `life.rs`.
+
+mod life;
+mod mail;
+
+use std::time::Duration;
+
+use league_core::letter::Letter;
+use league_core::machine::Keep;
+use league_protocol::message::Message;
+use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
+
+use crate::agents::{Kind, Promise, Step, Worker};
+use crate::around::{Answered, Around, Back, Errand, Thought};
+use crate::fault::Fault;
+use crate::manners::{Manners, spoil};
+use crate::post::Post;
+use crate::report::Invariant;
+use crate::sabotage::Sabotage;
+use crate::setting::{Person, who_answers};
+use crate::{Checked, Who, breach};
+
+/// A machine with all that its process keeps.
+pub(crate) struct Desk<M: Worker> {
+    pub(crate) who: Who,
+    pub(crate) machine: M,
+    /// The machine before the first fact.
+    origin: M,
+    pub(crate) journal: Vec<M::Event>,
+    /// So many facts of the journal are safe.
+    synced: usize,
+    /// What leaves once the rest of the journal is safe.
+    held: Vec<Held<M>>,
+    /// Counts the lives of this agent.
+    pub(crate) life: u32,
+    pub(crate) up: bool,
+    post: Post<M::Ticket>,
+    pub(crate) token: Option<AuthToken>,
+    person: Person,
+    wake_at: Option<Timestamp>,
+    /// Room for letters, kept from step to step.
+    letters: Vec<Letter<M::Ticket>>,
+}
+
+/// What one command leads to outside.
+struct Held<M: Worker> {
+    letters: Vec<Letter<M::Ticket>>,
+    step: Step<M::Command>,
+    back: Option<Back>,
+    promise: Option<(Who, Promise)>,
+}
+
+impl<M: Worker> Desk<M> {
+    pub(crate) fn new(who: Who, machine: M, person: Person) -> Self {
+        Self {
+            who,
+            origin: machine.clone(),
+            machine,
+            journal: Vec::new(),
+            synced: 0,
+            held: Vec::new(),
+            life: 0,
+            up: true,
+            post: Post::new(),
+            token: None,
+            person,
+            wake_at: None,
+            letters: Vec::new(),
+        }
+    }
+
+    /// Begins, for the first time or after a fall.
+    pub(crate) fn begin(&mut self, around: &mut Around) -> Checked {
+        match M::begin(self.token.as_ref()) {
+            Some(command) => self.attend(around, &command, None),
+            None => Ok(()),
+        }
+    }
+
+    /// The moment has come that the machine wanted to be woken at.
+    pub(crate) fn wake(&mut self, around: &mut Around, life: u32) -> Checked {
+        if !self.up || self.life != life {
+            return Ok(());
+        }
+        self.wake_at = None;
+        let now = around.now();
+        if self.machine.wakeup().is_none_or(|due| due > now) {
+            self.set_alarm(around);
+            return Ok(());
+        }
+        let before = around.report.facts;
+        self.attend(around, &M::tick(), None)?;
+        let idle = self.up && around.report.facts == before;
+        if idle && self.machine.wakeup().is_some_and(|due| due <= now) {
+            return breach(
+                Invariant::EveryLeagueEnds,
+                format!("agent {} wanted to be woken for nothing", self.who),
+            );
+        }
+        Ok(())
+    }
+
+    /// What was written is safe: what waited for that leaves.
+    pub(crate) fn sync(&mut self, around: &mut Around, life: u32) -> Checked {
+        if !self.up || self.life != life {
+            return Ok(());
+        }
+        self.synced = self.journal.len();
+        for held in std::mem::take(&mut self.held) {
+            self.release(around, held)?;
+        }
+        Ok(())
+    }
+
+    /// Weighs a command, notes the facts, and sends what follows once they are safe.
+    pub(crate) fn attend(
+        &mut self,
+        around: &mut Around,
+        command: &M::Command,
+        back: Option<Back>,
+    ) -> Checked {
+        around.report.steps += 1;
+        let at = around.now();
+        let heard_at = around.sabotage.map_or(at, |sabotage| M::time(sabotage, at, command));
+        let (mut events, mut reply) = match self.machine.decide(heard_at, command) {
+            Ok(decision) => (decision.events, Ok(decision.reply)),
+            Err(refusal) => (Vec::new(), Err(refusal)),
+        };
+        if let Some(sabotage) = around.sabotage {
+            let machine = &self.machine;
+            machine.tamper(sabotage, at, command, &mut events, &mut reply);
+        }
+        let mut letters = std::mem::take(&mut self.letters);
+        for event in events {
+            self.machine.apply(&event);
+            self.machine.letters(&event, &mut letters);
+            around.report.facts += 1;
+            around.log(format_args!("{} {event:?}", self.who));
+            self.machine.watch(&mut around.oracle, self.who, at, &event)?;
+            if M::keep(&event) == Keep::Journal {
+                self.journal.push(event);
+            }
+        }
+        let promise = reply.as_ref().ok();
+        let promise = promise.and_then(|reply| M::promise(command, reply));
+        let promise = promise.map(|promise| (around.oracle.from(), promise));
+        let step = match reply {
+            Ok(reply) => M::follow(reply, self.token.as_ref()),
+            Err(refusal) => Step::Say(Message::LeagueError(M::refuse(&refusal))),
+        };
+        let held = Held {
+            letters,
+            step,
+            back,
+            promise,
+        };
+        if around.crashes(M::KIND) {
+            around.cut(back);
+            return self.fall(around);
+        }
+        self.hold(around, held)?;
+        self.set_alarm(around);
+        Ok(())
+    }
+
+    fn hold(&mut self, around: &mut Around, held: Held<M>) -> Checked {
+        let safe = self.synced == self.journal.len();
+        let hasty = around.sabotage == Some(Sabotage::AckBeforeJournal);
+        if safe || (hasty && M::KIND == Kind::Manager) {
+            return self.release(around, held);
+        }
+        if around.setting.sync == 0 {
+            self.synced = self.journal.len();
+            return self.release(around, held);
+        }
+        if self.held.is_empty() {
+            let (who, life) = (self.who, self.life);
+            let at = around.now() + Duration::from_millis(around.setting.sync);
+            around.clock.note(at, Errand::Sync { who, life });
+        }
+        self.held.push(held);
+        Ok(())
+    }
+
+    fn release(&mut self, around: &mut Around, held: Held<M>) -> Checked {
+        let mut letters = held.letters;
+        for mut letter in letters.drain(..) {
+            if let Some(sabotage) = around.sabotage {
+                sabotage.tamper_letter(M::KIND, &mut letter);
+            }
+            let Some(to) = who_answers(&letter.to.endpoint) else {
+                continue;
+            };
+            around.log(format_args!("{} to {to}: {:?}", self.who, letter.message));
+            around.oracle.letter(self.who, to, &letter)?;
+            if self.post.put(to, letter) {
+                self.send_first(around, to);
+            }
+        }
+        self.letters = letters;
+        if let Some((to, promise)) = held.promise {
+            around.oracle.promised(to, promise)?;
+        }
+        match held.step {
+            Step::Say(message) => {
+                around.oracle.answer(self.who, held.back, &message)?;
+                self.say(around, message, held.back);
+            }
+            Step::Keep(token) => self.token = Some(token),
+            Step::Next(command) => return self.attend(around, &command, None),
+            Step::Think(think) => self.think(around, &think, held.back),
+            Step::Nothing => around.lose(held.back),
+        }
+        Ok(())
+    }
+
+    /// Thinks for a while; the strategy is chance.
+    fn think(&mut self, around: &mut Around, think: &league_core::player::Think, back: Option<Back>) {
+        let choice = around.chance.pick(&think.options).cloned();
+        let nonce = (around.chance.below(2) == 0).then(|| format!("nonce-{:x}", around.chance.next()));
+        let command = league_core::player::Command::Chosen {
+            match_id: think.match_id.clone(),
+            turn: think.turn,
+            choice,
+            nonce,
+            reasoning: None,
+        };
+        let at = around.now() + Duration::from_millis(around.chance.below(20));
+        let (who, life) = (self.who, self.life);
+        let thought = Box::new(Thought {
+            who,
+            life,
+            command,
+            back,
+        });
+        around.clock.note(at, Errand::Thought(thought));
+    }
+
+    /// Answers, unless nobody waits; an ill-behaved player answers in its own way.
+    fn say(&mut self, around: &mut Around, message: Message, back: Option<Back>) {
+        let Some(back) = back else { return };
+        let token = self.token.clone().filter(|_| self.person.shows_token);
+        let owed = matches!(message, Message::GameJoinAck(_) | Message::MoveResponse(_));
+        let vice = (owed && around.stormy && self.person.manners != Manners::HONEST)
+            .then(|| self.person.manners.shown(&mut around.chance))
+            .flatten();
+        let Some(vice) = vice else {
+            around.oracle.said(self.who, &message);
+            return around.give_back(Answered {
+                back,
+                message,
+                token,
+            });
+        };
+        around.report.fault(Fault::BadManners);
+        let spoilt = spoil(vice, message, token, &mut around.chance);
+        let Some(message) = spoilt.message else {
+            return around.lose(Some(back));
+        };
+        around.oracle.said(self.who, &message);
+        let answered = Answered {
+            back,
+            message,
+            token: spoilt.token,
+        };
+        if spoilt.later.is_zero() {
+            return around.give_back(answered);
+        }
+        let at = around.now() + spoilt.later;
+        if at > back.deadline {
+            around.lose(Some(back));
+        }
+        around.clock.note(at, Errand::Return(Box::new(answered)));
+    }
+
+    fn set_alarm(&mut self, around: &mut Around) {
+        let Some(due) = self.machine.wakeup() else {
+            return;
+        };
+        let due = around.sabotage.map_or(due, |sabotage| sabotage.alarm(M::KIND, due));
+        let due = due.max(around.now());
+        if self.wake_at.is_none_or(|set| due < set) {
+            self.wake_at = Some(due);
+            let (who, life) = (self.who, self.life);
+            around.clock.note(due, Errand::Wake { who, life });
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What comes to a desk and what leaves it: calls, answers, and letters that are tried again.
+
+use std::time::Duration;
+
+use league_core::letter::{Answer, Credential, Failure, Letter};
+use league_protocol::fault::Code;
+use league_protocol::message::Message;
+use league_protocol::sender::Dialect;
+use league_protocol::token::AuthToken;
+
+use super::Desk;
+use crate::agents::{Call, Kind, Worker};
+use crate::around::{Answered, Around, Back, Errand, Parcel};
+use crate::fault::Fault;
+use crate::post::{Arrived, Failed, Trying};
+use crate::{Checked, Who};
+
+impl<M: Worker> Desk<M> {
+    /// A message arrives.
+    pub(crate) fn receive(&mut self, around: &mut Around, parcel: Parcel, dialect: Dialect) -> Checked {
+        if !self.up {
+            if parcel.back.is_some() {
+                around.report.fault(Fault::Unreachable);
+            }
+            around.cut(parcel.back);
+            return Ok(());
+        }
+        let back = parcel.back;
+        let mut message = parcel.message;
+        if let Some(sabotage) = around.sabotage {
+            sabotage.tamper_call(M::KIND, self.life, &mut message);
+        }
+        let call = Call {
+            message,
+            sender: parcel.sender,
+            token: parcel.token,
+            dialect,
+            chance: match M::KIND {
+                Kind::Manager => around.chance.bytes(),
+                _ => [0; 32],
+            },
+        };
+        around.oracle.now_from(parcel.from);
+        match M::understand(call) {
+            Ok(command) => self.attend(around, &command, back),
+            Err(message) => {
+                self.say(around, message, back);
+                Ok(())
+            }
+        }
+    }
+
+    /// An answer arrives.
+    pub(crate) fn hear(&mut self, around: &mut Around, answered: Answered) -> Checked {
+        let back = answered.back;
+        if !self.up || self.life != back.life {
+            return Ok(());
+        }
+        let ticket = match self.post.answered(back.asked, back.trying) {
+            Arrived::InTime(ticket) => {
+                self.send_first(around, back.asked);
+                ticket
+            }
+            Arrived::Late(ticket) => Some(ticket),
+            Arrived::Stale => None,
+        };
+        let Some(ticket) = ticket else { return Ok(()) };
+        let twice = around.setting.rates.heard_twice;
+        if around.fails(twice, Fault::OutcomeDoubled) {
+            self.post.keep(back.asked, back.trying, &ticket);
+            let at = around.now() + Duration::from_millis(around.chance.below(60_000));
+            around.clock.note(at, Errand::Echo(Box::new(answered.clone())));
+        }
+        let outcome = Ok(Answer {
+            token: answered.token.as_ref().map(AuthToken::hash),
+            message: answered.message,
+        });
+        around.oracle.now_from(back.asked);
+        self.attend(around, &M::heard(ticket, outcome), None)
+    }
+
+    /// No answer has come.
+    pub(crate) fn miss(
+        &mut self,
+        around: &mut Around,
+        back: Back,
+        code: Code,
+    ) -> Checked {
+        if !self.up || self.life != back.life {
+            return Ok(());
+        }
+        let (to, trying) = (back.asked, back.trying);
+        match self.post.failed(to, trying) {
+            Failed::Stale => Ok(()),
+            Failed::Over(None) => {
+                self.send_first(around, to);
+                Ok(())
+            }
+            Failed::Again => {
+                let backoff = self.post.front(to).map(|letter| letter.effort.backoff);
+                let chance = around.chance.next();
+                let wait = backoff.unwrap_or_default().wait(trying.attempt, chance);
+                let (from, life) = (self.who, self.life);
+                let again = Errand::Again {
+                    from,
+                    to,
+                    life,
+                    trying,
+                };
+                around.clock.note(around.now() + wait, again);
+                Ok(())
+            }
+            Failed::Over(Some(ticket)) => {
+                self.send_first(around, to);
+                let detail = "nothing came back".to_owned();
+                let failure = Failure { code, detail };
+                self.attend(around, &M::heard(ticket, Err(failure)), None)
+            }
+        }
+    }
+
+    /// A letter is tried again.
+    pub(crate) fn try_again(&mut self, around: &mut Around, to: Who, life: u32, last: Trying) {
+        if self.up && self.life == life {
+            let sent = self.post.again(to, last).map(|(trying, letter)| {
+                (trying, letter.effort.timeout, parcel_of(letter, false))
+            });
+            self.dispatch(around, to, sent);
+        }
+    }
+
+    pub(super) fn send_first(&mut self, around: &mut Around, to: Who) {
+        let sent = self.post.begin(to).map(|(trying, letter)| {
+            let only = letter.effort.attempts <= 1;
+            (trying, letter.effort.timeout, parcel_of(letter, only))
+        });
+        self.dispatch(around, to, sent);
+    }
+
+    fn dispatch(
+        &mut self,
+        around: &mut Around,
+        to: Who,
+        sent: Option<(Trying, Duration, (Message, Credential))>,
+    ) {
+        let Some((trying, timeout, (message, credential))) = sent else {
+            return;
+        };
+        let token = match credential {
+            Credential::None => None,
+            Credential::Own => self.token.clone(),
+            Credential::Match(token) => Some(token),
+        };
+        around.carry(Parcel {
+            from: self.who,
+            to,
+            sender: self.machine.name(),
+            token,
+            message,
+            back: Some(Back {
+                to: self.who,
+                life: self.life,
+                asked: to,
+                trying,
+                deadline: around.now() + timeout,
+            }),
+        });
+    }
+}
+
+/// What goes on its way; the last try takes the message itself.
+fn parcel_of<T>(letter: &mut Letter<T>, only: bool) -> (Message, Credential) {
+    if only {
+        let message = std::mem::replace(&mut letter.message, Message::Acknowledged);
+        let credential = std::mem::replace(&mut letter.credential, Credential::None);
+        (message, credential)
+    } else {
+        (letter.message.clone(), letter.credential.clone())
+    }
+}

@@ -1,0 +1,106 @@
+//! Whole leagues in virtual time: real machines, faulty world, one seed.
+//!
+//! A [`Simulation`] runs league after league. Each has its own players, referees, rules and rates
+//! of faults, all drawn from the seed; its agents are the machines of `league-core` at desks that
+//! keep journals as a shell does. From a drawn moment on nothing fails any more, and then every
+//! league must end.
+//!
+//! # What is checked, and when
+//!
+//! | Invariant | Checked |
+//! |---|---|
+//! | I1 an acknowledged result stays for ever | with every acknowledgement; all of them at every crash and restart of the manager, and at the end |
+//! | I2 one result per match | with every result |
+//! | I3 the table follows from the results | points with every result; the whole table, worked out anew in a naive way, at the end of every round, at every restart and at the end |
+//! | I4 each pair meets once, nobody twice in a round | with every round; all pairs at the end |
+//! | I5 a round closes only when it is full, the league ends once | with every such fact |
+//! | I6 only the assigned referee's report of the present attempt counts | with every result and every order |
+//! | I7 nothing hidden is seen before its time | the shape of every letter and answer; the text of journal facts in a sample; all journals at the end |
+//! | I8 the draw follows from seed and nonces, and keeps its promise | with every decided match and every result; a sample when nothing fails |
+//! | I9 states move along the diagrams | with every fact of a match; of agents with every fact about one |
+//! | I10, I15 the journal says all: replayed, and replayed again, it gives the same machine | at every restart and at the end; read back from its text in a sample |
+//! | I12 so many attempts, and none lost before its deadline | with every fact of a match |
+//! | I13 ids are never given twice, tokens are nowhere in a journal | with every registration; the text in a sample; all journals at the end |
+//! | I14 once nothing fails every league ends | by a bound on time and steps; no wake-up is for nothing |
+//! | capacity: no referee is given, or plays, more than it said | with every fact |
+//!
+//! I11, one writer per league, needs processes and is left to others.
+
+mod agents;
+mod around;
+mod chance;
+mod clock;
+mod desk;
+mod digest;
+mod fault;
+mod manners;
+mod mischief;
+mod oracle;
+mod plan;
+mod post;
+mod report;
+mod sabotage;
+mod setting;
+mod world;
+
+pub use fault::Fault;
+pub use plan::Plan;
+pub use report::{Report, Violation};
+pub use sabotage::Sabotage;
+
+use chance::Chance;
+use report::Invariant;
+use setting::Setting;
+use world::World;
+
+/// An agent by number: 0 is the manager, then come the referees, then the players.
+type Who = u32;
+
+/// Leagues by one seed.
+#[derive(Debug, Clone, Copy)]
+pub struct Simulation;
+
+impl Simulation {
+    /// Runs the leagues of a seed until the plan is fulfilled or something does not hold.
+    pub fn run(seed: u64, plan: &Plan) -> Result<Report, Box<Violation>> {
+        let mut report = Report::new(seed);
+        let mut league = plan.league.unwrap_or(0);
+        loop {
+            let setting = Setting::draw(Chance::of_league(seed, league), plan);
+            let world = World::new(setting, plan);
+            let part = world.run().map_err(|breach| Violation {
+                seed,
+                league,
+                step: breach.step,
+                invariant: breach.invariant,
+                what: breach.what,
+                faults: plan.faults,
+            })?;
+            report.add(&part);
+            league += 1;
+            if plan.league.is_some() || report.matches >= plan.matches {
+                return Ok(report);
+            }
+        }
+    }
+}
+
+/// Whether all still holds.
+type Checked = Result<(), Box<Breach>>;
+
+/// Something that does not hold, in one league.
+#[derive(Debug)]
+struct Breach {
+    invariant: Invariant,
+    step: u64,
+    what: String,
+}
+
+/// Says that something does not hold; the step is filled in by the world.
+fn breach<T>(invariant: Invariant, what: impl Into<String>) -> Result<T, Box<Breach>> {
+    Err(Box::new(Breach {
+        invariant,
+        step: 0,
+        what: what.into(),
+    }))
+}

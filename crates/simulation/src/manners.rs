@@ -1,0 +1,139 @@
+//! How a player behaves: most are honest, some are not, and each in its own way.
+//!
+//! The player's machine is always honest; what is spoilt here is its answer on the way out.
+
+use std::time::Duration;
+
+use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::message::Message;
+use league_protocol::token::AuthToken;
+use serde_json::json;
+
+use crate::chance::Chance;
+
+/// Marks what an ill-behaved player says, so that it is found wherever it turns up.
+pub(crate) const MARK: &str = "spoilt-";
+
+/// One way of not behaving.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Vice {
+    /// Says nothing.
+    Silent,
+    /// Answers after the deadline.
+    Slow,
+    /// Makes moves that do not exist.
+    Illegal,
+    /// Does not come.
+    Declining,
+    /// Answers in another's name.
+    OtherName,
+    /// Answers with a token that is not its own.
+    OtherToken,
+    /// Sends a nonce that is much too long.
+    LongNonce,
+    /// Answers for another match.
+    OtherMatch,
+    /// Answers something else than what was asked.
+    OffTheSubject,
+}
+
+const VICES: [Vice; 9] = [
+    Vice::Silent,
+    Vice::Slow,
+    Vice::Illegal,
+    Vice::Declining,
+    Vice::OtherName,
+    Vice::OtherToken,
+    Vice::LongNonce,
+    Vice::OtherMatch,
+    Vice::OffTheSubject,
+];
+
+/// How a player behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Manners {
+    /// How often in a million answers it misbehaves.
+    rate: u32,
+    /// Its one vice; any of them without one.
+    vice: Option<Vice>,
+}
+
+impl Manners {
+    pub(crate) const HONEST: Self = Self {
+        rate: 0,
+        vice: None,
+    };
+
+    pub(crate) fn draw(chance: &mut Chance) -> Self {
+        match chance.below(8) {
+            0..=4 => Self::HONEST,
+            5 => Self {
+                rate: 50_000,
+                vice: None,
+            },
+            6 => Self {
+                rate: 300_000,
+                vice: chance.pick(&VICES).copied(),
+            },
+            _ => Self {
+                rate: 1_000_000,
+                vice: chance.pick(&VICES).copied(),
+            },
+        }
+    }
+
+    /// The vice that shows in one answer.
+    pub(crate) fn shown(self, chance: &mut Chance) -> Option<Vice> {
+        if !chance.happens(self.rate) {
+            return None;
+        }
+        self.vice.or_else(|| chance.pick(&VICES).copied())
+    }
+}
+
+/// What becomes of an answer.
+pub(crate) struct Spoilt {
+    pub(crate) message: Option<Message>,
+    pub(crate) token: Option<AuthToken>,
+    pub(crate) later: Duration,
+}
+
+/// Spoils an answer to an invitation or to a request for a move.
+pub(crate) fn spoil(
+    vice: Vice,
+    mut message: Message,
+    token: Option<AuthToken>,
+    chance: &mut Chance,
+) -> Spoilt {
+    let mut spoilt = Spoilt {
+        message: None,
+        token,
+        later: Duration::ZERO,
+    };
+    match (vice, &mut message) {
+        (Vice::Silent, _) => return spoilt,
+        (Vice::Slow, _) => spoilt.later = Duration::from_secs(chance.between(4, 70)),
+        (Vice::Declining, Message::GameJoinAck(ack)) => ack.accept = false,
+        (Vice::Illegal, Message::MoveResponse(response)) => {
+            response.choice = json!(format!("{MARK}{:x}", chance.next()));
+        }
+        (Vice::LongNonce, Message::MoveResponse(response)) => {
+            response.nonce = Some(MARK.repeat(100));
+        }
+        (Vice::OtherName, Message::MoveResponse(response)) => {
+            response.player_id = Some(PlayerId::numbered(77));
+        }
+        (Vice::OtherName, Message::GameJoinAck(ack)) => {
+            ack.player_id = Some(PlayerId::numbered(77));
+        }
+        (Vice::OtherMatch, Message::MoveResponse(response)) => {
+            response.match_id = MatchId::numbered(77, 77);
+        }
+        (Vice::OtherMatch, Message::GameJoinAck(ack)) => ack.match_id = MatchId::numbered(77, 77),
+        (Vice::OtherToken, _) => spoilt.token = Some(AuthToken::mint("P77", &chance.bytes())),
+        (Vice::OffTheSubject, _) => message = Message::Acknowledged,
+        _ => {}
+    }
+    spoilt.message = Some(message);
+    spoilt
+}

@@ -1,0 +1,186 @@
+//! Calls that nobody has a right to make: forged, foreign, repeated, or with a stolen token.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use league_protocol::id::{MatchId, PlayerId, RefereeId};
+use league_protocol::message::{
+    AgentMeta, LeagueQuery, MatchResult, MatchResultReport, Message, Query, RegisterRequest,
+};
+use league_protocol::sender::Agent;
+use league_protocol::token::AuthToken;
+
+use crate::Who;
+use crate::around::{Around, Errand, Parcel};
+use crate::chance::Chance;
+use crate::fault::Fault;
+
+/// How many reports are remembered to be misused.
+const MOST_REPORTS: usize = 8;
+
+/// What a villain has picked up.
+#[derive(Default)]
+pub(crate) struct Loot {
+    reports: Vec<(Who, Option<AuthToken>, MatchResultReport)>,
+    players: Vec<(Who, AuthToken)>,
+}
+
+impl Loot {
+    /// Picks up what passes by.
+    pub(crate) fn pick_up(&mut self, chance: &mut Chance, parcel: &Parcel) {
+        let Message::MatchResultReport(report) = &parcel.message else {
+            if let (Some(Agent::Player(_)), Some(token)) = (&parcel.sender, &parcel.token)
+                && self.players.len() < MOST_REPORTS
+            {
+                self.players.push((parcel.from, token.clone()));
+            }
+            return;
+        };
+        let entry = (parcel.from, parcel.token.clone(), report.clone());
+        if self.reports.len() < MOST_REPORTS {
+            self.reports.push(entry);
+        } else {
+            let place = usize::try_from(chance.below(MOST_REPORTS as u64)).unwrap_or(0);
+            self.reports[place] = entry;
+        }
+    }
+
+    /// Makes one call, and plans the next.
+    pub(crate) fn strike(&mut self, around: &mut Around) {
+        if !around.stormy {
+            return;
+        }
+        let pause = 20_000_000_000 / u64::from(around.setting.rates.mischief.max(1));
+        let pause = around.chance.between(100, 100 + pause.min(60_000));
+        let at = around.now() + Duration::from_millis(pause);
+        around.clock.note(at, Errand::Mischief);
+        let made = match around.chance.below(8) {
+            0 => Some(self.question(&mut around.chance)),
+            1 => Some(imposture(&mut around.chance)),
+            _ => self.report(&mut around.chance),
+        };
+        let Some(parcel) = made else { return };
+        around.report.fault(Fault::Mischief);
+        let delay = around.way();
+        let at = around.now() + delay;
+        around.clock.note(at, Errand::Carry(Box::new(parcel)));
+    }
+
+    /// A report that is repeated, forged, or sent by somebody else.
+    fn report(&self, chance: &mut Chance) -> Option<Parcel> {
+        let (from, token, report) = chance.pick(&self.reports)?.clone();
+        let referee = |chance: &mut Chance| {
+            let number = u32::try_from(chance.between(1, 5)).unwrap_or(1);
+            Some(Agent::Referee(RefereeId::numbered(number)))
+        };
+        let (from, sender, token, report) = match chance.below(6) {
+            0 => (from, None, token, report),
+            1 => (from, None, token, forged(chance, report)),
+            2 => {
+                let (thief, token, _) = chance.pick(&self.reports)?.clone();
+                (thief, None, token, report)
+            }
+            3 => {
+                let (player, token) = chance.pick(&self.players)?.clone();
+                (player, referee(chance), Some(token), report)
+            }
+            4 => {
+                let (player, token) = chance.pick(&self.players)?.clone();
+                (player, None, Some(token), forged(chance, report))
+            }
+            _ => (from, referee(chance), None, report),
+        };
+        Some(Parcel {
+            from,
+            to: 0,
+            sender,
+            token,
+            message: Message::MatchResultReport(report),
+            back: None,
+        })
+    }
+
+    /// A question, with or without a right to the answer.
+    fn question(&self, chance: &mut Chance) -> Parcel {
+        let stolen = chance.pick(&self.players).cloned();
+        let number = u32::try_from(chance.between(1, 45)).unwrap_or(1);
+        let player = PlayerId::numbered(number);
+        let query = match chance.below(4) {
+            0 => Query::Standings,
+            1 => Query::Schedule,
+            2 => Query::NextMatch(player),
+            _ => Query::PlayerStats(player),
+        };
+        Parcel {
+            from: stolen.as_ref().map_or(0, |(who, _)| *who),
+            to: 0,
+            sender: None,
+            token: stolen.map(|(_, token)| token),
+            message: Message::LeagueQuery(LeagueQuery {
+                league_id: None,
+                query,
+                by_api_page: chance.below(2) == 0,
+            }),
+            back: None,
+        }
+    }
+}
+
+/// Somebody wants the place of another.
+fn imposture(chance: &mut Chance) -> Parcel {
+    let meta = AgentMeta {
+        display_name: "Player 1".into(),
+        version: "6.6.6".into(),
+        protocol_version: None,
+        game_types: Vec::new(),
+        contact_endpoint: "http://agent-666/mcp".into(),
+        max_concurrent_matches: None,
+    };
+    Parcel {
+        from: 666,
+        to: 0,
+        sender: None,
+        token: Some(AuthToken::mint("P01", &chance.bytes())),
+        message: Message::PlayerRegisterRequest(RegisterRequest {
+            meta,
+            wanted_id: Some("P01".into()),
+            token: None,
+        }),
+        back: None,
+    }
+}
+
+/// A report that is false in a way that can be found out.
+fn forged(chance: &mut Chance, report: MatchResultReport) -> MatchResultReport {
+    let result = Arc::clone(&report.result);
+    let with = |change: &dyn Fn(&mut MatchResult)| {
+        let mut changed = (*result).clone();
+        change(&mut changed);
+        MatchResultReport {
+            result: Arc::new(changed),
+            ..report.clone()
+        }
+    };
+    match chance.below(6) {
+        0 => with(&|result| result.points[0] += 1),
+        1 => with(&|result| result.players.reverse()),
+        2 => with(&|result| {
+            if let Some(opened) = &mut result.draw {
+                opened.seed.0[0] ^= 1;
+            }
+        }),
+        3 => with(&|result| {
+            let [a, b] = &result.players;
+            let other = if result.winner.as_ref() == Some(a) { b } else { a };
+            result.winner = Some(other.clone());
+        }),
+        4 => MatchResultReport {
+            attempt: report.attempt + 1,
+            ..report
+        },
+        _ => MatchResultReport {
+            match_id: MatchId::numbered(report.round_id, 1),
+            ..report
+        },
+    }
+}

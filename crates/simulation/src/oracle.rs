@@ -1,0 +1,227 @@
+//! The one who watches: it sees every fact, letter and answer, and knows what must hold.
+//!
+//! What it knows of an agent is rebuilt from the journal when that agent falls; what was promised
+//! to others is never forgotten. `league.rs` watches the manager, `referee.rs` the referees,
+//! `table.rs` works the standings out anew, `draw.rs` the draws, `secrets.rs` looks for leaks.
+
+mod draw;
+mod league;
+mod referee;
+mod secrets;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use league_core::league::LeagueRules;
+use league_core::draw::LeagueSecret;
+use league_core::player::Event as PlayerEvent;
+use league_games::{Listing, Seat};
+use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::message::{MatchResult, Message};
+use league_protocol::sender::Agent;
+use serde_json::Value;
+
+use crate::agents::Promise;
+use crate::report::Invariant;
+use crate::setting::Setting;
+use crate::{Checked, Who, breach};
+use league::LeagueWatch;
+use referee::RefereeWatch;
+
+/// One in so many facts is written out and searched for secrets.
+const SAMPLE: u64 = 64;
+
+/// The one who watches.
+pub(crate) struct Oracle {
+    facts: Facts,
+    league: LeagueWatch,
+    referees: Vec<RefereeWatch>,
+    /// The matches that each player remembers.
+    remembered: Vec<BTreeSet<MatchId>>,
+    /// By number of the match.
+    matches: Vec<MatchNote>,
+    /// Who was told which id, by id.
+    enrolled: BTreeMap<Agent, Who>,
+    /// The text of every token that was handed out.
+    tokens: BTreeSet<String>,
+    /// From whom the command came that is being weighed.
+    from: Who,
+    seen: u64,
+}
+
+/// What is known before the league begins.
+struct Facts {
+    rules: LeagueRules,
+    secret: LeagueSecret,
+    listing: &'static Listing,
+    players: u32,
+    capacities: Vec<u32>,
+    attempts: u32,
+    /// What both seats see before the first move of a game whose moves are hidden.
+    opening: [Value; 2],
+    /// Whether every draw is worked out, or one in a few.
+    every_draw: bool,
+}
+
+/// What is known of a match, whoever falls.
+#[derive(Default)]
+struct MatchNote {
+    /// Acknowledged to a referee.
+    acked: Option<Arc<MatchResult>>,
+    /// How it ended for each referee that brought it to an end: who, attempt, result.
+    decided: Vec<(Who, u32, Arc<MatchResult>)>,
+    /// What each player chose, with its nonce: who, choice, nonce.
+    said: Vec<(Who, Value, String)>,
+}
+
+impl Oracle {
+    pub(crate) fn new(setting: &Setting, every_draw: bool) -> Self {
+        let players = u32::try_from(setting.players.len()).unwrap_or(u32::MAX);
+        let table = (setting.listing.open)(&setting.rules.game_settings).ok();
+        let view = |seat| table.as_ref().map_or(Value::Null, |table| table.view(seat));
+        let facts = Facts {
+            rules: setting.rules.clone(),
+            secret: setting.secret,
+            listing: setting.listing,
+            players,
+            capacities: setting.capacities.clone(),
+            attempts: setting.attempts(),
+            opening: [view(Seat::A), view(Seat::B)],
+            every_draw,
+        };
+        let referees = setting.capacities.len();
+        Self {
+            league: LeagueWatch::default(),
+            referees: (0..referees).map(|_| RefereeWatch::default()).collect(),
+            remembered: vec![BTreeSet::new(); players as usize],
+            matches: Vec::new(),
+            enrolled: BTreeMap::new(),
+            tokens: BTreeSet::new(),
+            from: 0,
+            seen: 0,
+            facts,
+        }
+    }
+
+    /// Says from whom the next command comes.
+    pub(crate) fn now_from(&mut self, from: Who) {
+        self.from = from;
+    }
+
+    /// From whom the command comes that is being weighed.
+    pub(crate) fn from(&self) -> Who {
+        self.from
+    }
+
+    /// How many matches have a result, and how many of them were lost by not playing.
+    pub(crate) fn played(&self) -> (u64, u64) {
+        self.league.played()
+    }
+
+    /// An answer has left that promises something.
+    pub(crate) fn promised(&mut self, to: Who, promise: Promise) -> Checked {
+        match promise {
+            Promise::Acked(match_id, result) => self.acked(&match_id, result),
+            Promise::Enrolled(agent, token) => {
+                self.tokens.insert(token.reveal().to_owned());
+                let holder = self.enrolled.get(&agent);
+                if holder.is_some_and(|&holder| holder != to) {
+                    let what = format!("`{agent}` is two agents");
+                    return breach(Invariant::IdsAndTokens, what);
+                }
+                self.enrolled.insert(agent, to);
+                Ok(())
+            }
+        }
+    }
+
+    fn acked(&mut self, match_id: &MatchId, result: Arc<MatchResult>) -> Checked {
+        let recorded = self.league.result(match_id);
+        if recorded.is_none_or(|recorded| **recorded != *result) {
+            let what = format!("`{match_id}` was acknowledged with a result that is not recorded");
+            return breach(Invariant::AckedResultsStay, what);
+        }
+        let Some(note) = self.note(match_id) else {
+            let what = format!("`{match_id}` was acknowledged and does not exist");
+            return breach(Invariant::AckedResultsStay, what);
+        };
+        note.acked.get_or_insert(result);
+        Ok(())
+    }
+
+    /// A player has answered something.
+    pub(crate) fn said(&mut self, who: Who, message: &Message) {
+        if let Message::MoveResponse(response) = message {
+            let nonce = response.nonce.clone().unwrap_or_default();
+            let choice = response.choice.clone();
+            if let Some(note) = self.note(&response.match_id) {
+                note.said.push((who, choice, nonce));
+            }
+        }
+    }
+
+    pub(crate) fn watch_player(&mut self, who: Who, event: &PlayerEvent) -> Checked {
+        if let PlayerEvent::Remembered { record } = event {
+            let place = self.player_place(who);
+            let fresh = self.remembered.get_mut(place);
+            if fresh.is_some_and(|known| !known.insert(record.match_id.clone())) {
+                let what = format!("player {who} remembers `{}` twice", record.match_id);
+                return breach(Invariant::OneResultPerMatch, what);
+            }
+        }
+        self.sample(event, league_core::player::Event::keep(event))
+    }
+
+    pub(crate) fn recall_player(&mut self, who: Who, journal: &[PlayerEvent]) {
+        let ends = journal.iter().filter_map(|event| match event {
+            PlayerEvent::Remembered { record } => Some(record.match_id.clone()),
+            _ => None,
+        });
+        let place = self.player_place(who);
+        if let Some(known) = self.remembered.get_mut(place) {
+            *known = ends.collect();
+        }
+    }
+
+    fn player_place(&self, who: Who) -> usize {
+        (who as usize).saturating_sub(1 + self.facts.capacities.len())
+    }
+
+    /// The agent that holds an id.
+    fn holder(&self, player: &PlayerId) -> Option<Who> {
+        self.league.player(player)
+    }
+
+    fn note(&mut self, match_id: &MatchId) -> Option<&mut MatchNote> {
+        let number = number(match_id, self.facts.matches_a_round())?;
+        if self.matches.len() <= number {
+            let total = u64::from(self.facts.players) * u64::from(self.facts.players);
+            if number as u64 > total {
+                return None;
+            }
+            self.matches.resize_with(number + 1, MatchNote::default);
+        }
+        self.matches.get_mut(number)
+    }
+}
+
+impl Facts {
+    fn matches_a_round(&self) -> u32 {
+        self.players / 2
+    }
+
+    fn rounds(&self) -> u32 {
+        self.players - 1 + self.players % 2
+    }
+}
+
+/// The number of a match in its league, from 0: `R2M1` with three matches a round is 3.
+fn number(match_id: &MatchId, a_round: u32) -> Option<usize> {
+    let (round, place) = match_id.as_str().strip_prefix('R')?.split_once('M')?;
+    let (round, place): (u32, u32) = (round.parse().ok()?, place.parse().ok()?);
+    if round == 0 || place == 0 || place > a_round {
+        return None;
+    }
+    Some((round as usize - 1) * a_round as usize + place as usize - 1)
+}

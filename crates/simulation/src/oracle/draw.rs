@@ -1,0 +1,159 @@
+//! Works every draw out again, and plays every decided game again.
+
+use std::sync::Arc;
+
+use league_core::draw;
+use league_games::{Outcome, Seat, Turn};
+use league_protocol::id::MatchId;
+use league_protocol::message::{MatchResult, MatchStatus};
+use league_protocol::secret::Commitment;
+use serde_json::Value;
+
+use super::{Oracle, number};
+use crate::report::Invariant;
+use crate::{Checked, breach};
+
+/// One draw in so many is worked out when nothing fails.
+const FEW: u64 = 16;
+
+impl Oracle {
+    /// Whether a round opens with the promise that belongs to the match.
+    pub(super) fn check_promise(&mut self, match_id: &MatchId, promise: Commitment) -> Checked {
+        if !self.looks_at_draws() {
+            return Ok(());
+        }
+        let league = &self.facts.rules.league_id;
+        let seed = self.facts.secret.seed(league, match_id);
+        if draw::commitment(league, match_id, &seed) == promise {
+            return Ok(());
+        }
+        let what = format!("the promise on `{match_id}` belongs to another seed");
+        breach(Invariant::TheDrawKeepsItsPromise, what)
+    }
+
+    /// Whether a result is what the draw and the choices of the players make of it.
+    pub(super) fn check_result(
+        &mut self,
+        match_id: &MatchId,
+        attempt: u32,
+        result: &Arc<MatchResult>,
+    ) -> Checked {
+        self.check_points(match_id, result)?;
+        if !self.looks_at_draws() {
+            return Ok(());
+        }
+        let invariant = Invariant::TheDrawKeepsItsPromise;
+        let Some(opened) = &result.draw else {
+            return breach(invariant, format!("`{match_id}` opens no draw"));
+        };
+        let league = &self.facts.rules.league_id;
+        let ours = opened.seed == self.facts.secret.seed(league, match_id);
+        if !ours || !draw::keeps_promise(league, match_id, opened) || opened.attempt != attempt {
+            return breach(invariant, format!("`{match_id}` was drawn from another seed"));
+        }
+        self.check_said(match_id, result)?;
+        if result.status == MatchStatus::TechnicalLoss {
+            return Ok(());
+        }
+        match self.play_again(match_id, result) {
+            None => Ok(()),
+            Some(what) => breach(invariant, format!("`{match_id}`: {what}")),
+        }
+    }
+
+    fn looks_at_draws(&mut self) -> bool {
+        self.seen += 1;
+        self.facts.every_draw || self.seen.is_multiple_of(FEW)
+    }
+
+    /// The points follow from the end.
+    fn check_points(&self, match_id: &MatchId, result: &MatchResult) -> Checked {
+        let score = &self.facts.rules.score;
+        for seat in [0, 1] {
+            let player = &result.players[seat];
+            let won = result.winner.as_ref() == Some(player);
+            let expected = match result.status {
+                MatchStatus::Draw => score.draw,
+                _ if won => score.win,
+                MatchStatus::Win => score.loss,
+                MatchStatus::TechnicalLoss => score.technical_loss,
+            };
+            if result.points[seat] != expected {
+                let what = format!("`{player}` gets {} for `{match_id}`", result.points[seat]);
+                return breach(Invariant::TableFollowsFromResults, what);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether each player did choose so, with such a nonce, in this match.
+    fn check_said(&self, match_id: &MatchId, result: &MatchResult) -> Checked {
+        let number = number(match_id, self.facts.matches_a_round());
+        let note = number.and_then(|number| self.matches.get(number));
+        for seat in [0, 1] {
+            let player = &result.players[seat];
+            let who = self.holder(player);
+            let said = |choice: &Value| {
+                note.is_some_and(|note| {
+                    let mut all = note.said.iter();
+                    all.any(|(by, said, _)| Some(*by) == who && said == choice)
+                })
+            };
+            let true_to_word = match result.choices.get(player) {
+                None => true,
+                Some(Value::Array(moves)) => moves.iter().all(said),
+                Some(choice) => said(choice),
+            };
+            let nonce = result.draw.as_ref().map(|opened| &opened.nonces[seat]);
+            let own_nonce = nonce.is_none_or(|nonce| {
+                nonce.is_empty()
+                    || note.is_some_and(|note| {
+                        let mut all = note.said.iter();
+                        all.any(|(by, _, own)| Some(*by) == who && own == nonce)
+                    })
+            });
+            if !true_to_word || !own_nonce {
+                let what = format!("`{player}` never chose so in `{match_id}`");
+                return breach(Invariant::TheDrawKeepsItsPromise, what);
+            }
+        }
+        Ok(())
+    }
+
+    /// Plays a game again from the choices; says what comes out differently.
+    fn play_again(&self, match_id: &MatchId, result: &MatchResult) -> Option<String> {
+        let rules = &self.facts.rules;
+        let Ok(mut table) = (self.facts.listing.open)(&rules.game_settings) else {
+            return Some("the game cannot be set up".into());
+        };
+        let mut dice = draw::dice(&rules.league_id, match_id, result.draw.as_ref()?);
+        let mut used = [0; 2];
+        loop {
+            match table.turn() {
+                Turn::Dice => table.roll(&mut dice),
+                Turn::Seats(seats) => {
+                    for seat in seats {
+                        let place = usize::from(seat == Seat::B);
+                        let chosen = result.choices.get(&result.players[place]);
+                        let chosen = match chosen {
+                            Some(Value::Array(moves)) => moves.get(used[place]),
+                            other => other,
+                        };
+                        used[place] += 1;
+                        if chosen.is_none_or(|chosen| table.play(seat, chosen).is_err()) {
+                            return Some("a move is missing or not legal".into());
+                        }
+                    }
+                }
+                Turn::Over(outcome) => {
+                    let winner = match outcome {
+                        Outcome::Win(seat) => Some(&result.players[usize::from(seat == Seat::B)]),
+                        Outcome::Draw => None,
+                    };
+                    let same = winner == result.winner.as_ref() && table.details() == result.details;
+                    return (!same).then(|| "it ends differently".into());
+                }
+            }
+        }
+    }
+}

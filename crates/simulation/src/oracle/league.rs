@@ -1,0 +1,385 @@
+//! Watches the manager: rounds, pairs, who has which match, results.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use league_core::league::{AgentState, Event, League};
+use league_protocol::id::{MatchId, PlayerId, RefereeId};
+use league_protocol::message::{MatchResult, MatchStatus};
+use league_protocol::sender::Agent;
+use league_protocol::time::Timestamp;
+
+use super::{Facts, Oracle, number, table};
+use crate::report::Invariant;
+use crate::{Checked, Who, breach};
+
+/// What the facts of the manager add up to; rebuilt from its journal when it falls.
+#[derive(Default)]
+pub(super) struct LeagueWatch {
+    a_round: u32,
+    /// Every id that was given, in lower case.
+    given: BTreeSet<String>,
+    players: BTreeMap<PlayerId, Who>,
+    referees: BTreeMap<RefereeId, Who>,
+    opened: u32,
+    closed: u32,
+    completed: bool,
+    /// Who has each match, and the attempt at it.
+    hands: Vec<(Option<RefereeId>, u32)>,
+    results: Vec<Option<Arc<MatchResult>>>,
+    /// Results of the present round.
+    full: u32,
+    out: BTreeSet<PlayerId>,
+    states: BTreeMap<Agent, AgentState>,
+}
+
+impl LeagueWatch {
+    pub(super) fn result(&self, match_id: &MatchId) -> Option<&Arc<MatchResult>> {
+        let number = number(match_id, self.a_round)?;
+        self.results.get(number)?.as_ref()
+    }
+
+    pub(super) fn hand(&self, match_id: &MatchId) -> Option<&(Option<RefereeId>, u32)> {
+        self.hands.get(number(match_id, self.a_round)?)
+    }
+
+    pub(super) fn played(&self) -> (u64, u64) {
+        let results = self.results.iter().flatten();
+        let lost = results
+            .clone()
+            .filter(|result| result.status == MatchStatus::TechnicalLoss);
+        (results.count() as u64, lost.count() as u64)
+    }
+
+    pub(super) fn results(&self) -> impl Iterator<Item = &MatchResult> {
+        self.results.iter().flatten().map(|result| &**result)
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = &PlayerId> {
+        self.players.keys()
+    }
+
+    /// The agent that is known as this player.
+    pub(super) fn player(&self, id: &PlayerId) -> Option<Who> {
+        self.players.get(id).copied()
+    }
+
+    /// The agent that is known as this referee.
+    pub(super) fn referee(&self, id: &RefereeId) -> Option<Who> {
+        self.referees.get(id).copied()
+    }
+
+    /// Adds a fact up; says what cannot follow what was before.
+    fn add(&mut self, facts: &Facts, event: &Event) -> Checked {
+        self.a_round = facts.matches_a_round();
+        match event {
+            Event::PlayerRegistered {
+                player_id, meta, ..
+            } => {
+                self.give(player_id.as_str())?;
+                let who = who_is_called(&meta.display_name);
+                self.players.insert(player_id.clone(), who);
+            }
+            Event::RefereeRegistered {
+                referee_id, meta, ..
+            } => {
+                self.give(referee_id.as_str())?;
+                let who = who_is_called(&meta.display_name);
+                self.referees.insert(referee_id.clone(), who);
+            }
+            Event::RoundOpened {
+                round, referees, ..
+            } => return self.open(*round, referees),
+            Event::MatchesMoved { moves, .. } => {
+                for moved in moves {
+                    let hand = number(&moved.match_id, self.a_round);
+                    let Some(hand) = hand.and_then(|number| self.hands.get_mut(number)) else {
+                        let what = format!("`{}` moved and was never begun", moved.match_id);
+                        return breach(Invariant::OnlyTheAssignedRefereeCounts, what);
+                    };
+                    if moved.attempt != hand.1 + u32::from(moved.to.is_some()) {
+                        let what = format!("`{}` skips an attempt", moved.match_id);
+                        return breach(Invariant::OnlyTheAssignedRefereeCounts, what);
+                    }
+                    *hand = (moved.to.clone(), moved.attempt);
+                }
+            }
+            Event::ResultRecorded {
+                match_id, result, ..
+            } => return self.record(match_id, result),
+            Event::PlayerShutDown { player_id, .. } => {
+                self.out.insert(player_id.clone());
+            }
+            Event::RoundClosed { round, .. } => return self.close(*round),
+            Event::LeagueCompleted { .. } => return self.complete(facts),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn give(&mut self, id: &str) -> Checked {
+        if self.given.insert(id.to_ascii_lowercase()) {
+            Ok(())
+        } else {
+            breach(Invariant::IdsAndTokens, format!("`{id}` is given twice"))
+        }
+    }
+
+    fn open(&mut self, round: u32, referees: &[RefereeId]) -> Checked {
+        if round != self.closed + 1 || self.opened != self.closed {
+            let (opened, closed) = (self.opened, self.closed);
+            let what = format!("round {round} opens after {opened} opened and {closed} closed");
+            return breach(Invariant::RoundsCloseWhenFull, what);
+        }
+        (self.opened, self.full) = (round, 0);
+        let hands = (0..self.a_round as usize).map(|place| {
+            let referee = referees.get(place).cloned();
+            let attempt = u32::from(referee.is_some());
+            (referee, attempt)
+        });
+        self.hands.extend(hands);
+        self.results.resize(self.hands.len(), None);
+        Ok(())
+    }
+
+    fn record(&mut self, match_id: &MatchId, result: &Arc<MatchResult>) -> Checked {
+        let number = number(match_id, self.a_round).filter(|&number| number < self.results.len());
+        let Some(number) = number else {
+            let what = format!("`{match_id}` has a result and was never begun");
+            return breach(Invariant::OneResultPerMatch, what);
+        };
+        if self.results[number].replace(Arc::clone(result)).is_some() {
+            let what = format!("`{match_id}` has a second result");
+            return breach(Invariant::OneResultPerMatch, what);
+        }
+        if number / self.a_round.max(1) as usize + 1 != self.opened as usize {
+            let what = format!("`{match_id}` has a result after its round");
+            return breach(Invariant::RoundsCloseWhenFull, what);
+        }
+        self.full += 1;
+        Ok(())
+    }
+
+    fn close(&mut self, round: u32) -> Checked {
+        if round != self.opened || round != self.closed + 1 || self.full != self.a_round {
+            let (full, all) = (self.full, self.a_round);
+            let what = format!("round {round} closes with {full} of {all} results");
+            return breach(Invariant::RoundsCloseWhenFull, what);
+        }
+        self.closed = round;
+        Ok(())
+    }
+
+    fn complete(&mut self, facts: &Facts) -> Checked {
+        if self.completed || self.closed != facts.rounds() {
+            let what = format!("the league ends after {} rounds, or again", self.closed);
+            return breach(Invariant::RoundsCloseWhenFull, what);
+        }
+        self.completed = true;
+        Ok(())
+    }
+}
+
+impl Oracle {
+    pub(crate) fn watch_league(&mut self, league: &League, _at: Timestamp, event: &Event) -> Checked {
+        if let Event::ResultRecorded {
+            match_id,
+            referee,
+            attempt,
+            result,
+            ..
+        } = event
+        {
+            self.check_right(match_id, referee.as_ref(), *attempt, result)?;
+            self.check_result(match_id, *attempt, result)?;
+        }
+        self.league.add(&self.facts, event)?;
+        match event {
+            Event::RoundOpened { .. } => self.check_pairs(league)?,
+            Event::RoundClosed { .. } | Event::LeagueCompleted { .. } => {
+                self.check_table(league)?;
+                self.check_states(league)?;
+            }
+            Event::AgentFailed { agent, .. }
+            | Event::AgentAnswered { agent, .. }
+            | Event::AgentReturned { agent, .. } => self.check_state(league, agent)?,
+            _ => {}
+        }
+        self.check_capacity(league)?;
+        self.sample(event, event.keep())
+    }
+
+    /// Starts anew from what the manager's journal still says.
+    pub(crate) fn recall_league(&mut self, journal: &[Event]) -> Checked {
+        self.league = LeagueWatch::default();
+        for event in journal {
+            self.league.add(&self.facts, event)?;
+        }
+        let results = &self.league.results;
+        for (number, note) in self.matches.iter().enumerate() {
+            let Some(acked) = &note.acked else { continue };
+            let kept = results.get(number).and_then(Option::as_ref);
+            if kept.is_none_or(|kept| **kept != **acked) {
+                let what = format!("match {number} was acknowledged and its result is lost");
+                return breach(Invariant::AckedResultsStay, what);
+            }
+        }
+        Ok(())
+    }
+
+    /// The results that the machine knows are those of its journal.
+    pub(crate) fn check_results(&self, league: &League) -> Checked {
+        for note in self.matches.iter().filter_map(|note| note.acked.as_ref()) {
+            let [a, b] = &note.players;
+            let known = league.player(a).is_some() && league.player(b).is_some();
+            if !known {
+                return breach(Invariant::AckedResultsStay, "a player of a result is unknown");
+            }
+        }
+        self.check_table(league)
+    }
+
+    fn check_right(
+        &self,
+        match_id: &MatchId,
+        referee: Option<&RefereeId>,
+        attempt: u32,
+        result: &Arc<MatchResult>,
+    ) -> Checked {
+        let invariant = Invariant::OnlyTheAssignedRefereeCounts;
+        let hand = self.league.hand(match_id);
+        let Some((holder, current)) = hand else {
+            return breach(invariant, format!("`{match_id}` has a result before its round"));
+        };
+        let Some(referee) = referee else {
+            let out = |player: &PlayerId| self.league.out.contains(player);
+            return if result.players.iter().any(out) {
+                Ok(())
+            } else {
+                breach(invariant, format!("the manager rules `{match_id}` without cause"))
+            };
+        };
+        if holder.as_ref() != Some(referee) || *current != attempt {
+            let what = format!("`{match_id}` is taken from `{referee}` in attempt {attempt}");
+            return breach(invariant, what);
+        }
+        let from = self.from;
+        if self.league.referee(referee) != Some(from) {
+            let what = format!("agent {from} reports `{match_id}` as `{referee}`");
+            return breach(invariant, what);
+        }
+        let number = number(match_id, self.facts.matches_a_round());
+        let note = number.and_then(|number| self.matches.get(number));
+        let decided = note.is_some_and(|note| {
+            let mut ends = note.decided.iter();
+            ends.any(|(who, tried, end)| *who == from && *tried == attempt && **end == **result)
+        });
+        if decided {
+            Ok(())
+        } else {
+            breach(invariant, format!("`{match_id}` has a result that no referee found"))
+        }
+    }
+
+    fn check_pairs(&mut self, league: &League) -> Checked {
+        let Some(round) = league.round() else {
+            return breach(Invariant::PairsMeetOnce, "a round opens that is not there");
+        };
+        let players = self.facts.players as usize;
+        let mut met = vec![false; players];
+        for fixture in round.fixtures() {
+            let [a, b] = fixture.pairing().seats.map(|seat| seat as usize);
+            let twice = a == b || std::mem::replace(&mut met[a], true);
+            if twice || std::mem::replace(&mut met[b], true) {
+                let what = format!("somebody plays twice in round {}", round.number());
+                return breach(Invariant::PairsMeetOnce, what);
+            }
+            self.check_promise(fixture.match_id(), fixture.commitment())?;
+        }
+        self.check_capacity(league)
+    }
+
+    /// Whether every pair has met, and once; called at the end.
+    pub(crate) fn check_all_met(&self) -> Checked {
+        let mut met = BTreeSet::new();
+        for result in self.league.results() {
+            let [a, b] = &result.players;
+            let pair = if a < b { (a, b) } else { (b, a) };
+            if a == b || !met.insert(pair) {
+                return breach(Invariant::PairsMeetOnce, format!("`{a}` and `{b}` met twice"));
+            }
+        }
+        let all = u64::from(self.facts.players) * u64::from(self.facts.players - 1) / 2;
+        if met.len() as u64 != all {
+            let what = format!("{} of {all} pairs have met", met.len());
+            return breach(Invariant::PairsMeetOnce, what);
+        }
+        Ok(())
+    }
+
+    fn check_table(&self, league: &League) -> Checked {
+        let expected = table::from_results(&self.league, &self.facts.rules.score);
+        let found = league.standings();
+        match table::difference(&expected, &found) {
+            None => Ok(()),
+            Some(what) => breach(Invariant::TableFollowsFromResults, what),
+        }
+    }
+
+    fn check_capacity(&self, league: &League) -> Checked {
+        for referee in league.referees() {
+            let who = self.league.referee(referee.id());
+            let place = who.map(|who| who as usize - 1);
+            let capacity = place.and_then(|place| self.facts.capacities.get(place));
+            if capacity.is_some_and(|&capacity| referee.running() > capacity) {
+                let what = format!("`{}` is given {}", referee.id(), referee.running());
+                return breach(Invariant::CapacityHolds, what);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_states(&mut self, league: &League) -> Checked {
+        let players = league.players().iter();
+        let agents: Vec<Agent> = players
+            .map(|player| Agent::Player(player.id().clone()))
+            .chain(
+                league
+                    .referees()
+                    .iter()
+                    .map(|referee| Agent::Referee(referee.id().clone())),
+            )
+            .collect();
+        agents.iter().try_for_each(|agent| self.check_state(league, agent))
+    }
+
+    /// REGISTERED, ACTIVE and SUSPENDED in turn, SHUTDOWN and nothing after.
+    fn check_state(&mut self, league: &League, agent: &Agent) -> Checked {
+        use AgentState::{Active, Registered, Shutdown, Suspended};
+        let state = match agent {
+            Agent::Player(id) => league.player(id).map(|player| league.player_state(player)),
+            Agent::Referee(id) => league.referee(id).map(|referee| league.referee_state(referee)),
+            Agent::Manager => None,
+        };
+        let Some(state) = state else {
+            return breach(Invariant::StatesFollowTheDiagrams, format!("`{agent}` is unknown"));
+        };
+        let before = self.league.states.insert(agent.clone(), state);
+        let allowed = match before {
+            None => true,
+            Some(Registered | Active | Suspended) if state != Registered => true,
+            Some(before) => before == state,
+        };
+        if allowed && !(before == Some(Shutdown) && state != Shutdown) {
+            return Ok(());
+        }
+        let what = format!("`{agent}` goes from {before:?} to {state:?}");
+        breach(Invariant::StatesFollowTheDiagrams, what)
+    }
+}
+
+/// The agent that goes by a name: `Player 7` is agent 7.
+fn who_is_called(name: &str) -> Who {
+    let number = name.rsplit(' ').next();
+    number.and_then(|number| number.parse().ok()).unwrap_or(Who::MAX)
+}

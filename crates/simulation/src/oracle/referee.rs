@@ -1,0 +1,339 @@
+//! Watches a referee: who is asked when, how often, and how each match comes to its end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use league_core::referee::{Event, Referee};
+use league_games::Seat;
+use league_protocol::fault::Code;
+use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::message::{MatchResult, MatchState, MatchStatus};
+use league_protocol::time::Timestamp;
+
+use super::{Facts, Oracle};
+use crate::report::Invariant;
+use crate::{Checked, Who, breach};
+
+/// One fact of a match in so many is followed by a look at what the referee shows of it.
+const GLANCE: u64 = 16;
+
+/// What the facts of a referee add up to; rebuilt from its journal when it falls.
+#[derive(Default)]
+pub(super) struct RefereeWatch {
+    bouts: BTreeMap<MatchId, Bout>,
+}
+
+/// One match at one referee.
+struct Bout {
+    attempt: u32,
+    players: [PlayerId; 2],
+    state: MatchState,
+    chairs: [Chair; 2],
+}
+
+/// One player in it.
+#[derive(Default)]
+struct Chair {
+    /// 0 while it is invited, then the number of its move.
+    turn: u32,
+    failed: u32,
+    deadline: Option<Timestamp>,
+    retry_at: Option<Timestamp>,
+    lost: bool,
+}
+
+impl Chair {
+    fn next(&mut self, turn: u32) {
+        *self = Self {
+            turn,
+            lost: self.lost,
+            ..Self::default()
+        };
+    }
+}
+
+impl RefereeWatch {
+    /// Adds a fact up; says what cannot follow what was before.
+    fn add(&mut self, facts: &Facts, at: Timestamp, event: &Event) -> Checked {
+        if let Event::MatchOpened { fixture, .. } = event {
+            let bout = Bout {
+                attempt: fixture.attempt,
+                players: [0, 1].map(|seat| fixture.players[seat].player_id.clone()),
+                state: MatchState::WaitingForPlayers,
+                chairs: Default::default(),
+            };
+            let before = self.bouts.insert(fixture.match_id.clone(), bout);
+            if before.is_some_and(|before| before.attempt >= fixture.attempt) {
+                let what = format!("`{}` opens again at an old attempt", fixture.match_id);
+                return breach(Invariant::StatesFollowTheDiagrams, what);
+            }
+            return Ok(());
+        }
+        let Some(match_id) = event.match_id() else {
+            return Ok(());
+        };
+        let Some(bout) = self.bouts.get_mut(match_id) else {
+            // A match that was put away is only told again.
+            return match event {
+                Event::ReportTried { .. } => Ok(()),
+                _ => breach(
+                    Invariant::StatesFollowTheDiagrams,
+                    format!("`{match_id}` goes on without having begun"),
+                ),
+            };
+        };
+        bout.add(facts, at, match_id, event)?;
+        if matches!(event, Event::Closed { .. }) {
+            self.bouts.remove(match_id);
+        }
+        Ok(())
+    }
+}
+
+impl RefereeWatch {
+    /// Opens or shuts the questions of the match that a fact is about.
+    fn reopen(&mut self, event: &Event, deadline: Option<Timestamp>) {
+        let bout = event.match_id().and_then(|id| self.bouts.get_mut(id));
+        for chair in bout.into_iter().flat_map(|bout| &mut bout.chairs) {
+            chair.deadline = deadline;
+        }
+    }
+}
+
+impl Bout {
+    fn add(&mut self, facts: &Facts, at: Timestamp, match_id: &MatchId, event: &Event) -> Checked {
+        match event {
+            Event::Asked { seat, deadline, .. } => self.ask(facts, at, match_id, *seat, *deadline),
+            Event::AttemptFailed {
+                seat,
+                turn,
+                failed,
+                code,
+                retry_at,
+                asked,
+                ..
+            } => {
+                let silent = *code == Code::Timeout;
+                let attempt = (*turn, *failed, *retry_at);
+                self.fail(facts, at, match_id, *seat, attempt, (*asked, silent))
+            }
+            Event::Joined { seat, .. } => {
+                self.answer(at, match_id, *seat)?;
+                self.chair(*seat).failed = 0;
+                Ok(())
+            }
+            Event::ChoiceSealed { seat, .. } | Event::MovePlayed { seat, .. } => {
+                self.answer(at, match_id, *seat)?;
+                let chair = self.chair(*seat);
+                let turn = chair.turn + 1;
+                chair.next(turn);
+                self.reach(match_id, MatchState::CollectingChoices)
+            }
+            Event::Declined { seat, .. } => {
+                self.answer(at, match_id, *seat)?;
+                self.chair(*seat).lost = true;
+                Ok(())
+            }
+            Event::Started { .. } => {
+                for chair in &mut self.chairs {
+                    chair.next(1);
+                }
+                self.leave(match_id, MatchState::WaitingForPlayers)?;
+                self.reach(match_id, MatchState::CollectingChoices)
+            }
+            Event::NumberDrawn { .. } => self.reach(match_id, MatchState::CollectingChoices),
+            Event::Decided { result, .. } => self.decide(match_id, result),
+            Event::Closed { .. } => self.leave(match_id, MatchState::Finished),
+            _ => Ok(()),
+        }
+    }
+
+    fn chair(&mut self, seat: Seat) -> &mut Chair {
+        &mut self.chairs[usize::from(seat == Seat::B)]
+    }
+
+    fn ask(
+        &mut self,
+        facts: &Facts,
+        at: Timestamp,
+        match_id: &MatchId,
+        seat: Seat,
+        deadline: Timestamp,
+    ) -> Checked {
+        let patience = &facts.rules.patience;
+        let chair = self.chair(seat);
+        let wait = match chair.turn {
+            0 => patience.join,
+            _ => patience.make_move,
+        };
+        let early = chair.retry_at.is_some_and(|retry_at| at < retry_at);
+        if chair.lost || early || chair.failed >= facts.attempts || deadline != at + wait {
+            let what = format!("seat {seat} of `{match_id}` is asked too often or too early");
+            return breach(Invariant::AttemptsAreCounted, what);
+        }
+        chair.deadline = Some(deadline);
+        Ok(())
+    }
+
+    fn fail(
+        &mut self,
+        facts: &Facts,
+        at: Timestamp,
+        match_id: &MatchId,
+        seat: Seat,
+        (turn, failed, retry_at): (u32, u32, Option<Timestamp>),
+        (asked, silent): (bool, bool),
+    ) -> Checked {
+        let chair = self.chair(seat);
+        let invariant = Invariant::AttemptsAreCounted;
+        let before_deadline = chair.deadline.is_none_or(|deadline| at < deadline);
+        if silent && asked && before_deadline {
+            let what = format!("seat {seat} of `{match_id}` is silent before its deadline");
+            return breach(invariant, what);
+        }
+        let last = failed == facts.attempts;
+        if failed != chair.failed + 1 || failed > facts.attempts || retry_at.is_none() != last {
+            let what = format!(
+                "attempt {failed} of {} of seat {seat} in `{match_id}` fails after {}, next at {retry_at:?}",
+                facts.attempts, chair.failed
+            );
+            return breach(invariant, what);
+        }
+        chair.next(turn);
+        (chair.failed, chair.retry_at) = (failed, retry_at);
+        chair.lost = last;
+        Ok(())
+    }
+
+    /// An answer counts only while its question is open.
+    fn answer(&mut self, at: Timestamp, match_id: &MatchId, seat: Seat) -> Checked {
+        let chair = self.chair(seat);
+        let open = chair.deadline.take().is_some_and(|deadline| at <= deadline);
+        chair.retry_at = None;
+        if open {
+            Ok(())
+        } else {
+            let what = format!("an answer of seat {seat} in `{match_id}` counts after its deadline");
+            breach(Invariant::AttemptsAreCounted, what)
+        }
+    }
+
+    fn decide(&mut self, match_id: &MatchId, result: &MatchResult) -> Checked {
+        for (chair, player) in self.chairs.iter().zip(&self.players) {
+            if chair.lost != result.failed.contains_key(player) {
+                let what = format!("`{player}` loses `{match_id}` without having failed, or not");
+                return breach(Invariant::AttemptsAreCounted, what);
+            }
+        }
+        if result.players != self.players {
+            let what = format!("`{match_id}` ends with others than began it");
+            return breach(Invariant::StatesFollowTheDiagrams, what);
+        }
+        let from = match result.status {
+            MatchStatus::TechnicalLoss => MatchState::WaitingForPlayers,
+            MatchStatus::Win | MatchStatus::Draw => MatchState::CollectingChoices,
+        };
+        if self.state < from || self.state == MatchState::Finished {
+            let what = format!("`{match_id}` is decided in {}", self.state.as_str());
+            return breach(Invariant::StatesFollowTheDiagrams, what);
+        }
+        self.state = MatchState::Finished;
+        Ok(())
+    }
+
+    /// The match must be in this state.
+    fn leave(&self, match_id: &MatchId, state: MatchState) -> Checked {
+        if self.state == state {
+            return Ok(());
+        }
+        let what = format!("`{match_id}` leaves {} from {}", state.as_str(), self.state.as_str());
+        breach(Invariant::StatesFollowTheDiagrams, what)
+    }
+
+    /// The match comes to this state, or is in it.
+    fn reach(&mut self, match_id: &MatchId, state: MatchState) -> Checked {
+        if self.state > state {
+            let what = format!("`{match_id}` goes back to {}", state.as_str());
+            return breach(Invariant::StatesFollowTheDiagrams, what);
+        }
+        self.state = state;
+        Ok(())
+    }
+}
+
+impl Oracle {
+    pub(crate) fn watch_referee(
+        &mut self,
+        referee: &Referee,
+        who: Who,
+        at: Timestamp,
+        event: &Event,
+    ) -> Checked {
+        let place = (who as usize).saturating_sub(1);
+        if let Event::Decided {
+            match_id, result, ..
+        } = event
+        {
+            self.note_decided(place, who, match_id, result)?;
+        }
+        if let Some(watch) = self.referees.get_mut(place) {
+            watch.add(&self.facts, at, event)?;
+        }
+        let capacity = self.facts.capacities.get(place).copied().unwrap_or(0);
+        if referee.playing() > capacity as usize {
+            let what = format!("agent {who} plays {} of {capacity}", referee.playing());
+            return breach(Invariant::CapacityHolds, what);
+        }
+        self.glance(referee, event)?;
+        self.sample(event, event.keep())
+    }
+
+    pub(crate) fn recall_referee(&mut self, who: Who, journal: &[Event]) {
+        let place = (who as usize).saturating_sub(1);
+        let mut watch = RefereeWatch::default();
+        for event in journal {
+            // All were checked when they were written. Questions are not in the journal, so every
+            // answer is taken for asked.
+            watch.reopen(event, Some(Timestamp::default()));
+            let _ = watch.add(&self.facts, Timestamp::default(), event);
+            watch.reopen(event, None);
+        }
+        if let Some(known) = self.referees.get_mut(place) {
+            *known = watch;
+        }
+    }
+
+    fn note_decided(
+        &mut self,
+        place: usize,
+        who: Who,
+        match_id: &MatchId,
+        result: &Arc<MatchResult>,
+    ) -> Checked {
+        let bout = self.referees.get(place);
+        let bout = bout.and_then(|watch| watch.bouts.get(match_id));
+        let attempt = bout.map_or(0, |bout| bout.attempt);
+        self.check_result(match_id, attempt, result)?;
+        if let Some(note) = self.note(match_id) {
+            note.decided.push((who, attempt, Arc::clone(result)));
+        }
+        Ok(())
+    }
+
+    /// Looks at what anybody may see of a match.
+    fn glance(&mut self, referee: &Referee, event: &Event) -> Checked {
+        self.seen += 1;
+        let view = event
+            .match_id()
+            .filter(|_| self.seen.is_multiple_of(GLANCE))
+            .and_then(|match_id| referee.view(match_id));
+        let Some(view) = view else { return Ok(()) };
+        let over = view.state == MatchState::Finished;
+        let hidden = self.facts.listing.rules.hidden_moves && !view.moves.is_empty();
+        if (hidden && !over) || view.result.is_some() != over {
+            let what = format!("`{}` shows too much of itself", view.match_id);
+            return breach(Invariant::NothingHiddenIsSeen, what);
+        }
+        Ok(())
+    }
+}

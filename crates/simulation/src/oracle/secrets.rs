@@ -1,0 +1,140 @@
+//! Looks for what nobody may see yet: in every letter by its shape, in facts by their text.
+
+use league_core::letter::{Credential, Letter};
+use league_core::machine::Keep;
+use league_protocol::id::MatchId;
+use league_protocol::message::{Message, MoveCall};
+use serde::Serialize;
+
+use super::{Oracle, SAMPLE, number};
+use crate::around::Back;
+use crate::manners::MARK;
+use crate::report::Invariant;
+use crate::{Checked, Who, breach};
+
+impl Oracle {
+    /// Looks at a letter that leaves.
+    pub(crate) fn letter<T>(&mut self, from: Who, to: Who, letter: &Letter<T>) -> Checked {
+        let referees = u32::try_from(self.facts.capacities.len()).unwrap_or(0);
+        if to > referees && letter.credential == Credential::Own {
+            let what = format!("agent {from} shows its own token to player {to}");
+            return breach(Invariant::IdsAndTokens, what);
+        }
+        match &letter.message {
+            Message::StartMatch(order) => {
+                let hand = self.league.hand(&order.match_id);
+                let referee = hand.and_then(|(referee, _)| referee.as_ref());
+                let holder = referee.and_then(|referee| self.league.referee(referee));
+                if holder != Some(to) {
+                    let what = format!("agent {to} is given the secrets of `{}`", order.match_id);
+                    return breach(Invariant::OnlyTheAssignedRefereeCounts, what);
+                }
+                Ok(())
+            }
+            Message::MoveCall(call) => self.check_call(call),
+            Message::PlayValidation(validation) if self.facts.listing.rules.hidden_moves => {
+                let shown = validation.choice.is_some();
+                let own = self.holder(&validation.player_id) == Some(to);
+                if shown && !own && !self.is_decided(&validation.match_id) {
+                    let what = format!("agent {to} sees a choice in `{}`", validation.match_id);
+                    return breach(Invariant::NothingHiddenIsSeen, what);
+                }
+                Ok(())
+            }
+            Message::GameOver(over) => self.check_end(&over.match_id),
+            Message::MatchResultReport(report) => self.check_end(&report.match_id),
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks at an answer that leaves; no answer but a move carries anything hidden.
+    pub(crate) fn answer(&mut self, from: Who, back: Option<Back>, message: &Message) -> Checked {
+        let referees = u32::try_from(self.facts.capacities.len()).unwrap_or(0);
+        let to_referee = back.is_none_or(|back| (1..=referees).contains(&back.to));
+        let hidden = matches!(
+            message,
+            Message::MoveResponse(_) | Message::StartMatch(_) | Message::GameOver(_)
+        );
+        if hidden && (!to_referee || from <= referees) {
+            let what = format!("agent {from} answers with what is hidden");
+            return breach(Invariant::NothingHiddenIsSeen, what);
+        }
+        Ok(())
+    }
+
+    /// Writes some facts out and searches them.
+    pub(super) fn sample(&mut self, event: &impl Serialize, keep: Keep) -> Checked {
+        if keep == Keep::Memory {
+            return Ok(());
+        }
+        self.seen += 1;
+        if self.seen.is_multiple_of(SAMPLE) {
+            self.search(event)?;
+        }
+        Ok(())
+    }
+
+    /// Searches the text of a fact for tokens, seeds and hidden choices.
+    ///
+    /// What a match reveals by its end stands in facts that carry its result; all others must
+    /// hold neither a seed nor what a player said.
+    pub(crate) fn search(&self, event: &impl Serialize) -> Checked {
+        let text = serde_json::to_string(event).unwrap_or_default();
+        if let Some(at) = text.find("tok-")
+            && self.tokens.iter().any(|token| text[at..].starts_with(token.as_str()))
+        {
+            return breach(Invariant::IdsAndTokens, "a token stands in a journal");
+        }
+        let opens = ["\"result\":{", "\"record\":{", "\"move_played\""];
+        if opens.iter().any(|word| text.contains(word)) {
+            return Ok(());
+        }
+        let hidden = text.contains("\"seed\"")
+            || text.contains("nonce-")
+            || (self.facts.listing.rules.hidden_moves && text.contains(MARK))
+            || self.holds_a_seed(&text);
+        if hidden {
+            let what = format!("a journal shows what is hidden: {text}");
+            return breach(Invariant::NothingHiddenIsSeen, what);
+        }
+        Ok(())
+    }
+
+    /// Whether a text names a match and its seed.
+    fn holds_a_seed(&self, text: &str) -> bool {
+        let Some((_, rest)) = text.split_once("\"match_id\":\"") else {
+            return false;
+        };
+        let id = rest.split('"').next().and_then(|id| MatchId::new(id).ok());
+        id.is_some_and(|id| {
+            let seed = self.facts.secret.seed(&self.facts.rules.league_id, &id);
+            text.contains(&seed.to_hex())
+        })
+    }
+
+    /// Before the first move is open, a seat sees what it sees at the opening.
+    fn check_call(&self, call: &MoveCall) -> Checked {
+        if !self.facts.listing.rules.hidden_moves {
+            return Ok(());
+        }
+        if self.facts.opening.contains(&call.view) {
+            return Ok(());
+        }
+        let what = format!("`{}` is shown {} in `{}`", call.player_id, call.view, call.match_id);
+        breach(Invariant::NothingHiddenIsSeen, what)
+    }
+
+    fn check_end(&self, match_id: &MatchId) -> Checked {
+        if self.is_decided(match_id) {
+            return Ok(());
+        }
+        let what = format!("the end of `{match_id}` is told before it has one");
+        breach(Invariant::NothingHiddenIsSeen, what)
+    }
+
+    fn is_decided(&self, match_id: &MatchId) -> bool {
+        let number = number(match_id, self.facts.matches_a_round());
+        let note = number.and_then(|number| self.matches.get(number));
+        note.is_some_and(|note| !note.decided.is_empty())
+    }
+}

@@ -1,0 +1,203 @@
+//! The promise that a shell gives for letters: in order per address, so many tries, one outcome.
+//!
+//! Carrying is left to the network; here stand the lines, and what is tried how often.
+
+use std::collections::VecDeque;
+
+use league_core::letter::Letter;
+
+use crate::Who;
+
+/// The letters of one agent, a line for each address.
+pub(crate) struct Post<Ticket> {
+    lines: Vec<Line<Ticket>>,
+    posted: u64,
+}
+
+struct Line<Ticket> {
+    queue: VecDeque<Letter<Ticket>>,
+    /// Names the letter at the front and counts its tries.
+    trying: Trying,
+    /// The last letter that was given up, or heard of once already.
+    late: Option<(Trying, Ticket)>,
+}
+
+/// One try at one letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Trying {
+    pub(crate) number: u64,
+    pub(crate) attempt: u32,
+}
+
+/// What an answer finds when it comes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Arrived<Ticket> {
+    /// Its letter, still waiting.
+    InTime(Option<Ticket>),
+    /// Its letter, given up before.
+    Late(Ticket),
+    /// Nobody who remembers.
+    Stale,
+}
+
+/// What follows when a try fails.
+pub(crate) enum Failed<Ticket> {
+    /// This letter is no longer tried, or not by this try.
+    Stale,
+    /// It is tried once more.
+    Again,
+    /// It was the last try.
+    Over(Option<Ticket>),
+}
+
+impl<Ticket: Clone> Post<Ticket> {
+    pub(crate) fn new() -> Self {
+        Self {
+            lines: Vec::new(),
+            posted: 0,
+        }
+    }
+
+    /// Puts a letter in line; says whether it is the first there and has to be sent.
+    pub(crate) fn put(&mut self, to: Who, letter: Letter<Ticket>) -> bool {
+        let line = self.line(to);
+        line.queue.push_back(letter);
+        line.queue.len() == 1
+    }
+
+    /// Begins the first try of the letter at the front.
+    pub(crate) fn begin(&mut self, to: Who) -> Option<(Trying, &mut Letter<Ticket>)> {
+        self.posted += 1;
+        let number = self.posted;
+        let line = self.lines.get_mut(to as usize)?;
+        let letter = line.queue.front_mut()?;
+        line.trying = Trying { number, attempt: 1 };
+        Some((line.trying, letter))
+    }
+
+    /// Begins the next try of a letter, if it still stands at the front.
+    pub(crate) fn again(&mut self, to: Who, last: Trying) -> Option<(Trying, &mut Letter<Ticket>)> {
+        let line = self.lines.get_mut(to as usize)?;
+        if line.trying != last {
+            return None;
+        }
+        let letter = line.queue.front_mut()?;
+        line.trying.attempt += 1;
+        Some((line.trying, letter))
+    }
+
+    /// The letter is answered: it leaves the line.
+    pub(crate) fn answered(&mut self, to: Who, trying: Trying) -> Arrived<Ticket> {
+        let Some(line) = self.lines.get_mut(to as usize) else {
+            return Arrived::Stale;
+        };
+        if line.trying != trying {
+            let late = line.late.take_if(|(late, _)| *late == trying);
+            return late.map_or(Arrived::Stale, |(_, ticket)| Arrived::Late(ticket));
+        }
+        line.trying = Trying::default();
+        Arrived::InTime(line.queue.pop_front().and_then(|letter| letter.ticket))
+    }
+
+    /// Remembers a ticket, so that an answer to this try is heard once more.
+    pub(crate) fn keep(&mut self, to: Who, trying: Trying, ticket: &Ticket) {
+        self.line(to).late = Some((trying, ticket.clone()));
+    }
+
+    pub(crate) fn failed(&mut self, to: Who, trying: Trying) -> Failed<Ticket> {
+        let Some(line) = self.lines.get_mut(to as usize) else {
+            return Failed::Stale;
+        };
+        let Some(front) = line.queue.front().filter(|_| line.trying == trying) else {
+            return Failed::Stale;
+        };
+        if trying.attempt < front.effort.attempts {
+            return Failed::Again;
+        }
+        line.trying = Trying::default();
+        let ticket = line.queue.pop_front().and_then(|letter| letter.ticket);
+        line.late = ticket.clone().map(|ticket| (trying, ticket));
+        Failed::Over(ticket)
+    }
+
+    /// The letter at the front of a line.
+    pub(crate) fn front(&self, to: Who) -> Option<&Letter<Ticket>> {
+        self.lines.get(to as usize)?.queue.front()
+    }
+
+    /// The process has died, and all letters with it.
+    pub(crate) fn burn(&mut self) {
+        self.lines.clear();
+    }
+
+    fn line(&mut self, to: Who) -> &mut Line<Ticket> {
+        let place = to as usize;
+        while self.lines.len() <= place {
+            self.lines.push(Line {
+                queue: VecDeque::new(),
+                trying: Trying::default(),
+                late: None,
+            });
+        }
+        &mut self.lines[place]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use league_core::letter::{Credential, Peer};
+    use league_core::patience::Patience;
+    use league_protocol::message::Message;
+    use league_protocol::sender::{Agent, Dialect};
+
+    use super::*;
+
+    fn letter(ticket: u8) -> Letter<u8> {
+        let patience = Patience::default();
+        Letter {
+            to: Arc::new(Peer {
+                agent: Agent::Manager,
+                endpoint: "".into(),
+                dialect: Dialect::V2,
+            }),
+            message: Message::Ping,
+            credential: Credential::None,
+            effort: patience.effort(Duration::from_secs(1)),
+            ticket: Some(ticket),
+        }
+    }
+
+    #[test]
+    fn a_letter_waits_for_the_one_before_it() {
+        let mut post = Post::new();
+        assert!(post.put(3, letter(1)));
+        assert!(!post.put(3, letter(2)));
+        let (first, _) = post.begin(3).unwrap();
+        assert_eq!(post.answered(3, first), Arrived::InTime(Some(1)));
+        assert_eq!(post.answered(3, first), Arrived::Stale);
+        let (second, _) = post.begin(3).unwrap();
+        assert_eq!(post.answered(3, first), Arrived::Stale);
+        assert_eq!(post.answered(3, second), Arrived::InTime(Some(2)));
+        assert!(post.begin(3).is_none());
+    }
+
+    #[test]
+    fn the_last_failed_try_is_the_one_outcome() {
+        let mut post = Post::new();
+        post.put(0, letter(1));
+        let (mut trying, _) = post.begin(0).unwrap();
+        for _ in 0..2 {
+            assert!(matches!(post.failed(0, trying), Failed::Again));
+            let stale = trying;
+            trying = post.again(0, trying).unwrap().0;
+            assert!(matches!(post.failed(0, stale), Failed::Stale));
+        }
+        assert!(matches!(post.failed(0, trying), Failed::Over(Some(1))));
+        assert!(matches!(post.failed(0, trying), Failed::Stale));
+        assert_eq!(post.answered(0, trying), Arrived::Late(1));
+        assert_eq!(post.answered(0, trying), Arrived::Stale);
+    }
+}

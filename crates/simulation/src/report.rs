@@ -1,0 +1,191 @@
+//! What a run brought: figures, or what did not hold and how to see it again.
+
+use std::fmt;
+
+use crate::fault::Fault;
+
+/// Which promise was broken; the numbers are those of the list at the head of this crate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Invariant {
+    /// I1.
+    AckedResultsStay,
+    /// I2.
+    OneResultPerMatch,
+    /// I3.
+    TableFollowsFromResults,
+    /// I4.
+    PairsMeetOnce,
+    /// I5.
+    RoundsCloseWhenFull,
+    /// I6.
+    OnlyTheAssignedRefereeCounts,
+    /// I7.
+    NothingHiddenIsSeen,
+    /// I8.
+    TheDrawKeepsItsPromise,
+    /// I9.
+    StatesFollowTheDiagrams,
+    /// I10 and I15.
+    TheJournalSaysAll,
+    /// I12.
+    AttemptsAreCounted,
+    /// I13.
+    IdsAndTokens,
+    /// I14.
+    EveryLeagueEnds,
+    /// No referee has more than it can run.
+    CapacityHolds,
+}
+
+impl Invariant {
+    /// The number in the list.
+    pub const fn number(self) -> &'static str {
+        match self {
+            Self::AckedResultsStay => "I1",
+            Self::OneResultPerMatch => "I2",
+            Self::TableFollowsFromResults => "I3",
+            Self::PairsMeetOnce => "I4",
+            Self::RoundsCloseWhenFull => "I5",
+            Self::OnlyTheAssignedRefereeCounts => "I6",
+            Self::NothingHiddenIsSeen => "I7",
+            Self::TheDrawKeepsItsPromise => "I8",
+            Self::StatesFollowTheDiagrams => "I9",
+            Self::TheJournalSaysAll => "I10/I15",
+            Self::AttemptsAreCounted => "I12",
+            Self::IdsAndTokens => "I13",
+            Self::EveryLeagueEnds => "I14",
+            Self::CapacityHolds => "capacity",
+        }
+    }
+}
+
+impl fmt::Display for Invariant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({self:?})", self.number())
+    }
+}
+
+/// A promise that was broken, and how to see it broken again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The seed of the run.
+    pub seed: u64,
+    /// Which league of the run, from 0.
+    pub league: u64,
+    /// Which step of that league.
+    pub step: u64,
+    /// Which promise.
+    pub invariant: Invariant,
+    /// What was seen.
+    pub what: String,
+    /// Whether the run had faults.
+    pub faults: bool,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} does not hold: {}", self.invariant, self.what)?;
+        writeln!(
+            f,
+            "seed {}, league {}, step {}",
+            self.seed, self.league, self.step
+        )?;
+        let (seed, league) = (self.seed, self.league);
+        let rest = if self.faults { "" } else { " --no-faults" };
+        write!(f, "again: cargo xtask sim --seed {seed} --league {league}{rest}")
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// What a run brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The seed of the run.
+    pub seed: u64,
+    /// Leagues that ended.
+    pub leagues: u64,
+    /// Matches that were played, rulings of the manager among them.
+    pub matches: u64,
+    /// Matches that ended with a technical loss.
+    pub technical_losses: u64,
+    /// Messages and answers that were sent.
+    pub messages: u64,
+    /// Facts that were noted.
+    pub facts: u64,
+    /// Commands that were weighed.
+    pub steps: u64,
+    /// How often each kind of fault occurred, in the order of [`Fault::ALL`].
+    pub faults: Vec<u64>,
+    /// Crashes of all agents.
+    pub crashes: u64,
+    /// Virtual time, in seconds.
+    pub virtual_seconds: u64,
+    /// Tells two runs apart; 0 if none was asked for.
+    pub digest: u64,
+}
+
+impl Report {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            leagues: 0,
+            matches: 0,
+            technical_losses: 0,
+            messages: 0,
+            facts: 0,
+            steps: 0,
+            faults: vec![0; Fault::ALL.len()],
+            crashes: 0,
+            virtual_seconds: 0,
+            digest: 0,
+        }
+    }
+
+    /// How often a fault occurred.
+    pub fn count(&self, fault: Fault) -> u64 {
+        self.faults.get(fault as usize).copied().unwrap_or(0)
+    }
+
+    /// All faults together.
+    pub fn all_faults(&self) -> u64 {
+        self.faults.iter().sum()
+    }
+
+    pub(crate) fn fault(&mut self, fault: Fault) {
+        self.faults[fault as usize] += 1;
+    }
+
+    pub(crate) fn add(&mut self, part: &Self) {
+        self.leagues += part.leagues;
+        self.matches += part.matches;
+        self.technical_losses += part.technical_losses;
+        self.messages += part.messages;
+        self.facts += part.facts;
+        self.steps += part.steps;
+        for (sum, more) in self.faults.iter_mut().zip(&part.faults) {
+            *sum += more;
+        }
+        self.crashes += part.crashes;
+        self.virtual_seconds += part.virtual_seconds;
+        self.digest = self.digest.rotate_left(1) ^ part.digest;
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed              {}", self.seed)?;
+        writeln!(f, "leagues           {}", self.leagues)?;
+        writeln!(f, "matches           {}", self.matches)?;
+        writeln!(f, "technical losses  {}", self.technical_losses)?;
+        writeln!(f, "messages          {}", self.messages)?;
+        writeln!(f, "steps             {}", self.steps)?;
+        writeln!(f, "facts             {}", self.facts)?;
+        writeln!(f, "virtual hours     {}", self.virtual_seconds / 3_600)?;
+        write!(f, "faults            {}", self.all_faults())?;
+        for &fault in Fault::ALL {
+            write!(f, "\n  {:<30} {}", fault.name(), self.count(fault))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,337 @@
+//! Planted bugs: each breaks one promise, so that it can be seen that the watch is kept.
+//!
+//! They live at the desks of the simulation; the machines themselves know nothing of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use league_core::league::{self, League};
+use league_core::letter::{Credential, Letter};
+use league_core::referee::{self, Referee};
+use league_protocol::fault::Code;
+use league_protocol::id::PlayerId;
+use league_protocol::message::{MatchResult, Message, RegisterResponse};
+use league_protocol::time::Timestamp;
+use serde_json::json;
+
+use crate::agents::Kind;
+use crate::setting::endpoint;
+
+macro_rules! sabotages {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// A planted bug.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Sabotage {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Sabotage {
+            /// Every planted bug.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+        }
+    };
+}
+
+sabotages! {
+    /// The manager answers before its journal is safe.
+    AckBeforeJournal,
+    /// A report that comes twice is recorded twice.
+    ReportsNotDeduplicated,
+    /// The winner's points go to the loser.
+    PointsSwapped,
+    /// The loser is recorded as the winner.
+    WinnerSwapped,
+    /// A round is played a second time.
+    RoundPlayedTwice,
+    /// A round closes with a match still open.
+    RoundClosedEarly,
+    /// The league ends twice.
+    LeagueEndsTwice,
+    /// A player is shown more than the opening while moves are hidden.
+    ChoiceLeaked,
+    /// An illegal choice stands in the journal before the match is over.
+    ChoiceInJournal,
+    /// The seed of a match stands in the journal before the match is over.
+    SeedInJournal,
+    /// A token stands in the journal.
+    TokenInJournal,
+    /// A referee shows its own token to a player.
+    OwnTokenShown,
+    /// A referee that has fallen draws from a seed of its own.
+    RerollAfterCrash,
+    /// A report is believed whoever sends it.
+    ForeignReportBelieved,
+    /// A report of a match that was taken away is believed.
+    OldAttemptBelieved,
+    /// An order goes to a referee that was not assigned.
+    OrderGoesAstray,
+    /// A player loses after its first failed attempt.
+    LossAfterOneAttempt,
+    /// A player gets one attempt too many.
+    OneAttemptTooMany,
+    /// Silence counts before the deadline.
+    SilenceBeforeDeadline,
+    /// An answer counts after its deadline.
+    LateAnswerCounted,
+    /// A new player gets the id of another.
+    IdReused,
+    /// A referee is given more matches than it said.
+    CapacityExceeded,
+    /// The last result is forgotten when the manager comes back.
+    ResultDroppedAtReplay,
+    /// A fact is in the journal and was never taken in.
+    FactNotTakenIn,
+}
+
+type LeagueReply = Result<league::Reply, league::Refusal>;
+
+impl Sabotage {
+    /// When a machine is woken that wanted to be woken then.
+    pub(crate) fn alarm(self, kind: Kind, due: Timestamp) -> Timestamp {
+        match (self, kind) {
+            (Self::LateAnswerCounted, Kind::Referee) => due + Duration::from_secs(90),
+            _ => due,
+        }
+    }
+
+    /// Changes a message that comes in.
+    pub(crate) fn tamper_call(self, kind: Kind, life: u32, message: &mut Message) {
+        match (self, kind, message) {
+            (Self::RerollAfterCrash, Kind::Referee, Message::StartMatch(order)) if life > 1 => {
+                order.seed.0[0] ^= 0x5a;
+            }
+            (Self::CapacityExceeded, Kind::Manager, Message::RefereeRegisterRequest(request)) => {
+                let more = request.meta.max_concurrent_matches.unwrap_or(1) + 3;
+                request.meta.max_concurrent_matches = Some(more);
+            }
+            _ => {}
+        }
+    }
+
+    /// Changes a letter that goes out.
+    pub(crate) fn tamper_letter<T>(self, kind: Kind, letter: &mut Letter<T>) {
+        match (self, kind, &mut letter.message) {
+            (Self::ChoiceLeaked, Kind::Referee, Message::MoveCall(call)) => {
+                call.view = json!({ "opponent": "even" });
+            }
+            (Self::OwnTokenShown, Kind::Referee, Message::MoveCall(_)) => {
+                letter.credential = Credential::Own;
+            }
+            (Self::OrderGoesAstray, Kind::Manager, Message::StartMatch(order))
+                if order.match_id.as_str() == "R2M1" =>
+            {
+                let mut peer = (*letter.to).clone();
+                let astray = if *peer.endpoint == *endpoint(1) { 2 } else { 1 };
+                peer.endpoint = endpoint(astray);
+                letter.to = Arc::new(peer);
+            }
+            _ => {}
+        }
+    }
+
+    /// Changes what a referee has decided.
+    pub(crate) fn tamper_referee(
+        self,
+        _referee: &Referee,
+        at: Timestamp,
+        command: &referee::Command,
+        events: &mut Vec<referee::Event>,
+    ) {
+        if let (
+            Self::LateAnswerCounted,
+            referee::Command::Heard {
+                ticket: referee::Ticket::Question(_),
+                outcome: Err(_),
+            },
+        ) = (self, command)
+        {
+            events.clear();
+        }
+        if self == Self::SeedInJournal {
+            write_seed(events);
+        }
+        if self == Self::SilenceBeforeDeadline {
+            add_silence(at, events);
+        }
+        for event in events {
+            let referee::Event::AttemptFailed {
+                failed,
+                detail,
+                aside,
+                retry_at,
+                ..
+            } = event
+            else {
+                continue;
+            };
+            match self {
+                Self::LossAfterOneAttempt if *failed == 1 => *retry_at = None,
+                Self::OneAttemptTooMany if retry_at.is_none() => *retry_at = Some(at),
+                Self::ChoiceInJournal => {
+                    if let Some(aside) = aside {
+                        detail.clone_from(&aside.0);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Changes what the manager has decided.
+    pub(crate) fn tamper_league(
+        self,
+        league: &League,
+        at: Timestamp,
+        command: &league::Command,
+        events: &mut Vec<league::Event>,
+        reply: &mut LeagueReply,
+    ) {
+        match self {
+            Self::ReportsNotDeduplicated if events.is_empty() => {
+                if matches!(reply, Ok(league::Reply::Acknowledged)) {
+                    events.extend(believed(league, at, command));
+                }
+            }
+            Self::ForeignReportBelieved if events.is_empty() && reply.is_err() => {
+                believe(league, at, command, events, reply);
+            }
+            Self::OldAttemptBelieved => {
+                let old = matches!(
+                    reply,
+                    Err(league::Refusal::TakenAway(_) | league::Refusal::OldAttempt { .. })
+                );
+                if old {
+                    believe(league, at, command, events, reply);
+                }
+            }
+            Self::RoundClosedEarly if matches!(command, league::Command::Tick) => {
+                let early = league.round().filter(|round| round.open() == 1);
+                if let Some(round) = early {
+                    let round = round.number();
+                    *events = vec![league::Event::RoundClosed { round, at }];
+                }
+            }
+            Self::TokenInJournal => write_token(events, reply),
+            Self::FactNotTakenIn if league.matches_played() > 2 => {
+                events.retain(|event| !matches!(event, league::Event::PlayerShutDown { .. }));
+            }
+            _ => self.tamper_facts(league, events),
+        }
+    }
+
+    fn tamper_facts(self, league: &League, events: &mut Vec<league::Event>) {
+        for event in events.iter_mut() {
+            match (self, event) {
+                (Self::PointsSwapped, league::Event::ResultRecorded { result, .. }) => {
+                    Arc::make_mut(result).points.reverse();
+                }
+                (Self::WinnerSwapped, league::Event::ResultRecorded { result, .. }) => {
+                    swap_winner(Arc::make_mut(result));
+                }
+                (Self::RoundPlayedTwice, league::Event::RoundOpened { round, .. })
+                    if *round > 1 =>
+                {
+                    *round -= 1;
+                }
+                (Self::IdReused, league::Event::PlayerRegistered { player_id, .. }) => {
+                    if let Some(first) = league.players().first() {
+                        *player_id = PlayerId::clone(first.id());
+                    }
+                }
+                _ => {}
+            }
+        }
+        let ended = |event: &league::Event| matches!(event, league::Event::LeagueCompleted { .. });
+        if self == Self::LeagueEndsTwice
+            && let Some(end) = events.iter().find(|event| ended(event)).cloned()
+        {
+            events.push(end);
+        }
+    }
+}
+
+fn believe(
+    league: &League,
+    at: Timestamp,
+    command: &league::Command,
+    events: &mut Vec<league::Event>,
+    reply: &mut LeagueReply,
+) {
+    if let Some(event) = believed(league, at, command)
+        && let league::Command::Report { report, .. } = command
+        && league.fixture(&report.match_id).is_some_and(|fixture| fixture.is_started())
+    {
+        *events = vec![event];
+        *reply = Ok(league::Reply::Acknowledged);
+    }
+}
+
+/// The fact that a report would be if nobody looked at it.
+fn believed(league: &League, at: Timestamp, command: &league::Command) -> Option<league::Event> {
+    let league::Command::Report { report, .. } = command else {
+        return None;
+    };
+    let fixture = league.fixture(&report.match_id)?;
+    Some(league::Event::ResultRecorded {
+        match_id: report.match_id.clone(),
+        referee: Some(league.referee_of(fixture)?.id().clone()),
+        attempt: fixture.attempt(),
+        result: Arc::clone(&report.result),
+        next: None,
+        at,
+    })
+}
+
+fn swap_winner(result: &mut MatchResult) {
+    let [a, b] = &result.players;
+    if let Some(winner) = &result.winner {
+        let loser = if winner == a { b } else { a };
+        result.winner = Some(loser.clone());
+        result.points.reverse();
+    }
+}
+
+fn write_token(events: &mut [league::Event], reply: &LeagueReply) {
+    let Ok(league::Reply::Player(RegisterResponse::Accepted(enrolment))) = reply else {
+        return;
+    };
+    for event in events {
+        if let league::Event::PlayerRegistered { meta, .. } = event {
+            meta.version = enrolment.token.reveal().to_owned();
+        }
+    }
+}
+
+fn write_seed(events: &mut [referee::Event]) {
+    let seed = events.iter().find_map(|event| match event {
+        referee::Event::SecretsGiven { secrets, .. } => Some(secrets.seed.to_hex()),
+        _ => None,
+    });
+    for event in events {
+        if let (referee::Event::MatchOpened { fixture, .. }, Some(seed)) = (event, &seed) {
+            let player = &mut Arc::make_mut(fixture).players[0];
+            player.endpoint = format!("{}#{seed}", player.endpoint).into();
+        }
+    }
+}
+
+fn add_silence(at: Timestamp, events: &mut Vec<referee::Event>) {
+    let asked = events.iter().find_map(|event| match event {
+        referee::Event::Asked { match_id, seat, .. } => Some((match_id.clone(), *seat)),
+        _ => None,
+    });
+    if let Some((match_id, seat)) = asked {
+        events.push(referee::Event::AttemptFailed {
+            match_id,
+            seat,
+            turn: 0,
+            failed: 1,
+            code: Code::Timeout,
+            detail: String::new(),
+            aside: None,
+            asked: true,
+            retry_at: Some(at),
+            at,
+        });
+    }
+}

@@ -1,0 +1,191 @@
+//! One league before it begins: who takes part, by which rules, and what will go wrong.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use league_core::breaker::BreakerRule;
+use league_core::draw::LeagueSecret;
+use league_core::league::{Assignment, LeagueRules};
+use league_core::patience::{Backoff, Patience};
+use league_games::Listing;
+use league_protocol::id::{GameType, LeagueId};
+use league_protocol::sender::Dialect;
+use league_protocol::time::Timestamp;
+
+use crate::Plan;
+use crate::chance::Chance;
+use crate::clock::Clock;
+use crate::fault::Rates;
+use crate::manners::Manners;
+
+/// One league before it begins.
+pub(crate) struct Setting {
+    pub(crate) chance: Chance,
+    pub(crate) listing: &'static Listing,
+    pub(crate) rules: LeagueRules,
+    pub(crate) secret: LeagueSecret,
+    /// How many matches each referee runs at once.
+    pub(crate) capacities: Vec<u32>,
+    pub(crate) players: Vec<Person>,
+    pub(crate) rates: Rates,
+    /// From here on nothing fails any more.
+    pub(crate) calm_from: Timestamp,
+    /// The shortest and the longest way of a message, in milliseconds.
+    pub(crate) way: (u64, u64),
+    /// How long it takes until what was written is safe, in milliseconds.
+    pub(crate) sync: u64,
+}
+
+/// A player before the league begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Person {
+    pub(crate) dialect: Dialect,
+    pub(crate) manners: Manners,
+    /// Whether it puts its token into its answers.
+    pub(crate) shows_token: bool,
+}
+
+impl Setting {
+    pub(crate) fn draw(mut chance: Chance, plan: &Plan) -> Self {
+        let chance_of_faults = chance.next();
+        let games = league_games::all();
+        let fallback = &games[0];
+        let listing = match plan.game {
+            Some(game) => league_games::find(game),
+            None => chance.pick(games),
+        };
+        let listing = listing.unwrap_or(fallback);
+        let players = small(&mut chance, plan.players);
+        let referees = small(&mut chance, plan.referees);
+        let most = players.div_ceil(2).div_ceil(referees).max(1);
+        let capacities = (0..referees).map(|_| small(&mut chance, (1, most + 2)));
+        let capacities = capacities.collect();
+        let rules = draw_rules(&mut chance, listing, (players, referees), plan);
+        let secret = LeagueSecret(chance.bytes());
+        let matches = u64::from(players) * u64::from(players - 1) / 2;
+        let mut faulty = Chance::new(chance_of_faults);
+        let (rates, calm_from) = if plan.faults {
+            let until = faulty.between(60, 60 + 120 * u64::from(players));
+            let until = Clock::<()>::beginning() + Duration::from_secs(until);
+            (Rates::draw(&mut faulty, matches), until)
+        } else {
+            (Rates::default(), Clock::<()>::beginning())
+        };
+        let well_behaved = !plan.faults || faulty.below(3) == 0;
+        let person = |_| Person::draw(&mut faulty, plan, well_behaved);
+        let players = (0..players).map(person).collect();
+        let way = if plan.faults {
+            (1, faulty.between(1, 200))
+        } else {
+            (1, 3)
+        };
+        let sync = if plan.faults { faulty.below(4) * 5 } else { 0 };
+        Self {
+            chance,
+            listing,
+            rules,
+            secret,
+            capacities,
+            players,
+            rates,
+            calm_from,
+            way,
+            sync,
+        }
+    }
+
+    /// How many tries a question to a player gets.
+    pub(crate) fn attempts(&self) -> u32 {
+        self.rules.patience.attempts
+    }
+}
+
+impl Person {
+    fn draw(chance: &mut Chance, plan: &Plan, well_behaved: bool) -> Self {
+        let dialect = match chance.below(10) {
+            0 if plan.faults => Dialect::V1,
+            1 => Dialect::V2Api,
+            _ => Dialect::V2,
+        };
+        Self {
+            dialect,
+            manners: if well_behaved {
+                Manners::HONEST
+            } else {
+                Manners::draw(chance)
+            },
+            shows_token: dialect != Dialect::V1,
+        }
+    }
+}
+
+fn draw_rules(
+    chance: &mut Chance,
+    listing: &Listing,
+    (players, referees): (u32, u32),
+    plan: &Plan,
+) -> LeagueRules {
+    let assignments = [
+        Assignment::RoundRobin,
+        Assignment::LeastLoaded,
+        Assignment::Weighted,
+    ];
+    let (league_id, game_type) = names(listing);
+    let plain = LeagueRules::new(league_id, game_type);
+    let fair = LeagueRules {
+        start_when: Some((players, referees)),
+        assignment: chance.pick(&assignments).copied().unwrap_or_default(),
+        token_ttl: Duration::from_secs(365 * 24 * 3_600),
+        ..plain
+    };
+    if !plan.faults {
+        return fair;
+    }
+    let seconds = Duration::from_secs;
+    LeagueRules {
+        strict: chance.below(4) == 0,
+        max_fail: u32::try_from(chance.between(2, 6)).unwrap_or(5),
+        broadcast_limit: if chance.below(4) == 0 { 5 } else { 200 },
+        breaker: BreakerRule {
+            threshold: u32::try_from(chance.between(2, 5)).unwrap_or(5),
+            ..fair.breaker
+        },
+        patience: Patience {
+            attempts: u32::try_from(chance.between(2, 4)).unwrap_or(3),
+            backoff: if chance.below(2) == 0 {
+                Backoff::Fixed(seconds(2))
+            } else {
+                Backoff::Exponential(seconds(1))
+            },
+            ..fair.patience
+        },
+        ..fair
+    }
+}
+
+#[expect(
+    clippy::unwrap_used,
+    reason = "both are checked names that are written here or in the list of games"
+)]
+fn names(listing: &Listing) -> (LeagueId, GameType) {
+    let league_id = LeagueId::new("league_simulated").unwrap();
+    (league_id, GameType::new(listing.rules.game_type).unwrap())
+}
+
+/// A number between two bounds, small ones more often.
+fn small(chance: &mut Chance, (low, high): (u32, u32)) -> u32 {
+    let one = chance.between(low.into(), high.into());
+    let other = chance.between(low.into(), high.into());
+    u32::try_from(one.min(other)).unwrap_or(low)
+}
+
+/// Where an agent answers.
+pub(crate) fn endpoint(who: crate::Who) -> Arc<str> {
+    format!("http://agent-{who}/mcp").into()
+}
+
+/// Who answers at an address.
+pub(crate) fn who_answers(endpoint: &str) -> Option<crate::Who> {
+    let rest = endpoint.strip_prefix("http://agent-")?;
+    rest.split('/').next()?.parse().ok()
+}

@@ -1,0 +1,340 @@
+//! The world of one league: all desks, and the loop that goes from one appointment to the next.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use league_core::league::{League, Phase};
+use league_core::letter::Peer;
+use league_core::player::{MemoryRule, Player, PlayerRules};
+use league_core::referee::{Referee, RefereeRules};
+use league_protocol::sender::{Agent, Dialect};
+use league_protocol::time::Timestamp;
+
+use crate::agents::Worker;
+use crate::around::{Around, Errand, Parcel};
+use crate::clock::Clock;
+use crate::desk::Desk;
+use crate::digest::Digest;
+use crate::manners::Manners;
+use crate::mischief::Loot;
+use crate::oracle::Oracle;
+use crate::plan::Plan;
+use crate::report::{Invariant, Report};
+use crate::setting::{Person, Setting, endpoint};
+use crate::{Breach, Checked, Who, breach};
+
+/// How long a round may last once nothing fails any more.
+const LONGEST_ROUND: Duration = Duration::from_secs(45 * 60);
+/// How long the last letters may take once the league is over and nothing fails any more.
+const AFTERMATH: Duration = Duration::from_secs(20 * 60);
+/// The most commands that one match may cost, on an average.
+const MOST_STEPS_A_MATCH: u64 = 3_000;
+/// The most commands that a league may cost besides.
+const MOST_STEPS_BESIDES: u64 = 300_000;
+
+/// Runs an expression at the desk of an agent, of whatever kind.
+macro_rules! at_desk {
+    ($world:ident, $who:expr, |$desk:ident, $around:ident| $what:expr) => {{
+        let (who, $around) = ($who as usize, &mut $world.around);
+        let referees = $world.referees.len();
+        if who == 0 {
+            let $desk = &mut $world.manager;
+            $what
+        } else if let Some($desk) = $world.referees.get_mut(who - 1) {
+            $what
+        } else if let Some($desk) = $world.players.get_mut(who - 1 - referees) {
+            $what
+        } else {
+            Ok(())
+        }
+    }};
+}
+
+/// The world of one league.
+pub(crate) struct World {
+    manager: Desk<League>,
+    referees: Vec<Desk<Referee>>,
+    players: Vec<Desk<Player>>,
+    around: Around,
+    loot: Loot,
+    /// When the league was over and nothing failed any more.
+    over: Option<Timestamp>,
+}
+
+impl World {
+    pub(crate) fn new(setting: Setting, plan: &Plan) -> Self {
+        let manager = Arc::new(Peer {
+            agent: Agent::Manager,
+            endpoint: endpoint(0),
+            dialect: Dialect::V2,
+        });
+        let staff = Person {
+            dialect: Dialect::V2,
+            manners: Manners::HONEST,
+            shows_token: true,
+        };
+        let referees = (1..).zip(&setting.capacities).map(|(who, &capacity)| {
+            let rules = referee_rules(&setting, who, capacity, &manager);
+            Desk::new(who, Referee::new(rules), staff)
+        });
+        let referees: Vec<_> = referees.collect();
+        let first = Who::try_from(referees.len()).unwrap_or(0) + 1;
+        let players = (first..).zip(&setting.players).map(|(who, person)| {
+            let rules = player_rules(&setting, who, &manager);
+            Desk::new(who, Player::new(rules), *person)
+        });
+        let players = players.collect();
+        Self {
+            manager: Desk::new(0, league(&setting), staff),
+            referees,
+            players,
+            around: Around {
+                clock: Clock::new(),
+                chance: setting.chance.clone(),
+                oracle: Oracle::new(&setting, plan.faults),
+                report: Report::new(0),
+                sabotage: plan.sabotage,
+                digest: plan.digest.then(Digest::new),
+                stormy: plan.faults,
+                setting,
+            },
+            loot: Loot::default(),
+            over: None,
+        }
+    }
+
+    /// Lets the league go on until it is over and everybody knows.
+    pub(crate) fn run(mut self) -> Result<Report, Box<Breach>> {
+        match self.go_on().and_then(|()| self.end()) {
+            Ok(()) => Ok(self.figures()),
+            Err(mut breach) => {
+                breach.step = self.around.report.steps;
+                Err(breach)
+            }
+        }
+    }
+
+    fn go_on(&mut self) -> Checked {
+        self.open_doors();
+        while let Some(errand) = self.around.clock.advance() {
+            self.around.stormy = self.around.now() < self.around.setting.calm_from;
+            self.meet(errand)?;
+            if self.is_over() {
+                return Ok(());
+            }
+            self.check_bounds()?;
+        }
+        Ok(())
+    }
+
+    /// Everybody comes within the first seconds, in any order.
+    fn open_doors(&mut self) {
+        let all = 1 + self.referees.len() + self.players.len();
+        for who in 0..Who::try_from(all).unwrap_or(0) {
+            let wait = if self.around.stormy || who > 0 {
+                Duration::from_millis(1 + self.around.chance.below(10_000))
+            } else {
+                Duration::ZERO
+            };
+            let at = self.around.now() + wait;
+            self.around.clock.note(at, Errand::Rise { who });
+        }
+        if self.around.setting.rates.mischief > 0 {
+            let at = self.around.now() + Duration::from_secs(5);
+            self.around.clock.note(at, Errand::Mischief);
+        }
+    }
+
+    fn meet(&mut self, errand: Errand) -> Checked {
+        match errand {
+            Errand::Wake { who, life } => at_desk!(self, who, |desk, around| desk.wake(around, life)),
+            Errand::Sync { who, life } => at_desk!(self, who, |desk, around| desk.sync(around, life)),
+            Errand::Carry(parcel) => self.deliver(*parcel),
+            Errand::Return(answered) | Errand::Echo(answered) => {
+                at_desk!(self, answered.back.to, |desk, around| desk.hear(around, *answered))
+            }
+            Errand::Silence { back, code } => {
+                at_desk!(self, back.to, |desk, around| desk.miss(around, back, code))
+            }
+            Errand::Again {
+                from,
+                to,
+                life,
+                trying,
+            } => at_desk!(self, from, |desk, around| {
+                desk.try_again(around, to, life, trying);
+                Ok(())
+            }),
+            Errand::Thought(thought) => {
+                let place = (thought.who as usize).saturating_sub(1 + self.referees.len());
+                let Some(desk) = self.players.get_mut(place) else {
+                    return Ok(());
+                };
+                if !desk.up || desk.life != thought.life {
+                    self.around.cut(thought.back);
+                    return Ok(());
+                }
+                desk.attend(&mut self.around, &thought.command, thought.back)
+            }
+            Errand::Rise { who } => self.rise(who),
+            Errand::Mischief => {
+                self.loot.strike(&mut self.around);
+                Ok(())
+            }
+        }
+    }
+
+    fn deliver(&mut self, parcel: Parcel) -> Checked {
+        if self.around.stormy && self.around.setting.rates.mischief > 0 && parcel.to == 0 {
+            self.loot.pick_up(&mut self.around.chance, &parcel);
+        }
+        let place = (parcel.from as usize).checked_sub(1 + self.referees.len());
+        let person = place.and_then(|place| self.around.setting.players.get(place));
+        let dialect = person.map_or(Dialect::V2, |person| person.dialect);
+        at_desk!(self, parcel.to, |desk, around| desk.receive(around, parcel, dialect))
+    }
+
+    fn rise(&mut self, who: Who) -> Checked {
+        at_desk!(self, who, |desk, around| desk.rise(around))?;
+        if who == 0 && self.manager.up {
+            self.around.oracle.check_results(&self.manager.machine)?;
+        }
+        Ok(())
+    }
+
+    fn is_over(&mut self) -> bool {
+        if self.around.stormy || self.manager.machine.phase() != Phase::Completed {
+            return false;
+        }
+        let now = self.around.now();
+        let over = *self.over.get_or_insert(now);
+        now > over + AFTERMATH
+    }
+
+    fn check_bounds(&self) -> Checked {
+        let setting = &self.around.setting;
+        let players = u32::try_from(setting.players.len()).unwrap_or(u32::MAX);
+        let longest = LONGEST_ROUND * (players + 2) + AFTERMATH;
+        if self.around.now() > setting.calm_from + longest {
+            return breach(Invariant::EveryLeagueEnds, self.standstill("time"));
+        }
+        let matches = u64::from(players) * u64::from(players) / 2;
+        if self.around.report.steps > MOST_STEPS_BESIDES + matches * MOST_STEPS_A_MATCH {
+            return breach(Invariant::EveryLeagueEnds, self.standstill("steps"));
+        }
+        Ok(())
+    }
+
+    fn standstill(&self, what: &str) -> String {
+        let league = &self.manager.machine;
+        let round = league.round().map_or(0, league_core::league::Round::number);
+        let open = league.round().map_or(0, league_core::league::Round::open);
+        let stages = league.round().map(|round| {
+            let fixtures = round.fixtures().iter();
+            let open = fixtures.filter(|fixture| fixture.result().is_none());
+            open.take(3)
+                .map(|fixture| format!("{} {:?}", fixture.match_id(), fixture.stage()))
+                .collect::<Vec<_>>()
+        });
+        let referees = self.referees.iter().map(|desk| {
+            let (id, machine) = (desk.machine.enrolled().map(|(id, _)| id.clone()), &desk.machine);
+            let suspended = id.as_ref().and_then(|id| league.referee(id));
+            let suspended = suspended.and_then(|referee| referee.member().suspended_since());
+            let problem = machine.registration_problem();
+            format!(
+                "{id:?} plays {} of {}, suspended {suspended:?}, {problem:?}",
+                machine.playing(),
+                machine.held()
+            )
+        });
+        let referees: Vec<String> = referees.collect();
+        format!(
+            "out of {what} at {}: {:?}, round {round} with {open} matches open: {stages:?}; referees: {referees:?}",
+            self.around.now(),
+            league.phase()
+        )
+    }
+
+    /// What must hold once all is over.
+    fn end(&mut self) -> Checked {
+        if self.manager.machine.phase() != Phase::Completed {
+            return breach(Invariant::EveryLeagueEnds, self.standstill("errands"));
+        }
+        self.around.oracle.check_all_met()?;
+        self.around.oracle.check_results(&self.manager.machine)?;
+        let whole = self.around.chance.below(8) == 0;
+        self.look_through(whole)
+    }
+
+    /// Replays and searches the journals: the manager's always, all of them in some leagues.
+    fn look_through(&mut self, whole: bool) -> Checked {
+        let oracle = &self.around.oracle;
+        self.manager.check_replay(whole)?;
+        search(oracle, &self.manager, whole)?;
+        if !whole {
+            return Ok(());
+        }
+        for desk in &self.referees {
+            desk.check_replay(true)?;
+            search(oracle, desk, true)?;
+        }
+        for desk in &self.players {
+            desk.check_replay(true)?;
+            search(oracle, desk, true)?;
+        }
+        Ok(())
+    }
+
+    fn figures(self) -> Report {
+        let mut report = self.around.report;
+        (report.matches, report.technical_losses) = self.around.oracle.played();
+        report.leagues = 1;
+        let end = self.over.unwrap_or(self.around.clock.now());
+        report.virtual_seconds = end.since(Clock::<()>::beginning()).as_secs();
+        report.digest = self.around.digest.map_or(0, Digest::value);
+        report
+    }
+}
+
+/// Searches a journal for secrets; of one that is not searched whole, the first facts.
+fn search<M: Worker>(oracle: &Oracle, desk: &Desk<M>, whole: bool) -> Checked {
+    let most = if whole { usize::MAX } else { 50 };
+    let mut facts = desk.journal.iter().take(most);
+    facts.try_for_each(|event| oracle.search(event))
+}
+
+#[expect(
+    clippy::unwrap_used,
+    reason = "the rules are drawn from values that make a league"
+)]
+fn league(setting: &Setting) -> League {
+    League::new(setting.rules.clone(), setting.secret).unwrap()
+}
+
+fn referee_rules(setting: &Setting, who: Who, capacity: u32, manager: &Arc<Peer>) -> RefereeRules {
+    RefereeRules {
+        display_name: format!("Referee {who}"),
+        version: "1.0.0".into(),
+        wanted_id: None,
+        endpoint: endpoint(who).to_string(),
+        games: vec![setting.rules.game_type.clone()],
+        max_concurrent: capacity,
+        patience: setting.rules.patience,
+        breaker: setting.rules.breaker,
+        manager: Arc::clone(manager),
+    }
+}
+
+fn player_rules(setting: &Setting, who: Who, manager: &Arc<Peer>) -> PlayerRules {
+    PlayerRules {
+        display_name: format!("Player {who}"),
+        version: "1.0.0".into(),
+        endpoint: endpoint(who).to_string(),
+        games: vec![setting.rules.game_type.clone()],
+        patience: setting.rules.patience,
+        manager: Arc::clone(manager),
+        wanted_id: None,
+        strict: setting.rules.strict,
+        memory: MemoryRule::default(),
+    }
+}
