@@ -85,13 +85,7 @@ pub(crate) trait Worker: Machine<Event: Fact, Ticket: Clone> + Clone {
     /// What the answer to a command promises.
     fn promise(command: &Self::Command, reply: &Self::Reply) -> Option<Promise>;
     /// Shows a fact to the oracle.
-    fn watch(
-        &self,
-        oracle: &mut Oracle,
-        who: Who,
-        at: Timestamp,
-        event: &Self::Event,
-    ) -> Checked;
+    fn watch(&self, oracle: &mut Oracle, who: Who, at: Timestamp, event: &Self::Event) -> Checked;
     /// Tells the oracle what is left after a crash.
     fn recall(oracle: &mut Oracle, who: Who, journal: &[Self::Event]) -> Checked;
     /// Whether two machines are the same as far as a journal says; `None` if all agrees.

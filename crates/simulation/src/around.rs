@@ -9,6 +9,7 @@ use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 
+use crate::Who;
 use crate::agents::Kind;
 use crate::chance::Chance;
 use crate::clock::Clock;
@@ -19,7 +20,6 @@ use crate::post::Trying;
 use crate::report::Report;
 use crate::sabotage::Sabotage;
 use crate::setting::Setting;
-use crate::Who;
 
 /// What is to happen next.
 pub(crate) enum Errand {
@@ -34,7 +34,12 @@ pub(crate) enum Errand {
     /// No answer has come.
     Silence { back: Back, code: Code },
     /// A letter is tried again.
-    Again { from: Who, to: Who, life: u32, trying: Trying },
+    Again {
+        from: Who,
+        to: Who,
+        life: u32,
+        trying: Trying,
+    },
     /// A player has thought.
     Thought(Box<Thought>),
     /// An outcome is heard a second time.
@@ -136,7 +141,8 @@ impl Around {
                 ..parcel
             };
             let delay = self.delay(rates.late);
-            self.clock.note(self.now() + delay, Errand::Carry(Box::new(copy)));
+            self.clock
+                .note(self.now() + delay, Errand::Carry(Box::new(copy)));
         }
         let mut delay = self.way();
         if self.fails(rates.late, Fault::MessageLate) {
@@ -169,7 +175,8 @@ impl Around {
     pub(crate) fn lose(&mut self, back: Option<Back>) {
         let Some(back) = back else { return };
         let code = Code::Timeout;
-        self.clock.note(back.deadline, Errand::Silence { back, code });
+        self.clock
+            .note(back.deadline, Errand::Silence { back, code });
     }
 
     /// The line breaks, or nobody is there: the one who waits finds out soon, or at its deadline.

@@ -125,7 +125,9 @@ impl<M: Worker> Desk<M> {
     ) -> Checked {
         around.report.steps += 1;
         let at = around.now();
-        let heard_at = around.sabotage.map_or(at, |sabotage| M::time(sabotage, at, command));
+        let heard_at = around
+            .sabotage
+            .map_or(at, |sabotage| M::time(sabotage, at, command));
         let (mut events, mut reply) = match self.machine.decide(heard_at, command) {
             Ok(decision) => (decision.events, Ok(decision.reply)),
             Err(refusal) => (Vec::new(), Err(refusal)),
@@ -140,7 +142,8 @@ impl<M: Worker> Desk<M> {
             self.machine.letters(&event, &mut letters);
             around.report.facts += 1;
             around.log(format_args!("{} {event:?}", self.who));
-            self.machine.watch(&mut around.oracle, self.who, at, &event)?;
+            self.machine
+                .watch(&mut around.oracle, self.who, at, &event)?;
             if M::keep(&event) == Keep::Journal {
                 self.journal.push(event);
             }
@@ -219,9 +222,15 @@ impl<M: Worker> Desk<M> {
     }
 
     /// Thinks for a while; the strategy is chance.
-    fn think(&mut self, around: &mut Around, think: &league_core::player::Think, back: Option<Back>) {
+    fn think(
+        &mut self,
+        around: &mut Around,
+        think: &league_core::player::Think,
+        back: Option<Back>,
+    ) {
         let choice = around.chance.pick(&think.options).cloned();
-        let nonce = (around.chance.below(2) == 0).then(|| format!("nonce-{:x}", around.chance.next()));
+        let nonce =
+            (around.chance.below(2) == 0).then(|| format!("nonce-{:x}", around.chance.next()));
         let command = league_core::player::Command::Chosen {
             match_id: think.match_id.clone(),
             turn: think.turn,
@@ -281,7 +290,9 @@ impl<M: Worker> Desk<M> {
         let Some(due) = self.machine.wakeup() else {
             return;
         };
-        let due = around.sabotage.map_or(due, |sabotage| sabotage.alarm(M::KIND, due));
+        let due = around
+            .sabotage
+            .map_or(due, |sabotage| sabotage.alarm(M::KIND, due));
         let due = due.max(around.now());
         if self.wake_at.is_none_or(|set| due < set) {
             self.wake_at = Some(due);

@@ -171,7 +171,11 @@ fn forged(chance: &mut Chance, report: MatchResultReport) -> MatchResultReport {
         }),
         3 => with(&|result| {
             let [a, b] = &result.players;
-            let other = if result.winner.as_ref() == Some(a) { b } else { a };
+            let other = if result.winner.as_ref() == Some(a) {
+                b
+            } else {
+                a
+            };
             result.winner = Some(other.clone());
         }),
         4 => MatchResultReport {

@@ -13,8 +13,8 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use league_core::league::LeagueRules;
 use league_core::draw::LeagueSecret;
+use league_core::league::LeagueRules;
 use league_core::player::Event as PlayerEvent;
 use league_games::{Listing, Seat};
 use league_protocol::id::{MatchId, PlayerId};

@@ -92,7 +92,10 @@ impl fmt::Display for Violation {
         )?;
         let (seed, league) = (self.seed, self.league);
         let rest = if self.faults { "" } else { " --no-faults" };
-        write!(f, "again: cargo xtask sim --seed {seed} --league {league}{rest}")
+        write!(
+            f,
+            "again: cargo xtask sim --seed {seed} --league {league}{rest}"
+        )
     }
 }
 

@@ -259,7 +259,9 @@ fn believe(
 ) {
     if let Some(event) = believed(league, at, command)
         && let league::Command::Report { report, .. } = command
-        && league.fixture(&report.match_id).is_some_and(|fixture| fixture.is_started())
+        && league
+            .fixture(&report.match_id)
+            .is_some_and(|fixture| fixture.is_started())
     {
         *events = vec![event];
         *reply = Ok(league::Reply::Acknowledged);

@@ -147,11 +147,16 @@ impl World {
 
     fn meet(&mut self, errand: Errand) -> Checked {
         match errand {
-            Errand::Wake { who, life } => at_desk!(self, who, |desk, around| desk.wake(around, life)),
-            Errand::Sync { who, life } => at_desk!(self, who, |desk, around| desk.sync(around, life)),
+            Errand::Wake { who, life } => {
+                at_desk!(self, who, |desk, around| desk.wake(around, life))
+            }
+            Errand::Sync { who, life } => {
+                at_desk!(self, who, |desk, around| desk.sync(around, life))
+            }
             Errand::Carry(parcel) => self.deliver(*parcel),
             Errand::Return(answered) | Errand::Echo(answered) => {
-                at_desk!(self, answered.back.to, |desk, around| desk.hear(around, *answered))
+                at_desk!(self, answered.back.to, |desk, around| desk
+                    .hear(around, *answered))
             }
             Errand::Silence { back, code } => {
                 at_desk!(self, back.to, |desk, around| desk.miss(around, back, code))
@@ -191,7 +196,8 @@ impl World {
         let place = (parcel.from as usize).checked_sub(1 + self.referees.len());
         let person = place.and_then(|place| self.around.setting.players.get(place));
         let dialect = person.map_or(Dialect::V2, |person| person.dialect);
-        at_desk!(self, parcel.to, |desk, around| desk.receive(around, parcel, dialect))
+        at_desk!(self, parcel.to, |desk, around| desk
+            .receive(around, parcel, dialect))
     }
 
     fn rise(&mut self, who: Who) -> Checked {
@@ -237,7 +243,10 @@ impl World {
                 .collect::<Vec<_>>()
         });
         let referees = self.referees.iter().map(|desk| {
-            let (id, machine) = (desk.machine.enrolled().map(|(id, _)| id.clone()), &desk.machine);
+            let (id, machine) = (
+                desk.machine.enrolled().map(|(id, _)| id.clone()),
+                &desk.machine,
+            );
             let suspended = id.as_ref().and_then(|id| league.referee(id));
             let suspended = suspended.and_then(|referee| referee.member().suspended_since());
             let problem = machine.registration_problem();

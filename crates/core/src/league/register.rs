@@ -158,12 +158,7 @@ impl League {
         }
     }
 
-    fn admission(
-        &self,
-        at: Timestamp,
-        candidate: &Candidate,
-        kind: fn(u32) -> Who,
-    ) -> Admission {
+    fn admission(&self, at: Timestamp, candidate: &Candidate, kind: fn(u32) -> Who) -> Admission {
         let meta = &candidate.request.meta;
         if self.phase == Phase::Completed {
             return Admission::Rejected(CLOSED.to_owned());

@@ -98,6 +98,7 @@ fn memory_events() -> Vec<Event> {
                 match_id: match_id.clone(),
                 player_id: None,
                 game_type: even_odd(),
+                move_type: None,
                 choice: json!("even"),
                 nonce: None,
                 reasoning: None,

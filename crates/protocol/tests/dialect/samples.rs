@@ -133,6 +133,7 @@ pub(crate) fn move_response(game_type: &str, choice: Value) -> MoveResponse {
         match_id: r1m1(),
         player_id: None,
         game_type: game(game_type),
+        move_type: (game_type != EVEN_ODD).then(|| "place_mark".into()),
         choice,
         nonce: Some("n-1".into()),
         reasoning: None,

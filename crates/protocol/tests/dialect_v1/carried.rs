@@ -16,7 +16,7 @@ use crate::{Hints, Reading, read, whole};
 /// The messages that `league.v1` carries whole.
 pub(crate) fn carried() -> Vec<Message> {
     let call = |game_type| MoveCall {
-        deadline: Timestamp::from_millis(i64::MAX),
+        deadline: Timestamp::LAST,
         turn_number: 2,
         move_seconds: 12,
         ..move_call(game_type)

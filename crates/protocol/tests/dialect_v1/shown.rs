@@ -127,7 +127,7 @@ fn a_match_is_understood() {
         6,
         &Message::MoveCall(MoveCall {
             league_id: uuid(),
-            deadline: Timestamp::from_millis(i64::MAX),
+            deadline: Timestamp::LAST,
             ..move_call("even_odd")
         }),
     );
@@ -137,6 +137,7 @@ fn a_match_is_understood() {
             match_id: r1m1(),
             player_id: None,
             game_type: game("even_odd"),
+            move_type: None,
             choice: json!("even"),
             nonce: None,
             reasoning: Some("Strategic choice based on opponent history".into()),

@@ -22,7 +22,8 @@ impl<M: Worker> Desk<M> {
         if kept < unsafe_facts {
             around.report.fault(Fault::TornTail);
         }
-        self.journal.truncate(self.synced + usize::try_from(kept).unwrap_or(0));
+        self.journal
+            .truncate(self.synced + usize::try_from(kept).unwrap_or(0));
         self.synced = self.journal.len();
         for held in std::mem::take(&mut self.held) {
             around.cut(held.back);

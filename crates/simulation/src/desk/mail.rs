@@ -17,7 +17,12 @@ use crate::{Checked, Who};
 
 impl<M: Worker> Desk<M> {
     /// A message arrives.
-    pub(crate) fn receive(&mut self, around: &mut Around, parcel: Parcel, dialect: Dialect) -> Checked {
+    pub(crate) fn receive(
+        &mut self,
+        around: &mut Around,
+        parcel: Parcel,
+        dialect: Dialect,
+    ) -> Checked {
         if !self.up {
             if parcel.back.is_some() {
                 around.report.fault(Fault::Unreachable);
@@ -69,7 +74,9 @@ impl<M: Worker> Desk<M> {
         if around.fails(twice, Fault::OutcomeDoubled) {
             self.post.keep(back.asked, back.trying, &ticket);
             let at = around.now() + Duration::from_millis(around.chance.below(60_000));
-            around.clock.note(at, Errand::Echo(Box::new(answered.clone())));
+            around
+                .clock
+                .note(at, Errand::Echo(Box::new(answered.clone())));
         }
         let outcome = Ok(Answer {
             token: answered.token.as_ref().map(AuthToken::hash),
@@ -80,12 +87,7 @@ impl<M: Worker> Desk<M> {
     }
 
     /// No answer has come.
-    pub(crate) fn miss(
-        &mut self,
-        around: &mut Around,
-        back: Back,
-        code: Code,
-    ) -> Checked {
+    pub(crate) fn miss(&mut self, around: &mut Around, back: Back, code: Code) -> Checked {
         if !self.up || self.life != back.life {
             return Ok(());
         }
@@ -122,9 +124,10 @@ impl<M: Worker> Desk<M> {
     /// A letter is tried again.
     pub(crate) fn try_again(&mut self, around: &mut Around, to: Who, life: u32, last: Trying) {
         if self.up && self.life == life {
-            let sent = self.post.again(to, last).map(|(trying, letter)| {
-                (trying, letter.effort.timeout, parcel_of(letter, false))
-            });
+            let sent = self
+                .post
+                .again(to, last)
+                .map(|(trying, letter)| (trying, letter.effort.timeout, parcel_of(letter, false)));
             self.dispatch(around, to, sent);
         }
     }

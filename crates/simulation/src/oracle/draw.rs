@@ -49,7 +49,10 @@ impl Oracle {
         let league = &self.facts.rules.league_id;
         let ours = opened.seed == self.facts.secret.seed(league, match_id);
         if !ours || !draw::keeps_promise(league, match_id, opened) || opened.attempt != attempt {
-            return breach(invariant, format!("`{match_id}` was drawn from another seed"));
+            return breach(
+                invariant,
+                format!("`{match_id}` was drawn from another seed"),
+            );
         }
         self.check_said(match_id, result)?;
         if result.status == MatchStatus::TechnicalLoss {
@@ -150,7 +153,8 @@ impl Oracle {
                         Outcome::Win(seat) => Some(&result.players[usize::from(seat == Seat::B)]),
                         Outcome::Draw => None,
                     };
-                    let same = winner == result.winner.as_ref() && table.details() == result.details;
+                    let same =
+                        winner == result.winner.as_ref() && table.details() == result.details;
                     return (!same).then(|| "it ends differently".into());
                 }
             }

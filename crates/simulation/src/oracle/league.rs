@@ -181,7 +181,12 @@ impl LeagueWatch {
 }
 
 impl Oracle {
-    pub(crate) fn watch_league(&mut self, league: &League, _at: Timestamp, event: &Event) -> Checked {
+    pub(crate) fn watch_league(
+        &mut self,
+        league: &League,
+        _at: Timestamp,
+        event: &Event,
+    ) -> Checked {
         if let Event::ResultRecorded {
             match_id,
             referee,
@@ -233,7 +238,10 @@ impl Oracle {
             let [a, b] = &note.players;
             let known = league.player(a).is_some() && league.player(b).is_some();
             if !known {
-                return breach(Invariant::AckedResultsStay, "a player of a result is unknown");
+                return breach(
+                    Invariant::AckedResultsStay,
+                    "a player of a result is unknown",
+                );
             }
         }
         self.check_table(league)
@@ -249,14 +257,20 @@ impl Oracle {
         let invariant = Invariant::OnlyTheAssignedRefereeCounts;
         let hand = self.league.hand(match_id);
         let Some((holder, current)) = hand else {
-            return breach(invariant, format!("`{match_id}` has a result before its round"));
+            return breach(
+                invariant,
+                format!("`{match_id}` has a result before its round"),
+            );
         };
         let Some(referee) = referee else {
             let out = |player: &PlayerId| self.league.out.contains(player);
             return if result.players.iter().any(out) {
                 Ok(())
             } else {
-                breach(invariant, format!("the manager rules `{match_id}` without cause"))
+                breach(
+                    invariant,
+                    format!("the manager rules `{match_id}` without cause"),
+                )
             };
         };
         if holder.as_ref() != Some(referee) || *current != attempt {
@@ -277,7 +291,10 @@ impl Oracle {
         if decided {
             Ok(())
         } else {
-            breach(invariant, format!("`{match_id}` has a result that no referee found"))
+            breach(
+                invariant,
+                format!("`{match_id}` has a result that no referee found"),
+            )
         }
     }
 
@@ -306,7 +323,10 @@ impl Oracle {
             let [a, b] = &result.players;
             let pair = if a < b { (a, b) } else { (b, a) };
             if a == b || !met.insert(pair) {
-                return breach(Invariant::PairsMeetOnce, format!("`{a}` and `{b}` met twice"));
+                return breach(
+                    Invariant::PairsMeetOnce,
+                    format!("`{a}` and `{b}` met twice"),
+                );
             }
         }
         let all = u64::from(self.facts.players) * u64::from(self.facts.players - 1) / 2;
@@ -350,7 +370,9 @@ impl Oracle {
                     .map(|referee| Agent::Referee(referee.id().clone())),
             )
             .collect();
-        agents.iter().try_for_each(|agent| self.check_state(league, agent))
+        agents
+            .iter()
+            .try_for_each(|agent| self.check_state(league, agent))
     }
 
     /// REGISTERED, ACTIVE and SUSPENDED in turn, SHUTDOWN and nothing after.
@@ -358,11 +380,16 @@ impl Oracle {
         use AgentState::{Active, Registered, Shutdown, Suspended};
         let state = match agent {
             Agent::Player(id) => league.player(id).map(|player| league.player_state(player)),
-            Agent::Referee(id) => league.referee(id).map(|referee| league.referee_state(referee)),
+            Agent::Referee(id) => league
+                .referee(id)
+                .map(|referee| league.referee_state(referee)),
             Agent::Manager => None,
         };
         let Some(state) = state else {
-            return breach(Invariant::StatesFollowTheDiagrams, format!("`{agent}` is unknown"));
+            return breach(
+                Invariant::StatesFollowTheDiagrams,
+                format!("`{agent}` is unknown"),
+            );
         };
         let before = self.league.states.insert(agent.clone(), state);
         let allowed = match before {
@@ -381,5 +408,7 @@ impl Oracle {
 /// The agent that goes by a name: `Player 7` is agent 7.
 fn who_is_called(name: &str) -> Who {
     let number = name.rsplit(' ').next();
-    number.and_then(|number| number.parse().ok()).unwrap_or(Who::MAX)
+    number
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(Who::MAX)
 }

@@ -213,7 +213,8 @@ impl Bout {
         if open {
             Ok(())
         } else {
-            let what = format!("an answer of seat {seat} in `{match_id}` counts after its deadline");
+            let what =
+                format!("an answer of seat {seat} in `{match_id}` counts after its deadline");
             breach(Invariant::AttemptsAreCounted, what)
         }
     }
@@ -246,7 +247,11 @@ impl Bout {
         if self.state == state {
             return Ok(());
         }
-        let what = format!("`{match_id}` leaves {} from {}", state.as_str(), self.state.as_str());
+        let what = format!(
+            "`{match_id}` leaves {} from {}",
+            state.as_str(),
+            self.state.as_str()
+        );
         breach(Invariant::StatesFollowTheDiagrams, what)
     }
 

@@ -81,7 +81,10 @@ impl Oracle {
     pub(crate) fn search(&self, event: &impl Serialize) -> Checked {
         let text = serde_json::to_string(event).unwrap_or_default();
         if let Some(at) = text.find("tok-")
-            && self.tokens.iter().any(|token| text[at..].starts_with(token.as_str()))
+            && self
+                .tokens
+                .iter()
+                .any(|token| text[at..].starts_with(token.as_str()))
         {
             return breach(Invariant::IdsAndTokens, "a token stands in a journal");
         }
@@ -120,7 +123,10 @@ impl Oracle {
         if self.facts.opening.contains(&call.view) {
             return Ok(());
         }
-        let what = format!("`{}` is shown {} in `{}`", call.player_id, call.view, call.match_id);
+        let what = format!(
+            "`{}` is shown {} in `{}`",
+            call.player_id, call.view, call.match_id
+        );
         breach(Invariant::NothingHiddenIsSeen, what)
     }
 

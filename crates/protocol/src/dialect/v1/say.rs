@@ -34,10 +34,8 @@ pub fn say<'m>(message: &'m Message, hints: &Hints<'_>) -> Option<Body<'m>> {
         Message::MoveResponse(response) => Body::PlayResponse(play_response(response, hints)),
         Message::PlayValidation(validation) => Body::PlayValidation(play_validation(validation)),
         Message::GameError(error) => Body::PlayValidation(refused_play(error)?),
-        Message::GameOver(over) => Body::GameResult(game_over(over, message, hints)),
-        Message::MatchResultReport(report) => {
-            Body::GameResult(match_report(report, message, hints))
-        }
+        Message::GameOver(over) => Body::GameResult(game_over(over)),
+        Message::MatchResultReport(report) => Body::GameResult(match_report(report)),
         Message::RoundCompleted(round) => Body::RoundComplete(round_complete(round)),
         Message::LeagueCompleted(league) => Body::LeagueComplete(league_complete(league)),
         Message::RefereeRegisterRequest(_)
