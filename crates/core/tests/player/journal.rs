@@ -87,6 +87,7 @@ fn memory_events() -> Vec<Event> {
             question: Question {
                 turn: 1,
                 game_type: even_odd(),
+                move_type: "choose_parity".into(),
                 view: Arc::new(json!(null)),
                 options: Arc::new([json!("even")]),
             },
