@@ -25,9 +25,8 @@ const LONGEST_ENDPOINT: usize = 2_048;
 const MOST_GAMES: usize = 64;
 /// The most referees that are let in.
 const MOST_REFEREES: u32 = 10_000;
-/// How long after a registration the agent may repeat it without its token, because the answer
-/// that brought the token may have got lost. Without this a referee whose answer is lost while
-/// the league begins could never report, and would never be suspended, as it answers probes.
+/// How long a token that was replaced still proves who registers, and nothing else: the answers
+/// that brought the newer ones may have got lost.
 const LOST_ANSWER: Duration = Duration::from_secs(10 * 60);
 /// The oldest version that is spoken here.
 const OLDEST: (u64, u64, u64) = (2, 0, 0);
@@ -193,14 +192,15 @@ impl League {
         let Some(member) = self.member(who).filter(|_| who == kind(number)) else {
             return false;
         };
-        let token = candidate.request.token.as_ref();
-        if token.is_some_and(|token| token.hash() == member.token) {
-            return true;
+        if let Some(token) = candidate.request.token.as_ref().map(AuthToken::hash) {
+            let lost = at < member.token_given + LOST_ANSWER;
+            if token == member.token || lost && member.replaced.contains(&token) {
+                return true;
+            }
         }
         let first_protocol = member.peer.dialect == Dialect::V1 && candidate.dialect == Dialect::V1;
         let excused = self.phase == Phase::Registering
             || member.health.suspended_since.is_some()
-            || at < member.token_given + LOST_ANSWER
             || first_protocol;
         excused && *member.peer.endpoint == *candidate.request.meta.contact_endpoint
     }
