@@ -7,6 +7,7 @@
 )]
 
 mod run;
+mod sim;
 mod steps;
 mod tally;
 mod test;
@@ -26,10 +27,13 @@ struct CommandLine {
 enum Chore {
     /// Check everything that must hold before a change goes in.
     Test(test::Options),
+    /// Run leagues in virtual time with everything going wrong that can.
+    Sim(sim::Options),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     match CommandLine::parse().chore {
         Chore::Test(options) => test::test(&options),
+        Chore::Sim(options) => sim::sim(&options),
     }
 }

@@ -89,7 +89,7 @@ pub struct Referee {
     running: BTreeMap<MatchId, Match>,
     /// When each match that waits for time has to be looked at.
     due: BTreeSet<(Timestamp, MatchId)>,
-    /// How many of the matches are not decided.
+    /// How many of the matches have their secrets and no result.
     playing: usize,
     recent: Recent,
     breakers: Breakers,
@@ -127,7 +127,8 @@ impl Referee {
         self.enrolment.refused()
     }
 
-    /// How many matches are being played.
+    /// How many matches are being played; one that waits for its secrets since a restart is not,
+    /// as another referee may have it by now.
     pub fn playing(&self) -> usize {
         self.playing
     }
@@ -170,11 +171,10 @@ impl Referee {
         let Some(game) = self.running.get_mut(match_id) else {
             return;
         };
-        let (due, playing) = (game.due(&self.rules), game.ending.is_none());
+        let (due, playing) = (game.due(&self.rules), game.is_playing());
         game.apply(event);
-        if playing && game.ending.is_some() {
-            self.playing -= 1;
-        }
+        self.playing += usize::from(game.is_playing());
+        self.playing -= usize::from(playing);
         let new = game.due(&self.rules);
         self.reschedule(match_id, due, new);
         if matches!(event, Event::Closed { .. }) {
@@ -197,7 +197,7 @@ impl Referee {
     /// Takes a match out of those that are held.
     fn remove(&mut self, match_id: &MatchId) -> Option<Match> {
         let game = self.running.remove(match_id)?;
-        self.playing -= usize::from(game.ending.is_none());
+        self.playing -= usize::from(game.is_playing());
         self.reschedule(match_id, game.due(&self.rules), None);
         Some(game)
     }
@@ -212,7 +212,6 @@ impl Referee {
         self.remove(&fixture.match_id);
         self.recent.forget(&fixture.match_id);
         if let Ok(game) = Match::open(fixture.clone()) {
-            self.playing += 1;
             self.running.insert(fixture.match_id.clone(), game);
         }
     }

@@ -16,7 +16,7 @@ use league_protocol::id::MatchId;
 use league_protocol::message::{LeagueError, MatchResult, Message};
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, TokenHash};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -36,7 +36,9 @@ pub(crate) enum Kind {
 pub(crate) struct Call {
     pub(crate) message: Message,
     pub(crate) sender: Option<Agent>,
-    pub(crate) token: Option<AuthToken>,
+    /// The token as it stands in the message, which a registration is weighed by.
+    pub(crate) own_token: Option<AuthToken>,
+    pub(crate) token: Option<TokenHash>,
     pub(crate) dialect: Dialect,
     pub(crate) chance: [u8; 32],
 }
@@ -44,13 +46,13 @@ pub(crate) struct Call {
 /// What a shell does with a reply.
 pub(crate) enum Step<Command> {
     /// Answers the caller.
-    Say(Message),
+    Say(Box<Message>),
     /// Keeps the token that the manager gave.
     Keep(AuthToken),
     /// Lets the strategy think, and comes back with this command and a choice.
     Think(Box<league_core::player::Think>),
     /// Brings this command next.
-    Next(Command),
+    Next(Box<Command>),
     /// Nobody waits.
     Nothing,
 }
@@ -79,7 +81,7 @@ pub(crate) trait Worker: Machine<Event: Fact, Ticket: Clone> + Clone {
     /// Who it is, once it knows.
     fn name(&self) -> Option<Agent>;
     /// Turns a message into a command, or into the answer that the shell gives by itself.
-    fn understand(call: Call) -> Result<Self::Command, Message>;
+    fn understand(call: Call) -> Result<Self::Command, Box<Message>>;
     fn follow(reply: Self::Reply, token: Option<&AuthToken>) -> Step<Self::Command>;
     fn refuse(refusal: &Self::Refusal) -> LeagueError;
     /// What the answer to a command promises.
@@ -106,9 +108,9 @@ pub(crate) trait Worker: Machine<Event: Fact, Ticket: Clone> + Clone {
 }
 
 /// The answer to a message that an agent of this kind is never sent.
-fn not_for_me(message: &Message) -> Message {
+fn not_for_me(message_type: Option<&'static str>) -> Box<Message> {
     let detail = "this agent is not asked for that";
     let mut error = LeagueError::new(Code::InvalidMessage, detail);
-    error.original_message_type = message.v2_type().map(str::to_owned);
-    Message::LeagueError(error)
+    error.original_message_type = message_type.map(str::to_owned);
+    Box::new(Message::LeagueError(error))
 }

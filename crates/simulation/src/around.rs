@@ -7,7 +7,7 @@ use league_protocol::fault::Code;
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, TokenHash};
 
 use crate::Who;
 use crate::agents::Kind;
@@ -80,7 +80,8 @@ pub(crate) struct Back {
 pub(crate) struct Answered {
     pub(crate) back: Back,
     pub(crate) message: Message,
-    pub(crate) token: Option<AuthToken>,
+    /// The hash of the token that comes with it.
+    pub(crate) token: Option<TokenHash>,
 }
 
 /// A thought that ends with a choice.

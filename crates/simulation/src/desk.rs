@@ -12,9 +12,9 @@ use league_core::letter::Letter;
 use league_core::machine::Keep;
 use league_protocol::message::Message;
 use league_protocol::time::Timestamp;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, TokenHash};
 
-use crate::agents::{Kind, Promise, Step, Worker};
+use crate::agents::{Promise, Step, Worker};
 use crate::around::{Answered, Around, Back, Errand, Thought};
 use crate::fault::Fault;
 use crate::manners::{Manners, spoil};
@@ -40,6 +40,10 @@ pub(crate) struct Desk<M: Worker> {
     pub(crate) up: bool,
     post: Post<M::Ticket>,
     pub(crate) token: Option<AuthToken>,
+    /// The hash of that token.
+    hash: Option<TokenHash>,
+    /// The last token that each caller showed, and its hash.
+    shown: Vec<Option<(AuthToken, TokenHash)>>,
     person: Person,
     wake_at: Option<Timestamp>,
     /// Room for letters, kept from step to step.
@@ -67,6 +71,8 @@ impl<M: Worker> Desk<M> {
             up: true,
             post: Post::new(),
             token: None,
+            hash: None,
+            shown: Vec::new(),
             person,
             wake_at: None,
             letters: Vec::new(),
@@ -148,12 +154,13 @@ impl<M: Worker> Desk<M> {
                 self.journal.push(event);
             }
         }
+        self.show(around, &mut letters)?;
         let promise = reply.as_ref().ok();
         let promise = promise.and_then(|reply| M::promise(command, reply));
         let promise = promise.map(|promise| (around.oracle.from(), promise));
         let step = match reply {
             Ok(reply) => M::follow(reply, self.token.as_ref()),
-            Err(refusal) => Step::Say(Message::LeagueError(M::refuse(&refusal))),
+            Err(refusal) => Step::Say(Box::new(Message::LeagueError(M::refuse(&refusal)))),
         };
         let held = Held {
             letters,
@@ -170,10 +177,23 @@ impl<M: Worker> Desk<M> {
         Ok(())
     }
 
+    /// Shows the letters to the oracle as they are written; they may leave later.
+    fn show(&self, around: &mut Around, letters: &mut [Letter<M::Ticket>]) -> Checked {
+        for letter in letters {
+            if let Some(sabotage) = around.sabotage {
+                sabotage.tamper_letter(M::KIND, letter);
+            }
+            if let Some(to) = who_answers(&letter.to.endpoint) {
+                around.oracle.letter(self.who, to, letter)?;
+            }
+        }
+        Ok(())
+    }
+
     fn hold(&mut self, around: &mut Around, held: Held<M>) -> Checked {
         let safe = self.synced == self.journal.len();
-        let hasty = around.sabotage == Some(Sabotage::AckBeforeJournal);
-        if safe || (hasty && M::KIND == Kind::Manager) {
+        let acks = matches!(held.promise, Some((_, Promise::Acked(..))));
+        if safe || (acks && around.sabotage == Some(Sabotage::AckBeforeJournal)) {
             return self.release(around, held);
         }
         if around.setting.sync == 0 {
@@ -191,15 +211,11 @@ impl<M: Worker> Desk<M> {
 
     fn release(&mut self, around: &mut Around, held: Held<M>) -> Checked {
         let mut letters = held.letters;
-        for mut letter in letters.drain(..) {
-            if let Some(sabotage) = around.sabotage {
-                sabotage.tamper_letter(M::KIND, &mut letter);
-            }
+        for letter in letters.drain(..) {
             let Some(to) = who_answers(&letter.to.endpoint) else {
                 continue;
             };
             around.log(format_args!("{} to {to}: {:?}", self.who, letter.message));
-            around.oracle.letter(self.who, to, &letter)?;
             if self.post.put(to, letter) {
                 self.send_first(around, to);
             }
@@ -211,9 +227,12 @@ impl<M: Worker> Desk<M> {
         match held.step {
             Step::Say(message) => {
                 around.oracle.answer(self.who, held.back, &message)?;
-                self.say(around, message, held.back);
+                self.say(around, *message, held.back);
             }
-            Step::Keep(token) => self.token = Some(token),
+            Step::Keep(token) => {
+                self.hash = Some(token.hash());
+                self.token = Some(token);
+            }
             Step::Next(command) => return self.attend(around, &command, None),
             Step::Think(think) => self.think(around, &think, held.back),
             Step::Nothing => around.lose(held.back),
@@ -252,8 +271,8 @@ impl<M: Worker> Desk<M> {
     /// Answers, unless nobody waits; an ill-behaved player answers in its own way.
     fn say(&mut self, around: &mut Around, message: Message, back: Option<Back>) {
         let Some(back) = back else { return };
-        let token = self.token.clone().filter(|_| self.person.shows_token);
         let owed = matches!(message, Message::GameJoinAck(_) | Message::MoveResponse(_));
+        let token = self.hash.filter(|_| owed && self.person.shows_token);
         let vice = (owed && around.stormy && self.person.manners != Manners::HONEST)
             .then(|| self.person.manners.shown(&mut around.chance))
             .flatten();

@@ -45,11 +45,10 @@ mod world;
 
 pub use fault::Fault;
 pub use plan::Plan;
-pub use report::{Report, Violation};
+pub use report::{Invariant, Report, Violation};
 pub use sabotage::Sabotage;
 
 use chance::Chance;
-use report::Invariant;
 use setting::Setting;
 use world::World;
 

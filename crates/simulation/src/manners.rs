@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::Message;
-use league_protocol::token::AuthToken;
+use league_protocol::token::TokenHash;
 use serde_json::json;
 
 use crate::chance::Chance;
@@ -94,7 +94,7 @@ impl Manners {
 /// What becomes of an answer.
 pub(crate) struct Spoilt {
     pub(crate) message: Option<Message>,
-    pub(crate) token: Option<AuthToken>,
+    pub(crate) token: Option<TokenHash>,
     pub(crate) later: Duration,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Spoilt {
 pub(crate) fn spoil(
     vice: Vice,
     mut message: Message,
-    token: Option<AuthToken>,
+    token: Option<TokenHash>,
     chance: &mut Chance,
 ) -> Spoilt {
     let mut spoilt = Spoilt {
@@ -130,7 +130,7 @@ pub(crate) fn spoil(
             response.match_id = MatchId::numbered(77, 77);
         }
         (Vice::OtherMatch, Message::GameJoinAck(ack)) => ack.match_id = MatchId::numbered(77, 77),
-        (Vice::OtherToken, _) => spoilt.token = Some(AuthToken::mint("P77", &chance.bytes())),
+        (Vice::OtherToken, _) => spoilt.token = Some(TokenHash::of("tok-p77-stolen")),
         (Vice::OffTheSubject, _) => message = Message::Acknowledged,
         _ => {}
     }

@@ -79,8 +79,6 @@ sabotages! {
     CapacityExceeded,
     /// The last result is forgotten when the manager comes back.
     ResultDroppedAtReplay,
-    /// A fact is in the journal and was never taken in.
-    FactNotTakenIn,
 }
 
 type LeagueReply = Result<league::Reply, league::Refusal>;
@@ -212,9 +210,6 @@ impl Sabotage {
                 }
             }
             Self::TokenInJournal => write_token(events, reply),
-            Self::FactNotTakenIn if league.matches_played() > 2 => {
-                events.retain(|event| !matches!(event, league::Event::PlayerShutDown { .. }));
-            }
             _ => self.tamper_facts(league, events),
         }
     }

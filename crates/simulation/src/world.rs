@@ -201,7 +201,14 @@ impl World {
     }
 
     fn rise(&mut self, who: Who) -> Checked {
-        at_desk!(self, who, |desk, around| desk.rise(around))?;
+        let text_too = self.around.chance.below(16) == 0;
+        at_desk!(self, who, |desk, around| {
+            desk.rise(around)?;
+            if desk.life > 0 && desk.up {
+                desk.check_replay(text_too)?;
+            }
+            Checked::Ok(())
+        })?;
         if who == 0 && self.manager.up {
             self.around.oracle.check_results(&self.manager.machine)?;
         }
@@ -271,14 +278,16 @@ impl World {
         }
         self.around.oracle.check_all_met()?;
         self.around.oracle.check_results(&self.manager.machine)?;
-        let whole = self.around.chance.below(8) == 0;
+        let whole = self.around.chance.below(16) == 0;
         self.look_through(whole)
     }
 
     /// Replays and searches the journals: the manager's always, all of them in some leagues.
     fn look_through(&mut self, whole: bool) -> Checked {
         let oracle = &self.around.oracle;
-        self.manager.check_replay(whole)?;
+        if whole || self.around.report.crashes > 0 {
+            self.manager.check_replay(whole)?;
+        }
         search(oracle, &self.manager, whole)?;
         if !whole {
             return Ok(());

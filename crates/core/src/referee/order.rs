@@ -127,10 +127,7 @@ impl Referee {
 
     /// A match that is decided has freed its place: the manager may fill it before it says so.
     fn check_room(&self, match_id: &MatchId) -> Result<(), TurnedDown> {
-        let replaced = self
-            .running
-            .get(match_id)
-            .is_some_and(|game| game.ending.is_none());
+        let replaced = self.running.get(match_id).is_some_and(Match::is_playing);
         let playing = self.playing - usize::from(replaced);
         let unsettled = self.running.len() - self.playing;
         if playing >= self.rules.max_concurrent as usize || unsettled >= MOST_UNSETTLED {

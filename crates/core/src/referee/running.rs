@@ -173,6 +173,11 @@ impl Match {
         &mut self.chairs[seat.index() & 1]
     }
 
+    /// Whether it goes on: it has its secrets and no result.
+    pub(super) fn is_playing(&self) -> bool {
+        self.secrets.is_some() && self.ending.is_none()
+    }
+
     /// Where the match stands.
     pub(super) fn state(&self) -> MatchState {
         if self.ending.is_some() {

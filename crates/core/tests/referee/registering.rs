@@ -176,7 +176,7 @@ fn a_returning_referee_asks_for_its_old_id_and_keeps_its_matches() {
     };
     assert_eq!(request.wanted_id.as_deref(), Some("REF01"));
     house.hear(&letter, accepted()).unwrap();
-    assert_eq!(house.referee.playing(), 1);
+    assert_eq!(house.referee.held(), 1);
 }
 
 #[test]

@@ -8,7 +8,12 @@ use toml::{Table, Value};
 use crate::code;
 
 /// The folders of the crates that do no input or output and know no clock.
-pub(crate) const PURE: [&str; 3] = ["crates/games", "crates/protocol", "crates/core"];
+pub(crate) const PURE: [&str; 4] = [
+    "crates/games",
+    "crates/protocol",
+    "crates/core",
+    "crates/simulation",
+];
 
 /// One crate of the workspace.
 pub(crate) struct Member {

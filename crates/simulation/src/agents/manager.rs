@@ -31,11 +31,11 @@ impl Worker for League {
         Some(Agent::Manager)
     }
 
-    fn understand(call: Call) -> Result<Command, Message> {
-        let token = call.token.as_ref().map(AuthToken::hash);
+    fn understand(call: Call) -> Result<Command, Box<Message>> {
+        let token = call.token;
         let candidate = |request: RegisterRequest| Candidate {
             request: RegisterRequest {
-                token: request.token.or(call.token),
+                token: request.token.or(call.own_token),
                 ..request
             },
             dialect: call.dialect,
@@ -59,13 +59,15 @@ impl Worker for League {
                 sender: call.sender,
                 query,
             }),
-            Message::Ping => Err(Message::Acknowledged),
-            other => Err(not_for_me(&other)),
+            Message::Ping => Err(Box::new(Message::Acknowledged)),
+            other => Err(not_for_me(other.v2_type())),
         }
     }
 
     fn follow(reply: Reply, _token: Option<&AuthToken>) -> Step<Command> {
-        reply.to_message().map_or(Step::Nothing, Step::Say)
+        reply
+            .to_message()
+            .map_or(Step::Nothing, |message| Step::Say(Box::new(message)))
     }
 
     fn refuse(refusal: &Refusal) -> LeagueError {

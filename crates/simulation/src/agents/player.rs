@@ -32,20 +32,21 @@ impl Worker for Player {
         self.player_id().cloned().map(Agent::Player)
     }
 
-    fn understand(call: Call) -> Result<Command, Message> {
-        if call.message == Message::Ping {
-            return Err(Message::Acknowledged);
+    fn understand(call: Call) -> Result<Command, Box<Message>> {
+        if matches!(call.message, Message::Ping) {
+            return Err(Box::new(Message::Acknowledged));
         }
-        let token = call.token.as_ref().map(AuthToken::hash);
-        let refusal = not_for_me(&call.message);
-        Command::from_message(call.message, token).ok_or(refusal)
+        let refused = call.message.v2_type();
+        Command::from_message(call.message, call.token).ok_or_else(|| not_for_me(refused))
     }
 
     fn follow(reply: Reply, _token: Option<&AuthToken>) -> Step<Command> {
         match reply {
             Reply::TokenGranted(token) => Step::Keep(token),
             Reply::Think(think) => Step::Think(Box::new(think)),
-            other => other.into_message().map_or(Step::Nothing, Step::Say),
+            other => other
+                .into_message()
+                .map_or(Step::Nothing, |message| Step::Say(Box::new(message))),
         }
     }
 

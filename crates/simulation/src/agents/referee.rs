@@ -1,5 +1,7 @@
 //! A referee's shell.
 
+use std::time::Duration;
+
 use league_core::letter::Outcome;
 use league_core::referee::{Command, Event, Referee, Refusal, Reply, Ticket};
 use league_protocol::message::{LeagueError, Message};
@@ -11,6 +13,9 @@ use super::{Call, Kind, Promise, Step, Worker, not_for_me};
 use crate::oracle::Oracle;
 use crate::sabotage::Sabotage;
 use crate::{Checked, Who};
+
+/// A question that is older than this has passed its deadline.
+const LONGEST_QUESTION: Duration = Duration::from_secs(30);
 
 impl Worker for Referee {
     const KIND: Kind = Kind::Referee;
@@ -33,23 +38,25 @@ impl Worker for Referee {
         self.enrolled().map(|(id, _)| Agent::Referee(id.clone()))
     }
 
-    fn understand(call: Call) -> Result<Command, Message> {
+    fn understand(call: Call) -> Result<Command, Box<Message>> {
         match call.message {
             Message::StartMatch(order) => Ok(Command::StartMatch { order }),
             Message::LeagueCompleted(end) => Ok(Command::LeagueCompleted {
                 league_id: end.league_id,
             }),
             Message::Ping => Ok(Command::Ping),
-            other => Err(not_for_me(&other)),
+            other => Err(not_for_me(other.v2_type())),
         }
     }
 
     fn follow(reply: Reply, token: Option<&AuthToken>) -> Step<Command> {
         match reply {
-            Reply::Noted => Step::Say(Message::Acknowledged),
+            Reply::Noted => Step::Say(Box::new(Message::Acknowledged)),
             Reply::TokenGranted(token) => Step::Keep(token),
-            Reply::TokenRefused => Self::begin(token).map_or(Step::Nothing, Step::Next),
-            Reply::StartMatchAck(ack) => Step::Say(Message::StartMatchAck(ack)),
+            Reply::TokenRefused => {
+                Self::begin(token).map_or(Step::Nothing, |command| Step::Next(Box::new(command)))
+            }
+            Reply::StartMatchAck(ack) => Step::Say(Box::new(Message::StartMatchAck(ack))),
             Reply::MatchState(_) => Step::Nothing,
         }
     }
@@ -109,7 +116,11 @@ impl Worker for Referee {
             Command::Heard {
                 ticket: Ticket::Question(question),
                 outcome: Ok(_),
-            } if sabotage == Sabotage::LateAnswerCounted => question.asked_at,
+            } if sabotage == Sabotage::LateAnswerCounted
+                && at.since(question.asked_at) > LONGEST_QUESTION =>
+            {
+                question.asked_at
+            }
             _ => at,
         }
     }

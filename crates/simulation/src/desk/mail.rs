@@ -6,7 +6,7 @@ use league_core::letter::{Answer, Credential, Failure, Letter};
 use league_protocol::fault::Code;
 use league_protocol::message::Message;
 use league_protocol::sender::Dialect;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, TokenHash};
 
 use super::Desk;
 use crate::agents::{Call, Kind, Worker};
@@ -35,10 +35,12 @@ impl<M: Worker> Desk<M> {
         if let Some(sabotage) = around.sabotage {
             sabotage.tamper_call(M::KIND, self.life, &mut message);
         }
+        let token = self.hash_of(parcel.from, parcel.token.as_ref());
         let call = Call {
             message,
             sender: parcel.sender,
-            token: parcel.token,
+            own_token: parcel.token,
+            token,
             dialect,
             chance: match M::KIND {
                 Kind::Manager => around.chance.bytes(),
@@ -49,10 +51,27 @@ impl<M: Worker> Desk<M> {
         match M::understand(call) {
             Ok(command) => self.attend(around, &command, back),
             Err(message) => {
-                self.say(around, message, back);
+                self.say(around, *message, back);
                 Ok(())
             }
         }
+    }
+
+    /// The hash of a token that a caller shows; most show the same as before.
+    fn hash_of(&mut self, from: Who, token: Option<&AuthToken>) -> Option<TokenHash> {
+        let token = token?;
+        let place = from as usize;
+        if let Some(Some((known, hash))) = self.shown.get(place)
+            && known == token
+        {
+            return Some(*hash);
+        }
+        if self.shown.len() <= place {
+            self.shown.resize(place + 1, None);
+        }
+        let hash = token.hash();
+        self.shown[place] = Some((token.clone(), hash));
+        Some(hash)
     }
 
     /// An answer arrives.
@@ -79,7 +98,7 @@ impl<M: Worker> Desk<M> {
                 .note(at, Errand::Echo(Box::new(answered.clone())));
         }
         let outcome = Ok(Answer {
-            token: answered.token.as_ref().map(AuthToken::hash),
+            token: answered.token,
             message: answered.message,
         });
         around.oracle.now_from(back.asked);

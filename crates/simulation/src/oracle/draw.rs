@@ -38,7 +38,6 @@ impl Oracle {
         attempt: u32,
         result: &Arc<MatchResult>,
     ) -> Checked {
-        self.check_points(match_id, result)?;
         if !self.looks_at_draws() {
             return Ok(());
         }
@@ -70,7 +69,7 @@ impl Oracle {
     }
 
     /// The points follow from the end.
-    fn check_points(&self, match_id: &MatchId, result: &MatchResult) -> Checked {
+    pub(super) fn check_points(&self, match_id: &MatchId, result: &MatchResult) -> Checked {
         let score = &self.facts.rules.score;
         for seat in [0, 1] {
             let player = &result.players[seat];

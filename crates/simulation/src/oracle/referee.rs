@@ -318,6 +318,7 @@ impl Oracle {
         let bout = self.referees.get(place);
         let bout = bout.and_then(|watch| watch.bouts.get(match_id));
         let attempt = bout.map_or(0, |bout| bout.attempt);
+        self.check_points(match_id, result)?;
         self.check_result(match_id, attempt, result)?;
         if let Some(note) = self.note(match_id) {
             note.decided.push((who, attempt, Arc::clone(result)));
