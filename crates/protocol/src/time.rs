@@ -42,6 +42,9 @@ const MILLISECONDS: &[FormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
 
 impl Timestamp {
+    /// The last moment there is; stands for a deadline that nobody set.
+    pub const LAST: Self = Self(LATEST);
+
     /// The moment so many milliseconds after the start of 1970, held inside the years 0 to 9999.
     pub fn from_millis(millis: i64) -> Self {
         Self(millis.clamp(0, LATEST))

@@ -195,6 +195,7 @@ impl League {
         let mut fresh = Member::new(agent.clone(), meta, dialect, token, at);
         fresh.health.succeed(at);
         if let Some(member) = self.member_mut(who) {
+            fresh.replaced = member.tokens_so_far();
             let old = std::mem::replace(member, fresh);
             self.tokens.remove(&old.token);
         }

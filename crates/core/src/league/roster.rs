@@ -45,6 +45,9 @@ pub(super) enum Who {
     Referee(u32),
 }
 
+/// How many replaced tokens of an agent are remembered.
+const MOST_REPLACED: usize = 8;
+
 /// What every agent of the league has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
@@ -53,6 +56,8 @@ pub struct Member {
     pub(super) version: Arc<str>,
     pub(super) token: TokenHash,
     pub(super) token_given: Timestamp,
+    /// The tokens before this one, oldest first; at most [`MOST_REPLACED`].
+    pub(super) replaced: Vec<TokenHash>,
     pub(super) health: Health,
 }
 
@@ -74,8 +79,17 @@ impl Member {
             version: Arc::from(meta.version.as_str()),
             token,
             token_given: at,
+            replaced: Vec::new(),
             health: Health::default(),
         }
+    }
+
+    /// Its tokens up to now, as far as they are remembered.
+    pub(super) fn tokens_so_far(&self) -> Vec<TokenHash> {
+        let forgotten = (self.replaced.len() + 1).saturating_sub(MOST_REPLACED);
+        let mut tokens = self.replaced[forgotten..].to_vec();
+        tokens.push(self.token);
+        tokens
     }
 
     /// Who it is, where it answers and how it speaks.

@@ -161,6 +161,8 @@ pub struct Question {
     pub turn: u32,
     /// What is played.
     pub game_type: GameType,
+    /// What kind of move is asked for.
+    pub move_type: Arc<str>,
     /// What the player may see.
     pub view: Arc<Value>,
     /// What it may do; never empty.

@@ -180,6 +180,7 @@ impl Player {
         let question = Question {
             turn: call.turn_number,
             game_type: call.game_type.clone(),
+            move_type: Arc::clone(&call.move_type),
             view: Arc::clone(&view),
             options: Arc::clone(&call.options),
         };
@@ -239,6 +240,7 @@ impl Player {
             match_id: match_id.clone(),
             player_id: self.player_id().cloned(),
             game_type: question.game_type.clone(),
+            move_type: Some(Arc::clone(&question.move_type)),
             choice: choice.clone(),
             nonce: brought
                 .nonce

@@ -21,6 +21,8 @@ const MOST_UNSETTLED: usize = 10_000;
 /// Why an order is not taken, as the manager is told.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 enum TurnedDown {
+    #[error("this referee has no token to report with; it registers again")]
+    NotEnrolled,
     #[error("the league is over")]
     LeagueOver,
     #[error("this referee serves league `{held}`, not `{asked}`")]
@@ -102,9 +104,12 @@ impl Referee {
         if self.league_over {
             return Err(TurnedDown::LeagueOver);
         }
-        if let Some((_, held)) = self
-            .enrolled()
-            .filter(|(_, held)| **held != order.league_id)
+        // While an answer is under way the order may simply have come first.
+        if self.registration_problem().is_some() {
+            return Err(TurnedDown::NotEnrolled);
+        }
+        if let Some((_, held)) = self.enrolled()
+            && *held != order.league_id
         {
             let (held, asked) = (held.clone(), order.league_id.clone());
             return Err(TurnedDown::OtherLeague { held, asked });

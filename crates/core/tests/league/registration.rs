@@ -1,5 +1,7 @@
 //! Who is let in, under which id, and who may come back.
 
+use std::time::Duration;
+
 use league_core::league::{
     AgentState, Candidate, Command, Event, League, LeagueRules, Refusal, Reply, RulesError,
 };
@@ -7,6 +9,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::{GameType, PlayerId};
 use league_protocol::message::{Enrolment, Message, RegisterResponse};
 use league_protocol::sender::{Agent, Dialect};
+use league_protocol::token::AuthToken;
 
 use crate::world::{SECRET, World, rules};
 
@@ -187,6 +190,31 @@ fn once_the_league_runs_only_the_old_token_proves_who_comes_back() {
     );
     let late = world.candidate("Late");
     assert_eq!(reason(&mut world, late), "Registration closed");
+}
+
+#[test]
+fn the_token_before_proves_who_registers_as_long_as_the_answer_may_be_lost() {
+    let mut world = World::begun(2, 1, 1);
+    let first = world.tokens[&Agent::Player(PlayerId::numbered(1))].clone();
+    let again = changed(world.candidate("Player 1"), |candidate| {
+        candidate.request.token = Some(first);
+    });
+    let lost = enrolled(&mut world, again.clone());
+    let once_more = changed(again.clone(), |candidate| candidate.chance = [0x77; 32]);
+    let found = enrolled(&mut world, once_more);
+    assert_eq!(lost.id, found.id);
+    let held = |token: &AuthToken| {
+        world
+            .league
+            .authenticate(world.now, Some(token.hash()), None)
+    };
+    assert!(
+        held(&lost.token).is_err(),
+        "a token that was replaced opens nothing"
+    );
+    assert!(held(&found.token).is_ok());
+    world.now = world.now + Duration::from_secs(600);
+    assert_eq!(reason(&mut world, again), "Duplicate display name");
 }
 
 #[test]

@@ -87,6 +87,7 @@ fn memory_events() -> Vec<Event> {
             question: Question {
                 turn: 1,
                 game_type: even_odd(),
+                move_type: "choose_parity".into(),
                 view: Arc::new(json!(null)),
                 options: Arc::new([json!("even")]),
             },
@@ -98,6 +99,7 @@ fn memory_events() -> Vec<Event> {
                 match_id: match_id.clone(),
                 player_id: None,
                 game_type: even_odd(),
+                move_type: None,
                 choice: json!("even"),
                 nonce: None,
                 reasoning: None,

@@ -146,6 +146,7 @@ fn a_move_is_thought_about_and_then_made() {
         match_id: match_id("R1M1"),
         player_id: Some(player("P01")),
         game_type: GameType::new("even_odd").unwrap(),
+        move_type: Some(Arc::clone(&think.move_type)),
         choice: json!("odd"),
         nonce: Some(NONCE.to_owned()),
         reasoning: None,

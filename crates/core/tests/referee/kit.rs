@@ -179,6 +179,7 @@ pub(crate) fn response(letter: &Letter<Ticket>, choice: Value) -> MoveResponse {
         match_id: call.match_id.clone(),
         player_id: Some(call.player_id.clone()),
         game_type: call.game_type.clone(),
+        move_type: Some(Arc::clone(&call.move_type)),
         choice,
         nonce: Some(format!("nonce of {}", call.player_id)),
         reasoning: None,

@@ -46,6 +46,35 @@ fn enrolled() -> House {
 }
 
 #[test]
+fn a_referee_that_was_not_let_in_takes_no_match() {
+    let mut house = House::new();
+    house.tell(Command::Begin { token: None }).unwrap();
+    let letter = registration(&mut house);
+    let reason = "Duplicate display name".to_owned();
+    let response = RegisterResponse::Rejected { reason };
+    let message = Message::RefereeRegisterResponse(response);
+    house
+        .hear(
+            &letter,
+            Ok(Answer {
+                message,
+                token: None,
+            }),
+        )
+        .unwrap();
+    let reply = house
+        .tell(Command::StartMatch {
+            order: order("R1M1"),
+        })
+        .unwrap();
+    let Reply::StartMatchAck(ack) = reply else {
+        panic!("{reply:?}")
+    };
+    assert!(!ack.accepted, "it could not report how the match ends");
+    assert!(house.take().is_empty());
+}
+
+#[test]
 fn a_referee_says_who_it_is_and_is_let_in() {
     let mut house = House::new();
     house.tell(Command::Begin { token: None }).unwrap();

@@ -36,8 +36,3 @@ pub(crate) fn round<'a>(number: u32) -> Field<'a, Round> {
 pub(crate) fn seconds<'a>(moment: Timestamp) -> Parsed<'a, Timestamp> {
     Parsed::new(moment.to_seconds_text(), moment)
 }
-
-/// A moment as `league.v1` writes it.
-pub(crate) fn millis<'a>(moment: Timestamp) -> Parsed<'a, Timestamp> {
-    Parsed::new(moment.to_millis_text(), moment)
-}

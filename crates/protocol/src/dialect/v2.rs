@@ -19,6 +19,7 @@ pub use registration::*;
 pub use result::*;
 pub use round::*;
 pub use say::say;
+pub(crate) use say_result::draw_record;
 pub use understand::understand;
 
 use crate::bodies;

@@ -208,6 +208,8 @@ pub struct MoveResponse {
     pub player_id: Option<PlayerId>,
     /// What is played.
     pub game_type: GameType,
+    /// What kind of move it is; only games without messages of their own say so.
+    pub move_type: Option<Arc<str>>,
     /// The move itself.
     pub choice: Value,
     /// The player's own share in the draw.

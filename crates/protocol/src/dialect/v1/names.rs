@@ -186,11 +186,14 @@ mod tests {
     #[test]
     fn a_league_keeps_its_uuid_for_ever() {
         let league = LeagueId::new("league_2025_even_odd").unwrap();
-        assert_eq!(league_uuid(&league), "FILL");
+        assert_eq!(league_uuid(&league), "84be2ff4-91a9-5b99-b1a2-854c77ab3faa");
         let uuid = "AA0e8400-e29b-41d4-a716-446655440005";
         assert_eq!(league_uuid(&LeagueId::new(uuid).unwrap()), uuid);
         assert_eq!(conversation(uuid), uuid);
-        assert_eq!(conversation("conv-r1m1-001"), "FILL");
+        assert_eq!(
+            conversation("conv-r1m1-001"),
+            "ef9501ca-4e30-5297-aa50-30c961861c2b"
+        );
         let simple = "550e8400e29b41d4a716446655440000";
         assert_ne!(conversation(simple), simple);
     }

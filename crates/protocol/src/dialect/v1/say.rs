@@ -34,10 +34,8 @@ pub fn say<'m>(message: &'m Message, hints: &Hints<'_>) -> Option<Body<'m>> {
         Message::MoveResponse(response) => Body::PlayResponse(play_response(response, hints)),
         Message::PlayValidation(validation) => Body::PlayValidation(play_validation(validation)),
         Message::GameError(error) => Body::PlayValidation(refused_play(error)?),
-        Message::GameOver(over) => Body::GameResult(game_over(over, message, hints)),
-        Message::MatchResultReport(report) => {
-            Body::GameResult(match_report(report, message, hints))
-        }
+        Message::GameOver(over) => Body::GameResult(game_over(over)),
+        Message::MatchResultReport(report) => Body::GameResult(match_report(report)),
         Message::RoundCompleted(round) => Body::RoundComplete(round_complete(round)),
         Message::LeagueCompleted(league) => Body::LeagueComplete(league_complete(league)),
         Message::RefereeRegisterRequest(_)
@@ -90,7 +88,7 @@ fn register_request<'m>(
         player_meta: Field::Is(PlayerMeta {
             display_name: text(&meta.display_name),
             version: text(&meta.version),
-            protocol_version: Field::or_absent(meta.protocol_version.as_deref().map(Text::from)),
+            protocol_version: Field::Absent,
             game_types: Field::Is(List::of(games)),
             contact_endpoint: text(&meta.contact_endpoint),
             extra: Vec::new(),

@@ -2,11 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::dialect::Hints;
 use crate::dialect::build::{id, text, whole};
 use crate::dialect::v2;
 use crate::message as model;
-use crate::message::{MatchStatus, Message};
+use crate::message::MatchStatus;
 use crate::shape::{Any, Dict, Field, List, Number, Text, Whole};
 
 use super::names::player_name;
@@ -18,13 +17,9 @@ use super::*;
 pub(super) const DRAWN_NUMBER: &str = "drawn_number";
 pub(super) const NUMBER_PARITY: &str = "number_parity";
 
-pub(super) fn game_over<'m>(
-    over: &'m model::GameOver,
-    message: &'m Message,
-    hints: &Hints<'_>,
-) -> GameResult<'m> {
+pub(super) fn game_over(over: &model::GameOver) -> GameResult<'_> {
     let mut facts = facts(&over.result, &over.game_type);
-    facts.draw = draw_record(message, hints);
+    facts.draw = Field::or_absent(over.result.draw.as_ref().map(v2::draw_record));
     GameResult {
         league_id: league(&over.league_id),
         round_id: whole(over.round_id),
@@ -34,13 +29,9 @@ pub(super) fn game_over<'m>(
     }
 }
 
-pub(super) fn match_report<'m>(
-    report: &'m model::MatchResultReport,
-    message: &'m Message,
-    hints: &Hints<'_>,
-) -> GameResult<'m> {
+pub(super) fn match_report(report: &model::MatchResultReport) -> GameResult<'_> {
     let mut facts = facts(&report.result, &report.game_type);
-    facts.draw = draw_record(message, hints);
+    facts.draw = Field::or_absent(report.result.draw.as_ref().map(v2::draw_record));
     facts.attempt = whole(report.attempt);
     GameResult {
         league_id: league(&report.league_id),
@@ -49,23 +40,6 @@ pub(super) fn match_report<'m>(
         result: Field::Is(outcome(&report.result, facts)),
         extra: Vec::new(),
     }
-}
-
-/// The record of the draw, which all dialects write alike.
-fn draw_record<'m>(
-    message: &'m Message,
-    hints: &Hints<'_>,
-) -> Field<'m, crate::dialect::v2::DrawRecord<'m>> {
-    let said = match v2::say(message, hints) {
-        Some(v2::Body::GameOver(over)) => over.game_result.into_option().map(|told| told.draw),
-        Some(v2::Body::MatchResultReport(report)) => report
-            .result
-            .into_option()
-            .and_then(|told| told.details.into_option())
-            .map(|told| told.draw),
-        _ => None,
-    };
-    said.unwrap_or_default()
 }
 
 fn outcome<'m>(result: &'m model::MatchResult, facts: SummaryFacts<'m>) -> Outcome<'m> {
@@ -88,7 +62,7 @@ fn outcome<'m>(result: &'m model::MatchResult, facts: SummaryFacts<'m>) -> Outco
         outcome: Field::Is(outcome.wire()),
         game_summary: Field::Is(GameSummary {
             choices: Dict::of(choices),
-            facts,
+            facts: Box::new(facts),
         }),
         extra: Vec::new(),
     }

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::finding::{Notes, Path, Reading};
 use crate::id::PlayerId;
+use crate::lenient::extra_fields;
 use crate::shape::{Any, Dict, Field, Shape, Wire, object};
 
 use super::SummaryFacts;
@@ -18,7 +19,7 @@ pub struct GameSummary<'a> {
     /// What was chosen, under names that end in `_choice`, in seat order where we wrote them.
     pub choices: Dict<'a, Any<'a>>,
     /// Everything else.
-    pub facts: SummaryFacts<'a>,
+    pub facts: Box<SummaryFacts<'a>>,
 }
 
 const CHOICE: &str = "_choice";
@@ -53,9 +54,12 @@ impl<'a> Wire<'a> for GameSummary<'a> {
                 facts.push((name, raw));
             }
         }
+        let facts: SummaryFacts<'a> = Shape::take(facts.into(), at, notes);
+        let extra = facts.extra.iter().map(|(name, _)| name.as_ref());
+        extra_fields(extra, at, notes);
         Some(Self {
             choices: Dict(choices),
-            facts: Shape::take(facts.into(), at, notes),
+            facts: Box::new(facts),
         })
     }
 

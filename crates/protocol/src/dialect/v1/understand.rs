@@ -226,7 +226,7 @@ fn play_request(
             .and_then(|state| state.turn_number.number())
             .unwrap_or(1),
         record: model::WinLossDraw::default(),
-        deadline: Timestamp::from_millis(i64::MAX),
+        deadline: Timestamp::LAST,
         move_seconds: seconds(state.map(|state| &state.timeout_seconds)),
         game_type,
     })
@@ -248,6 +248,7 @@ fn play_response(
         match_id: response.match_id.value()?.clone(),
         player_id: None,
         game_type,
+        move_type: None,
         choice,
         nonce: play.nonce.text().map(str::to_owned),
         reasoning: play.reasoning.text().map(str::to_owned),

@@ -28,7 +28,7 @@ pub(super) fn game_result(
     notes: &mut Notes,
 ) -> Option<Message> {
     let outcome = told.result.get()?;
-    let facts = outcome.game_summary.get().map(|summary| &summary.facts);
+    let facts = outcome.game_summary.get().map(|summary| &*summary.facts);
     let game_type = hints.game(facts.and_then(|facts| facts.game_type.value()));
     let respelled = v2::Body::GameOver(v2::GameOver {
         match_id: told.match_id.clone(),
@@ -63,7 +63,7 @@ fn respell<'x>(
     notes: &mut Notes,
 ) -> Option<v2::GameResult<'x>> {
     let summary = outcome.game_summary.get();
-    let facts = summary.map(|summary| &summary.facts);
+    let facts = summary.map(|summary| &*summary.facts);
     let chosen = chosen(summary);
     let seats = seats(&chosen, outcome, hints, at, notes)?;
     let winner = winner(outcome, &seats, at, notes)?;
@@ -102,7 +102,7 @@ fn chosen(summary: Option<&GameSummary<'_>>) -> Vec<(PlayerId, Option<Value>)> {
     if !chosen.is_empty() {
         return chosen;
     }
-    let last = last_move(summary.map(|summary| &summary.facts));
+    let last = last_move(summary.map(|summary| &*summary.facts));
     let entries = last.into_iter().flatten();
     entries
         .filter_map(|(name, choice)| Some((player_id(&name).ok()?, Some(choice))))
@@ -147,17 +147,19 @@ fn winner(
         Some(winner) => Some(winner),
         None => player(&outcome.loser).as_ref().and_then(other),
     };
-    match named {
-        _ if word == OutcomeWord::Draw => Some(None),
-        Some(winner) if seats.contains(&winner) => Some(Some(winner)),
-        None if word == OutcomeWord::Forfeit => Some(None),
-        _ => {
-            let detail = "a win needs the name of a player who was in the match; add it";
-            let at = &at.member("winner", true);
-            notes.refuse(Code::MissingField, at, "a player of the match", detail);
-            None
-        }
-    }
+    let (code, detail) = match named {
+        _ if word == OutcomeWord::Draw => return Some(None),
+        None if word == OutcomeWord::Forfeit => return Some(None),
+        Some(winner) if seats.contains(&winner) => return Some(Some(winner)),
+        Some(_) => (
+            Code::InvalidMessage,
+            "the winner was not in the match; name one who was",
+        ),
+        None => (Code::MissingField, "a win needs a winner; name it"),
+    };
+    let at = &at.member("winner", true);
+    notes.refuse(code, at, "a player of the match", detail);
+    None
 }
 
 fn points(

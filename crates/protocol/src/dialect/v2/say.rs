@@ -368,7 +368,7 @@ fn move_response(response: &model::MoveResponse) -> Body<'_> {
             player_id,
             game_type: id(&response.game_type),
             move_data: Field::Is(MoveDetail {
-                move_type: Field::Absent,
+                move_type: Field::or_absent(response.move_type.as_deref().map(Text::from)),
                 choice: Field::Is((&response.choice).into()),
                 extra: Vec::new(),
             }),

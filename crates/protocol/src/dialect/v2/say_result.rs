@@ -105,7 +105,7 @@ fn other_details(result: &model::MatchResult) -> Field<'_, Any<'_>> {
     }
 }
 
-fn draw_record(draw: &model::OpenedDraw) -> DrawRecord<'_> {
+pub(crate) fn draw_record(draw: &model::OpenedDraw) -> DrawRecord<'_> {
     let shares = draw.nonces.iter().filter(|nonce| !nonce.is_empty()).count();
     DrawRecord {
         commitment: text(draw.commitment.to_hex()),

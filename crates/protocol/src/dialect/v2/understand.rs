@@ -12,6 +12,7 @@ use crate::message::{Message, RegisterResponse};
 use crate::secret::{Commitment, Seed};
 use crate::sender::Dialect;
 use crate::shape::{Any, Field, List, Parsed, Text, Whole};
+use crate::time::Timestamp;
 use crate::token::{AuthToken, TokenHash, unhex};
 
 use super::understand_result::{
@@ -348,7 +349,7 @@ fn parity_call(
         view: serde_json::Value::Null,
         turn_number: 1,
         record: standings.map(record).unwrap_or_default(),
-        deadline: call.deadline.value().copied().unwrap_or_default(),
+        deadline: call.deadline.value().copied().unwrap_or(Timestamp::LAST),
         move_seconds: DEFAULT_MOVE_SECONDS,
     })
 }
@@ -368,6 +369,7 @@ fn parity_response(
         )?,
         player_id: response.player_id.value().cloned(),
         game_type: Hints::default().game(None),
+        move_type: None,
         choice: response
             .parity_choice
             .value()
@@ -411,7 +413,7 @@ fn move_call(
             .and_then(|context| context.turn_number.number())
             .unwrap_or(1),
         record: standings.map(record).unwrap_or_default(),
-        deadline: call.deadline.value().copied().unwrap_or_default(),
+        deadline: call.deadline.value().copied().unwrap_or(Timestamp::LAST),
         move_seconds: DEFAULT_MOVE_SECONDS,
     })
 }
@@ -422,6 +424,7 @@ fn move_response(
     at: &Path<'_>,
     notes: &mut Notes,
 ) -> Option<model::MoveResponse> {
+    let detail = response.move_data.get()?;
     Some(model::MoveResponse {
         match_id: needed(
             response.match_id.value().cloned(),
@@ -432,7 +435,8 @@ fn move_response(
         )?,
         player_id: response.player_id.value().cloned(),
         game_type: hints.game(response.game_type.value()),
-        choice: response.move_data.get()?.choice.get()?.to_value(),
+        move_type: detail.move_type.text().map(Arc::from),
+        choice: detail.choice.get()?.to_value(),
         nonce: response.nonce.text().map(str::to_owned),
         reasoning: None,
     })
