@@ -306,7 +306,7 @@ impl<M: Worker> Desk<M> {
     }
 
     fn set_alarm(&mut self, around: &mut Around) {
-        let Some(due) = self.machine.wakeup() else {
+        let Some(due) = self.machine.wakeup().filter(|_| self.up) else {
             return;
         };
         let due = around
