@@ -29,11 +29,14 @@ enum Chore {
     Test(test::Options),
     /// Run leagues in virtual time with everything going wrong that can.
     Sim(sim::Options),
+    /// Walk through the schedule of a large league and show time and memory.
+    Schedule(sim::Size),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     match CommandLine::parse().chore {
         Chore::Test(options) => test::test(&options),
         Chore::Sim(options) => sim::sim(&options),
+        Chore::Schedule(size) => sim::schedule(&size),
     }
 }

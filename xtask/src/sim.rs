@@ -1,6 +1,6 @@
-//! `cargo xtask sim`: runs leagues in virtual time, in release, and shows the figures.
+//! `cargo xtask sim` and `cargo xtask schedule`: programs that show figures, run in release.
 //!
-//! The simulation is a program of its own, so that the chores stay quick to build.
+//! They are programs of their own, so that the chores stay quick to build.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -25,22 +25,34 @@ pub(crate) struct Options {
     league: Option<u64>,
 }
 
+/// How `cargo xtask schedule` is called.
+#[derive(Args)]
+pub(crate) struct Size {
+    /// How many players meet.
+    #[arg(long, default_value_t = 10_000)]
+    players: u32,
+}
+
 /// Builds the simulation and runs it; its last word is ours.
 pub(crate) fn sim(options: &Options) -> anyhow::Result<ExitCode> {
+    example("league-simulation", "league-sim", &options.arguments())
+}
+
+/// Builds the walk through a schedule and runs it.
+pub(crate) fn schedule(size: &Size) -> anyhow::Result<ExitCode> {
+    example("league-core", "schedule", &[size.players.to_string()])
+}
+
+/// Runs an example of a package in release.
+fn example(package: &str, name: &str, arguments: &[String]) -> anyhow::Result<ExitCode> {
     let status = Command::new("cargo")
-        .args([
-            "run",
-            "--quiet",
-            "--release",
-            "--package",
-            "league-simulation",
-        ])
-        .args(["--example", "league-sim", "--"])
-        .args(options.arguments())
+        .args(["run", "--quiet", "--release", "--package", package])
+        .args(["--example", name, "--"])
+        .args(arguments)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .stdin(Stdio::null())
         .status()
-        .context("could not start `cargo run` for the simulation")?;
+        .with_context(|| format!("could not start `cargo run` for `{name}`"))?;
     Ok(if status.success() {
         ExitCode::SUCCESS
     } else {

@@ -96,7 +96,11 @@ impl Schedule {
     pub fn pairings(&self) -> impl Iterator<Item = Pairing> + use<> {
         let schedule = *self;
         (1..=schedule.rounds()).flat_map(move |round| {
-            (0..schedule.matches_a_round()).filter_map(move |index| schedule.pairing(round, index))
+            (0..schedule.matches_a_round()).map(move |index| Pairing {
+                round,
+                index,
+                seats: schedule.seats(round - 1, index),
+            })
         })
     }
 
@@ -185,8 +189,8 @@ impl Schedule {
         if distance == 0 {
             return self.seats_of_standing(turned);
         }
-        let behind = self.player_at((turned + circle - distance) % circle);
-        let ahead = self.player_at((turned + distance) % circle);
+        let behind = self.player_at(around(turned + circle - distance, circle));
+        let ahead = self.player_at(around(turned + distance, circle));
         match self.sides {
             Sides::AsPrinted => printed(turned, behind, ahead),
             // From one round to the next everyone's distance changes by one: seats alternate.
@@ -202,6 +206,15 @@ impl Schedule {
             Sides::Balanced if turned.is_multiple_of(2) => [0, other],
             Sides::Balanced => [other, 0],
         }
+    }
+}
+
+/// A place that may lie one turn too far; division would cost more than all the rest.
+fn around(place: u32, circle: u32) -> u32 {
+    if place < circle {
+        place
+    } else {
+        place - circle
     }
 }
 
