@@ -117,7 +117,11 @@ impl<M: Worker> Desk<M> {
         }
         self.synced = self.journal.len();
         for held in std::mem::take(&mut self.held) {
-            self.release(around, held)?;
+            if self.up && self.life == life {
+                self.release(around, held)?;
+            } else {
+                around.cut(held.back);
+            }
         }
         Ok(())
     }

@@ -57,6 +57,21 @@ fn orders_that_make_no_sense_are_turned_down_with_a_reason() {
 }
 
 #[test]
+fn a_match_that_lost_its_secrets_in_a_restart_takes_no_place() {
+    let mut house = House::new();
+    house.order(order("R1M1"));
+    house.order(order_between("R1M2", [3, 4]));
+    house.restart();
+    assert_eq!((house.referee.playing(), house.referee.held()), (0, 2));
+    let third = order_between("R1M3", [5, 6]);
+    assert_eq!(
+        reason(&mut house, third),
+        None,
+        "the manager may have given the other two to somebody else"
+    );
+}
+
+#[test]
 fn no_more_matches_are_taken_than_can_be_played() {
     let mut house = House::new();
     house.order(order("R1M1"));
