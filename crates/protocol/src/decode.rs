@@ -95,8 +95,7 @@ fn read_body<'a>(
             };
         }
     };
-    let extra = body.extra().iter().map(|(name, _)| name.as_ref());
-    extra_fields(extra, &Path::root(body.clause()), &mut notes);
+    extra_fields(body.extra(), &Path::root(body.clause()), &mut notes);
     Decoded {
         envelope,
         dialect,

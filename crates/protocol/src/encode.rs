@@ -2,7 +2,6 @@
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value};
 
 use crate::decode::granted;
 use crate::dialect::{Body, Hints, v1};
@@ -131,23 +130,23 @@ impl Outgoing<'_> {
     }
 }
 
-/// The members of a body, as JSON.
-pub(crate) fn body_value(body: &Body<'_>) -> Map<String, Value> {
-    struct Members<'b>(&'b Body<'b>);
-
-    impl Serialize for Members<'_> {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            let mut map = serializer.serialize_map(None)?;
-            self.0.write_members(&mut map)?;
-            map.end()
-        }
-    }
-
-    match serde_json::to_value(Members(body)) {
-        Ok(Value::Object(members)) => members,
-        _ => Map::new(),
-    }
-}
+/// Every tool that takes a message.
+pub const TOOLS: [&str; 14] = [
+    "register_referee",
+    "register_player",
+    "notify_round",
+    "notify_round_completed",
+    "notify_league_completed",
+    "update_standings",
+    "start_match",
+    "handle_game_invitation",
+    "choose_parity",
+    "choose_move",
+    "notify_match_result",
+    "notify_game_error",
+    "report_match_result",
+    "league_query",
+];
 
 /// The tool that a message is sent to.
 pub fn tool(message: &Message) -> &'static str {

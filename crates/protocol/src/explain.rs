@@ -1,28 +1,33 @@
 //! Tells what a piece of JSON is, in which dialect, and what is wrong with it.
 
-use serde::Serialize;
-use serde_json::Value;
+mod frame;
+
+use std::fmt;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::decode::{Decoded, decode};
 use crate::dialect::Hints;
 use crate::document::Document;
 use crate::fault::Code;
-use crate::finding::{Finding, Notes, Path, Reading, Severity};
+use crate::finding::{Finding, Notes, Path, Reading, excerpt};
 use crate::id::PlayerId;
-use crate::rpc;
-use crate::rpc::members::{Kind, Members, members, text};
+use crate::rpc::members::{Kind, Members, split};
+use crate::rpc::{self, MAX_BATCH};
 use crate::sender::Dialect;
+use crate::shape::not_an_object;
 
 /// What was found out about one piece of JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explanation {
     /// What it is: a message, a request, a response, a log line, ….
     pub kind: &'static str,
-    /// The tool it calls, if it is a request.
+    /// The tool it calls, if it is a request; harmless to print.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// The type of the message in it.
+    /// The type of the message in it; harmless to print.
     pub message_type: Option<String>,
     /// The dialect of that message.
     pub dialect: Option<Dialect>,
@@ -32,18 +37,37 @@ pub struct Explanation {
     pub findings: Vec<Finding>,
     /// What it says, written again from what was read.
     #[serde(skip)]
-    pub again: Value,
+    pub again: Again,
 }
 
-/// Explains bytes: one piece of JSON, or an array of them.
+/// JSON that was written again, as text, so that no number in it loses a digit; prints only its
+/// length, since a token may stand in it.
+#[derive(Clone, Default)]
+pub struct Again(String);
+
+impl Again {
+    /// The JSON; empty if there was nothing to write.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    fn of(written: &impl Serialize) -> Self {
+        Self(serde_json::to_string(written).unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for Again {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<{} bytes>", self.0.len())
+    }
+}
+
+/// Explains bytes: one piece of JSON, or an array of up to [`MAX_BATCH`].
 pub fn explain(bytes: &[u8], reading: Reading) -> Vec<Explanation> {
-    let opened = match rpc::open(bytes) {
-        Ok(_) => std::str::from_utf8(bytes)
-            .ok()
-            .and_then(|text| serde_json::from_str(text).ok()),
-        Err(broken) => return vec![unreadable(reading, &broken.to_string())],
-    };
-    let Some(raw): Option<&RawValue> = opened else {
+    if let Err(broken) = rpc::open(bytes) {
+        return vec![unreadable(reading, &broken.to_string())];
+    }
+    let Ok(raw) = serde_json::from_slice::<&RawValue>(bytes) else {
         return vec![unreadable(reading, "the text is not JSON")];
     };
     if Kind::of(raw) != Kind::Array {
@@ -53,210 +77,125 @@ pub fn explain(bytes: &[u8], reading: Reading) -> Vec<Explanation> {
     if elements.is_empty() {
         return vec![unreadable(reading, "the array is empty")];
     }
-    elements
-        .into_iter()
-        .map(|element| one(element, reading))
-        .collect()
+    each(&elements, reading)
+}
+
+fn each(elements: &[&RawValue], reading: Reading) -> Vec<Explanation> {
+    let kept = elements.iter().take(MAX_BATCH).enumerate();
+    let mut explanations: Vec<_> = kept
+        .map(|(index, element)| one(element, reading).placed(&format!("[{index}]")))
+        .collect();
+    if elements.len() > MAX_BATCH {
+        let why = format!(
+            "the array has {} elements, and only the first {MAX_BATCH} are looked at",
+            elements.len()
+        );
+        let rest = unreadable(reading, &why).placed(&format!("[{MAX_BATCH}]"));
+        explanations.push(rest);
+    }
+    explanations
+}
+
+impl Explanation {
+    fn new(kind: &'static str, notes: Notes) -> Self {
+        Self {
+            kind,
+            method: None,
+            message_type: None,
+            dialect: None,
+            valid: notes.first_error().is_none(),
+            findings: notes.findings,
+            again: Again::default(),
+        }
+    }
+
+    /// Names the places of the findings from further outside.
+    fn placed(mut self, outside: &str) -> Self {
+        for finding in &mut self.findings {
+            let inside = &finding.path;
+            let joined = inside.is_empty() || inside.starts_with('[');
+            let dot = if joined { "" } else { "." };
+            finding.path = format!("{outside}{dot}{inside}");
+        }
+        self
+    }
 }
 
 fn unreadable(reading: Reading, why: &str) -> Explanation {
     let mut notes = Notes::new(reading);
-    let detail = format!("{why}; send a JSON object");
-    notes.refuse(
-        Code::InvalidMessage,
-        &Path::root("000 §1.4"),
-        "a JSON object",
-        detail,
-    );
-    finished("nothing readable", notes)
-}
-
-fn finished(kind: &'static str, notes: Notes) -> Explanation {
-    let valid = notes.first_error().is_none();
-    Explanation {
-        kind,
-        method: None,
-        message_type: None,
-        dialect: None,
-        valid,
-        findings: notes.findings,
-        again: Value::Null,
-    }
+    let (at, detail) = (Path::root("000 §1.4"), format!("{why}; send a JSON object"));
+    notes.refuse(Code::InvalidMessage, &at, "a JSON object", detail);
+    Explanation::new("nothing readable", notes)
 }
 
 fn one(raw: &RawValue, reading: Reading) -> Explanation {
     let mut notes = Notes::new(reading);
-    let members = match members(raw.get()) {
+    let members = match split(raw.get()) {
         Ok(members) => members,
-        Err(problem) => return unreadable(reading, &problem.to_string()),
+        Err(problem) => {
+            not_an_object(&problem, &Path::root("000 §1.4"), &mut notes);
+            return Explanation::new("nothing readable", notes);
+        }
     };
-    if members.has("jsonrpc") || members.has("method") || members.has("result") && members.has("id")
-    {
-        return frame(&members, reading);
+    if frame::is_frame(&members) {
+        return frame::explained(&members, reading);
     }
-    let is_log = members.has("level") && members.has("timestamp");
-    if (!members.has("message_type") || is_log)
-        && let Some(document) = Document::recognise(&members, &mut notes)
-    {
-        let again = serde_json::to_value(&document).unwrap_or_default();
+    if let Some(document) = document(&members, &mut notes) {
+        let again = Again::of(&document);
         return Explanation {
             again,
-            ..finished(document.label(), notes)
+            ..Explanation::new(document.label(), notes)
         };
     }
     message(raw, reading, "message")
 }
 
+/// A document that is no message; a line of a log may tell of a message, but claims no protocol.
+fn document<'a>(members: &Members<'a>, notes: &mut Notes) -> Option<Document<'a>> {
+    let is_log = members.has("level") && members.has("timestamp") && !members.has("protocol");
+    let looked_at = members.repeated().is_none() && (is_log || !members.has("message_type"));
+    looked_at.then(|| Document::recognise(members, notes))?
+}
+
 fn message(raw: &RawValue, reading: Reading, kind: &'static str) -> Explanation {
-    match decode(raw, reading, None) {
-        Err(notes) => finished(kind, notes),
-        Ok(mut decoded) => {
-            // What is said is checked too; the first error of that is among the notes by then.
-            let (reader, opponent) = (PlayerId::numbered(1), PlayerId::numbered(2));
-            let hints = Hints {
-                reader: Some(&reader),
-                opponent: Some(&opponent),
-                ..Hints::default()
-            };
-            let understood = decoded.message(&hints);
-            let again = written_again(&decoded);
-            let message_type = decoded.message_type().map(str::to_owned);
-            let dialect = message_type.is_some().then_some(decoded.dialect);
-            if let (Err(finding), None) = (understood, decoded.notes.first_error()) {
-                decoded.notes.findings.push(finding);
-            }
-            Explanation {
-                message_type,
-                dialect,
-                again,
-                ..finished(kind, decoded.notes)
-            }
+    let mut decoded = match decode(raw, reading, None) {
+        Ok(decoded) => decoded,
+        Err(notes) => return Explanation::new(kind, notes),
+    };
+    // What is said is checked too; the first error of that is among the notes by then.
+    let (reader, opponent) = (PlayerId::numbered(1), PlayerId::numbered(2));
+    let hints = Hints {
+        reader: Some(&reader),
+        opponent: Some(&opponent),
+        ..Hints::default()
+    };
+    let understood = decoded.message(&hints);
+    if let (Err(finding), None) = (understood, decoded.notes.first_error()) {
+        decoded.notes.findings.push(finding);
+    }
+    let message_type = decoded.message_type().map(excerpt);
+    Explanation {
+        dialect: message_type.is_some().then_some(decoded.dialect),
+        message_type,
+        again: Again::of(&Whole(&decoded)),
+        ..Explanation::new(kind, decoded.notes)
+    }
+}
+
+/// A message as it goes out again from what was read of it.
+struct Whole<'d>(&'d Decoded<'d>);
+
+impl Serialize for Whole<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(decoded) = self;
+        let mut map = serializer.serialize_map(None)?;
+        decoded.envelope.write_members(&mut map)?;
+        if let Some(body) = &decoded.body {
+            body.write_members(&mut map)?;
         }
+        for (name, raw) in decoded.rest.iter() {
+            map.serialize_entry(name, raw)?;
+        }
+        map.end()
     }
-}
-
-/// The message as it goes out again from what was read of it.
-fn written_again(decoded: &Decoded<'_>) -> Value {
-    let mut again = serde_json::to_value(&decoded.envelope).unwrap_or_default();
-    let rest = match &decoded.body {
-        Some(body) => crate::encode::body_value(body),
-        None => decoded
-            .rest
-            .iter()
-            .map(|(name, raw)| (name.to_owned(), json_of(raw)))
-            .collect(),
-    };
-    if let Value::Object(again) = &mut again {
-        again.extend(rest);
-    }
-    again
-}
-
-fn json_of(raw: &RawValue) -> Value {
-    serde_json::from_str(raw.get()).unwrap_or_default()
-}
-
-/// A JSON-RPC request or response, with the message inside.
-fn frame(members: &Members<'_>, reading: Reading) -> Explanation {
-    let mut notes = Notes::new(reading);
-    let at = Path::root("000 §1.4");
-    check_frame(members, &at, &mut notes);
-    let method = members
-        .get("method")
-        .and_then(text)
-        .map(|method| method.into_owned());
-    let (kind, inner) = match &method {
-        Some(_) if members.has("id") => ("JSON-RPC request", "params"),
-        Some(_) => ("JSON-RPC notification", "params"),
-        None if members.has("error") => ("JSON-RPC error", "error"),
-        None => ("JSON-RPC response", "result"),
-    };
-    let content = members.get(inner).filter(|_| inner != "error");
-    let is_message = content
-        .filter(|raw| Kind::of(raw) == Kind::Object)
-        .filter(|raw| {
-            crate::rpc::members::split(raw.get()).is_ok_and(|content| content.has("message_type"))
-        });
-    let mut explanation = match is_message {
-        Some(raw) => message(raw, reading, kind),
-        None => Explanation {
-            again: content.map(json_of).unwrap_or_default(),
-            ..finished(kind, Notes::new(reading))
-        },
-    };
-    for finding in &mut explanation.findings {
-        let dot = if finding.path.is_empty() { "" } else { "." };
-        finding.path = format!("{inner}{dot}{}", finding.path);
-    }
-    explanation.again = frame_again(members, inner, explanation.again);
-    explanation.findings.splice(0..0, notes.findings);
-    let errors = |finding: &Finding| finding.severity == Severity::Error;
-    explanation.valid = !explanation.findings.iter().any(errors);
-    explanation.method = method;
-    explanation
-}
-
-fn check_frame(members: &Members<'_>, at: &Path<'_>, notes: &mut Notes) {
-    if members.get("jsonrpc").and_then(text).as_deref() != Some("2.0") {
-        let detail = "`jsonrpc` is missing or not \"2.0\"; send `\"jsonrpc\": \"2.0\"`";
-        notes.forgive(
-            Code::InvalidMessage,
-            &at.member("jsonrpc", true),
-            "`\"2.0\"`",
-            detail,
-        );
-    }
-    let method = members.get("method");
-    if method.is_some_and(|method| Kind::of(method) != Kind::String) {
-        let detail = "`method` must be the name of a tool, as a string";
-        notes.refuse(
-            Code::InvalidMessage,
-            &at.member("method", true),
-            "a string",
-            detail,
-        );
-    }
-    let id = members.get("id").map(Kind::of);
-    if matches!(id, Some(Kind::Object | Kind::Array | Kind::Boolean)) {
-        let detail = "`id` must be a number or a string";
-        notes.refuse(
-            Code::InvalidMessage,
-            &at.member("id", true),
-            "a number or a string",
-            detail,
-        );
-    }
-    if method.is_none() && id.is_none() {
-        let detail = "a response names the `id` of its request; add it";
-        notes.forgive(
-            Code::MissingField,
-            &at.member("id", true),
-            "the request's id",
-            detail,
-        );
-    }
-    let told = members
-        .get("error")
-        .is_some_and(|error| Kind::of(error) != Kind::Null);
-    if told && members.has("result") {
-        let detail = "a response has a `result` or an `error`, never both";
-        notes.refuse(
-            Code::InvalidMessage,
-            &at.member("error", true),
-            "one of the two",
-            detail,
-        );
-    }
-}
-
-fn frame_again(members: &Members<'_>, inner: &str, content: Value) -> Value {
-    let entries = members.iter().map(|(name, raw)| {
-        let value = if name == inner && inner != "error" {
-            content.clone()
-        } else {
-            json_of(raw)
-        };
-        (name.to_owned(), value)
-    });
-    Value::Object(entries.collect())
 }

@@ -1,11 +1,13 @@
 //! What is wrong with a message: which field, which rule, and how bad.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
 
 use crate::fault::Code;
 use crate::lenient::{Grace, severity};
+use crate::token::mask;
 
 /// How a message is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,7 +55,8 @@ pub struct Notes {
     pub findings: Vec<Finding>,
 }
 
-/// How many findings one message may have; more add nothing that a person would read.
+/// How many findings one message may have; more add nothing that a person would read. The first
+/// error is always among them.
 pub const MAX_FINDINGS: usize = 64;
 
 impl Notes {
@@ -112,18 +115,26 @@ impl Notes {
     }
 
     fn push(&mut self, code: Code, grace: Grace, at: &Path<'_>, expected: String, detail: String) {
-        if self.findings.len() < MAX_FINDINGS {
-            let severity = severity(self.reading, grace, at.needed);
-            let (path, clause) = (at.to_string(), at.clause);
-            self.findings.push(Finding {
-                code,
-                path,
-                severity,
-                expected,
-                clause,
-                detail,
-            });
+        let severity = severity(self.reading, grace, at.needed);
+        if self.is_full_for(severity) {
+            return;
         }
+        let (path, clause) = (at.to_string(), at.clause);
+        self.findings.truncate(MAX_FINDINGS - 1);
+        self.findings.push(Finding {
+            code,
+            path,
+            severity,
+            expected,
+            clause,
+            detail,
+        });
+    }
+
+    /// The first error always finds room, for a message is judged by it.
+    fn is_full_for(&self, severity: Severity) -> bool {
+        self.findings.len() >= MAX_FINDINGS
+            && (severity == Severity::Deviation || self.first_error().is_some())
     }
 }
 
@@ -176,6 +187,11 @@ impl<'p> Path<'p> {
         }
     }
 
+    /// Whether this is the message as a whole.
+    pub fn is_root(&self) -> bool {
+        matches!(self.step, Step::Root)
+    }
+
     /// The same place under another clause.
     pub fn under(mut self, clause: &'static str) -> Self {
         self.clause = clause;
@@ -202,9 +218,11 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// Cuts a stranger's text to what fits into a sentence, and makes it harmless to print.
+/// Cuts a stranger's text to what fits into a sentence, and makes it harmless to print: nothing
+/// in it moves a cursor, and a token in it is masked.
 pub fn excerpt(text: &str) -> String {
     const LONGEST: usize = 60;
+    let text = &without_tokens(text);
     let mut shown: String = text
         .chars()
         .take(LONGEST)
@@ -214,4 +232,36 @@ pub fn excerpt(text: &str) -> String {
         shown.push('…');
     }
     shown.replace("\\\"", "\"").replace("\\'", "'")
+}
+
+/// Masks every word that starts as a token does.
+fn without_tokens(text: &str) -> Cow<'_, str> {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(start) = token_start(rest) {
+        let (before, token) = rest.split_at(start);
+        let end = token
+            .find(|letter: char| !letter.is_alphanumeric() && !"-_.~+/=".contains(letter))
+            .unwrap_or(token.len());
+        let (token, after) = token.split_at(end);
+        shown.push_str(before);
+        shown.push_str(&mask(token));
+        rest = after;
+    }
+    if shown.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(shown + rest)
+}
+
+/// Where the first token in a text starts, if there is one.
+fn token_start(text: &str) -> Option<usize> {
+    let starts = text.char_indices().map(|(start, _)| start);
+    let mut starts = starts.filter(|&start| {
+        let head = text.as_bytes().get(start..start + 4);
+        head.is_some_and(|head| {
+            head.eq_ignore_ascii_case(b"tok-") || head.eq_ignore_ascii_case(b"tok_")
+        })
+    });
+    starts.find(|&start| !text[..start].ends_with(char::is_alphanumeric))
 }

@@ -8,8 +8,14 @@ use serde_json::value::RawValue;
 
 use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading, Severity};
-use crate::rpc;
-use crate::rpc::members::{Kind, Members};
+use crate::id::{LeagueId, MatchId};
+use crate::rpc::members::Kind;
+use crate::shape::{Extra, Parsed, Round, Wire, settled};
+
+mod reply;
+
+pub use reply::reply;
+pub(crate) use reply::{Found, response};
 
 /// How much of a departure can be forgiven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,71 +50,27 @@ pub(crate) fn no_zone(problem: &str, at: &Path<'_>, notes: &mut Notes) {
     notes.note(Code::InvalidTimestamp, at, crate::time::EXPECTED, problem);
 }
 
-/// The members that any message may carry by 000 table 4.
-const CONTEXT: [&str; 3] = ["league_id", "round_id", "match_id"];
-
-/// Fields that nobody asked for: they are kept, never read.
-pub(crate) fn extra_fields<'n>(
-    names: impl IntoIterator<Item = &'n str>,
-    at: &Path<'_>,
-    notes: &mut Notes,
-) {
-    for name in names.into_iter().filter(|name| !CONTEXT.contains(name)) {
-        let detail = "the protocol has no such field here; leave it out";
-        notes.forgive(
-            Code::InvalidMessage,
-            &at.member(name, false),
-            "no such field",
-            detail,
-        );
-    }
-}
-
-/// Finds the message in a reply to a call of ours.
-///
-/// Forgiven are a message without the JSON-RPC frame around it, as the main document's sample
-/// player sends it; `error: null` beside a result; a wrong or missing id, since a reply travels
-/// on the connection that we opened for this one call; and a wrong or missing `jsonrpc`.
-pub fn reply<'a>(body: &'a [u8], id: u64, notes: &mut Notes) -> Option<&'a RawValue> {
-    let at = Path::root("ruling 13");
-    let strict = rpc::read_reply(body, id, rpc::Era::Simple);
-    let fault = match strict {
-        Ok(Ok(result)) => return Some(result),
-        Ok(Err(error)) => {
-            let detail = format!(
-                "the agent answered with a JSON-RPC error: {}",
-                error.message
-            );
-            notes.refuse(
-                Code::InvalidMessage,
-                &at.member("error", true),
-                "a result",
-                detail,
-            );
-            return None;
+/// Fields that nobody asked for: they are kept, never read. Any message may carry the context of
+/// 000 table 4; anything else is noted. No name in them may be there twice.
+pub(crate) fn extra_fields(extra: &Extra<'_>, at: &Path<'_>, notes: &mut Notes) {
+    for (name, raw) in extra.iter() {
+        let here = at.member(name, false);
+        match name {
+            "league_id" if at.is_root() => check::<Parsed<'_, LeagueId>>(raw, &here, notes),
+            "match_id" if at.is_root() => check::<Parsed<'_, MatchId>>(raw, &here, notes),
+            "round_id" if at.is_root() => check::<Round>(raw, &here, notes),
+            _ => {
+                let detail = "the protocol has no such field here; leave it out";
+                notes.forgive(Code::InvalidMessage, &here, "no such field", detail);
+                settled(raw, &here, notes);
+            }
         }
-        Err(fault) => fault,
-    };
-    let found = forgiven_reply(body);
-    let place = at.member(fault.field(), false);
-    let expected = "a JSON-RPC 2.0 response with `jsonrpc`, `id` and `result`";
-    match found {
-        Some(_) => notes.forgive(Code::InvalidMessage, &place, expected, fault.to_string()),
-        None => notes.refuse(Code::InvalidMessage, &place, expected, fault.to_string()),
     }
-    found.filter(|_| notes.reading == Reading::Lenient)
 }
 
-fn forgiven_reply(body: &[u8]) -> Option<&RawValue> {
-    let text = std::str::from_utf8(body).ok()?;
-    let members: Members<'_> = rpc::open(body)
-        .ok()
-        .and_then(|_| rpc::members::members(text).ok())?;
-    if members.has("message_type") {
-        return serde_json::from_str(text).ok();
+/// Notes what is wrong with a value that is not read further.
+fn check<'a, T: Wire<'a>>(raw: &'a RawValue, at: &Path<'_>, notes: &mut Notes) {
+    if Kind::of(raw) != Kind::Null {
+        T::read(raw, at, notes);
     }
-    let told = members
-        .get("error")
-        .is_some_and(|error| Kind::of(error) != Kind::Null);
-    members.get("result").filter(|_| !told)
 }

@@ -12,11 +12,15 @@ mod leaf;
 mod list;
 mod macros;
 mod parsed;
+mod settled;
 
+pub(crate) use field::Hidden;
 pub use field::{Extra, Field, FieldRule, Level};
 pub use leaf::{Any, Flag, MAX_TEXT_LENGTH, Number, Round, Secret, Text, Whole};
 pub use list::{Dict, List, MAX_ELEMENTS};
+pub(crate) use parsed::no_time;
 pub use parsed::{Parsed, Vocabulary};
+pub(crate) use settled::settled;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -52,20 +56,23 @@ pub trait Shape<'a>: Sized + Serialize {
 pub fn object<'a>(raw: &'a RawValue, at: &Path<'_>, notes: &mut Notes) -> Option<Members<'a>> {
     match members(raw.get()) {
         Ok(members) => Some(members),
-        Err(MembersError::NotAnObject { found }) => {
-            wrong_kind(at, notes, "an object", found);
-            None
-        }
         Err(problem) => {
-            notes.refuse(
-                Code::InvalidMessage,
-                at,
-                "an object with each name once",
-                problem.to_string(),
-            );
+            not_an_object(&problem, at, notes);
             None
         }
     }
+}
+
+/// Notes why a value could not be split into members, and what to do.
+pub(crate) fn not_an_object(problem: &MembersError, at: &Path<'_>, notes: &mut Notes) {
+    let (expected, remedy) = match problem {
+        MembersError::NotAnObject { found } => return wrong_kind(at, notes, "an object", *found),
+        MembersError::Repeated { .. } => ("an object with each name once", "send each name once"),
+        MembersError::TooMany => ("a smaller object", "send fewer members"),
+        MembersError::Syntax { .. } => ("an object", "send JSON"),
+    };
+    let detail = format!("{problem}; {remedy}");
+    notes.refuse(Code::InvalidMessage, at, expected, detail);
 }
 
 /// Notes a value of the wrong kind.

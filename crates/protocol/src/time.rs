@@ -9,9 +9,11 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 use time::format_description::FormatItem;
-use time::format_description::well_known::{Iso8601, Rfc3339};
+use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
-use time::{OffsetDateTime, PrimitiveDateTime, UtcOffset};
+use time::{OffsetDateTime, UtcOffset};
+
+use crate::finding::excerpt;
 
 /// A moment, in milliseconds since 1970 in UTC.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -45,7 +47,7 @@ impl Timestamp {
     /// The last moment there is; stands for a deadline that nobody set.
     pub const LAST: Self = Self(LATEST);
 
-    /// The moment so many milliseconds after the start of 1970, held inside the years 0 to 9999.
+    /// The moment so many milliseconds after the start of 1970, held inside the years 1970 to 9999.
     pub fn from_millis(millis: i64) -> Self {
         Self(millis.clamp(0, LATEST))
     }
@@ -57,18 +59,18 @@ impl Timestamp {
 
     /// Reads what the documents call valid: `Z` or `+00:00`, with or without fractions.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
-        if let Ok(moment) = OffsetDateTime::parse(text, &Rfc3339) {
-            return if moment.offset() == UtcOffset::UTC {
-                Ok(Self::from_moment(moment))
-            } else {
-                let offset = text
-                    .find(['T', 't'])
-                    .and_then(|at| text[at..].rfind(['+', '-']).map(|o| at + o));
-                Err(TimeError::NotUtc(text[offset.unwrap_or(0)..].to_owned()))
-            };
+        let moment = OffsetDateTime::parse(text, &Rfc3339);
+        if let Some(moment) = moment
+            .ok()
+            .filter(|moment| moment.offset() == UtcOffset::UTC)
+        {
+            return Ok(Self::from_moment(moment));
         }
-        match PrimitiveDateTime::parse(text, &Iso8601::PARSING) {
-            Ok(moment) => Err(TimeError::NoZone(Self::from_moment(moment.assume_utc()))),
+        if let Some(zone) = foreign_zone(text) {
+            return Err(TimeError::NotUtc(excerpt(zone)));
+        }
+        match OffsetDateTime::parse(&format!("{text}Z"), &Rfc3339) {
+            Ok(moment) => Err(TimeError::NoZone(Self::from_moment(moment))),
             Err(_) => Err(TimeError::NotATime),
         }
     }
@@ -99,6 +101,50 @@ impl Timestamp {
         let millis = moment.unix_timestamp_nanos().div_euclid(1_000_000);
         Self::from_millis(i64::try_from(millis).unwrap_or(LATEST))
     }
+}
+
+/// The end of a text that says, in whatever spelling, that a time is another zone's.
+///
+/// It is never a guess to refuse such a text: a time that is read an hour off is worse than none.
+fn foreign_zone(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    let named = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let start = if named.len() < text.len() && named.ends_with(|last: char| last.is_ascii_digit()) {
+        named.len()
+    } else {
+        text.rfind(['+', '-', '−', ' ', '['])?
+    };
+    let (time, zone) = text.split_at(start);
+    let zone = zone.trim_start();
+    (has_time_of_day(time) && is_foreign(zone)).then_some(zone)
+}
+
+/// Whether hours and minutes are told: `10:30`, or `T103000`.
+fn has_time_of_day(text: &str) -> bool {
+    let between_digits = |mark: usize| {
+        let bytes = text.as_bytes();
+        let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+        mark.checked_sub(1).is_some_and(digit) && digit(mark + 1)
+    };
+    let mut marks = text.match_indices([':', 'T', 't']);
+    marks.any(|(mark, _)| between_digits(mark))
+}
+
+fn is_foreign(zone: &str) -> bool {
+    if let Some(offset) = zone.strip_prefix(['+', '-', '−']) {
+        let digits = offset.bytes().filter(u8::is_ascii_digit).count();
+        let plain = offset
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b':');
+        return plain && digits > 0 && offset.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
+    }
+    let name = zone.trim_matches(['[', ']', '(', ')']);
+    let named = !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || b"/_".contains(&byte));
+    let universal = ["Z", "UTC", "GMT", "UT", "AM", "PM"];
+    named && !universal.iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
 impl Add<Duration> for Timestamp {
@@ -181,6 +227,41 @@ mod tests {
                 Err(TimeError::NotATime),
                 "{nonsense}"
             );
+        }
+    }
+
+    #[test]
+    fn a_time_of_another_zone_is_never_read_as_utc_whatever_its_spelling() {
+        for (text, zone) in [
+            ("2025-01-15T10:30:00+0200", "+0200"),
+            ("2025-01-15T10:30:00+02", "+02"),
+            ("2025-01-15T10:30:00.5-05:30", "-05:30"),
+            ("2025-01-15t10:30:00−05:30", "−05:30"),
+            ("20250115T103000+0200", "+0200"),
+            ("2025-01-15T10:30+02:00", "+02:00"),
+            ("2025-01-15T10:30:00 +02:00", "+02:00"),
+            ("2025-01-15T10:30:00 EST", "EST"),
+            ("2025-01-15T10:30:00EST", "EST"),
+            ("2025-01-15T10:30:00[Europe/Paris]", "[Europe/Paris]"),
+            ("2025-01-15T10:30:00 (CET)", "(CET)"),
+            ("Wed, 15 Jan 2025 10:30:00 +0200", "+0200"),
+        ] {
+            let expected = Err(TimeError::NotUtc(zone.to_owned()));
+            assert_eq!(Timestamp::parse(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_of_utc_in_another_spelling_is_no_time_but_no_other_zone_either() {
+        for text in [
+            "2025-01-15T10:30:00+0000",
+            "2025-01-15T10:30:00 UTC",
+            "Wed, 15 Jan 2025 10:30:00 GMT",
+            "2025-01-15",
+            "2025-01-15T10:30",
+            "20250115T103000",
+        ] {
+            assert_eq!(Timestamp::parse(text), Err(TimeError::NotATime), "{text}");
         }
     }
 

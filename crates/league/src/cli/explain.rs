@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 
 use clap::Args;
 use league_protocol::explain::{Explanation, explain};
@@ -23,7 +24,7 @@ Examples:
   league explain --strict --output json reply.json")]
 pub(super) struct Explain {
     /// The file to read, or - for standard input
-    file: String,
+    file: PathBuf,
     /// Forgive nothing: every deviation is an error
     #[arg(long)]
     strict: bool,
@@ -41,24 +42,33 @@ impl Explain {
             Reading::Lenient
         };
         let explanations = explain(&bytes, reading);
-        for explanation in &explanations {
+        let valid = explanations.iter().all(|explanation| explanation.valid);
+        let answer = if valid { Answer::Yes } else { Answer::No };
+        match self.print(&explanations, out) {
+            // The answer stands even if nobody read it to its end.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(answer),
+            printed => Ok(printed.map(|()| answer)?),
+        }
+    }
+
+    fn print(&self, explanations: &[Explanation], out: &mut impl Write) -> io::Result<()> {
+        for explanation in explanations {
             match self.output {
                 Output::Text => write_text(explanation, out)?,
                 Output::Json => {
-                    serde_json::to_writer(&mut *out, explanation).map_err(io::Error::from)?;
+                    serde_json::to_writer(&mut *out, explanation)?;
                     writeln!(out)?;
                 }
             }
         }
-        let valid = explanations.iter().all(|explanation| explanation.valid);
-        Ok(if valid { Answer::Yes } else { Answer::No })
+        out.flush()
     }
 
     /// Reads one byte more than a message may have, so that a longer one is known as such.
     fn read(&self) -> io::Result<Vec<u8>> {
         let limit = MAX_BODY as u64 + 1;
         let mut bytes = Vec::new();
-        if self.file == "-" {
+        if self.file.as_os_str() == "-" {
             io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
         } else {
             File::open(&self.file)?
@@ -71,7 +81,7 @@ impl Explain {
     fn unreadable(&self, error: &io::Error) -> Failure {
         let missing = error.kind() == io::ErrorKind::NotFound;
         Failure {
-            what: format!("could not read `{}`", self.file),
+            what: format!("could not read `{}`", self.file.display()),
             cause: error.to_string(),
             hint: "name a file with a message in it, or `-` for standard input".to_owned(),
             kind: if missing { Kind::Use } else { Kind::World },
@@ -91,13 +101,13 @@ fn write_text(explanation: &Explanation, out: &mut impl Write) -> io::Result<()>
 fn headline(explanation: &Explanation) -> String {
     let what = match (&explanation.message_type, explanation.dialect) {
         (Some(message_type), Some(dialect)) => {
-            format!("{} in dialect {dialect}", printable(message_type))
+            format!("{message_type} in dialect {dialect}")
         }
         _ => explanation.kind.to_owned(),
     };
     match (&explanation.method, &explanation.message_type) {
-        (Some(method), Some(_)) => format!("{what}, {} `{}`", explanation.kind, printable(method)),
-        (Some(method), None) => format!("{what} `{}`", printable(method)),
+        (Some(method), Some(_)) => format!("{what}, {} `{method}`", explanation.kind),
+        (Some(method), None) => format!("{what} `{method}`"),
         (None, Some(_)) if explanation.kind != "message" => format!("{what}, {}", explanation.kind),
         (None, _) => what,
     }
@@ -152,9 +162,4 @@ fn write_finding(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  {}", finding.detail)?;
     writeln!(out, "  expected: {}", finding.expected)?;
     writeln!(out, "  clause: {}", finding.clause)
-}
-
-/// A stranger's text, harmless to a terminal.
-fn printable(text: &str) -> String {
-    league_protocol::finding::excerpt(text)
 }

@@ -6,8 +6,8 @@ use smol_str::SmolStr;
 use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading, excerpt};
 use crate::shape;
-use crate::shape::{Parsed, Secret, Text, Vocabulary};
-use crate::time::{EXPECTED, TimeError, Timestamp};
+use crate::shape::{Parsed, Secret, Text, Vocabulary, no_time};
+use crate::time::{EXPECTED, Timestamp};
 
 shape! {
     /// The fields that every message has.
@@ -27,18 +27,18 @@ shape! {
     }
 }
 
-/// When a message was sent; unlike a time in a payload it must have its zone.
+/// When a message was sent; unlike a time in a payload it must be one, in UTC (ruling 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent(pub Timestamp);
 
 impl Vocabulary for Sent {
     fn parse(text: &str, at: &Path<'_>, notes: &mut Notes) -> Option<Self> {
-        if let Err(problem @ TimeError::NoZone(_)) = Timestamp::parse(text) {
+        let parsed = Timestamp::parse(text);
+        if let Err(problem) = &parsed {
             let at = &at.under("000 §2.4.2");
-            notes.refuse(Code::InvalidTimestamp, at, EXPECTED, problem.to_string());
-            return None;
+            notes.refuse(Code::InvalidTimestamp, at, EXPECTED, no_time(text, problem));
         }
-        Vocabulary::parse(text, at, notes).map(Self)
+        parsed.ok().map(Self)
     }
 
     fn schema(_: Reading) -> Value {

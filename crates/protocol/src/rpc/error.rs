@@ -198,12 +198,7 @@ impl Status {
     }
 }
 
-/// Cuts what a peer wrote to a length that fits a sentence.
+/// Cuts what a peer wrote to a length that fits a sentence, and makes it harmless to print.
 pub(super) fn excerpt(text: &str) -> Cow<'_, str> {
-    /// How many characters of a peer's text an error repeats.
-    const MAX_EXCERPT: usize = 64;
-    match text.char_indices().nth(MAX_EXCERPT) {
-        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
-        None => Cow::Borrowed(text),
-    }
+    Cow::Owned(crate::finding::excerpt(text))
 }

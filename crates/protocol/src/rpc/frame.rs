@@ -1,6 +1,7 @@
 //! One message: what its members say it is, by the rules of an era.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde_json::value::RawValue;
 
@@ -53,6 +54,8 @@ pub struct Notification<'a> {
 pub struct Malformed<'a> {
     /// The id, if it could be told with certainty.
     pub id: Option<Id<'a>>,
+    /// The member at fault; empty for the message as a whole.
+    pub place: &'static str,
     /// The error.
     pub error: RpcError,
 }
@@ -71,8 +74,8 @@ impl Malformed<'_> {
     }
 }
 
-/// The parameters of a request.
-#[derive(Debug, Clone, Copy)]
+/// The parameters of a request; prints only of what kind they are.
+#[derive(Clone, Copy)]
 pub enum Params<'a> {
     /// There are none.
     Absent,
@@ -80,6 +83,16 @@ pub enum Params<'a> {
     Named(&'a RawValue),
     /// By place: a JSON array.
     Placed(&'a RawValue),
+}
+
+impl fmt::Debug for Params<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Absent => "Absent",
+            Self::Named(_) => "Named(…)",
+            Self::Placed(_) => "Placed(…)",
+        })
+    }
 }
 
 impl<'a> Params<'a> {
@@ -129,13 +142,18 @@ fn unreadable<'a>(error: &MembersError) -> Malformed<'a> {
     };
     Malformed {
         id: None,
+        place: "",
         error: RpcError::invalid_request(message),
     }
 }
 
 /// Reads a response that was posted to us; modern MCP has no use for one.
 fn posted<'a>(members: &Members<'a>, era: Era) -> Result<Frame<'a>, Malformed<'a>> {
-    let refuse = |error| Malformed { id: None, error };
+    let refuse = |error| Malformed {
+        id: None,
+        place: "",
+        error,
+    };
     if era == Era::Modern {
         return Err(refuse(RpcError::unasked_response()));
     }
@@ -156,9 +174,13 @@ fn request<'a>(
         1 => members.get("id").map(|id| Id::read(id, era)).transpose(),
         _ => Ok(None),
     };
-    let id = id.map_err(|error| Malformed { id: None, error })?;
+    let id = id.map_err(|error| Malformed {
+        id: None,
+        place: "id",
+        error,
+    })?;
     match named_parts(members).and_then(|parts| check_method(parts, id.is_some(), era, in_batch)) {
-        Err(error) => Err(Malformed { id, error }),
+        Err((place, error)) => Err(Malformed { id, place, error }),
         Ok((method, params)) => Ok(match id {
             Some(id) => Frame::Call(Call { id, method, params }),
             None => Frame::Notification(Notification { method, params }),
@@ -167,29 +189,31 @@ fn request<'a>(
 }
 
 type Parts<'a> = (Cow<'a, str>, Params<'a>);
+/// What is wrong, and with which member.
+type Misplaced = (&'static str, RpcError);
 
 /// Reads everything but the id, in the order in which a person would mend it.
-fn named_parts<'a>(members: &Members<'a>) -> Result<Parts<'a>, RpcError> {
+fn named_parts<'a>(members: &Members<'a>) -> Result<Parts<'a>, Misplaced> {
+    let refused = |place, message: String| Err((place, RpcError::invalid_request(message)));
     if let Some(name) = members.repeated() {
         let name = super::error::excerpt(name);
         let message = format!("Member `{name}` appears more than once. Send each member once.");
-        return Err(RpcError::invalid_request(message));
+        return refused("", message);
     }
     if members.get("jsonrpc").and_then(text).as_deref() != Some("2.0") {
-        return Err(RpcError::invalid_request(
-            "`jsonrpc` must be the string \"2.0\".",
-        ));
+        let message = "`jsonrpc` must be the string \"2.0\".".to_owned();
+        return refused("jsonrpc", message);
     }
     let Some(method) = members.get("method").and_then(text) else {
-        return Err(RpcError::invalid_request(
-            "`method` must be a string that names the method.",
-        ));
+        let message = "`method` must be a string that names the method.".to_owned();
+        return refused("method", message);
     };
     if method.len() > MAX_METHOD {
         let message = format!("`method` is longer than {MAX_METHOD} bytes.");
-        return Err(RpcError::invalid_request(message));
+        return refused("method", message);
     }
-    Ok((method, params(members)?))
+    let params = params(members).map_err(|error| ("params", error))?;
+    Ok((method, params))
 }
 
 fn params<'a>(members: &Members<'a>) -> Result<Params<'a>, RpcError> {
@@ -214,14 +238,14 @@ fn check_method<'a>(
     is_call: bool,
     era: Era,
     in_batch: bool,
-) -> Result<Parts<'a>, RpcError> {
+) -> Result<Parts<'a>, Misplaced> {
     let method = parts.0.as_ref();
     if is_call && method.starts_with("rpc.") {
-        return Err(RpcError::method_not_found(method));
+        return Err(("method", RpcError::method_not_found(method)));
     }
     if is_call && in_batch && era.is_mcp() && method == "initialize" {
         let message = "`initialize` must not be part of a batch. Send it alone.";
-        return Err(RpcError::invalid_request(message));
+        return Err(("method", RpcError::invalid_request(message)));
     }
     Ok(parts)
 }

@@ -44,6 +44,15 @@ pub enum MembersError {
     },
 }
 
+impl MembersError {
+    /// Says that a name is there more than once.
+    pub(crate) fn repeated(name: &str) -> Self {
+        Self::Repeated {
+            name: excerpt(name).into_owned(),
+        }
+    }
+}
+
 /// Splits an object whose members all have different names.
 ///
 /// # Errors
@@ -52,9 +61,7 @@ pub enum MembersError {
 pub fn members(raw: &str) -> Result<Members<'_>, MembersError> {
     let members = split(raw)?;
     match members.repeated() {
-        Some(name) => Err(MembersError::Repeated {
-            name: excerpt(name).into_owned(),
-        }),
+        Some(name) => Err(MembersError::repeated(name)),
         None => Ok(members),
     }
 }
@@ -85,8 +92,8 @@ pub fn split(raw: &str) -> Result<Members<'_>, MembersError> {
     })
 }
 
-/// The members of one object, in the order they were written.
-#[derive(Debug, Clone, Default)]
+/// The members of one object, in the order they were written; prints their names and kinds alone.
+#[derive(Clone, Default)]
 pub struct Members<'a> {
     entries: Vec<(Cow<'a, str>, &'a RawValue)>,
 }
@@ -145,6 +152,15 @@ impl<'a> Members<'a> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+}
+
+impl fmt::Debug for Members<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self
+            .iter()
+            .map(|(name, value)| (crate::finding::excerpt(name), crate::shape::Hidden(value)));
+        f.debug_map().entries(shown).finish()
     }
 }
 

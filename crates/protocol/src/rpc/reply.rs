@@ -158,10 +158,7 @@ impl From<MembersError> for ReplyFault {
 /// Returns the first fault that keeps them from being one.
 pub fn read_response<'a>(members: &Members<'a>, era: Era) -> Result<Response<'a>, ReplyFault> {
     if let Some(name) = members.repeated() {
-        return Err(MembersError::Repeated {
-            name: excerpt(name).into_owned(),
-        }
-        .into());
+        return Err(MembersError::repeated(name).into());
     }
     if members.get("jsonrpc").and_then(text).as_deref() != Some("2.0") {
         return Err(ReplyFault::Version);

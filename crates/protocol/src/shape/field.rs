@@ -1,19 +1,51 @@
 //! A field of a shape: absent, null, readable or not, and how much that matters.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::fault::Code;
-use crate::finding::{Notes, Path, Reading};
+use crate::finding::{Notes, Path, Reading, excerpt};
 use crate::lenient::null_field;
+use crate::rpc::members::Kind;
 
 use super::Wire;
 
-/// Members that a shape does not know, kept as they came.
-pub type Extra<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
+/// Members that a shape does not know, kept as they came; prints their names alone.
+#[derive(Clone, Default)]
+pub struct Extra<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Extra<'a> {
+    /// Keeps a member.
+    pub fn push(&mut self, name: Cow<'a, str>, raw: &'a RawValue) {
+        self.0.push((name, raw));
+    }
+
+    /// Walks through the members, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(name, raw)| (name.as_ref(), *raw))
+    }
+}
+
+impl fmt::Debug for Extra<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.iter().map(|(name, raw)| (excerpt(name), Hidden(raw)));
+        f.debug_map().entries(shown).finish()
+    }
+}
+
+/// JSON of which only kind and length are printed, since anything may stand in it.
+pub(crate) struct Hidden<'a>(pub(crate) &'a RawValue);
+
+impl fmt::Debug for Hidden<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(raw) = self;
+        write!(f, "<{}, {} bytes>", Kind::of(raw), raw.get().len())
+    }
+}
 
 /// One field of a shape, as the list of fields has it.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +96,7 @@ impl Level {
 }
 
 /// The content of a field.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Copy, Default)]
 pub enum Field<'a, T> {
     /// The field is not there.
     #[default]
@@ -75,6 +107,17 @@ pub enum Field<'a, T> {
     Is(T),
     /// The field is there and not readable; kept as it came.
     Unreadable(&'a RawValue),
+}
+
+impl<T: fmt::Debug> fmt::Debug for Field<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent => f.write_str("Absent"),
+            Self::Null => f.write_str("Null"),
+            Self::Is(value) => f.debug_tuple("Is").field(value).finish(),
+            Self::Unreadable(raw) => f.debug_tuple("Unreadable").field(&Hidden(raw)).finish(),
+        }
+    }
 }
 
 impl<'a, T> Field<'a, T> {

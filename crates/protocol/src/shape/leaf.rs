@@ -10,7 +10,7 @@ use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading, excerpt};
 use crate::rpc::members::{Kind, text};
 
-use super::{Wire, wrong_kind};
+use super::{Hidden, Wire, settled, wrong_kind};
 
 /// The longest text that a field may hold, in bytes.
 pub const MAX_TEXT_LENGTH: usize = 4_096;
@@ -95,7 +95,7 @@ impl<'a> Wire<'a> for Whole {
     }
 }
 
-/// Any number, with its spelling.
+/// Any number that 64 bits can hold; written again it has the same value, not the same spelling.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Number(pub serde_json::Number);
@@ -196,13 +196,22 @@ impl<'a> Wire<'a> for Round {
     }
 }
 
-/// JSON that is passed through.
-#[derive(Debug, Clone)]
+/// JSON that is passed through, and prints only what kind it is.
+#[derive(Clone)]
 pub enum Any<'a> {
     /// As it came.
     Raw(&'a RawValue),
     /// As we have it.
     Value(Cow<'a, Value>),
+}
+
+impl std::fmt::Debug for Any<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Raw(raw) => f.debug_tuple("Raw").field(&Hidden(raw)).finish(),
+            Self::Value(_) => f.write_str("Value(…)"),
+        }
+    }
 }
 
 impl Any<'_> {
@@ -237,8 +246,8 @@ impl Serialize for Any<'_> {
 }
 
 impl<'a> Wire<'a> for Any<'a> {
-    fn read(raw: &'a RawValue, _: &Path<'_>, _: &mut Notes) -> Option<Self> {
-        Some(Self::Raw(raw))
+    fn read(raw: &'a RawValue, at: &Path<'_>, notes: &mut Notes) -> Option<Self> {
+        settled(raw, at, notes).then_some(Self::Raw(raw))
     }
 
     fn schema(_: Reading) -> Value {

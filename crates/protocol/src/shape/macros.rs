@@ -50,7 +50,7 @@ macro_rules! shape {
                                 notes,
                             );
                         })*
-                        _ => shape.extra.push((name, raw)),
+                        _ => shape.extra.push(name, raw),
                     }
                 }
                 let mut rules = Self::FIELDS.iter();
@@ -69,8 +69,7 @@ macro_rules! shape {
             ) -> Option<Self> {
                 let members = $crate::shape::object(raw, at, notes)?;
                 let shape: Self = $crate::shape::Shape::take(members, at, notes);
-                let extra = shape.extra.iter().map(|(name, _)| name.as_ref());
-                $crate::lenient::extra_fields(extra, at, notes);
+                $crate::lenient::extra_fields(&shape.extra, at, notes);
                 Some(shape)
             }
 
@@ -94,7 +93,7 @@ macro_rules! shape {
                 $(if !self.$field.is_absent() {
                     map.serialize_entry($crate::shape!(@name $field $($wire)?), &self.$field)?;
                 })*
-                for (name, raw) in &self.extra {
+                for (name, raw) in self.extra.iter() {
                     map.serialize_entry(name, raw)?;
                 }
                 Ok(())

@@ -126,12 +126,21 @@ impl Vocabulary for Timestamp {
                 Some(moment)
             }
             Err(problem @ TimeError::NotUtc(_)) => {
-                notes.refuse(Code::InvalidTimestamp, at, EXPECTED, problem.to_string());
+                notes.refuse(
+                    Code::InvalidTimestamp,
+                    at,
+                    EXPECTED,
+                    no_time(text, &problem),
+                );
                 None
             }
             Err(problem @ TimeError::NotATime) => {
-                let detail = format!("`{}` is no time: {problem}", excerpt(text));
-                notes.note(Code::InvalidTimestamp, at, EXPECTED, detail);
+                notes.note(
+                    Code::InvalidTimestamp,
+                    at,
+                    EXPECTED,
+                    no_time(text, &problem),
+                );
                 None
             }
         }
@@ -145,5 +154,13 @@ impl Vocabulary for Timestamp {
                 json!({"type": "string", "pattern": format!("{utc}(Z|\\+00:00)?$")})
             }
         }
+    }
+}
+
+/// Says why a text is no time, and what to send.
+pub(crate) fn no_time(text: &str, problem: &TimeError) -> String {
+    match problem {
+        TimeError::NotUtc(_) | TimeError::NoZone(_) => problem.to_string(),
+        TimeError::NotATime => format!("`{}` is no time: {problem}", excerpt(text)),
     }
 }

@@ -45,7 +45,7 @@ fn rule_11_the_five_codes_are_the_standard_ones() {
     let long = RpcError::method_not_found(&"é".repeat(100)).message;
     assert_eq!(
         long,
-        format!("There is no method `{}…` here.", "é".repeat(64))
+        format!("There is no method `{}…` here.", "é".repeat(60))
     );
 }
 

@@ -8,7 +8,7 @@ use crate::fault::Code;
 use crate::id::{LeagueId, MatchId, PlayerId};
 use crate::message as model;
 use crate::message::Message;
-use crate::shape::{Any, Field, List, Parsed, Text};
+use crate::shape::{Any, Extra, Field, List, Parsed, Text};
 
 use super::names::{LeagueName, PlayerName, league_uuid, player_name};
 use super::say_result::{game_over, league_complete, match_report, round_complete};
@@ -91,13 +91,13 @@ fn register_request<'m>(
             protocol_version: Field::Absent,
             game_types: Field::Is(List::of(games)),
             contact_endpoint: text(&meta.contact_endpoint),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
         player_id: Field::or_absent(wanted.map(|wanted| match PlayerId::new(wanted) {
             Ok(id) => Text::from(player_name(&id)),
             Err(_) => Text::from(wanted),
         })),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -126,7 +126,7 @@ fn register_response<'m>(
         status: Field::Is(status.wire()),
         player_id,
         reason,
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -138,10 +138,10 @@ fn league_start(start: &model::LeagueStart) -> LeagueStartAnnouncement<'_> {
                 match_id: id(&listed.match_id),
                 player1: player(&listed.player_a),
                 player2: player(&listed.player_b),
-                extra: Vec::new(),
+                extra: Extra::default(),
             }
         }))),
-        extra: Vec::new(),
+        extra: Extra::default(),
     });
     LeagueStartAnnouncement {
         league_id: league(&start.league_id),
@@ -152,9 +152,9 @@ fn league_start(start: &model::LeagueStart) -> LeagueStartAnnouncement<'_> {
             total_players: whole(start.total_players),
             game_type: id(&start.game_type),
             schedule: Field::Is(List::of(schedule)),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -170,9 +170,9 @@ fn game_invitation(invitation: &model::GameInvitation) -> GameInvitation<'_> {
             your_role: Field::Is(RoleWord::from(invitation.role).wire()),
             timeout_seconds: whole(invitation.move_seconds),
             draw_commitment: Field::or_absent(promise),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -187,7 +187,7 @@ fn join_ack<'m>(ack: &'m model::GameJoinAck, hints: &Hints<'_>) -> GameInvitatio
         round_id: whole(round_of(&ack.match_id)),
         match_id: id(&ack.match_id),
         status: Field::Is(status.wire()),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -202,11 +202,11 @@ fn game_start(start: &model::GameStart) -> GameStart<'_> {
             rules: Field::Is(StartRules {
                 single_round: flag(start.game_type.as_str() == model::EVEN_ODD),
                 timeout_per_move: whole(start.move_seconds),
-                extra: Vec::new(),
+                extra: Extra::default(),
             }),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -229,9 +229,9 @@ fn play_request(call: &model::MoveCall) -> PlayRequest<'_> {
             turn_number: whole(call.turn_number),
             timeout_seconds: whole(call.move_seconds),
             game_specific_state: Field::Is(state),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -254,7 +254,7 @@ fn play_response<'m>(response: &'m model::MoveResponse, hints: &Hints<'_>) -> Pl
             nonce: Field::or_absent(response.nonce.as_deref().map(Text::from)),
             ..play(&response.choice)
         }),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -273,9 +273,9 @@ fn play_validation(validation: &model::PlayValidation) -> PlayValidation<'_> {
             status: Field::Is(status.wire()),
             error: Field::or_null(validation.error.as_deref().map(Text::from)),
             detail: Field::Absent,
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -295,9 +295,9 @@ fn refused_play(error: &model::GameError) -> Option<PlayValidation<'_>> {
             status: Field::Is(ValidWord::Invalid.wire()),
             error: text(refusal_reason(error)),
             detail: text(&error.detail),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
-        extra: Vec::new(),
+        extra: Extra::default(),
     })
 }
 

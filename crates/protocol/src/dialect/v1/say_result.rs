@@ -6,7 +6,7 @@ use crate::dialect::build::{id, text, whole};
 use crate::dialect::v2;
 use crate::message as model;
 use crate::message::MatchStatus;
-use crate::shape::{Any, Dict, Field, List, Number, Text, Whole};
+use crate::shape::{Any, Dict, Extra, Field, List, Number, Text, Whole};
 
 use super::names::player_name;
 use super::say::{league, named, player};
@@ -25,7 +25,7 @@ pub(super) fn game_over(over: &model::GameOver) -> GameResult<'_> {
         round_id: whole(over.round_id),
         match_id: id(&over.match_id),
         result: Field::Is(outcome(&over.result, facts)),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) fn match_report(report: &model::MatchResultReport) -> GameResult<'_> 
         round_id: whole(report.round_id),
         match_id: id(&report.match_id),
         result: Field::Is(outcome(&report.result, facts)),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -64,7 +64,7 @@ fn outcome<'m>(result: &'m model::MatchResult, facts: SummaryFacts<'m>) -> Outco
             choices: Dict::of(choices),
             facts: Box::new(facts),
         }),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -109,9 +109,9 @@ pub(super) fn round_complete(over: &model::RoundCompleted) -> RoundComplete<'_> 
         round_summary: Field::Is(RoundSummary {
             matches_played: whole(over.summary.total_matches),
             standings: Field::Is(List::of(over.standings.iter().map(table_row))),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -123,7 +123,7 @@ fn table_row<'a>(row: &model::StandingRow) -> TableRow<'a> {
         losses: whole(row.losses),
         draws: whole(row.draws),
         points: whole(row.points),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -137,9 +137,9 @@ pub(super) fn league_complete(over: &model::LeagueCompleted) -> LeagueComplete<'
             total_matches: whole(over.total_matches),
             champion: Field::or_null(over.champion.as_ref().map(first_place)),
             rankings: Field::Is(List::of(over.final_standings.iter().map(table_row))),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -153,7 +153,7 @@ fn first_place(champion: &model::Champion) -> FirstPlace<'_> {
         win_rate: Field::or_absent(win_rate(champion.wins, champion.played)),
         draws: whole(champion.played.saturating_sub(decided)),
         points: whole(champion.points),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 

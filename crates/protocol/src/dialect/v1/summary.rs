@@ -49,14 +49,14 @@ impl<'a> Wire<'a> for GameSummary<'a> {
         let mut facts = Vec::new();
         for (name, raw) in object(raw, at, notes)? {
             if chooser(&name).is_some() {
-                choices.push((name, Field::Is(Any::Raw(raw))));
+                let choice = Any::read(raw, &at.member(&name, true), notes);
+                choices.push((name, choice.map_or(Field::Unreadable(raw), Field::Is)));
             } else {
                 facts.push((name, raw));
             }
         }
         let facts: SummaryFacts<'a> = Shape::take(facts.into(), at, notes);
-        let extra = facts.extra.iter().map(|(name, _)| name.as_ref());
-        extra_fields(extra, at, notes);
+        extra_fields(&facts.extra, at, notes);
         Some(Self {
             choices: Dict(choices),
             facts: Box::new(facts),

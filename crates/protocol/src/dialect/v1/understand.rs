@@ -13,7 +13,7 @@ use crate::id::{LeagueId, PlayerId};
 use crate::message as model;
 use crate::message::{Message, RegisterResponse};
 use crate::secret::Commitment;
-use crate::shape::{Any, Field, List, Parsed, Whole};
+use crate::shape::{Any, Extra, Field, List, Parsed, Whole};
 use crate::time::Timestamp;
 use crate::token::AuthToken;
 
@@ -80,7 +80,7 @@ fn register_request(
     let respelled = v2::Body::LeagueRegisterRequest(v2::LeagueRegisterRequest {
         player_meta: meta,
         player_id: request.player_id.clone(),
-        extra: Vec::new(),
+        extra: Extra::default(),
     });
     let Message::PlayerRegisterRequest(mut understood) = v2::understand(&respelled, hints, notes)?
     else {

@@ -13,7 +13,7 @@ use crate::finding::{Notes, Path};
 use crate::id::PlayerId;
 use crate::message as model;
 use crate::message::{MatchStatus, Message};
-use crate::shape::{Any, Dict, Field, List, Parsed, Whole};
+use crate::shape::{Any, Dict, Extra, Field, List, Parsed, Whole};
 
 use super::names::player_id;
 use super::understand::{league, player};
@@ -92,7 +92,7 @@ fn respell<'x>(
         failed: Field::Is(failed),
         details: facts.map_or(Field::Absent, |facts| facts.details.clone()),
         draw: facts.map_or(Field::Absent, |facts| facts.draw.clone()),
-        extra: Vec::new(),
+        extra: Extra::default(),
     })
 }
 

@@ -5,7 +5,7 @@ use crate::dialect::build::{flag, id, round, seconds, secret, text, whole};
 use crate::dialect::words::{ModeWord, ParityWord, RegisterWord, RoleWord};
 use crate::message as model;
 use crate::message::Message;
-use crate::shape::{Any, Field, List, Parsed, Round, Text};
+use crate::shape::{Any, Extra, Field, List, Parsed, Round, Text};
 
 use super::say_result::{
     game_error, game_over, league_error, league_query, query_response, result_report,
@@ -68,10 +68,10 @@ fn referee_request(request: &model::RegisterRequest) -> RefereeRegisterRequest<'
             )),
             contact_endpoint: text(&meta.contact_endpoint),
             max_concurrent_matches: whole(meta.max_concurrent_matches.unwrap_or(1)),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
         referee_id: Field::or_absent(request.wanted_id.as_deref().map(Text::from)),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -86,10 +86,10 @@ fn player_request(request: &model::RegisterRequest) -> LeagueRegisterRequest<'_>
                 meta.game_types.iter().map(|game| game.as_str().into()),
             )),
             contact_endpoint: text(&meta.contact_endpoint),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
         player_id: Field::or_absent(request.wanted_id.as_deref().map(Text::from)),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -103,7 +103,7 @@ fn referee_response(
             auth_token: secret(enrolment.token.reveal()),
             league_id: id(&enrolment.league_id),
             reason: Field::Null,
-            extra: Vec::new(),
+            extra: Extra::default(),
         },
         model::RegisterResponse::Rejected { reason } => RefereeRegisterResponse {
             status: Field::Is(RegisterWord::Rejected.wire()),
@@ -123,7 +123,7 @@ fn player_response(
             auth_token: secret(enrolment.token.reveal()),
             league_id: id(&enrolment.league_id),
             reason: Field::Null,
-            extra: Vec::new(),
+            extra: Extra::default(),
         },
         model::RegisterResponse::Rejected { reason } => LeagueRegisterResponse {
             status: Field::Is(RegisterWord::Rejected.wire()),
@@ -146,13 +146,13 @@ fn announcement(round_begins: &model::RoundAnnouncement) -> RoundAnnouncement<'_
             Some((match_id, token)) if *match_id == announced.match_id => secret(token.reveal()),
             _ => Field::Absent,
         },
-        extra: Vec::new(),
+        extra: Extra::default(),
     });
     RoundAnnouncement {
         league_id: id(&round_begins.league_id),
         round_id: round(round_begins.round_id),
         matches: Field::Is(List::of(matches)),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -168,9 +168,9 @@ fn completed(over: &model::RoundCompleted) -> RoundCompleted<'_> {
             wins: whole(over.summary.wins),
             draws: whole(over.summary.draws),
             technical_losses: whole(over.summary.technical_losses),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -179,7 +179,7 @@ fn standings(update: &model::StandingsUpdate) -> LeagueStandingsUpdate<'_> {
         league_id: id(&update.league_id),
         round_id: round(update.round_id),
         standings: Field::Is(List::of(update.standings.iter().map(standing_row))),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -193,7 +193,7 @@ pub(super) fn standing_row(row: &model::StandingRow) -> StandingRow<'_> {
         draws: whole(row.draws),
         losses: whole(row.losses),
         points: whole(row.points),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -206,15 +206,15 @@ fn league_completed(over: &model::LeagueCompleted) -> LeagueCompleted<'_> {
             player_id: id(&champion.player_id),
             display_name: text(&*champion.display_name),
             points: whole(champion.points),
-            extra: Vec::new(),
+            extra: Extra::default(),
         })),
         final_standings: Field::Is(List::of(over.final_standings.iter().map(|row| FinalRow {
             rank: whole(row.rank),
             player_id: id(&row.player_id),
             points: whole(row.points),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }))),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -237,7 +237,7 @@ fn start_match(order: &model::StartMatch) -> StartMatch<'_> {
             draw_points: whole(order.score.draw),
             loss_points: whole(order.score.loss),
             technical_loss_points: whole(order.score.technical_loss),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
         draw_seed: secret(order.seed.to_hex()),
         players: Field::Is(List::of(order.players.iter().map(|player| MatchPlayer {
@@ -247,9 +247,9 @@ fn start_match(order: &model::StartMatch) -> StartMatch<'_> {
             token_hash: text(player.token_hash.to_string()),
             match_token: secret(player.match_token.reveal()),
             record: Field::Is(record(player.record)),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }))),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -258,7 +258,7 @@ fn record<'a>(record: model::WinLossDraw) -> Record<'a> {
         wins: whole(record.wins),
         losses: whole(record.losses),
         draws: whole(record.draws),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -267,7 +267,7 @@ fn start_match_ack(ack: &model::StartMatchAck) -> StartMatchAck<'_> {
         match_id: id(&ack.match_id),
         accepted: flag(ack.accepted),
         reason: Field::or_null(ack.reason.as_deref().map(Text::from)),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -284,7 +284,7 @@ fn game_invitation(invitation: &model::GameInvitation) -> GameInvitation<'_> {
                 .commitment
                 .map(|commitment| Text::from(commitment.to_hex())),
         ),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -298,7 +298,7 @@ fn join_ack(ack: &model::GameJoinAck) -> GameJoinAck<'_> {
         player_id: Field::or_absent(ack.player_id.as_ref().map(Parsed::from)),
         arrival_timestamp: Field::or_absent(ack.arrival.map(seconds)),
         accept: flag(ack.accept),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -313,10 +313,10 @@ fn parity_call(call: &model::MoveCall) -> ChooseParityCall<'_> {
             opponent_id: id(&call.opponent_id),
             round_id: round(call.round_id),
             your_standings: Field::Is(record(call.record)),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
         deadline: Field::Is(seconds(call.deadline)),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -336,12 +336,12 @@ fn move_call(call: &model::MoveCall) -> GameMoveCall<'_> {
                 your_standings: Field::Is(record(call.record)),
                 view: Field::Is((&call.view).into()),
                 turn_number: whole(call.turn_number),
-                extra: Vec::new(),
+                extra: Extra::default(),
             }),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
         deadline: Field::Is(seconds(call.deadline)),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -360,7 +360,7 @@ fn move_response(response: &model::MoveResponse) -> Body<'_> {
                 player_id,
                 parity_choice: Field::Is(word.wire()),
                 nonce,
-                extra: Vec::new(),
+                extra: Extra::default(),
             })
         }
         _ => Body::GameMoveResponse(GameMoveResponse {
@@ -370,10 +370,10 @@ fn move_response(response: &model::MoveResponse) -> Body<'_> {
             move_data: Field::Is(MoveDetail {
                 move_type: Field::or_absent(response.move_type.as_deref().map(Text::from)),
                 choice: Field::Is((&response.choice).into()),
-                extra: Vec::new(),
+                extra: Extra::default(),
             }),
             nonce,
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
     }
 }

@@ -6,7 +6,7 @@ use crate::dialect::build::{flag, id, round, seconds, text, whole};
 use crate::dialect::words::{QueryWord, StateWord, StatusWord};
 use crate::id::PlayerId;
 use crate::message as model;
-use crate::shape::{Any, Dict, Field, List, Parsed, Text, Whole};
+use crate::shape::{Any, Dict, Extra, Field, List, Parsed, Text, Whole};
 
 use super::*;
 
@@ -37,9 +37,9 @@ pub(super) fn game_over(over: &model::GameOver) -> GameOver<'_> {
             failed: failed(result),
             details: other_details(result),
             draw: Field::or_absent(result.draw.as_ref().map(draw_record)),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -62,11 +62,11 @@ pub(super) fn result_report(report: &model::MatchResultReport) -> MatchResultRep
                 reason: text(&result.reason),
                 game: Field::Is(Value::Object(result.details.clone()).into()),
                 draw: Field::or_absent(result.draw.as_ref().map(draw_record)),
-                extra: Vec::new(),
+                extra: Extra::default(),
             }),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn draw_record(draw: &model::OpenedDraw) -> DrawRecord<'_> {
             draw.nonces.iter().map(|nonce| nonce.as_str().into()),
         )),
         guarantee: text(["commitment", "one nonce", "both nonces"][shares]),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -136,14 +136,14 @@ pub(super) fn game_error(error: &model::GameError) -> GameError<'_> {
             retry_count: whole(error.retry_count),
             max_retries: whole(error.max_retries),
             next_retry_at: Field::or_null(error.next_retry_at.map(seconds)),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }),
         consequence: text(match error.next_retry_at {
             Some(_) => "Technical loss if max retries exceeded",
             None => "Technical loss",
         }),
         context: Field::Is(json!({"detail": error.detail}).into()),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -162,7 +162,7 @@ pub(super) fn league_error(error: &model::LeagueError) -> LeagueError<'_> {
         ),
         context: Field::Is(Value::Object(context).into()),
         retryable: flag(error.code.retryable()),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -178,9 +178,9 @@ pub(super) fn league_query(query: &model::LeagueQuery) -> LeagueQuery<'_> {
         query_type: Field::Is(word.wire()),
         query_params: Field::or_absent(player.map(|player| QueryParams {
             player_id: id(player),
-            extra: Vec::new(),
+            extra: Extra::default(),
         })),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -203,7 +203,7 @@ pub(super) fn query_response(response: &model::LeagueQueryResponse) -> LeagueQue
                 .map(|a| answer(response, a).into()),
         ),
         error: Field::or_absent(response.answer.as_ref().err().map(|why| json!(why).into())),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 

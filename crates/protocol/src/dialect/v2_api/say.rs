@@ -8,7 +8,7 @@ use crate::dialect::v2;
 use crate::dialect::words::RoleWord;
 use crate::message as model;
 use crate::message::{MatchStatus, Message, QueryAnswer, Role};
-use crate::shape::{Any, Field, List, Parsed, Round, Text};
+use crate::shape::{Any, Extra, Field, List, Parsed, Round, Text};
 
 use super::Body;
 use super::page;
@@ -130,7 +130,7 @@ fn game_over<'m>(over: &'m model::GameOver, mut told: v2::GameOver<'m>) -> page:
         reason: said.reason,
         details: said.details,
         draw: said.draw,
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -158,7 +158,7 @@ fn league_error(error: &model::LeagueError) -> page::LeagueError<'_> {
         retryable: flag(error.code.retryable()),
         original_message_type: Field::or_absent(kind.map(Text::from)),
         context: Field::or_absent((!context.is_empty()).then(|| Value::Object(context).into())),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -169,7 +169,7 @@ fn by_the_page(query: &model::LeagueQuery) -> bool {
 fn standings_query(query: &model::LeagueQuery) -> page::QueryStandingsRequest<'_> {
     page::QueryStandingsRequest {
         league_id: Field::or_absent(query.league_id.as_ref().map(Parsed::from)),
-        extra: Vec::new(),
+        extra: Extra::default(),
     }
 }
 
@@ -190,8 +190,8 @@ fn table(response: &model::LeagueQueryResponse) -> Option<page::QueryStandingsRe
             wins: whole(row.wins),
             draws: whole(row.draws),
             losses: whole(row.losses),
-            extra: Vec::new(),
+            extra: Extra::default(),
         }))),
-        extra: Vec::new(),
+        extra: Extra::default(),
     })
 }

@@ -9,7 +9,7 @@ use crate::finding::{Notes, Path};
 use crate::id::PlayerId;
 use crate::message as model;
 use crate::message::{MatchStatus, Message};
-use crate::shape::{Dict, Field, List, Shape, Whole};
+use crate::shape::{Dict, Extra, Field, List, Shape, Whole};
 
 use super::Body;
 use super::page;
@@ -157,7 +157,7 @@ fn game_over<'x>(
             draw: told.draw.clone(),
             ..v2::GameResult::default()
         }),
-        extra: Vec::new(),
+        extra: Extra::default(),
     })
 }
 
@@ -226,13 +226,13 @@ fn standings(
         draws: row.draws,
         losses: row.losses,
         points: row.points,
-        extra: Vec::new(),
+        extra: Extra::default(),
     });
     let respelled = v2::Body::LeagueStandingsUpdate(v2::LeagueStandingsUpdate {
         league_id: table.league_id.clone(),
         round_id: table.round_id,
         standings: Field::Is(List::of(rows)),
-        extra: Vec::new(),
+        extra: Extra::default(),
     });
     let Message::StandingsUpdate(update) = v2::understand(&respelled, hints, notes)? else {
         return None;

@@ -1,0 +1,222 @@
+//! Frames are judged as the readers of frames judge them, and the message in them is found.
+
+use league_protocol::explain::{Explanation, explain};
+use league_protocol::finding::Reading;
+use league_protocol::rpc::MAX_BATCH;
+use serde_json::{Value, json};
+
+use super::table;
+
+fn explained(json: &str) -> Explanation {
+    let mut all = explain(json.as_bytes(), Reading::Lenient);
+    assert_eq!(all.len(), 1, "{json}");
+    all.remove(0)
+}
+
+fn ack() -> Value {
+    json!({
+        "protocol": "league.v2",
+        "message_type": "GAME_JOIN_ACK",
+        "sender": "player:P01",
+        "timestamp": "2025-01-15T10:30:00Z",
+        "conversation_id": "conv-r1m1-001",
+        "match_id": "R1M1",
+        "player_id": "P01",
+        "arrival_timestamp": "2025-01-15T10:30:00Z",
+        "accept": true,
+    })
+}
+
+#[test]
+fn a_broken_frame_is_not_valid() {
+    for (json, found) in [
+        (r#"{"jsonrpc":"2.0","id":1}"#, "Error E002 "),
+        (r#"{"jsonrpc":"2.0","id":1,"error":5}"#, "Error E002 error"),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":null}"#,
+            "Error E002 error",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#,
+            "Error E002 error",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":5}"#,
+            "Error E002 params",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":null}"#,
+            "Error E002 params",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#,
+            "Error E002 params",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":{"b":1,"b":2}}}"#,
+            "Error E002 params.a",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"rpc.x"}"#,
+            "Error E002 method",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":7}"#,
+            "Error E002 method",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#,
+            "Error E002 id",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}"#,
+            "Error E002 ",
+        ),
+        (r#"{"id":1,"method":"ping"}"#, "Error E002 jsonrpc"),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"choose_parity"}"#,
+            "Error E003 params.message_type",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"choose_parity","params":{}}"#,
+            "Error E003 params.message_type",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"choose_parity"}}"#,
+            "Error E003 params.arguments.message_type",
+        ),
+    ] {
+        let explanation = explained(json);
+        assert_eq!(table(&explanation.findings), [found], "{json}");
+        assert!(!explanation.valid, "{json}");
+    }
+}
+
+#[test]
+fn only_what_a_reply_may_have_wrong_is_forgiven() {
+    let plain = ack().to_string();
+    for (json, found) in [
+        (
+            format!(r#"{{"result":{plain}}}"#),
+            ["jsonrpc", "id"].as_slice(),
+        ),
+        (
+            format!(r#"{{"jsonrpc":"2.0","id":1,"error":null,"result":{plain}}}"#),
+            &["error"],
+        ),
+        (format!(r#"{{"jsonrpc":"2.0","result":{plain}}}"#), &["id"]),
+    ] {
+        let explanation = explained(&json);
+        let found: Vec<_> = found
+            .iter()
+            .map(|at| format!("Deviation E002 {at}"))
+            .collect();
+        assert_eq!(table(&explanation.findings), found, "{json}");
+        assert_eq!(explanation.message_type.as_deref(), Some("GAME_JOIN_ACK"));
+        let strict = explain(json.as_bytes(), Reading::Strict);
+        assert!(!strict[0].valid, "{json}");
+    }
+}
+
+#[test]
+fn a_message_is_found_wherever_a_frame_may_hold_it() {
+    let mut wrong = ack();
+    wrong["accept"] = "yes".into();
+    let request = |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let response = |result: Value| json!({"jsonrpc": "2.0", "id": 1, "result": result});
+    for (framed, place) in [
+        (request("x", wrong.clone()), "params"),
+        (
+            request("tools/call", json!({"name": "x", "arguments": wrong})),
+            "params.arguments",
+        ),
+        (response(wrong.clone()), "result"),
+        (
+            response(json!({"content": [], "structuredContent": wrong})),
+            "result.structuredContent",
+        ),
+        (
+            response(json!({"content": [{"type": "text", "text": wrong.to_string()}]})),
+            "result.content[0].text",
+        ),
+    ] {
+        let explanation = explained(&framed.to_string());
+        let found = format!("Error E002 {place}.accept");
+        assert_eq!(table(&explanation.findings), [found], "{framed}");
+        let again: Value = serde_json::from_str(explanation.again.text()).unwrap();
+        assert_eq!(again, framed);
+    }
+}
+
+#[test]
+fn a_message_beside_the_members_of_a_frame_is_still_a_message() {
+    let mut flat = ack();
+    flat["jsonrpc"] = "2.0".into();
+    flat["id"] = 1.into();
+    let explanation = explained(&flat.to_string());
+    assert_eq!(explanation.message_type.as_deref(), Some("GAME_JOIN_ACK"));
+    let mut found = table(&explanation.findings);
+    found.sort();
+    assert_eq!(found, ["Deviation E002 id", "Deviation E002 jsonrpc"]);
+}
+
+#[test]
+fn an_array_names_its_elements_and_ends_at_the_bound() {
+    let mut wrong = ack();
+    wrong["accept"] = "yes".into();
+    let array = Value::from(vec![wrong; MAX_BATCH + 3]);
+    let all = explain(array.to_string().as_bytes(), Reading::Lenient);
+    assert_eq!(all.len(), MAX_BATCH + 1);
+    assert_eq!(table(&all[7].findings), ["Error E002 [7].accept"]);
+    assert_eq!(table(&all[MAX_BATCH].findings), ["Error E002 [64]"]);
+}
+
+#[test]
+fn a_message_with_a_level_is_no_line_of_a_log() {
+    let mut message = ack();
+    message["level"] = "INFO".into();
+    assert_eq!(explained(&message.to_string()).kind, "message");
+    let line = r#"{"timestamp":"","level":"INFO","message_type":"GAME_JOIN_ACK"}"#;
+    assert_eq!(explained(line).kind, "log line");
+}
+
+#[test]
+fn what_is_passed_through_means_one_thing_and_loses_no_digit() {
+    let told = |choice: &str| {
+        format!(
+            r#"{{"protocol":"league.v2","message_type":"GAME_MOVE_RESPONSE","sender":"player:P01",
+            "timestamp":"2025-01-15T10:30:00Z","conversation_id":"c","match_id":"R1M1",
+            "player_id":"P01","game_type":"nim","move_data":{{"move_type":"take","choice":{choice}}},
+            "more":{choice}}}"#
+        )
+    };
+    let explanation = explained(&told("1e999"));
+    let out_of_range = "Error E002 move_data.choice";
+    assert_eq!(table(&explanation.findings)[0], out_of_range);
+    let explanation = explained(&told(r#"[{"a":{"b":1,"b":2}}]"#));
+    assert_eq!(
+        table(&explanation.findings),
+        [
+            "Error E002 move_data.choice[0].a",
+            "Deviation E002 more",
+            "Error E002 more[0].a",
+        ]
+    );
+    assert!(
+        explanation.findings[0]
+            .detail
+            .ends_with("send each name once")
+    );
+    let long = "123456789012345678901234567890.10";
+    let explanation = explained(&told(long));
+    assert_eq!(explanation.again.text().matches(long).count(), 2);
+}
+
+#[test]
+fn what_a_stranger_wrote_is_harmless_to_print() {
+    let json =
+        r#"{"jsonrpc":"2.0","id":1,"method":"\u001b[2J","params":{"message_type":"\u001b"}}"#;
+    let explanation = explained(json);
+    assert_eq!(explanation.method.as_deref(), Some("\\u{1b}[2J"));
+    assert_eq!(explanation.message_type.as_deref(), Some("\\u{1b}"));
+}
