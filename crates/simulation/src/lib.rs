@@ -9,18 +9,18 @@
 //!
 //! | Invariant | Checked |
 //! |---|---|
-//! | I1 an acknowledged result stays for ever | with every acknowledgement; all of them at every crash and restart of the manager, and at the end |
+//! | I1 an acknowledged result stays for ever | with every acknowledgement; all of them, against what is left of the journal, at every crash of the manager |
 //! | I2 one result per match | with every result |
 //! | I3 the table follows from the results | points with every result; the whole table, worked out anew in a naive way, at the end of every round, at every restart and at the end |
 //! | I4 each pair meets once, nobody twice in a round | with every round; all pairs at the end |
 //! | I5 a round closes only when it is full, the league ends once | with every such fact |
 //! | I6 only the assigned referee's report of the present attempt counts | with every result and every order |
-//! | I7 nothing hidden is seen before its time | the shape of every letter and answer; the text of journal facts in a sample; all journals at the end |
-//! | I8 the draw follows from seed and nonces, and keeps its promise | with every decided match and every result; a sample when nothing fails |
+//! | I7 nothing hidden is seen before its time | the shape of every letter and answer; the text of one journal fact in 64, of the manager's first facts at the end, of all journals at the end of one league in 16 |
+//! | I8 the draw follows from seed and nonces, and keeps its promise | with every decided match and every ruling; one in 16 when nothing fails |
 //! | I9 states move along the diagrams | with every fact of a match; of agents with every fact about one |
-//! | I10, I15 the journal says all: replayed, and replayed again, it gives the same machine | at every restart and at the end; read back from its text in a sample |
+//! | I10, I15 the journal says all: replayed, and replayed again, it gives the same machine | at every restart; the live machine against its journal at the end of a league with crashes; read back from its text at one restart and in one league in 16 |
 //! | I12 so many attempts, and none lost before its deadline | with every fact of a match |
-//! | I13 ids are never given twice, tokens are nowhere in a journal | with every registration; the text in a sample; all journals at the end |
+//! | I13 ids are never given twice, tokens are nowhere in a journal | with every registration; the text as for I7 |
 //! | I14 once nothing fails every league ends | by a bound on time and steps; no wake-up is for nothing |
 //! | capacity: no referee is given, or plays, more than it said | with every fact |
 //!

@@ -2,12 +2,14 @@
 //!
 //! What it knows of an agent is rebuilt from the journal when that agent falls; what was promised
 //! to others is never forgotten. `league.rs` watches the manager, `referee.rs` the referees,
-//! `table.rs` works the standings out anew, `draw.rs` the draws, `secrets.rs` looks for leaks.
+//! `table.rs` works the standings out anew, `draw.rs` the draws, `secrets.rs` looks for leaks,
+//! `states.rs` at the lives of agents.
 
 mod draw;
 mod league;
 mod referee;
 mod secrets;
+mod states;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
