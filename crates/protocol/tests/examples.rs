@@ -156,6 +156,7 @@ fn the_findings_in_the_documents_are_known() {
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @"
     Deviation E002 sender x1
+    Deviation E003 auth_token x2
     Deviation E003 conversation_id x21
     Deviation E003 game_type x2
     Deviation E003 opponent_id x2

@@ -2,6 +2,8 @@
 
 #[path = "reading/bounds.rs"]
 mod bounds;
+#[path = "reading/contradictions.rs"]
+mod contradictions;
 #[path = "reading/frames.rs"]
 mod frames;
 #[path = "reading/replies.rs"]
