@@ -39,8 +39,8 @@ impl Example {
     /// The message itself, without a frame.
     fn message(&self) -> &Value {
         match self.is.as_str() {
-            "JSON-RPC request" => &self.example["params"],
-            "JSON-RPC response" => &self.example["result"],
+            "JSON-RPC request" if self.message_type.is_some() => &self.example["params"],
+            "JSON-RPC response" if self.message_type.is_some() => &self.example["result"],
             _ => &self.example,
         }
     }
@@ -120,6 +120,25 @@ fn every_example_is_valid_by_its_schema() {
             .map(|problem| format!("{}: {problem}", problem.instance_path()))
             .collect();
         assert!(problems.is_empty(), "{}: {problems:#?}", example.name());
+    }
+}
+
+#[test]
+fn every_frame_is_valid_by_its_schema_and_a_broken_one_is_not() {
+    for label in ["JSON-RPC request", "JSON-RPC response"] {
+        let schema = document_schema(label, Reading::Strict).expect("there is one");
+        let validator = jsonschema::draft202012::new(&schema).expect("the schema is a schema");
+        let frames: Vec<_> = examples()
+            .into_iter()
+            .filter(|one| one.is == label)
+            .collect();
+        assert!(!frames.is_empty());
+        for example in frames {
+            assert!(validator.is_valid(&example.example), "{}", example.name());
+            let mut broken = example.example.clone();
+            broken["jsonrpc"] = "1.0".into();
+            assert!(!validator.is_valid(&broken), "{}", example.name());
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 #[path = "reading/bounds.rs"]
 mod bounds;
+#[path = "reading/carried.rs"]
+mod carried;
 #[path = "reading/contradictions.rs"]
 mod contradictions;
 #[path = "reading/frames.rs"]

@@ -202,7 +202,7 @@ impl<'a> Wire<'a> for Round {
     fn schema(_: Reading) -> Value {
         json!({"anyOf": [
             {"type": "integer", "minimum": 0},
-            {"type": "string", "pattern": "^ROUND_[0-9]+$"},
+            {"type": "string", "pattern": "^ROUND_(0|[1-9][0-9]*)$"},
         ]})
     }
 }

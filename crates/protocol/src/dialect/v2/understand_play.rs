@@ -9,7 +9,7 @@ use crate::finding::{Notes, Path};
 use crate::message as model;
 use crate::secret::{Commitment, Seed};
 use crate::sender::Dialect;
-use crate::shape::{Any, Field, List, Parsed, Whole};
+use crate::shape::{Any, Field, List, Whole};
 use crate::time::Timestamp;
 use crate::token::{AuthToken, TokenHash, unhex};
 
