@@ -14,7 +14,7 @@ use crate::lenient::extra_fields;
 use crate::message::{LeagueError, Message, RegisterResponse};
 use crate::rpc::members::{Members, text};
 use crate::sender::Dialect;
-use crate::shape::{Secret, Shape, object};
+use crate::shape::{Parsed, Secret, Shape, object};
 use crate::token::AuthToken;
 
 /// A message as it was read.
@@ -52,6 +52,7 @@ pub fn decode(
     let dialect = pinned.unwrap_or_else(|| recognise(&message_type, &members));
     let (enveloped, rest) = part(members, &message_type);
     let envelope = Envelope::take(enveloped, &at, &mut notes);
+    check_dialect(&envelope, dialect, &at, &mut notes);
     if envelope.message_type.text().is_none() {
         return Ok(Decoded {
             envelope,
@@ -62,6 +63,32 @@ pub fn decode(
         });
     }
     Ok(read_body(envelope, dialect, &message_type, rest, notes))
+}
+
+/// Notes what in an envelope belongs to another protocol than the dialect's.
+fn check_dialect(envelope: &Envelope<'_>, dialect: Dialect, at: &Path<'_>, notes: &mut Notes) {
+    let spoken = envelope.protocol.get().map(Parsed::text);
+    if let Some(spoken) = spoken.filter(|&spoken| spoken != dialect.protocol()) {
+        let expected = format!("`{}`", dialect.protocol());
+        let detail = format!("this agent speaks {expected}, and the message says `{spoken}`");
+        let at = at.member("protocol", true).under("000 §2.10.2");
+        notes.refuse(Code::VersionMismatch, &at, expected, detail);
+    }
+    let (mark, other) = match dialect {
+        Dialect::V2 | Dialect::V2Api => (':', '_'),
+        Dialect::V1 => ('_', ':'),
+    };
+    let sender = envelope.sender.get().map(Parsed::text).unwrap_or_default();
+    let foreign = ["player", "referee"]
+        .iter()
+        .filter_map(|role| sender.strip_prefix(role))
+        .any(|rest| rest.starts_with(other));
+    if foreign {
+        let expected = format!("`{mark}` between the role and the id");
+        let detail = format!("found `{}`; write {expected}", excerpt(sender));
+        let at = at.member("sender", false).under("000 §2.4.4");
+        notes.forgive(Code::InvalidMessage, &at, expected, detail);
+    }
 }
 
 fn read_body<'a>(

@@ -116,11 +116,9 @@ impl Outgoing<'_> {
 
     fn sender(&self) -> String {
         match (self.dialect, self.stamp.sender) {
-            (Dialect::V1, Sender::Agent(Agent::Player(id))) => v1::player_name(id),
-            (Dialect::V1, Sender::Agent(Agent::Referee(_)) | Sender::NewReferee(_)) => {
-                "referee".to_owned()
-            }
-            (Dialect::V1, Sender::NewPlayer(_)) => "player_candidate".to_owned(),
+            (Dialect::V1, Sender::Agent(agent)) => v1::names::sender(agent).into_owned(),
+            (Dialect::V1, Sender::NewReferee(_)) => "referee".to_owned(),
+            (Dialect::V1, Sender::NewPlayer(_)) => v1::names::CANDIDATE.to_owned(),
             (Dialect::V2Api, Sender::NewPlayer(_)) => "player:UNREGISTERED".to_owned(),
             (Dialect::V2Api, Sender::NewReferee(_)) => "referee:UNREGISTERED".to_owned(),
             (_, Sender::Agent(agent)) => agent.to_string(),

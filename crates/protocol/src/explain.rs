@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::decode::{Decoded, decode};
-use crate::dialect::Hints;
+use crate::dialect::{Hints, SenderName};
 use crate::document::Document;
 use crate::fault::Code;
 use crate::finding::{Finding, Notes, Path, Reading, excerpt};
@@ -164,9 +164,13 @@ fn message(raw: &RawValue, reading: Reading, kind: &'static str) -> Explanation 
     };
     // What is said is checked too; the first error of that is among the notes by then.
     let (reader, opponent) = (PlayerId::numbered(1), PlayerId::numbered(2));
+    let sender = sender(&decoded);
+    // Whoever asks the manager is known by its own name alone; a referee knows whom it talks to.
+    let asks = decoded.message_type() == Some("LEAGUE_QUERY");
     let hints = Hints {
-        reader: Some(&reader),
+        reader: sender.as_ref().or(Some(&reader).filter(|_| !asks)),
         opponent: Some(&opponent),
+        placeholders: true,
         ..Hints::default()
     };
     let understood = decoded.message(&hints);
@@ -179,6 +183,14 @@ fn message(raw: &RawValue, reading: Reading, kind: &'static str) -> Explanation 
         message_type,
         again: Again::of(&Whole(&decoded)),
         ..Explanation::new(kind, decoded.notes)
+    }
+}
+
+/// The player who sent a message, if it was one.
+fn sender(decoded: &Decoded<'_>) -> Option<PlayerId> {
+    match decoded.envelope.sender.value()? {
+        SenderName::Player(name) => PlayerId::new(name).ok(),
+        SenderName::Manager | SenderName::Referee(_) => None,
     }
 }
 

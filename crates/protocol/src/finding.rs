@@ -222,13 +222,18 @@ impl fmt::Display for Path<'_> {
 /// in it moves a cursor, and a token in it is masked.
 pub fn excerpt(text: &str) -> String {
     const LONGEST: usize = 60;
+    harmless(text, LONGEST)
+}
+
+/// As [`excerpt`], for a text that may be longer than what fits into a sentence.
+pub(crate) fn harmless(text: &str, longest: usize) -> String {
     let text = &without_tokens(text);
     let mut shown: String = text
         .chars()
-        .take(LONGEST)
+        .take(longest)
         .flat_map(char::escape_debug)
         .collect();
-    if text.chars().nth(LONGEST).is_some() {
+    if text.chars().nth(longest).is_some() {
         shown.push('…');
     }
     shown.replace("\\\"", "\"").replace("\\'", "'")

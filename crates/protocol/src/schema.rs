@@ -1,10 +1,14 @@
 //! JSON Schema (draft 2020-12) of every message of every dialect, made from the shapes.
+//!
+//! A lenient schema keeps the types as they are written, although a lenient reader also forgives a
+//! wrong type in a field that it can do without: a schema tells what to send, not what passes.
 
 use serde_json::{Map, Value, json};
 
 use crate::dialect::{Envelope, schema, types};
 use crate::document::Document;
 use crate::finding::Reading;
+use crate::rpc::MAX_METHOD;
 use crate::sender::Dialect;
 use crate::shape::shape_schema;
 
@@ -14,7 +18,14 @@ pub fn message_schema(dialect: Dialect, message_type: &str, reading: Reading) ->
     let mut envelope = shape_schema::<Envelope<'_>>(reading);
     let mut properties = taken(&mut envelope, "properties");
     properties.insert("message_type".into(), json!({"const": message_type}));
-    properties.insert("protocol".into(), json!({"const": dialect.protocol()}));
+    let protocol = json!({"const": dialect.protocol()});
+    properties.insert(
+        "protocol".into(),
+        match reading {
+            Reading::Strict => protocol,
+            Reading::Lenient => json!({"anyOf": [protocol, {"type": "null"}]}),
+        },
+    );
     merge(&mut envelope, &mut properties, body);
     let mut whole = Map::new();
     whole.insert("$schema".into(), DRAFT.into());
@@ -37,7 +48,14 @@ pub fn message_schema(dialect: Dialect, message_type: &str, reading: Reading) ->
 /// pattern of an envelope are among them.
 pub fn document_schema(label: &str, reading: Reading) -> Option<Value> {
     let body = match label {
-        "JSON-RPC request" | "JSON-RPC response" => Map::new(),
+        "JSON-RPC request" => frame(
+            &json!({
+                "method": {"type": "string", "maxLength": MAX_METHOD},
+                "params": {"type": "object"},
+            }),
+            &["jsonrpc", "id", "method"],
+        ),
+        "JSON-RPC response" => frame(&json!({"result": true}), &["jsonrpc", "id", "result"]),
         "message" => shape_schema::<Envelope<'_>>(reading),
         _ => Document::schema(label, reading)?,
     };
@@ -45,6 +63,21 @@ pub fn document_schema(label: &str, reading: Reading) -> Option<Value> {
     whole.insert("$schema".into(), DRAFT.into());
     whole.insert("title".into(), label.into());
     Some(whole.into())
+}
+
+/// A frame of JSON-RPC with these members beside `jsonrpc` and `id`.
+fn frame(members: &Value, required: &[&str]) -> Map<String, Value> {
+    let mut properties = Map::new();
+    properties.insert("jsonrpc".into(), json!({"const": "2.0"}));
+    properties.insert("id".into(), json!({"type": ["string", "number"]}));
+    for (name, schema) in members.as_object().into_iter().flatten() {
+        properties.insert(name.clone(), schema.clone());
+    }
+    let mut frame = Map::new();
+    frame.insert("type".into(), "object".into());
+    frame.insert("properties".into(), properties.into());
+    frame.insert("required".into(), json!(required));
+    frame
 }
 
 /// The types of these dialects, in order.

@@ -39,8 +39,8 @@ impl Example {
     /// The message itself, without a frame.
     fn message(&self) -> &Value {
         match self.is.as_str() {
-            "JSON-RPC request" => &self.example["params"],
-            "JSON-RPC response" => &self.example["result"],
+            "JSON-RPC request" if self.message_type.is_some() => &self.example["params"],
+            "JSON-RPC response" if self.message_type.is_some() => &self.example["result"],
             _ => &self.example,
         }
     }
@@ -123,6 +123,25 @@ fn every_example_is_valid_by_its_schema() {
     }
 }
 
+#[test]
+fn every_frame_is_valid_by_its_schema_and_a_broken_one_is_not() {
+    for label in ["JSON-RPC request", "JSON-RPC response"] {
+        let schema = document_schema(label, Reading::Strict).expect("there is one");
+        let validator = jsonschema::draft202012::new(&schema).expect("the schema is a schema");
+        let frames: Vec<_> = examples()
+            .into_iter()
+            .filter(|one| one.is == label)
+            .collect();
+        assert!(!frames.is_empty());
+        for example in frames {
+            assert!(validator.is_valid(&example.example), "{}", example.name());
+            let mut broken = example.example.clone();
+            broken["jsonrpc"] = "1.0".into();
+            assert!(!validator.is_valid(&broken), "{}", example.name());
+        }
+    }
+}
+
 /// The examples of 000 chapter 8 and 004 are whole: nothing in them needs forgiveness.
 #[test]
 fn the_running_guide_is_strictly_right() {
@@ -156,6 +175,7 @@ fn the_findings_in_the_documents_are_known() {
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @"
     Deviation E002 sender x1
+    Deviation E003 auth_token x2
     Deviation E003 conversation_id x21
     Deviation E003 game_type x2
     Deviation E003 opponent_id x2

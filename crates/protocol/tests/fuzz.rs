@@ -33,6 +33,8 @@ fn read_in_every_way(bytes: &[u8]) {
         game_type: Some(&game),
         reader: Some(&reader),
         opponent: Some(&opponent),
+        match_id: None,
+        placeholders: false,
     };
     for reading in [Reading::Lenient, Reading::Strict] {
         let _ = explain(bytes, reading);

@@ -2,6 +2,10 @@
 
 #[path = "reading/bounds.rs"]
 mod bounds;
+#[path = "reading/carried.rs"]
+mod carried;
+#[path = "reading/contradictions.rs"]
+mod contradictions;
 #[path = "reading/frames.rs"]
 mod frames;
 #[path = "reading/replies.rs"]

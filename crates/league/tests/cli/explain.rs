@@ -113,7 +113,7 @@ fn machines_get_the_same_facts_as_one_object_a_line() {
     insta::assert_snapshot!(league(&["explain", "--output", "json", "-"], two), @r#"
     exit code 1
     --- out
-    {"kind":"message","message_type":"GAME_OVER","dialect":"v2","valid":false,"findings":[{"code":"E003","path":"protocol","severity":"deviation","expected":"`protocol`: The protocol: `league.v2` or `league.v1`","clause":"000 §2.4.1","detail":"`protocol` is missing; add it"},{"code":"E003","path":"sender","severity":"deviation","expected":"`sender`: Who says it","clause":"000 §2.4.1","detail":"`sender` is missing; add it"},{"code":"E003","path":"timestamp","severity":"deviation","expected":"`timestamp`: When it was said, in UTC","clause":"000 §2.4.1","detail":"`timestamp` is missing; add it"},{"code":"E003","path":"conversation_id","severity":"deviation","expected":"`conversation_id`: Ties the messages of one exchange together","clause":"000 §2.4.1","detail":"`conversation_id` is missing; add it"},{"code":"E003","path":"match_id","severity":"error","expected":"`match_id`: Which match","clause":"000 §4.6.1","detail":"`match_id` is missing; add it"},{"code":"E003","path":"game_type","severity":"deviation","expected":"`game_type`: What was played","clause":"000 §4.6.1","detail":"`game_type` is missing; add it"},{"code":"E003","path":"game_result","severity":"error","expected":"`game_result`: How it ended","clause":"000 §4.6.1","detail":"`game_result` is missing; add it"}]}
+    {"kind":"message","message_type":"GAME_OVER","dialect":"v2","valid":false,"findings":[{"code":"E003","path":"[0].protocol","severity":"deviation","expected":"`protocol`: The protocol: `league.v2` or `league.v1`","clause":"000 §2.4.1","detail":"`protocol` is missing; add it"},{"code":"E003","path":"[0].sender","severity":"deviation","expected":"`sender`: Who says it","clause":"000 §2.4.1","detail":"`sender` is missing; add it"},{"code":"E003","path":"[0].timestamp","severity":"deviation","expected":"`timestamp`: When it was said, in UTC","clause":"000 §2.4.1","detail":"`timestamp` is missing; add it"},{"code":"E003","path":"[0].conversation_id","severity":"deviation","expected":"`conversation_id`: Ties the messages of one exchange together","clause":"000 §2.4.1","detail":"`conversation_id` is missing; add it"},{"code":"E003","path":"[0].match_id","severity":"error","expected":"`match_id`: Which match","clause":"000 §4.6.1","detail":"`match_id` is missing; add it"},{"code":"E003","path":"[0].game_type","severity":"deviation","expected":"`game_type`: What was played","clause":"000 §4.6.1","detail":"`game_type` is missing; add it"},{"code":"E003","path":"[0].game_result","severity":"error","expected":"`game_result`: How it ended","clause":"000 §4.6.1","detail":"`game_result` is missing; add it"}]}
     {"kind":"games registry","message_type":null,"dialect":null,"valid":true,"findings":[]}
     --- errors
     "#);
@@ -152,8 +152,8 @@ fn nothing_and_nonsense_are_e002() {
     not valid, 1 error
 
     error E002 INVALID_MESSAGE at the whole
-      expected an object, found a number; send a JSON object
-      expected: a JSON object
+      found a number; send an object
+      expected: an object
       clause: 000 §1.4
     --- errors
     ");

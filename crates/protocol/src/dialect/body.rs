@@ -40,16 +40,11 @@ impl<'a> Body<'a> {
         members: Members<'a>,
         notes: &mut Notes,
     ) -> Result<Self, Members<'a>> {
-        if !types(dialect).contains(&message_type) {
-            return Err(members);
-        }
-        let unread = members.clone();
         match dialect {
             Dialect::V2 => v2::Body::read(message_type, members, notes).map(Self::V2),
             Dialect::V2Api => v2_api::Body::read(message_type, members, notes).map(Self::V2Api),
             Dialect::V1 => v1::Body::read(message_type, members, notes).map(Self::V1),
         }
-        .ok_or(unread)
     }
 
     /// Says a message in a dialect; `None` if the dialect has no words for it.

@@ -21,7 +21,7 @@ where
 }
 
 pub(crate) fn whole<'a>(number: u32) -> Field<'a, Whole> {
-    Field::Is(Whole(number.into()))
+    Field::Is(Whole(number))
 }
 
 pub(crate) fn flag<'a>(flag: bool) -> Field<'a, Flag> {

@@ -23,30 +23,36 @@ fn only_v1(message_type: &str) -> bool {
 }
 
 fn v2_or_api(message_type: &str, members: &Members<'_>) -> Dialect {
-    let says = |name: &str, value: &str| members.get(name).and_then(text).as_deref() == Some(value);
-    let by_the_api_page = match message_type {
-        "QUERY_STANDINGS_REQUEST" | "QUERY_STANDINGS_RESPONSE" => true,
-        "LEAGUE_REGISTER_REQUEST" => says("sender", "player:UNREGISTERED"),
-        "LEAGUE_REGISTER_RESPONSE" => says("status", "REGISTERED"),
-        "GAME_INVITATION" => members.has("role") && !members.has("role_in_match"),
-        "GAME_JOIN_ACK" => !members.has("player_id") && !members.has("arrival_timestamp"),
-        "CHOOSE_PARITY_CALL" => !members.has("player_id") && !members.has("context"),
-        "CHOOSE_PARITY_RESPONSE" => !members.has("player_id"),
-        "GAME_OVER" => members.has("your_choice") || members.has("result"),
-        "LEAGUE_ERROR" => {
-            members.has("error_name")
-                && !members.has("context")
-                && !members.has("original_message_type")
-        }
-        _ => false,
-    };
-    let round_is_named = members
-        .get("round_id")
-        .and_then(text)
-        .is_some_and(|round| round.starts_with("ROUND_"));
-    if by_the_api_page || round_is_named {
+    // A round by name is read by both (ruling 8), so it decides only where nothing else does.
+    let by_the_api_page = spelled_by_the_api_page(message_type, members).unwrap_or_else(|| {
+        let round = members.get("round_id").and_then(text);
+        round.is_some_and(|round| round.starts_with("ROUND_"))
+    });
+    if by_the_api_page {
         Dialect::V2Api
     } else {
         Dialect::V2
     }
+}
+
+/// Whether a field is spelled as only one of the two spells it.
+fn spelled_by_the_api_page(message_type: &str, members: &Members<'_>) -> Option<bool> {
+    let has = |names: &[&str]| names.iter().any(|name| members.has(name));
+    let says = |name: &str, value: &str| members.get(name).and_then(text).as_deref() == Some(value);
+    let (main, page) = match message_type {
+        "QUERY_STANDINGS_REQUEST" | "QUERY_STANDINGS_RESPONSE" => (false, true),
+        "LEAGUE_REGISTER_REQUEST" => (false, says("sender", "player:UNREGISTERED")),
+        "LEAGUE_REGISTER_RESPONSE" => (says("status", "ACCEPTED"), says("status", "REGISTERED")),
+        "GAME_INVITATION" => (has(&["role_in_match"]), has(&["role"])),
+        "GAME_JOIN_ACK" => (has(&["player_id", "arrival_timestamp"]), true),
+        "CHOOSE_PARITY_CALL" => (has(&["player_id", "context"]), true),
+        "CHOOSE_PARITY_RESPONSE" => (has(&["player_id"]), true),
+        "GAME_OVER" => (has(&["game_result"]), has(&["your_choice", "result"])),
+        "LEAGUE_ERROR" => (
+            has(&["context", "original_message_type"]),
+            has(&["error_name"]),
+        ),
+        _ => (false, false),
+    };
+    (main || page).then_some(!main)
 }

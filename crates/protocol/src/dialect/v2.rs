@@ -10,6 +10,7 @@ mod say;
 mod say_result;
 mod understand;
 mod understand_answer;
+mod understand_play;
 mod understand_result;
 mod understand_round;
 

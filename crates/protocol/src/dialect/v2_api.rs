@@ -59,8 +59,12 @@ impl<'a> Body<'a> {
         "QUERY_STANDINGS_RESPONSE",
     ];
 
-    /// Reads the body of a message; `None` if this dialect has no such type.
-    pub fn read(message_type: &str, members: Members<'a>, notes: &mut Notes) -> Option<Self> {
+    /// Reads the body of a message; gives the members back if this dialect has no such type.
+    pub fn read(
+        message_type: &str,
+        members: Members<'a>,
+        notes: &mut Notes,
+    ) -> Result<Self, Members<'a>> {
         if page::Body::TYPES.contains(&message_type) {
             page::Body::read(message_type, members, notes).map(Self::Page)
         } else {

@@ -137,7 +137,7 @@ impl Vocabulary for Code {
             notes.note(
                 Self::InvalidMessage,
                 &at.under("000 §2.9.3"),
-                "`E001` to `E021`",
+                "a code of the closed list, from `E001` to `E013`, `E018` or `E021`",
                 detail,
             );
         }

@@ -67,6 +67,8 @@ pub enum Level {
     Needed,
     /// The protocol asks for it; a lenient reader can do without.
     Expected,
+    /// The protocol asks for it; a lenient reader can do without, but not with an unreadable one.
+    ExpectedSure,
     /// It may be there, and may be null.
     Optional,
     /// It is needed, and null is an answer.
@@ -129,6 +131,15 @@ impl<'a, T> Field<'a, T> {
         }
     }
 
+    /// The value if there is one, and nothing at all if there is one that cannot be read.
+    pub fn sure(&self) -> Option<Option<&T>> {
+        match self {
+            Self::Is(value) => Some(Some(value)),
+            Self::Absent | Self::Null => Some(None),
+            Self::Unreadable(_) => None,
+        }
+    }
+
     /// The value, taken out.
     pub fn into_option(self) -> Option<T> {
         match self {
@@ -168,10 +179,9 @@ impl Field<'_, super::Text<'_>> {
 }
 
 impl Field<'_, super::Whole> {
-    /// The number, if there is one; beyond 32 bits it is as large as can be.
+    /// The number, if there is one.
     pub fn number(&self) -> Option<u32> {
-        self.get()
-            .map(|&super::Whole(number)| u32::try_from(number).unwrap_or(u32::MAX))
+        self.get().map(|&super::Whole(number)| number)
     }
 }
 
@@ -184,13 +194,14 @@ impl<'a, T: Wire<'a>> Field<'a, T> {
         at: &Path<'_>,
         notes: &mut Notes,
     ) -> Self {
-        let here = at.member(name, level.needed());
         if raw.get() == "null" {
             if !level.null() {
-                null_field(name, &here, notes);
+                null_field(name, &at.member(name, level.needed()), notes);
             }
             return Self::Null;
         }
+        let mut here = at.member(name, level.needed());
+        here.needed |= level == Level::ExpectedSure;
         T::read(raw, &here, notes).map_or(Self::Unreadable(raw), Self::Is)
     }
 

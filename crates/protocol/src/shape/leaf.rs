@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading, excerpt};
 use crate::rpc::members::{Kind, text};
+use crate::token::MAX_TOKEN_LENGTH;
 
 use super::{Hidden, Wire, settled, wrong_kind};
 
@@ -67,31 +68,41 @@ impl std::fmt::Debug for Secret<'_> {
 
 impl<'a> Wire<'a> for Secret<'a> {
     fn read(raw: &'a RawValue, at: &Path<'_>, notes: &mut Notes) -> Option<Self> {
-        Text::read(raw, at, notes).map(|Text(text)| Self(text))
+        let Text(text) = Text::read(raw, at, notes)?;
+        if text.len() > MAX_TOKEN_LENGTH {
+            let detail = format!(
+                "the secret has {} bytes; send at most {MAX_TOKEN_LENGTH}",
+                text.len()
+            );
+            notes.note(Code::InvalidMessage, at, "a shorter secret", detail);
+            return None;
+        }
+        Some(Self(text))
     }
 
-    fn schema(reading: Reading) -> Value {
-        Text::schema(reading)
+    fn schema(_: Reading) -> Value {
+        json!({"type": "string", "maxLength": MAX_TOKEN_LENGTH})
     }
 }
 
-/// A whole number that is not negative.
+/// A whole number that is not negative and fits into 32 bits: the league counts nothing higher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Whole(pub u64);
+pub struct Whole(pub u32);
 
 impl<'a> Wire<'a> for Whole {
     fn read(raw: &'a RawValue, at: &Path<'_>, notes: &mut Notes) -> Option<Self> {
         let number = serde_json::from_str(raw.get()).ok();
         if number.is_none() {
             let detail = format!("found `{}`; send a whole number", excerpt(raw.get()));
-            notes.note(Code::InvalidMessage, at, "a whole number from 0", detail);
+            let expected = "a whole number from 0 to 4294967295";
+            notes.note(Code::InvalidMessage, at, expected, detail);
         }
         number.map(Self)
     }
 
     fn schema(_: Reading) -> Value {
-        json!({"type": "integer", "minimum": 0})
+        json!({"type": "integer", "minimum": 0, "maximum": u32::MAX})
     }
 }
 
@@ -191,7 +202,7 @@ impl<'a> Wire<'a> for Round {
     fn schema(_: Reading) -> Value {
         json!({"anyOf": [
             {"type": "integer", "minimum": 0},
-            {"type": "string", "pattern": "^ROUND_[0-9]+$"},
+            {"type": "string", "pattern": "^ROUND_(0|[1-9][0-9]*)$"},
         ]})
     }
 }

@@ -67,6 +67,7 @@ macro_rules! shape {
                 at: &$crate::finding::Path<'_>,
                 notes: &mut $crate::finding::Notes,
             ) -> Option<Self> {
+                let at = &at.under(<Self as $crate::shape::Shape<'_>>::CLAUSE);
                 let members = $crate::shape::object(raw, at, notes)?;
                 let shape: Self = $crate::shape::Shape::take(members, at, notes);
                 $crate::lenient::extra_fields(&shape.extra, at, notes);
@@ -118,19 +119,19 @@ macro_rules! bodies {
             /// The message types of this dialect.
             pub const TYPES: &'static [&'static str] = &[$($type,)*];
 
-            /// Reads the body of a message; `None` if this dialect has no such type.
+            /// Reads the body of a message; gives the members back if this dialect has no such type.
             pub fn read(
                 message_type: &str,
                 members: $crate::rpc::members::Members<'a>,
                 notes: &mut $crate::finding::Notes,
-            ) -> Option<Self> {
+            ) -> Result<Self, $crate::rpc::members::Members<'a>> {
                 use $crate::shape::Shape;
                 match message_type {
                     $($type => {
                         let at = $crate::finding::Path::root($variant::CLAUSE);
-                        Some(Self::$variant(Shape::take(members, &at, notes)))
+                        Ok(Self::$variant(Shape::take(members, &at, notes)))
                     })*
-                    _ => None,
+                    _ => Err(members),
                 }
             }
 

@@ -49,6 +49,8 @@ impl Knowledge {
             game_type: Some(&self.game),
             reader: Some(&self.players[0]),
             opponent: Some(&self.players[1]),
+            match_id: None,
+            placeholders: false,
         }
     }
 }

@@ -12,7 +12,6 @@ GAME_INVITATION /league_id "league_2025" E002 league_id
 GAME_INVITATION /league_id "../x" E002 league_id
 GAME_INVITATION /league_id - E003 league_id
 GAME_INVITATION /round_id "ROUND_1" E002 round_id
-GAME_INVITATION /game_info/your_role "PLAYER_A" E002 game_info.your_role
 GAME_INVITATION /game_info/opponent_id "P02" E002 game_info.opponent_id
 PLAY_RESPONSE /play/action "guess" E002 play.action
 PLAY_RESPONSE /play/action - E003 play.action
@@ -26,6 +25,7 @@ GAME_RESULT /result/game_summary/weather "fine" E002 result.game_summary.weather
 
 const ERRORS: &str = r#"
 GAME_INVITATION /match_id - E003 match_id
+GAME_INVITATION /game_info/your_role "PLAYER_A" E002 game_info.your_role
 GAME_INVITATION_RESPONSE /status "MAYBE" E002 status
 PLAY_RESPONSE /match_id "R1/M1" E002 match_id
 PLAY_RESPONSE /play/value "Even" E004 play.value
@@ -69,6 +69,6 @@ fn what_a_message_hangs_on_is_not_forgiven() {
 fn who_plays_is_not_guessed() {
     let json = changed(&EXAMPLES, "PLAY_REQUEST", "/round_id", "1");
     let read = read(&json, Reading::Lenient, &Hints::default());
-    assert_eq!(read.table(), ["E003  Error"]);
+    assert_eq!(read.table(), ["E003 player_id Error"]);
     assert_eq!(read.message, None);
 }

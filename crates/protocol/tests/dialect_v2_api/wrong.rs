@@ -8,7 +8,6 @@ use crate::{Hints, Reading, examples_001::EXAMPLES, read};
 
 /// Which message, which place, what stands there (`-` for nothing), and what is found.
 const DEVIATIONS: &str = r#"
-GAME_INVITATION /role "challenger" E002 role
 GAME_INVITATION /role - E003 role
 GAME_INVITATION /round_id "first" E002 round_id
 GAME_INVITATION /opponent_id "../x" E002 opponent_id
@@ -24,6 +23,7 @@ const ERRORS: &str = r#"
 LEAGUE_REGISTER_RESPONSE /status "ACCEPTED" E002 status
 LEAGUE_REGISTER_RESPONSE /player_id - E003 player_id
 GAME_INVITATION /match_id - E003 match_id
+GAME_INVITATION /role "challenger" E002 role
 GAME_JOIN_ACK /accept "yes" E002 accept
 GAME_JOIN_ACK /accept - E003 accept
 CHOOSE_PARITY_RESPONSE /parity_choice "EVEN" E004 parity_choice
@@ -74,10 +74,13 @@ fn a_time_that_is_not_utc_is_never_forgiven() {
 
 #[test]
 fn who_plays_is_not_guessed() {
-    for message_type in ["CHOOSE_PARITY_CALL", "GAME_OVER"] {
+    for (message_type, place) in [
+        ("CHOOSE_PARITY_CALL", "player_id"),
+        ("GAME_OVER", "winner_player_id"),
+    ] {
         let json = changed(&EXAMPLES, message_type, "/match_id", r#""R1M1""#);
         let read = read(&json, Reading::Lenient, &Hints::default());
-        assert_eq!(read.table(), ["E003  Error"], "{json}");
+        assert_eq!(read.table(), [format!("E003 {place} Error")], "{json}");
         assert_eq!(read.message, None);
     }
 }

@@ -27,67 +27,36 @@ fn ack() -> Value {
     })
 }
 
+/// A frame, and the one thing that is found.
+const BROKEN: &str = r#"
+{"jsonrpc":"2.0","id":1} Error E002
+{"jsonrpc":"2.0","id":1,"error":5} Error E002 error
+{"jsonrpc":"2.0","id":1,"error":null} Error E002 error
+{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}} Error E002 error
+{"jsonrpc":"2.0","id":1,"method":"ping","params":5} Error E002 params
+{"jsonrpc":"2.0","id":1,"method":"ping","params":null} Error E002 params
+{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]} Error E002 params
+{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":{"b":1,"b":2}}} Error E002 params.a
+{"jsonrpc":"2.0","id":1,"method":"rpc.x"} Error E002 method
+{"jsonrpc":"2.0","id":1,"method":7} Error E002 method
+{"jsonrpc":"2.0","id":[],"method":"ping"} Error E002 id
+{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"} Error E002
+{"id":1,"method":"ping"} Error E002 jsonrpc
+{"jsonrpc":"2.0","id":1,"method":"choose_parity"} Error E003 params.message_type
+{"jsonrpc":"2.0","id":1,"method":"choose_parity","params":{}} Error E003 params.message_type
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"choose_parity"}} Error E003 params.arguments.message_type
+"#;
+
 #[test]
 fn a_broken_frame_is_not_valid() {
-    for (json, found) in [
-        (r#"{"jsonrpc":"2.0","id":1}"#, "Error E002 "),
-        (r#"{"jsonrpc":"2.0","id":1,"error":5}"#, "Error E002 error"),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"error":null}"#,
-            "Error E002 error",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#,
-            "Error E002 error",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":5}"#,
-            "Error E002 params",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":null}"#,
-            "Error E002 params",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#,
-            "Error E002 params",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":{"b":1,"b":2}}}"#,
-            "Error E002 params.a",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"rpc.x"}"#,
-            "Error E002 method",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":7}"#,
-            "Error E002 method",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#,
-            "Error E002 id",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}"#,
-            "Error E002 ",
-        ),
-        (r#"{"id":1,"method":"ping"}"#, "Error E002 jsonrpc"),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"choose_parity"}"#,
-            "Error E003 params.message_type",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"choose_parity","params":{}}"#,
-            "Error E003 params.message_type",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"choose_parity"}}"#,
-            "Error E003 params.arguments.message_type",
-        ),
-    ] {
+    for row in BROKEN.trim().lines() {
+        let (json, found) = row.split_once(' ').expect("two cells");
         let explanation = explained(json);
-        assert_eq!(table(&explanation.findings), [found], "{json}");
+        assert_eq!(
+            table(&explanation.findings).join(", ").trim(),
+            found,
+            "{json}"
+        );
         assert!(!explanation.valid, "{json}");
     }
 }

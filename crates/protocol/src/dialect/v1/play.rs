@@ -26,7 +26,7 @@ shape! {
         /// Who sits opposite.
         opponent_id: Parsed<'a, PlayerName>, Expected;
         /// The seat of the one invited.
-        your_role: Parsed<'a, RoleWord>, Expected;
+        your_role: Parsed<'a, RoleWord>, ExpectedSure;
         /// How long a move may take.
         timeout_seconds: Whole, Expected;
         /// The hash of the draw's seed (ruling 27).

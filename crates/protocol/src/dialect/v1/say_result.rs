@@ -91,7 +91,7 @@ fn facts<'m>(
 fn points(result: &model::MatchResult) -> Dict<'_, Whole> {
     let [a, b] = result.points;
     let names = result.players.iter().map(player_name);
-    Dict::of(names.zip([Whole(a.into()), Whole(b.into())]))
+    Dict::of(names.zip([Whole(a), Whole(b)]))
 }
 
 fn other_details(result: &model::MatchResult) -> Option<Value> {

@@ -155,15 +155,20 @@ fn game_invitation(
 ) -> Option<model::GameInvitation> {
     let info = invitation.game_info.get();
     let opponent = info.and_then(|info| player(&info.opponent_id));
-    let role = info.and_then(|info| info.your_role.value());
+    let role = match info {
+        Some(info) => info.your_role.sure()?,
+        None => None,
+    };
     let promise = info.and_then(|info| info.draw_commitment.text());
+    let info_at = at.member("game_info", true);
     Some(model::GameInvitation {
         league_id: league(&invitation.league_id, hints),
         round_id: invitation.round_id.number().unwrap_or_default(),
         match_id: invitation.match_id.value()?.clone(),
         game_type: hints.game(info.and_then(|info| info.game_type.value())),
-        role: role.copied().map_or(model::Role::A, Into::into),
-        opponent_id: opponent.or_else(|| hints.opponent(at, notes))?,
+        role: role.map_or(model::Role::A, |word| word.value.into()),
+        opponent_id: opponent
+            .or_else(|| hints.opponent(&info_at.member("opponent_id", true), notes))?,
         commitment: promise.and_then(Commitment::from_hex),
         move_seconds: seconds(info.map(|info| &info.timeout_seconds)),
     })
@@ -213,8 +218,8 @@ fn play_request(
         league_id: league(&request.league_id, hints),
         round_id: request.round_id.number().unwrap_or_default(),
         match_id: request.match_id.value()?.clone(),
-        player_id: hints.reader(at, notes)?,
-        opponent_id: hints.opponent(at, notes)?,
+        player_id: hints.reader(&at.member("player_id", true), notes)?,
+        opponent_id: hints.opponent(&at.member("opponent_id", true), notes)?,
         move_type: Arc::from(move_type.unwrap_or(if even_odd { "choose_parity" } else { "" })),
         options: match options {
             Some(options) => options.values().map(Any::to_value).collect(),

@@ -76,7 +76,7 @@ fn respell<'x>(
     let choices = choices.filter_map(|(id, choice)| Some((id.to_string(), Any::from(choice?))));
     let points = seats.each_ref().map(|seat| {
         let points = points(seat, winner.as_ref(), status, facts);
-        (seat.to_string(), Whole(points.into()))
+        (seat.to_string(), Whole(points))
     });
     let failed = failed(&seats, winner.as_ref(), status, facts);
     let number = facts.and_then(|facts| facts.random_number.get().cloned());
@@ -130,7 +130,11 @@ fn seats(
     }
     match (player(&outcome.winner), player(&outcome.loser)) {
         (Some(winner), Some(loser)) => Some([winner, loser]),
-        _ => Some([hints.reader(at, notes)?, hints.opponent(at, notes)?]),
+        (winner, loser) => {
+            let chose = chosen.iter().map(|(id, _)| id.clone());
+            let named = chose.chain(winner).chain(loser);
+            hints.both(named, &at.member("winner", true), notes)
+        }
     }
 }
 
@@ -148,7 +152,11 @@ fn winner(
         None => player(&outcome.loser).as_ref().and_then(other),
     };
     let (code, detail) = match named {
-        _ if word == OutcomeWord::Draw => return Some(None),
+        Some(_) if word == OutcomeWord::Draw => (
+            Code::InvalidMessage,
+            "a draw has no winner and no loser; send null",
+        ),
+        None if word == OutcomeWord::Draw => return Some(None),
         None if word == OutcomeWord::Forfeit => return Some(None),
         Some(winner) if seats.contains(&winner) => return Some(Some(winner)),
         Some(_) => (
@@ -171,7 +179,7 @@ fn points(
     let told = facts.and_then(|facts| facts.points.get());
     let mut told = told.into_iter().flat_map(Dict::entries);
     if let Some((_, points)) = told.find(|(name, _)| player_id(name).as_ref() == Ok(player)) {
-        return u32::try_from(points.0).unwrap_or(u32::MAX);
+        return points.0;
     }
     let score = model::Score::default();
     match status {

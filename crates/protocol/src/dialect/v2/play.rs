@@ -18,7 +18,7 @@ shape! {
         /// What is played.
         game_type: Parsed<'a, GameType>, Expected;
         /// The seat of the one invited.
-        role_in_match: Parsed<'a, RoleWord>, Expected;
+        role_in_match: Parsed<'a, RoleWord>, ExpectedSure;
         /// Who sits opposite.
         opponent_id: Parsed<'a, PlayerId>, Expected;
         /// The hash of the draw's seed (ruling 27).

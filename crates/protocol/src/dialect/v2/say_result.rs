@@ -78,7 +78,7 @@ fn choices(result: &model::MatchResult) -> Dict<'_, Any<'_>> {
 fn score(result: &model::MatchResult) -> Dict<'_, Whole> {
     let [a, b] = result.points;
     let players = result.players.iter().map(PlayerId::as_str);
-    Dict::of(players.zip([Whole(a.into()), Whole(b.into())]))
+    Dict::of(players.zip([Whole(a), Whole(b)]))
 }
 
 fn failed(result: &model::MatchResult) -> Field<'_, Dict<'_, Parsed<'_, crate::fault::Code>>> {

@@ -1,19 +1,85 @@
-//! The free part of an answer to a question, whose form follows from the question.
+//! Answers to questions, from `league.v2` to the model; their form follows from the question.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::dialect::Hints;
 use crate::dialect::words::QueryWord;
-use crate::finding::{Notes, Path, Reading};
+use crate::fault::Code;
+use crate::finding::{Notes, Path, Reading, harmless};
 use crate::id::{GameType, MatchId, PlayerId};
 use crate::message as model;
 use crate::message::QueryAnswer;
-use crate::shape::{List, Wire};
+use crate::shape::{Any, List, Wire};
+
+use super::LeagueQueryResponse;
+use super::understand::needed;
+
+/// The longest reason of a refusal that is passed on, in characters.
+const LONGEST_REASON: usize = 500;
+
+/// Understands an answer to a question.
+pub(super) fn query_response(
+    response: &LeagueQueryResponse<'_>,
+    hints: &Hints<'_>,
+    at: &Path<'_>,
+    notes: &mut Notes,
+) -> Option<model::LeagueQueryResponse> {
+    let data = response.data.get().map(Any::to_value);
+    let query = response.query_type.value().copied();
+    let query = query.or_else(|| asked(data.as_ref()?));
+    let answer = if response.success.get()?.0 {
+        let query = needed(query, "query_type", "what was asked", at, notes)?;
+        let data = needed(data, "data", "the answer", at, notes)?;
+        Ok(answer(query, data)
+            .map_err(|problem| {
+                let detail = harmless(&problem, LONGEST_REASON);
+                let at = at.member("data", true);
+                notes.refuse(
+                    Code::InvalidMessage,
+                    &at,
+                    "an answer to the question",
+                    detail,
+                );
+            })
+            .ok()?)
+    } else {
+        Err(reason(response.error.get().map(Any::to_value)))
+    };
+    Some(model::LeagueQueryResponse {
+        league_id: hints.league(response.league_id.value()),
+        query_type: query.map_or("", QueryWord::as_str),
+        answer,
+        by_api_page: false,
+    })
+}
+
+/// What was asked, by what only the answer to it holds.
+fn asked(data: &Value) -> Option<QueryWord> {
+    let answers = [
+        ("standings", QueryWord::Standings),
+        ("rounds", QueryWord::Schedule),
+        ("next_match", QueryWord::NextMatch),
+        ("player_stats", QueryWord::PlayerStats),
+    ];
+    let told = answers
+        .into_iter()
+        .find(|(name, _)| data.get(name).is_some());
+    told.map(|(_, query)| query)
+}
+
+fn reason(told: Option<Value>) -> String {
+    match told {
+        Some(Value::String(why)) => harmless(&why, LONGEST_REASON),
+        Some(other) => harmless(&other.to_string(), LONGEST_REASON),
+        None => "no reason given".to_owned(),
+    }
+}
 
 /// Reads an answer, or says why it cannot be read.
-pub(super) fn answer(query: QueryWord, data: Value) -> Result<QueryAnswer, String> {
+fn answer(query: QueryWord, data: Value) -> Result<QueryAnswer, String> {
     let unreadable = |problem: serde_json::Error| format!("the answer cannot be read: {problem}");
     match query {
         QueryWord::Standings => standings(&data),
@@ -23,19 +89,7 @@ pub(super) fn answer(query: QueryWord, data: Value) -> Result<QueryAnswer, Strin
         }
         QueryWord::NextMatch => {
             let next: Next = serde_json::from_value(data).map_err(unreadable)?;
-            let NextMatch {
-                match_id,
-                round_id,
-                opponent_id,
-                referee_endpoint,
-            } = next.next_match;
-            let next = model::NextMatch {
-                match_id,
-                round_id,
-                opponent_id,
-                referee_endpoint,
-            };
-            Ok(QueryAnswer::NextMatch(next))
+            Ok(QueryAnswer::NextMatch(next.next_match.into()))
         }
         QueryWord::PlayerStats => stats(&data),
     }
@@ -113,6 +167,23 @@ struct NextMatch {
     round_id: u32,
     opponent_id: PlayerId,
     referee_endpoint: Option<Arc<str>>,
+}
+
+impl From<NextMatch> for model::NextMatch {
+    fn from(next: NextMatch) -> Self {
+        let NextMatch {
+            match_id,
+            round_id,
+            opponent_id,
+            referee_endpoint,
+        } = next;
+        Self {
+            match_id,
+            round_id,
+            opponent_id,
+            referee_endpoint,
+        }
+    }
 }
 
 impl From<Schedule> for QueryAnswer {

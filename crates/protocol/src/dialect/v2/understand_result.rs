@@ -20,7 +20,8 @@ use super::*;
 /// What both tellings of a result hold, before it is put together.
 struct Told<'x> {
     status: Option<MatchStatus>,
-    winner: Option<&'x str>,
+    winner: &'x Field<'x, Text<'x>>,
+    winner_name: &'static str,
     score: Option<&'x Dict<'x, Whole>>,
     choices: Option<&'x Dict<'x, Any<'x>>>,
     failed: Option<&'x Dict<'x, Parsed<'x, Code>>>,
@@ -45,7 +46,8 @@ pub(super) fn game_over(
     }
     let told = Told {
         status: result.status.value().copied().map(Into::into),
-        winner: result.winner_player_id.text(),
+        winner: &result.winner_player_id,
+        winner_name: "winner_player_id",
         score: result.score.get(),
         choices: result.choices.get(),
         failed: result.failed.get(),
@@ -83,7 +85,8 @@ pub(super) fn result_report(
             .and_then(|more| more.status.value())
             .copied()
             .map(Into::into),
-        winner: result.winner.text(),
+        winner: &result.winner,
+        winner_name: "winner",
         score: result.score.get(),
         choices: more.and_then(|more| more.choices.get()),
         failed: more.and_then(|more| more.failed.get()),
@@ -109,12 +112,27 @@ impl Told<'_> {
         notes: &mut Notes,
     ) -> Option<model::MatchResult> {
         let players = self.players(hints, at, notes)?;
-        let winner = self.winner.filter(|&winner| winner != "DRAW");
-        let winner = winner.and_then(|winner| PlayerId::new(winner).ok());
+        let winner = self.winner(&players, &at.member(self.winner_name, true), notes)?;
         let status = self.status.unwrap_or(match winner {
             Some(_) => MatchStatus::Win,
             None => MatchStatus::Draw,
         });
+        let consistent = match status {
+            MatchStatus::Win => winner.is_some(),
+            MatchStatus::Draw => winner.is_none(),
+            MatchStatus::TechnicalLoss => true,
+        };
+        if !consistent {
+            let detail = "a win has a winner and a draw has none; let the two agree";
+            let at = at.member(self.winner_name, true);
+            notes.refuse(
+                Code::InvalidMessage,
+                &at,
+                "a winner that fits the status",
+                detail,
+            );
+            return None;
+        }
         Some(model::MatchResult {
             points: players
                 .each_ref()
@@ -134,27 +152,88 @@ impl Told<'_> {
         })
     }
 
-    /// Both players, from whichever part of the message names them both.
+    /// Who won: a player of the match or nobody, for whom some write `DRAW` (ruling 9).
+    fn winner(
+        &self,
+        players: &[PlayerId; 2],
+        at: &Path<'_>,
+        notes: &mut Notes,
+    ) -> Option<Option<PlayerId>> {
+        const EXPECTED: &str = "a player of the match, or null";
+        let named = match self.winner {
+            Field::Absent | Field::Null => return Some(None),
+            Field::Is(Text(name)) if name == "DRAW" => {
+                let detail = "`DRAW` is no player; send null";
+                notes.forgive(
+                    Code::InvalidMessage,
+                    &at.under("ruling 9"),
+                    EXPECTED,
+                    detail,
+                );
+                return Some(None);
+            }
+            Field::Is(Text(name)) => players.iter().find(|player| player.as_str() == name),
+            Field::Unreadable(_) => None,
+        };
+        if named.is_none() {
+            let detail = format!(
+                "the winner must be {} or {}, or null",
+                players[0], players[1]
+            );
+            notes.refuse(Code::InvalidMessage, at, EXPECTED, detail);
+        }
+        named.cloned().map(Some)
+    }
+
+    /// Both players, from whichever part of the message names them both; no part names a third.
     fn players(
         &self,
         hints: &Hints<'_>,
         at: &Path<'_>,
         notes: &mut Notes,
     ) -> Option<[PlayerId; 2]> {
-        let scored: Vec<_> = by_player(self.score).map(|(id, _)| id).collect();
+        let scored = self
+            .score
+            .map(|score| two(score, &at.member("score", true), notes));
         let chose: Vec<_> = by_player(self.choices).map(|(id, _)| id).collect();
-        for named in [scored, chose] {
-            if let Ok([first, second]) = <[PlayerId; 2]>::try_from(named) {
-                return Some([first, second]);
+        let chose = <[PlayerId; 2]>::try_from(chose).ok();
+        let players = match (scored, chose) {
+            (Some(scored), _) => scored?,
+            (None, Some(chose)) => chose,
+            (None, None) => {
+                let winner = self.winner.text().and_then(|name| PlayerId::new(name).ok());
+                let winner = winner.filter(|id| id.as_str() != "DRAW");
+                let named = by_player(self.choices).map(|(id, _)| id);
+                let named = named.chain(by_player(self.failed).map(|(id, _)| id));
+                hints.both(named.chain(winner), &at.member("score", true), notes)?
+            }
+        };
+        let strangers = |dict: Option<Vec<&str>>| {
+            let mut names = dict.into_iter().flatten();
+            names.any(|name| !players.iter().any(|player| player.as_str() == name))
+        };
+        for (name, strange) in [
+            ("choices", strangers(self.choices.map(names))),
+            ("failed", strangers(self.failed.map(names))),
+        ] {
+            if strange {
+                let detail = "somebody is named who is not in the match; name the two players";
+                notes.refuse(
+                    Code::InvalidMessage,
+                    &at.member(name, true),
+                    "the two players",
+                    detail,
+                );
+                return None;
             }
         }
-        Some([hints.reader(at, notes)?, hints.opponent(at, notes)?])
+        Some(players)
     }
 
     fn points(&self, player: &PlayerId, winner: Option<&PlayerId>, status: MatchStatus) -> u32 {
         let told = by_player(self.score).find(|(id, _)| id == player);
         if let Some((_, points)) = told {
-            return u32::try_from(points.0).unwrap_or(u32::MAX);
+            return points.0;
         }
         let score = model::Score::default();
         match status {
@@ -164,6 +243,27 @@ impl Told<'_> {
             MatchStatus::TechnicalLoss => score.technical_loss,
         }
     }
+}
+
+fn names<'x, T>(dict: &'x Dict<'_, T>) -> Vec<&'x str> {
+    dict.0.iter().map(|(name, _)| name.as_ref()).collect()
+}
+
+/// The two players whose points are told.
+fn two(score: &Dict<'_, Whole>, at: &Path<'_>, notes: &mut Notes) -> Option<[PlayerId; 2]> {
+    let told: Vec<_> = by_player(Some(score)).map(|(id, _)| id).collect();
+    let two = <[PlayerId; 2]>::try_from(told).ok();
+    let two = two.filter(|_| score.0.len() == 2);
+    if two.is_none() {
+        let detail = "a score has the points of two players; name both and nobody else";
+        notes.refuse(
+            Code::InvalidMessage,
+            at,
+            "points by player id, for two",
+            detail,
+        );
+    }
+    two
 }
 
 fn by_player<'x, T>(dict: Option<&'x Dict<'x, T>>) -> impl Iterator<Item = (PlayerId, &'x T)> {
@@ -221,7 +321,7 @@ pub(super) fn game_error(
         league_id: hints.league(None),
         round_id: 0,
         match_id: error.match_id.value()?.clone(),
-        player_id: player.or_else(|| hints.reader(at, notes))?,
+        player_id: player.or_else(|| hints.reader(&at.member("player_id", true), notes))?,
         code: *error.error_code.value()?,
         detail: detail
             .or(error.error_description.text())
@@ -295,34 +395,6 @@ pub(super) fn league_query(
             QueryWord::NextMatch => Query::NextMatch(player()?),
             QueryWord::PlayerStats => Query::PlayerStats(player()?),
         },
-        by_api_page: false,
-    })
-}
-
-pub(super) fn query_response(
-    response: &LeagueQueryResponse<'_>,
-    hints: &Hints<'_>,
-) -> Option<model::LeagueQueryResponse> {
-    let data = response.data.get().map(Any::to_value).unwrap_or_default();
-    let error = response.error.get().map(Any::to_value);
-    let query = response
-        .query_type
-        .value()
-        .copied()
-        .unwrap_or(QueryWord::Standings);
-    let answer = if response.success.get()?.0 {
-        super::understand_answer::answer(query, data)
-    } else {
-        Err(match error {
-            Some(Value::String(why)) => why,
-            Some(other) => other.to_string(),
-            None => "no reason given".to_owned(),
-        })
-    };
-    Some(model::LeagueQueryResponse {
-        league_id: hints.league(response.league_id.value()),
-        query_type: query.as_str(),
-        answer,
         by_api_page: false,
     })
 }

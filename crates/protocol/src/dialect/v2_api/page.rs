@@ -51,7 +51,7 @@ shape! {
         /// Who sits opposite.
         opponent_id: Parsed<'a, PlayerId>, Expected;
         /// The seat of the one invited.
-        role: Parsed<'a, RoleWord>, Expected;
+        role: Parsed<'a, RoleWord>, ExpectedSure;
         /// The hash of the draw's seed (ruling 27).
         draw_commitment: Text<'a>, Optional;
     }

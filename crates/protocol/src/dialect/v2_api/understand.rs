@@ -119,8 +119,24 @@ fn game_over<'x>(
     notes: &mut Notes,
 ) -> Option<v2::GameOver<'x>> {
     let at = &Path::root(page::GameOver::CLAUSE);
+    let at = &at.member("winner_player_id", true);
     let (reader, opponent) = (hints.reader(at, notes)?, hints.opponent(at, notes)?);
     let word = *told.result.value()?;
+    let contradicted = match word {
+        ResultWord::Draw => told.winner_player_id.value().is_some(),
+        ResultWord::Win | ResultWord::Loss => matches!(told.winner_player_id, Field::Null),
+        ResultWord::TechnicalLoss => false,
+    };
+    if contradicted {
+        let detail = "a win or a loss has a winner and a draw has none; let the two agree";
+        notes.refuse(
+            Code::InvalidMessage,
+            at,
+            "a winner that fits the result",
+            detail,
+        );
+        return None;
+    }
     let status = match word {
         ResultWord::Win | ResultWord::Loss => MatchStatus::Win,
         ResultWord::Draw => MatchStatus::Draw,
@@ -200,7 +216,7 @@ fn score<'x>(
     if told.role.value() == Some(&RoleWord::B) {
         points.reverse();
     }
-    Dict::of(points.map(|(id, points)| (id, Whole(points.into()))))
+    Dict::of(points.map(|(id, points)| (id, Whole(points))))
 }
 
 fn standings_query(query: &page::QueryStandingsRequest<'_>) -> Message {
