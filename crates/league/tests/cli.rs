@@ -5,6 +5,8 @@ use std::process::{Command, Stdio};
 
 #[path = "cli/explain.rs"]
 mod explain;
+#[path = "cli/readme.rs"]
+mod readme;
 #[path = "cli/schema.rs"]
 mod schema;
 
