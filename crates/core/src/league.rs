@@ -233,6 +233,7 @@ impl League {
                 if fixture.stage == Stage::Running {
                     fixture.stage = Stage::Ordered;
                 }
+                fixture.since = Timestamp::default();
             }
         }
         league

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{AgentMeta, MatchResult, RoundSummary};
-use league_protocol::sender::{Agent, Dialect};
+use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 
@@ -103,8 +103,12 @@ impl League {
                 meta,
                 dialect,
                 token,
+                proof,
                 at,
-            } => self.take_back(agent, meta, *dialect, *token, *at),
+            } => {
+                let fresh = Member::new(agent.clone(), meta, *dialect, *token, *at);
+                self.take_back(agent, meta, fresh, *proof, *at);
+            }
             _ => {}
         }
     }
@@ -119,6 +123,8 @@ impl League {
             } => {
                 if let Some(fixture) = self.fixture_mut(match_id) {
                     fixture.stage = Stage::Running;
+                    // A manager that was away must not hold its absence against a referee.
+                    fixture.since = *at;
                 }
                 let who = self.referees.find(referee.as_str()).map(Who::Referee);
                 self.succeed(who, *at);
@@ -181,21 +187,29 @@ impl League {
         self.fleeting.referee_came = true;
     }
 
+    /// A token that a stranger may have got is forgotten as soon as a proven one takes its place;
+    /// one that a stranger may have displaced stays good for coming back.
     fn take_back(
         &mut self,
         agent: &Agent,
         meta: &AgentMeta,
-        dialect: Dialect,
-        token: TokenHash,
+        mut fresh: Member,
+        proof: Option<TokenHash>,
         at: Timestamp,
     ) {
         let Some(who) = self.find_agent(agent) else {
             return;
         };
-        let mut fresh = Member::new(agent.clone(), meta, dialect, token, at);
         fresh.health.succeed(at);
+        fresh.unproved = proof.is_none();
+        let token = fresh.token;
         if let Some(member) = self.member_mut(who) {
-            fresh.replaced = member.tokens_so_far();
+            let displaced = member.unproved && proof.is_some_and(|proof| proof != member.token);
+            fresh.replaced = if displaced {
+                std::mem::take(&mut member.replaced)
+            } else {
+                member.tokens_so_far()
+            };
             let old = std::mem::replace(member, fresh);
             self.tokens.remove(&old.token);
         }

@@ -55,6 +55,9 @@ pub enum Event {
         dialect: Dialect,
         /// The hash of its new token.
         token: TokenHash,
+        /// The hash of the token that it showed of its own, if it showed one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<TokenHash>,
         /// When.
         at: Timestamp,
     },

@@ -159,7 +159,7 @@ impl League {
     /// without it only while it is suspended.
     fn overdue(&self, at: Timestamp, round: &Round) -> Vec<Event> {
         let late = |fixture: &&Fixture| {
-            fixture.is_started() && fixture.since + self.rules.match_limit <= at
+            fixture.stage == Stage::Running && fixture.since + self.rules.match_limit <= at
         };
         let fixture = round.fixtures.iter().find(late);
         let number = fixture.and_then(|fixture| fixture.referee);

@@ -115,9 +115,10 @@ impl Refusal {
                 Code::TokenInvalid
             }
             Self::UnknownMatch(_) | Self::NotYours(_) => Code::MatchNotFound,
+            // Whoever asks again later may find the manager back.
+            Self::Stopping => Code::Connection,
             Self::AlreadyStarted
             | Self::TooFew { .. }
-            | Self::Stopping
             | Self::TakenAway(_)
             | Self::OldAttempt { .. }
             | Self::NotStarted(_)

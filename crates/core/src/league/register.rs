@@ -6,7 +6,7 @@ use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::message::{AgentMeta, Enrolment, RegisterResponse};
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, TokenHash};
 
 use super::command::{Candidate, Reply};
 use super::event::Event;
@@ -36,7 +36,8 @@ enum Admission {
     /// Nobody has its name.
     New,
     /// It was here before.
-    Returning(Who),
+    /// An agent that is known already, and the token it showed, if it had one.
+    Returning(Who, Proof),
     /// It is not let in, for this reason.
     Rejected(String),
 }
@@ -55,21 +56,21 @@ impl League {
         };
         let (id, returning) = match self.admission(at, candidate, Who::Player) {
             Admission::Rejected(reason) => return reject(reason),
-            Admission::Returning(Who::Player(number)) => match self.players.get(number) {
-                Some(player) if !player.shut_down => (player.id.clone(), true),
+            Admission::Returning(Who::Player(number), proof) => match self.players.get(number) {
+                Some(player) if !player.shut_down => (player.id.clone(), Some(proof)),
                 _ => return reject(CLOSED.to_owned()),
             },
-            Admission::Returning(Who::Referee(_)) => return reject(DUPLICATE.to_owned()),
+            Admission::Returning(Who::Referee(_), _) => return reject(DUPLICATE.to_owned()),
             Admission::New if self.is_full() => return reject(CLOSED.to_owned()),
             Admission::New => {
                 let wanted = candidate.request.wanted_id.as_ref();
                 let wanted = wanted.and_then(|wanted| PlayerId::new(wanted).ok());
-                (self.players.choose_id(wanted, PlayerId::numbered), false)
+                (self.players.choose_id(wanted, PlayerId::numbered), None)
             }
         };
         let token = AuthToken::mint(id.as_str(), &candidate.chance);
-        let event = if returning {
-            returned(Agent::Player(id.clone()), candidate, &token, at)
+        let event = if let Some(proof) = returning {
+            returned(Agent::Player(id.clone()), candidate, &token, proof, at)
         } else {
             Event::PlayerRegistered {
                 player_id: id.clone(),
@@ -101,23 +102,23 @@ impl League {
         };
         let (id, returning) = match self.admission(at, candidate, Who::Referee) {
             Admission::Rejected(reason) => return reject(reason),
-            Admission::Returning(Who::Referee(number)) => match self.referees.get(number) {
-                Some(referee) => (referee.id.clone(), true),
+            Admission::Returning(Who::Referee(number), proof) => match self.referees.get(number) {
+                Some(referee) => (referee.id.clone(), Some(proof)),
                 None => return reject(CLOSED.to_owned()),
             },
-            Admission::Returning(Who::Player(_)) => return reject(DUPLICATE.to_owned()),
+            Admission::Returning(Who::Player(_), _) => return reject(DUPLICATE.to_owned()),
             Admission::New if self.referees.len() >= MOST_REFEREES => {
                 return reject(CLOSED.to_owned());
             }
             Admission::New => {
                 let wanted = candidate.request.wanted_id.as_ref();
                 let wanted = wanted.and_then(|wanted| RefereeId::new(wanted).ok());
-                (self.referees.choose_id(wanted, RefereeId::numbered), false)
+                (self.referees.choose_id(wanted, RefereeId::numbered), None)
             }
         };
         let token = AuthToken::mint(id.as_str(), &candidate.chance);
-        let event = if returning {
-            returned(Agent::Referee(id.clone()), candidate, &token, at)
+        let event = if let Some(proof) = returning {
+            returned(Agent::Referee(id.clone()), candidate, &token, proof, at)
         } else {
             Event::RefereeRegistered {
                 referee_id: id.clone(),
@@ -175,34 +176,36 @@ impl League {
         }
         match self.names.get(&folded(&meta.display_name)) {
             None => Admission::New,
-            Some(&who) if self.is_same(at, who, candidate, kind) => Admission::Returning(who),
-            Some(_) => Admission::Rejected(DUPLICATE.to_owned()),
+            Some(&who) => match self.recognise(at, who, candidate, kind) {
+                Some(proof) => Admission::Returning(who, proof),
+                None => Admission::Rejected(DUPLICATE.to_owned()),
+            },
         }
     }
 
-    /// Whether a candidate is the agent that has its name.
-    fn is_same(
+    /// Whether a candidate is the agent that has its name, and if so which token proves it.
+    fn recognise(
         &self,
         at: Timestamp,
         who: Who,
         candidate: &Candidate,
         kind: fn(u32) -> Who,
-    ) -> bool {
+    ) -> Option<Proof> {
         let (Who::Player(number) | Who::Referee(number)) = who;
-        let Some(member) = self.member(who).filter(|_| who == kind(number)) else {
-            return false;
-        };
+        let member = self.member(who).filter(|_| who == kind(number))?;
         if let Some(token) = candidate.request.token.as_ref().map(AuthToken::hash) {
-            let lost = at < member.token_given + LOST_ANSWER;
+            let lost = member.unproved || at < member.token_given + LOST_ANSWER;
             if token == member.token || lost && member.replaced.contains(&token) {
-                return true;
+                return Some(Some(token));
             }
         }
-        let first_protocol = member.peer.dialect == Dialect::V1 && candidate.dialect == Dialect::V1;
+        // Without a token nothing may change that decides how the agent is reached and believed.
+        let same = *member.peer.endpoint == *candidate.request.meta.contact_endpoint
+            && member.peer.dialect == candidate.dialect;
         let excused = self.phase == Phase::Registering
             || member.health.suspended_since.is_some()
-            || first_protocol;
-        excused && *member.peer.endpoint == *candidate.request.meta.contact_endpoint
+            || candidate.dialect == Dialect::V1;
+        (same && excused).then_some(None)
     }
 
     fn is_full(&self) -> bool {
@@ -210,16 +213,26 @@ impl League {
     }
 }
 
+/// The hash of a token that an agent showed of its own, if it showed one.
+type Proof = Option<TokenHash>;
+
 const UNSUPPORTED: &str = "Unsupported game type";
 const DUPLICATE: &str = "Duplicate display name";
 const CLOSED: &str = "Registration closed";
 
-fn returned(agent: Agent, candidate: &Candidate, token: &AuthToken, at: Timestamp) -> Event {
+fn returned(
+    agent: Agent,
+    candidate: &Candidate,
+    token: &AuthToken,
+    proof: Proof,
+    at: Timestamp,
+) -> Event {
     Event::AgentReturned {
         agent,
         meta: trimmed(&candidate.request.meta),
         dialect: candidate.dialect,
         token: token.hash(),
+        proof,
         at,
     }
 }

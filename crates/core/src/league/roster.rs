@@ -58,6 +58,8 @@ pub struct Member {
     pub(super) token_given: Timestamp,
     /// The tokens before this one, oldest first; at most [`MOST_REPLACED`].
     pub(super) replaced: Vec<TokenHash>,
+    /// Whether it was given its token without showing an older one.
+    pub(super) unproved: bool,
     pub(super) health: Health,
 }
 
@@ -80,6 +82,7 @@ impl Member {
             token,
             token_given: at,
             replaced: Vec::new(),
+            unproved: false,
             health: Health::default(),
         }
     }

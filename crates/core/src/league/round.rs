@@ -38,7 +38,7 @@ pub struct Fixture {
     pub(super) former: Vec<u32>,
     pub(super) attempt: u32,
     pub(super) stage: Stage,
-    /// When it came to its present referee's hands.
+    /// When it came to its present referee's hands; renewed when the order is accepted.
     pub(super) since: Timestamp,
     pub(super) seed: Seed,
     pub(super) commitment: Commitment,

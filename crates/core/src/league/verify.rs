@@ -150,10 +150,11 @@ fn agree(
     }
 }
 
-/// The seed is ours, so the opened one is simply compared with it.
+/// The seed is ours, so the opened one is simply compared with it. Whoever was given the match
+/// knows it; without it a stolen token could report how a match ended that was never played.
 fn check_draw(fixture: &Fixture, result: &MatchResult) -> Result<(), ReportProblem> {
     let Some(opened) = &result.draw else {
-        return Ok(());
+        return Err(ReportProblem::DrawMissing);
     };
     let promised = opened.seed == fixture.seed
         && opened.commitment == fixture.commitment

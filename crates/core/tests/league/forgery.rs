@@ -223,7 +223,6 @@ fn a_game_of_turns_is_played_again_from_the_list_of_moves() {
     let result = Arc::make_mut(&mut report.result);
     result.status = MatchStatus::Win;
     result.failed.clear();
-    result.draw = None;
     let [a, b] = result.players.clone();
     result.choices.insert(a, json!([0, 1, 2]));
     result.choices.insert(b, json!([3, 4]));

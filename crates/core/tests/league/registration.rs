@@ -218,6 +218,42 @@ fn the_token_before_proves_who_registers_as_long_as_the_answer_may_be_lost() {
 }
 
 #[test]
+fn a_stranger_that_came_in_an_agents_place_is_thrown_out_by_its_token() {
+    let mut world = World::new(rules());
+    world.admit_player("Alpha");
+    let first = world.tokens[&Agent::Player(PlayerId::numbered(1))].clone();
+    let stranger = changed(world.candidate("Alpha"), |candidate| {
+        candidate.chance = [0x51; 32]
+    });
+    let stolen = enrolled(&mut world, stranger.clone()).token;
+    world.now = world.now + Duration::from_secs(3_600);
+    let owner = |token: &AuthToken, chance: u8| {
+        changed(stranger.clone(), |candidate| {
+            candidate.request.token = Some(token.clone());
+            candidate.chance = [chance; 32];
+        })
+    };
+    enrolled(&mut world, owner(&first, 0x52));
+    world.admit_player("Beta");
+    world.admit_referee("Whistle", 1);
+    world.when(&Command::Start { admin: true }).unwrap();
+    assert_eq!(
+        reason(&mut world, owner(&stolen, 0x53)),
+        "Duplicate display name"
+    );
+}
+
+#[test]
+fn without_its_token_an_agent_changes_neither_address_nor_dialect() {
+    let mut world = World::new(rules());
+    world.admit_player("Alpha");
+    let turned = changed(world.candidate("Alpha"), |candidate| {
+        candidate.dialect = Dialect::V1;
+    });
+    assert_eq!(reason(&mut world, turned), "Duplicate display name");
+}
+
+#[test]
 fn without_its_token_an_agent_may_not_move() {
     let mut world = World::new(rules());
     world.admit_player("Alpha");
