@@ -35,11 +35,13 @@ pub(crate) struct Size {
 
 /// Builds the simulation and runs it; its last word is ours.
 pub(crate) fn sim(options: &Options) -> anyhow::Result<ExitCode> {
+    println!("building the simulation…");
     example("league-simulation", "league-sim", &options.arguments())
 }
 
 /// Builds the walk through a schedule and runs it.
 pub(crate) fn schedule(size: &Size) -> anyhow::Result<ExitCode> {
+    println!("building the schedule…");
     example("league-core", "schedule", &[size.players.to_string()])
 }
 

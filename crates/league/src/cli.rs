@@ -22,8 +22,8 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   league explain message.json              say what a message is and what is wrong with it
-  curl -s localhost:8101/mcp … | league explain -
-  league explain --strict --output json -  the same for machines, forgiving nothing
+  league explain - < message.json          the same from standard input
+  league explain --strict --output json -  for machines, forgiving nothing
   league schema GAME_INVITATION            the JSON Schema of a message
   league schema --dialect v1 > v1.json     of every message of a dialect";
 

@@ -9,19 +9,23 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::decode::{Decoded, decode};
-use crate::dialect::{Hints, SenderName};
+use crate::dialect::{Hints, SenderName, types};
 use crate::document::Document;
 use crate::fault::Code;
-use crate::finding::{Finding, Notes, Path, Reading, excerpt};
+use crate::finding::{Finding, Notes, Path, Reading, Severity, excerpt};
 use crate::id::PlayerId;
+use crate::lenient::nearest;
 use crate::rpc::members::{Kind, Members, split};
-use crate::rpc::{self, MAX_BATCH};
+use crate::rpc::{self, Broken, MAX_BATCH};
 use crate::sender::Dialect;
 use crate::shape::not_an_object;
 
 /// What was found out about one piece of JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explanation {
+    /// Which element of an array it is, from 0; nothing if it stands alone.
+    #[serde(skip)]
+    pub index: Option<usize>,
     /// What it is: a message, a request, a response, a log line, ….
     pub kind: &'static str,
     /// The tool it calls, if it is a request; harmless to print.
@@ -29,7 +33,7 @@ pub struct Explanation {
     pub method: Option<String>,
     /// The type of the message in it; harmless to print.
     pub message_type: Option<String>,
-    /// The dialect of that message.
+    /// The dialect of that message; none if nobody knows its type.
     pub dialect: Option<Dialect>,
     /// Whether there is no error in it.
     pub valid: bool,
@@ -65,17 +69,17 @@ impl fmt::Debug for Again {
 /// Explains bytes: one piece of JSON, or an array of up to [`MAX_BATCH`].
 pub fn explain(bytes: &[u8], reading: Reading) -> Vec<Explanation> {
     if let Err(broken) = rpc::open(bytes) {
-        return vec![unreadable(reading, &broken.to_string())];
+        return vec![unreadable(reading, &broken.to_string(), remedy(broken))];
     }
     let Ok(raw) = serde_json::from_slice::<&RawValue>(bytes) else {
-        return vec![unreadable(reading, "the text is not JSON")];
+        return vec![unreadable(reading, "the text is not JSON", OBJECT)];
     };
     if Kind::of(raw) != Kind::Array {
         return vec![one(raw, reading)];
     }
     let elements: Vec<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
     if elements.is_empty() {
-        return vec![unreadable(reading, "the array is empty")];
+        return vec![unreadable(reading, "the array is empty", OBJECT)];
     }
     each(&elements, reading)
 }
@@ -83,15 +87,16 @@ pub fn explain(bytes: &[u8], reading: Reading) -> Vec<Explanation> {
 fn each(elements: &[&RawValue], reading: Reading) -> Vec<Explanation> {
     let kept = elements.iter().take(MAX_BATCH).enumerate();
     let mut explanations: Vec<_> = kept
-        .map(|(index, element)| one(element, reading).placed(&format!("[{index}]")))
+        .map(|(index, element)| one(element, reading).numbered(index))
         .collect();
     if elements.len() > MAX_BATCH {
         let why = format!(
             "the array has {} elements, and only the first {MAX_BATCH} are looked at",
             elements.len()
         );
-        let rest = unreadable(reading, &why).placed(&format!("[{MAX_BATCH}]"));
-        explanations.push(rest);
+        let (expected, remedy) = ("a shorter array", "send the rest in another");
+        let rest = unreadable(reading, &why, (expected, remedy));
+        explanations.push(rest.numbered(MAX_BATCH));
     }
     explanations
 }
@@ -99,6 +104,7 @@ fn each(elements: &[&RawValue], reading: Reading) -> Vec<Explanation> {
 impl Explanation {
     fn new(kind: &'static str, notes: Notes) -> Self {
         Self {
+            index: None,
             kind,
             method: None,
             message_type: None,
@@ -107,6 +113,12 @@ impl Explanation {
             findings: notes.findings,
             again: Again::default(),
         }
+    }
+
+    /// Says that it is an element of an array.
+    fn numbered(mut self, index: usize) -> Self {
+        self.index = Some(index);
+        self.placed(&format!("[{index}]"))
     }
 
     /// Names the places of the findings from further outside.
@@ -121,10 +133,28 @@ impl Explanation {
     }
 }
 
-fn unreadable(reading: Reading, why: &str) -> Explanation {
+/// What is expected, and what to do, where nothing better can be said.
+const OBJECT: (&str, &str) = ("a JSON object", "send a JSON object");
+
+/// What is expected, and what to do, where a text cannot be read.
+fn remedy(broken: Broken) -> (&'static str, &'static str) {
+    match broken {
+        Broken::TooLarge => ("a shorter message", "shorten it"),
+        Broken::NotUtf8 | Broken::ByteOrderMark => (
+            "UTF-8 without a byte order mark",
+            "save it as UTF-8 without a byte order mark",
+        ),
+        Broken::TooDeep => ("a flatter message", "nest it less deeply"),
+        Broken::LoneSurrogate => ("whole characters", "escape both halves, or neither"),
+        Broken::NotJson { .. } => ("JSON", "mend it there: a message must be JSON"),
+        Broken::Empty => OBJECT,
+    }
+}
+
+fn unreadable(reading: Reading, why: &str, (expected, remedy): (&str, &str)) -> Explanation {
     let mut notes = Notes::new(reading);
-    let (at, detail) = (Path::root("000 §1.4"), format!("{why}; send a JSON object"));
-    notes.refuse(Code::InvalidMessage, &at, "a JSON object", detail);
+    let (at, detail) = (Path::root("000 §1.4"), format!("{why}; {remedy}"));
+    notes.refuse(Code::InvalidMessage, &at, expected, detail);
     Explanation::new("nothing readable", notes)
 }
 
@@ -177,13 +207,40 @@ fn message(raw: &RawValue, reading: Reading, kind: &'static str) -> Explanation 
     if let (Err(finding), None) = (understood, decoded.notes.first_error()) {
         decoded.notes.findings.push(finding);
     }
-    let message_type = decoded.message_type().map(excerpt);
+    let known = suggest_type(&mut decoded);
     Explanation {
-        dialect: message_type.is_some().then_some(decoded.dialect),
-        message_type,
+        dialect: known.then_some(decoded.dialect),
+        message_type: decoded.message_type().map(excerpt),
         again: Again::of(&Whole(&decoded)),
         ..Explanation::new(kind, decoded.notes)
     }
+}
+
+/// Whether any dialect has the type of a message; if none has, the finding about it says which
+/// type may have been meant.
+fn suggest_type(decoded: &mut Decoded<'_>) -> bool {
+    let mut all = Dialect::ALL.into_iter().flat_map(types).copied();
+    let Some(written) = decoded.message_type() else {
+        return false;
+    };
+    if all.clone().any(|known| known == written) {
+        return true;
+    }
+    let shout = written.to_ascii_uppercase();
+    let meant = nearest(&shout, &mut all).map(|near| format!("did you mean `{near}`? "));
+    let detail = format!(
+        "`{}` is no message type of any dialect; {}`league schema --list` names them all",
+        excerpt(written),
+        meant.unwrap_or_default()
+    );
+    let mut findings = decoded.notes.findings.iter_mut();
+    let about = |finding: &&mut Finding| {
+        finding.path == "message_type" && finding.severity == Severity::Error
+    };
+    if let Some(finding) = findings.find(about) {
+        finding.detail = detail;
+    }
+    false
 }
 
 /// The player who sent a message, if it was one.

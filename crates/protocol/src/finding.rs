@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 use crate::fault::Code;
 use crate::lenient::{Grace, severity};
@@ -30,7 +31,7 @@ pub enum Severity {
 }
 
 /// One departure from the protocol.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The league's code for it.
     pub code: Code,
@@ -44,6 +45,21 @@ pub struct Finding {
     pub clause: &'static str,
     /// What was found and what to do, in a sentence.
     pub detail: String,
+}
+
+/// The code is written with its name beside it, so that nobody has to look it up.
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut written = serializer.serialize_struct("Finding", 7)?;
+        written.serialize_field("code", &self.code)?;
+        written.serialize_field("name", self.code.name())?;
+        written.serialize_field("path", &self.path)?;
+        written.serialize_field("severity", &self.severity)?;
+        written.serialize_field("expected", &self.expected)?;
+        written.serialize_field("clause", self.clause)?;
+        written.serialize_field("detail", &self.detail)?;
+        written.end()
+    }
 }
 
 /// Collects what is found while a message is read.
@@ -114,6 +130,24 @@ impl Notes {
             .find(|finding| finding.severity == Severity::Error)
     }
 
+    /// The names that were found missing in the object at a place.
+    pub(crate) fn missing_in(&self, at: &Path<'_>) -> impl Iterator<Item = &str> + Clone {
+        let around = at.to_string();
+        let missing = self.findings.iter();
+        let missing = missing.filter(|finding| finding.code == Code::MissingField);
+        missing.filter_map(move |finding| {
+            let inside = finding.path.strip_prefix(&around)?;
+            let dotted = inside.strip_prefix('.');
+            let name = if around.is_empty() { inside } else { dotted? };
+            (!name.contains(['.', '['])).then_some(name)
+        })
+    }
+
+    /// Whether another deviation would find no room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.findings.len() >= MAX_FINDINGS
+    }
+
     fn push(&mut self, code: Code, grace: Grace, at: &Path<'_>, expected: String, detail: String) {
         let severity = severity(self.reading, grace, at.needed);
         if self.is_full_for(severity) {
@@ -133,8 +167,7 @@ impl Notes {
 
     /// The first error always finds room, for a message is judged by it.
     fn is_full_for(&self, severity: Severity) -> bool {
-        self.findings.len() >= MAX_FINDINGS
-            && (severity == Severity::Deviation || self.first_error().is_some())
+        self.is_full() && (severity == Severity::Deviation || self.first_error().is_some())
     }
 }
 

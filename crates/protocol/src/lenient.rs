@@ -13,9 +13,11 @@ use crate::rpc::members::Kind;
 use crate::shape::{Extra, Parsed, Round, Wire, settled};
 
 mod reply;
+mod spelling;
 
 pub use reply::reply;
 pub(crate) use reply::{Found, response};
+pub(crate) use spelling::nearest;
 
 /// How much of a departure can be forgiven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,12 +62,23 @@ pub(crate) fn extra_fields(extra: &Extra<'_>, at: &Path<'_>, notes: &mut Notes) 
             "match_id" if at.is_root() => check::<Parsed<'_, MatchId>>(raw, &here, notes),
             "round_id" if at.is_root() => check::<Round>(raw, &here, notes),
             _ => {
-                let detail = "the protocol has no such field here; leave it out";
-                notes.forgive(Code::InvalidMessage, &here, "no such field", detail);
+                let (expected, remedy) = instead(name, at, notes);
+                let detail = format!("the protocol has no such field here; {remedy}");
+                notes.forgive(Code::InvalidMessage, &here, expected, detail);
                 settled(raw, &here, notes);
             }
         }
     }
+}
+
+/// What should be there instead of an unknown field, and what to do about it.
+fn instead(name: &str, at: &Path<'_>, notes: &Notes) -> (String, String) {
+    let nothing = || ("no such field".to_owned(), "leave it out".to_owned());
+    // What finds no room is not worth a search.
+    let meant = (!notes.is_full()).then(|| spelling::meant(name, notes.missing_in(at)));
+    meant.flatten().map_or_else(nothing, |meant| {
+        (format!("`{meant}`"), format!("did you mean `{meant}`?"))
+    })
 }
 
 /// Notes what is wrong with a value that is not read further.

@@ -1,5 +1,6 @@
 //! `league explain`: what a message is, and what is wrong with it.
 
+use std::cmp::Reverse;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -52,9 +53,14 @@ impl Explain {
     }
 
     fn print(&self, explanations: &[Explanation], out: &mut impl Write) -> io::Result<()> {
-        for explanation in explanations {
+        for (entry, explanation) in explanations.iter().enumerate() {
             match self.output {
-                Output::Text => write_text(explanation, out)?,
+                Output::Text => {
+                    if entry > 0 {
+                        writeln!(out)?;
+                    }
+                    write_text(explanation, out)?;
+                }
                 Output::Json => {
                     serde_json::to_writer(&mut *out, explanation)?;
                     writeln!(out)?;
@@ -90,9 +96,15 @@ impl Explain {
 }
 
 fn write_text(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
+    if let Some(index) = explanation.index {
+        write!(out, "[{index}] ")?;
+    }
     writeln!(out, "{}", headline(explanation))?;
     writeln!(out, "{}", verdict(explanation))?;
-    for finding in &explanation.findings {
+    // What must be mended comes first.
+    let mut findings: Vec<_> = explanation.findings.iter().collect();
+    findings.sort_by_key(|finding| Reverse(finding.severity));
+    for finding in findings {
         write_finding(finding, out)?;
     }
     Ok(())
@@ -103,7 +115,8 @@ fn headline(explanation: &Explanation) -> String {
         (Some(message_type), Some(dialect)) => {
             format!("{message_type} in dialect {dialect}")
         }
-        _ => explanation.kind.to_owned(),
+        (Some(message_type), None) => format!("unknown message type {message_type}"),
+        (None, _) => explanation.kind.to_owned(),
     };
     match (&explanation.method, &explanation.message_type) {
         (Some(method), Some(_)) => format!("{what}, {} `{method}`", explanation.kind),

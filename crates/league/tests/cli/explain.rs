@@ -113,7 +113,7 @@ fn machines_get_the_same_facts_as_one_object_a_line() {
     insta::assert_snapshot!(league(&["explain", "--output", "json", "-"], two), @r#"
     exit code 1
     --- out
-    {"kind":"message","message_type":"GAME_OVER","dialect":"v2","valid":false,"findings":[{"code":"E003","path":"[0].protocol","severity":"deviation","expected":"`protocol`: The protocol: `league.v2` or `league.v1`","clause":"000 §2.4.1","detail":"`protocol` is missing; add it"},{"code":"E003","path":"[0].sender","severity":"deviation","expected":"`sender`: Who says it","clause":"000 §2.4.1","detail":"`sender` is missing; add it"},{"code":"E003","path":"[0].timestamp","severity":"deviation","expected":"`timestamp`: When it was said, in UTC","clause":"000 §2.4.1","detail":"`timestamp` is missing; add it"},{"code":"E003","path":"[0].conversation_id","severity":"deviation","expected":"`conversation_id`: Ties the messages of one exchange together","clause":"000 §2.4.1","detail":"`conversation_id` is missing; add it"},{"code":"E003","path":"[0].match_id","severity":"error","expected":"`match_id`: Which match","clause":"000 §4.6.1","detail":"`match_id` is missing; add it"},{"code":"E003","path":"[0].game_type","severity":"deviation","expected":"`game_type`: What was played","clause":"000 §4.6.1","detail":"`game_type` is missing; add it"},{"code":"E003","path":"[0].game_result","severity":"error","expected":"`game_result`: How it ended","clause":"000 §4.6.1","detail":"`game_result` is missing; add it"}]}
+    {"kind":"message","message_type":"GAME_OVER","dialect":"v2","valid":false,"findings":[{"code":"E003","name":"MISSING_REQUIRED_FIELD","path":"[0].protocol","severity":"deviation","expected":"`protocol`: The protocol: `league.v2` or `league.v1`","clause":"000 §2.4.1","detail":"`protocol` is missing; add it"},{"code":"E003","name":"MISSING_REQUIRED_FIELD","path":"[0].sender","severity":"deviation","expected":"`sender`: Who says it","clause":"000 §2.4.1","detail":"`sender` is missing; add it"},{"code":"E003","name":"MISSING_REQUIRED_FIELD","path":"[0].timestamp","severity":"deviation","expected":"`timestamp`: When it was said, in UTC","clause":"000 §2.4.1","detail":"`timestamp` is missing; add it"},{"code":"E003","name":"MISSING_REQUIRED_FIELD","path":"[0].conversation_id","severity":"deviation","expected":"`conversation_id`: Ties the messages of one exchange together","clause":"000 §2.4.1","detail":"`conversation_id` is missing; add it"},{"code":"E003","name":"MISSING_REQUIRED_FIELD","path":"[0].match_id","severity":"error","expected":"`match_id`: Which match","clause":"000 §4.6.1","detail":"`match_id` is missing; add it"},{"code":"E003","name":"MISSING_REQUIRED_FIELD","path":"[0].game_type","severity":"deviation","expected":"`game_type`: What was played","clause":"000 §4.6.1","detail":"`game_type` is missing; add it"},{"code":"E003","name":"MISSING_REQUIRED_FIELD","path":"[0].game_result","severity":"error","expected":"`game_result`: How it ended","clause":"000 §4.6.1","detail":"`game_result` is missing; add it"}]}
     {"kind":"games registry","message_type":null,"dialect":null,"valid":true,"findings":[]}
     --- errors
     "#);
@@ -140,8 +140,8 @@ fn nothing_and_nonsense_are_e002() {
     not valid, 1 error
 
     error E002 INVALID_MESSAGE at the whole
-      the body is not JSON at line `1`, column `17`; send a JSON object
-      expected: a JSON object
+      the body is not JSON at line `1`, column `17`; mend it there: a message must be JSON
+      expected: JSON
       clause: 000 §1.4
     --- errors
     ");
@@ -177,8 +177,13 @@ fn hostile_text_is_shown_harmlessly() {
     insta::assert_snapshot!(league(&["explain", "-"], hostile), @r"
     exit code 1
     --- out
-    \u{1b}[2J\u{202e}GAME_OVER in dialect v2
+    unknown message type \u{1b}[2J\u{202e}GAME_OVER
     not valid, 1 error, 4 deviations
+
+    error E002 INVALID_MESSAGE at message_type
+      `\u{1b}[2J\u{202e}GAME_OVER` is no message type of any dialect; `league schema --list` names them all
+      expected: a message type of the protocol
+      clause: 000 §4.11
 
     deviation E003 MISSING_REQUIRED_FIELD at protocol
       `protocol` is missing; add it
@@ -199,11 +204,6 @@ fn hostile_text_is_shown_harmlessly() {
       `conversation_id` is missing; add it
       expected: `conversation_id`: Ties the messages of one exchange together
       clause: 000 §2.4.1
-
-    error E002 INVALID_MESSAGE at message_type
-      `\u{1b}[2J\u{202e}GAME_OVER` is no message type of `v2`
-      expected: a message type of the protocol
-      clause: 000 §4.11
     --- errors
     ");
 }
@@ -230,9 +230,80 @@ fn a_message_that_is_too_large_is_refused() {
     not valid, 1 error
 
     error E002 INVALID_MESSAGE at the whole
-      the body is larger than 262144 bytes; send a JSON object
-      expected: a JSON object
+      the body is larger than 262144 bytes; shorten it
+      expected: a shorter message
       clause: 000 §1.4
+    --- errors
+    ");
+}
+
+#[test]
+fn a_text_that_is_not_utf_8_or_has_a_mark_is_to_be_saved_otherwise() {
+    insta::assert_snapshot!(league(&["explain", "-"], "\u{feff}{}"), @"
+    exit code 1
+    --- out
+    nothing readable
+    not valid, 1 error
+
+    error E002 INVALID_MESSAGE at the whole
+      the body starts with a byte order mark; save it as UTF-8 without a byte order mark
+      expected: UTF-8 without a byte order mark
+      clause: 000 §1.4
+    --- errors
+    ");
+}
+
+#[test]
+fn a_misspelled_field_is_told_what_it_was_meant_to_be() {
+    let reply = r#"{"protocol": "league.v2", "message_type": "CHOOSE_PARITY_RESPONSE",
+        "sender": "player:P01", "timestmap": "2025-01-15T10:15:10Z", "conversation_id": "c",
+        "match_id": "R1M1", "player_id": "P01", "choice": "even"}"#;
+    insta::assert_snapshot!(league(&["explain", "-"], reply), @"
+    exit code 1
+    --- out
+    CHOOSE_PARITY_RESPONSE in dialect v2
+    not valid, 1 error, 3 deviations
+
+    error E003 MISSING_REQUIRED_FIELD at parity_choice
+      `parity_choice` is missing; add it
+      expected: `parity_choice`: `even` or `odd`
+      clause: 000 §4.5.2
+
+    deviation E003 MISSING_REQUIRED_FIELD at timestamp
+      `timestamp` is missing; add it
+      expected: `timestamp`: When it was said, in UTC
+      clause: 000 §2.4.1
+
+    deviation E002 INVALID_MESSAGE at timestmap
+      the protocol has no such field here; did you mean `timestamp`?
+      expected: `timestamp`
+      clause: 000 §4.5.2
+
+    deviation E002 INVALID_MESSAGE at choice
+      the protocol has no such field here; did you mean `parity_choice`?
+      expected: `parity_choice`
+      clause: 000 §4.5.2
+    --- errors
+    ");
+}
+
+#[test]
+fn each_element_of_an_array_has_its_number_and_an_unknown_type_its_nearest() {
+    let two = r#"[{"game_registry": {}}, {"protocol": "league.v2", "message_type": "GAME_OVR",
+        "sender": "referee:REF01", "timestamp": "2025-01-15T10:15:10Z", "conversation_id": "c"}]"#;
+    insta::assert_snapshot!(league(&["explain", "-"], two), @"
+    exit code 1
+    --- out
+    [0] games registry
+    valid
+
+    [1] unknown message type GAME_OVR
+    not valid, 1 error
+
+    error E002 INVALID_MESSAGE at [1].message_type
+      `GAME_OVR` is no message type of any dialect; did you mean `GAME_OVER`? `league schema --list` names them all
+      expected: a message type of the protocol
+      clause: 000 §4.11
     --- errors
     ");
 }

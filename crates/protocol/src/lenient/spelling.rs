@@ -1,0 +1,85 @@
+//! What a misspelled name was meant to be; a guess that is told and never acted upon.
+
+/// Names that people use for others which are spelled quite differently.
+const SYNONYMS: [(&str, &str); 1] = [("choice", "parity_choice")];
+
+/// How many letters may be wrong in a name that is still recognised.
+const MOST_WRONG: usize = 2;
+
+/// The longest name that is compared; no name of the protocol is longer.
+const LONGEST: usize = 64;
+
+/// The name among those that are missing which an unknown one was meant to be.
+pub(super) fn meant<'n>(
+    unknown: &str,
+    missing: impl Iterator<Item = &'n str> + Clone,
+) -> Option<&'n str> {
+    let synonym = SYNONYMS.iter().find(|(word, _)| *word == unknown);
+    let synonym = synonym.and_then(|(_, name)| missing.clone().find(|missing| missing == name));
+    synonym.or_else(|| nearest(unknown, missing))
+}
+
+/// The known name that differs least from an unknown one, if it differs little.
+pub(crate) fn nearest<'n>(unknown: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let near = known.filter_map(|name| {
+        let wrong = distance(unknown, name)?;
+        // In a short name two wrong letters make another word.
+        (wrong <= MOST_WRONG && wrong * 2 < name.len()).then_some((wrong, name))
+    });
+    near.min_by_key(|(wrong, _)| *wrong).map(|(_, name)| name)
+}
+
+/// How many letters must be put in, left out or changed to make one name the other; nothing for
+/// names whose lengths alone say that it is too many.
+fn distance(one: &str, other: &str) -> Option<usize> {
+    let comparable = one.len() <= LONGEST && one.len().abs_diff(other.len()) <= MOST_WRONG;
+    if !comparable {
+        return None;
+    }
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (line, byte) in one.bytes().enumerate() {
+        let mut corner = line;
+        let mut left = line + 1;
+        for (above, letter) in row.iter_mut().skip(1).zip(other.bytes()) {
+            let changed = corner + usize::from(letter != byte);
+            corner = *above;
+            left = changed.min(left + 1).min(corner + 1);
+            *above = left;
+        }
+    }
+    row.last().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_recognised_with_two_letters_wrong_and_not_with_three() {
+        let known = ["parity_choice", "match_id", "mode"];
+        for (unknown, expected) in [
+            ("parity_choise", Some("parity_choice")),
+            ("paritychoice", Some("parity_choice")),
+            ("matchId", Some("match_id")),
+            ("macth_id", Some("match_id")),
+            ("choice", Some("parity_choice")),
+            ("mood", None),
+            ("modes", Some("mode")),
+            ("party_chose", None),
+            ("", None),
+        ] {
+            assert_eq!(meant(unknown, known.into_iter()), expected, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_synonym_counts_only_for_what_is_missing() {
+        assert_eq!(meant("choice", ["match_id"].into_iter()), None);
+    }
+
+    #[test]
+    fn a_name_without_end_is_not_compared() {
+        let long = "x".repeat(100_000);
+        assert_eq!(nearest(&long, [long.as_str()].into_iter()), None);
+    }
+}
