@@ -46,7 +46,11 @@ fn walk(schedule: Schedule, sides: Sides) {
         (players - 1) * (players * (players - 1) / 2),
         "each player meets all"
     );
-    println!("{sides:?}: {pairings} pairings in {seconds:.3} s, {growth} KiB of growth");
+    let sides = match sides {
+        Sides::AsPrinted => "sides as the document prints them",
+        Sides::Balanced => "sides balanced",
+    };
+    println!("{pairings} pairings in {seconds:.3} s, {growth} KiB of growth, {sides}");
 }
 
 /// The memory that the process holds, where the system tells it.

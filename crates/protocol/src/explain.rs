@@ -33,7 +33,7 @@ pub struct Explanation {
     pub method: Option<String>,
     /// The type of the message in it; harmless to print.
     pub message_type: Option<String>,
-    /// The dialect of that message; none if nobody knows its type.
+    /// The dialect of that message; none if neither its type nor its protocol tells.
     pub dialect: Option<Dialect>,
     /// Whether there is no error in it.
     pub valid: bool,
@@ -207,7 +207,8 @@ fn message(raw: &RawValue, reading: Reading, kind: &'static str) -> Explanation 
     if let (Err(finding), None) = (understood, decoded.notes.first_error()) {
         decoded.notes.findings.push(finding);
     }
-    let known = suggest_type(&mut decoded);
+    let named = decoded.envelope.protocol.value().is_some();
+    let known = suggest_type(&mut decoded) || named;
     Explanation {
         dialect: known.then_some(decoded.dialect),
         message_type: decoded.message_type().map(excerpt),

@@ -297,7 +297,7 @@ fn each_element_of_an_array_has_its_number_and_an_unknown_type_its_nearest() {
     [0] games registry
     valid
 
-    [1] unknown message type GAME_OVR
+    [1] GAME_OVR in dialect v2
     not valid, 1 error
 
     error E002 INVALID_MESSAGE at [1].message_type
