@@ -4,6 +4,7 @@
 //! next round, [`Machine::wakeup`] names a moment in the past. So every step starts from what is
 //! noted, and a restart between two steps changes nothing.
 
+mod admit;
 mod apply;
 mod assign;
 mod authenticate;
