@@ -96,9 +96,6 @@ impl League {
                 if let Some(player) = self.players.get(number).filter(|player| self.hears(player)) {
                     out.push(self.announcement(number, player, round, &self.all_matches(round)));
                 }
-                // Its referee has to know the new token and the new address.
-                let own = self.schedule.pairing_of(number, round.number);
-                self.order(own.and_then(|own| round.fixture(own.index)), out);
             }
             Some(Who::Referee(number)) => {
                 self.order_all(out, |fixture| fixture.referee == Some(number));
