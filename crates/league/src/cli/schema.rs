@@ -19,7 +19,7 @@ use super::failure::{Failure, Kind};
 Examples:
   league schema                          every message of every dialect
   league schema GAME_OVER                in any dialect
-  league schema GAME_OVER --dialect v1
+  league schema GAME_RESULT --dialect v1
   league schema --strict GAME_JOIN_ACK   as strict leagues read it, and as we send it
   league schema --list                   the names")]
 pub(super) struct Schema {
