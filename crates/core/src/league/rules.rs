@@ -16,7 +16,7 @@ use crate::patience::Patience;
 pub const SHORTEST_PROBE: Duration = Duration::from_millis(100);
 
 /// The rules of one league.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LeagueRules {
     /// Names the league.
     pub league_id: LeagueId,

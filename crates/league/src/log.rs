@@ -1,0 +1,1 @@
+//! Log lines by the documents.

@@ -1,0 +1,61 @@
+//! What stands in a journal: how it began, the facts of its machine, and what was said in matches.
+
+use league_core::league::LeagueRules;
+use league_protocol::id::{LeagueId, MatchId};
+use league_protocol::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One entry of a journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Record<Event> {
+    /// How the journal began; always the first entry, and only that.
+    Opened(Box<Opening>),
+    /// A fact of the machine.
+    Event(Event),
+    /// What was said in a match that is over; only in a referee's journal.
+    Transcript(Transcript),
+}
+
+/// How a journal began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opening {
+    /// `league_manager`, `referee` or `player`.
+    pub role: String,
+    /// The league, for those that keep a journal for each.
+    pub league_id: Option<LeagueId>,
+    /// The rules of the league; the manager alone writes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<LeagueRules>,
+    /// Whether all chance came from a seed that was given, so that the league can be played again.
+    pub reproducible: bool,
+    /// The version of the program.
+    pub version: String,
+}
+
+/// What was said in a match.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Transcript {
+    /// Which match.
+    pub match_id: MatchId,
+    /// Which attempt at it.
+    pub attempt: u32,
+    /// The messages, oldest first.
+    pub messages: Vec<Said>,
+}
+
+/// A message as the record of a match keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    /// When.
+    pub timestamp: Timestamp,
+    /// Who said it.
+    pub from: String,
+    /// To whom.
+    pub to: String,
+    /// What kind of message it is.
+    pub message_type: String,
+    /// The message, without tokens.
+    pub message: Value,
+}

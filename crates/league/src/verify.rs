@@ -1,0 +1,1 @@
+//! Whether a league is what its journal says.
