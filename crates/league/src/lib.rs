@@ -3,10 +3,24 @@
 //! Agents are run by the binary of the same name. What other programs may use as a library is
 //! [`config`], [`repository`] and [`log`], the toolkit of 000 chapter 10, and [`strategy`].
 
+pub mod agent;
+pub mod arena;
+pub mod chance;
+pub mod clock;
 pub mod config;
+pub mod correspondence;
+pub mod desk;
+pub mod deviations;
+pub mod identity;
 pub mod log;
+pub mod net;
+pub mod post;
+pub mod reception;
 pub mod record;
 pub mod repository;
+pub mod root;
+pub mod secrets;
 pub mod store;
 pub mod strategy;
+pub mod transcript;
 pub mod verify;

@@ -1,0 +1,234 @@
+//! A referee.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use league_core::letter::Outcome;
+use league_core::referee::{Command, Event, MatchView, Referee, RefereeRules, Reply, Ticket};
+use league_protocol::id::{LeagueId, MatchId, RefereeId};
+use league_protocol::message::Message;
+use league_protocol::sender::Agent;
+use league_protocol::time::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::house::{House, Place, Shared, StartError, restore, settle};
+use super::{Running, keep_token, missing, not_for_me, unattended};
+use crate::desk::{Desk, Witness, Worker};
+use crate::identity::{Identity, Newcomer};
+use crate::net::server::Door;
+use crate::reception::{Arguments, Heard, Role, Spoken};
+use crate::record::{Opening, Record};
+use crate::secrets;
+use crate::store::files::Durability;
+use crate::transcript::Transcripts;
+
+impl Worker for Referee {
+    fn tick() -> Command {
+        Command::Tick
+    }
+
+    fn heard(ticket: Ticket, outcome: Outcome) -> Command {
+        Command::Heard { ticket, outcome }
+    }
+}
+
+/// Starts a referee, or takes it up where its journal left it.
+///
+/// # Errors
+///
+/// Its files may not be ours to use, or be in use.
+pub fn start(
+    shared: &Shared,
+    league: &LeagueId,
+    slot: &RefereeId,
+    rules: RefereeRules,
+) -> Result<(Running<Referee>, Arc<dyn Door>), StartError> {
+    let token_file = shared.root.secret(league, slot.as_str());
+    let token = secrets::load_token(&token_file)?;
+    let name = rules.display_name.clone();
+    let restored = restore(
+        Place {
+            path: &shared.root.referee_journal(league, slot),
+            durability: Durability::Synced,
+            opening: Opening {
+                role: "referee".to_owned(),
+                league_id: Some(league.clone()),
+                rules: None,
+                reproducible: shared.chance.is_reproducible(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+        },
+        |_| Ok(Referee::new(rules.clone())),
+        |_, _, _, _| {},
+    )?;
+    let identity = Arc::new(Identity::new(Newcomer::Referee(name), false));
+    identity.set_token(token.clone());
+    if let Some((id, league)) = restored.machine.enrolled() {
+        identity.set_agent(Agent::Referee(id.clone()), league.clone());
+    }
+    let transcripts = Transcripts::default();
+    let house = House {
+        restored,
+        identity: Arc::clone(&identity),
+        transcripts: Some(transcripts.clone()),
+        witness: Box::new(Scribe {
+            identity: Arc::clone(&identity),
+            transcripts,
+            token_file,
+        }),
+        first: vec![Command::Begin { token }],
+    };
+    Ok(settle(shared, house, |desk| Whistle { desk, identity }))
+}
+
+/// Keeps what the referee is given, and the record of its matches.
+struct Scribe {
+    identity: Arc<Identity>,
+    transcripts: Transcripts,
+    token_file: PathBuf,
+}
+
+impl Witness<Referee> for Scribe {
+    fn record(&mut self, _at: Timestamp, event: &Event) -> Option<Record<Event>> {
+        match event {
+            Event::Closed { match_id, .. } => {
+                let transcript = self.transcripts.take(match_id, 0)?;
+                Some(Record::Transcript(transcript))
+            }
+            _ => None,
+        }
+    }
+
+    fn see(&mut self, _: Timestamp, _: Option<u64>, event: &Event, referee: &Referee) {
+        if let (Event::Enrolled { .. }, Some((id, league))) = (event, referee.enrolled()) {
+            let agent = Agent::Referee(id.clone());
+            self.identity.set_agent(agent, league.clone());
+            tracing::info!(event_type = "REGISTERED", agent_id = %id, league_id = %league, "registered");
+        }
+    }
+
+    fn replied(&mut self, reply: &Reply, _: &Referee) -> Option<Command> {
+        match reply {
+            Reply::TokenGranted(token) => {
+                keep_token(&self.token_file, token);
+                self.identity.set_token(Some(token.clone()));
+                None
+            }
+            Reply::TokenRefused => Some(Command::Begin {
+                token: self.identity.token(),
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// What a referee does with what it is told.
+pub struct Whistle {
+    /// The way to its desk.
+    pub desk: Desk<Referee>,
+    /// Who it is.
+    pub identity: Arc<Identity>,
+}
+
+impl Role for Whistle {
+    async fn hear(&self, heard: Heard) -> Spoken {
+        let command = match heard.message {
+            Message::StartMatch(order) => {
+                self.identity.set_strict(order.strict);
+                self.identity.set_game(order.game_type.clone());
+                Command::StartMatch { order }
+            }
+            Message::LeagueCompleted(end) => Command::LeagueCompleted {
+                league_id: end.league_id,
+            },
+            Message::Ping => Command::Ping,
+            // What is told to all concerns players; a referee nods.
+            Message::RoundAnnouncement(_)
+            | Message::RoundCompleted(_)
+            | Message::StandingsUpdate(_)
+            | Message::LeagueStart(_) => {
+                return Spoken::Message(Box::new(Message::Acknowledged));
+            }
+            other => return not_for_me(&other),
+        };
+        self.ask(command).await
+    }
+
+    async fn call(&self, tool: &str, arguments: Arguments) -> Option<Spoken> {
+        if tool == "register_to_league" {
+            let token = self.identity.token();
+            return Some(self.ask(Command::Begin { token }).await);
+        }
+        let known = [
+            "collect_choices",
+            "draw_number",
+            "finalize_match",
+            "get_match_state",
+        ];
+        if !known.contains(&tool) {
+            return None;
+        }
+        let Some(match_id) = arguments.text("match_id") else {
+            return Some(missing("match_id"));
+        };
+        let Ok(match_id) = MatchId::new(match_id) else {
+            return Some(missing("match_id"));
+        };
+        let command = match tool {
+            "collect_choices" => Command::CollectChoices { match_id },
+            "draw_number" => Command::DrawNumber { match_id },
+            "finalize_match" => Command::FinalizeMatch { match_id },
+            _ => Command::MatchState { match_id },
+        };
+        Some(self.ask(command).await)
+    }
+
+    async fn health(&self) -> Map<String, Value> {
+        let seen = self.desk.look(|referee| {
+            json!({
+                "league_id": referee.enrolled().map(|(_, league)| league),
+                "registered": referee.enrolled().is_some(),
+                "problem": referee.registration_problem(),
+                "playing": referee.playing(),
+                "max_concurrent_matches": referee.rules().max_concurrent,
+            })
+        });
+        match seen.await {
+            Ok(Value::Object(health)) => health,
+            _ => Map::new(),
+        }
+    }
+}
+
+impl Whistle {
+    async fn ask(&self, command: Command) -> Spoken {
+        match self.desk.ask(command).await {
+            Ok(Ok(Reply::StartMatchAck(ack))) => {
+                Spoken::Proven(Box::new(Message::StartMatchAck(ack)))
+            }
+            Ok(Ok(Reply::MatchState(view))) => Spoken::Plain(shown(&view)),
+            Ok(Ok(Reply::Noted | Reply::TokenGranted(_) | Reply::TokenRefused)) => {
+                Spoken::Message(Box::new(Message::Acknowledged))
+            }
+            Ok(Err(refusal)) => Spoken::error(refusal.to_league_error()),
+            Err(error) => unattended(error),
+        }
+    }
+}
+
+/// A match as `get_match_state` shows it.
+fn shown(view: &MatchView) -> Value {
+    let [a, b] = &view.players;
+    json!({
+        "league_id": view.league_id,
+        "round_id": view.round_id,
+        "match_id": view.match_id,
+        "attempt": view.attempt,
+        "game_type": view.game_type,
+        "state": view.state.as_str(),
+        "player_A_id": a,
+        "player_B_id": b,
+        "moves": view.moves,
+        "result": view.result,
+    })
+}
