@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+mod completions;
 mod explain;
 mod failure;
 mod schema;
@@ -25,12 +26,14 @@ Examples:
   league explain - < message.json          the same from standard input
   league explain --strict --output json -  for machines, forgiving nothing
   league schema GAME_INVITATION            the JSON Schema of a message
-  league schema --dialect v1 > v1.json     of every message of a dialect";
+  league schema --dialect v1 > v1.json     of every message of a dialect
+  league completions bash                  what a shell needs to complete these commands";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Explain(explain::Explain),
     Schema(schema::Schema),
+    Completions(completions::Completions),
 }
 
 /// How a command prints.
@@ -59,6 +62,7 @@ pub(crate) fn main() -> ExitCode {
     let ended = match &arguments.command {
         Command::Explain(explain) => explain.run(&mut out),
         Command::Schema(schema) => schema.run(&mut out),
+        Command::Completions(completions) => completions.run(&mut out),
     };
     match ended.and_then(|answer| out.flush().map(|()| answer).map_err(Failure::from)) {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
