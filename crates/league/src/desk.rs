@@ -314,7 +314,11 @@ impl<M: Worker> Work<M> {
             let written = store.append(at, &records);
             (store, written)
         });
-        let (store, written) = written.await.map_err(|_| StoreError::Interrupted)?;
+        let (store, written) = written.await.map_err(|error| StoreError::Io {
+            doing: "write",
+            path: "the journal".into(),
+            source: std::io::Error::other(error),
+        })?;
         self.store = Some(store);
         written.map(|_| places)
     }

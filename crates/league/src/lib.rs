@@ -1,7 +1,8 @@
 //! The house around the machines of a league: files, journal, servers, post, strategies.
 //!
 //! Agents are run by the binary of the same name. What other programs may use as a library is
-//! [`config`], [`repository`] and [`log`], the toolkit of 000 chapter 10, and [`strategy`].
+//! [`config`], [`repository`] and [`log`] below a [`root`], the toolkit of 000 chapter 10, and
+//! [`strategy`].
 
 pub mod agent;
 pub mod arena;

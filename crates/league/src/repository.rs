@@ -1,1 +1,3 @@
 //! The files under `data/`.
+
+pub(crate) mod atomic;

@@ -4,7 +4,7 @@
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use league_core::draw::LeagueSecret;
 use league_protocol::id::LeagueId;
@@ -68,7 +68,7 @@ impl LeagueKeys {
         league: &LeagueId,
         chance: &Chance,
     ) -> Result<Self, SecretError> {
-        let path = root.secret(league, "manager");
+        let path = place(root, league, "manager");
         if let Some(keys) = Self::load(root, league)? {
             return Ok(keys);
         }
@@ -91,7 +91,7 @@ impl LeagueKeys {
     ///
     /// The file may not be ours to read, or hold something else.
     pub fn load(root: &Root, league: &LeagueId) -> Result<Option<Self>, SecretError> {
-        let path = root.secret(league, "manager");
+        let path = place(root, league, "manager");
         let Some(file) = load::<KeysFile>(&path)? else {
             return Ok(None);
         };
@@ -101,6 +101,11 @@ impl LeagueKeys {
             admin: AuthToken::new(file.admin_token),
         }))
     }
+}
+
+/// Where an agent of a league keeps its secret.
+pub fn place(root: &Root, league: &LeagueId, name: &str) -> PathBuf {
+    root.secrets_folder(league).join(format!("{name}.json"))
 }
 
 /// Reads the token of an agent, if it has one.
@@ -187,7 +192,7 @@ mod tests {
         assert_eq!(made.admin, read.admin);
         assert_eq!(made.secret, read.secret);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        let path = root.secret(&league, "manager");
+        let path = place(&root, &league, "manager");
         assert_eq!(mode(&path), 0o600);
         assert_eq!(mode(path.parent().unwrap()), 0o700);
     }

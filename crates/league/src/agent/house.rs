@@ -22,8 +22,7 @@ use crate::reception::{Reception, Role};
 use crate::record::{Opening, Record};
 use crate::root::Root;
 use crate::secrets::SecretError;
-use crate::store::files::{Durability, Journal};
-use crate::store::{Store, StoreError};
+use crate::store::{Durability, Journal, Store, StoreError};
 use crate::transcript::Transcripts;
 
 /// What the agents of one process share.
@@ -110,7 +109,7 @@ pub fn restore<M: Worker<Event: DeserializeOwned>>(
     };
     let mut machine: Option<M> = None;
     let mut problem = None;
-    let mut journal = Journal::open(path, durability, |entry| {
+    let opened = Journal::open(path, durability, |entry| {
         let record: Record<M::Event> = entry.fact;
         match (&record, &mut machine) {
             (Record::Opened(found), None) if found.role == role => match make(found) {
@@ -127,6 +126,16 @@ pub fn restore<M: Worker<Event: DeserializeOwned>>(
     })?;
     if let Some(problem) = problem {
         return Err(problem);
+    }
+    let mut journal = opened.journal;
+    if let Some(cut) = opened.cut {
+        tracing::warn!(
+            event_type = "JOURNAL_CUT",
+            "`{}` ended in the middle of line {}: {} bytes that nobody was told of were cut off",
+            path.display(),
+            cut.line,
+            cut.bytes
+        );
     }
     let machine = match machine {
         Some(machine) => machine,

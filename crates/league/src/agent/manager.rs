@@ -20,7 +20,7 @@ use crate::net::server::Door;
 use crate::reception::{Arguments, Heard, Role, Spoken};
 use crate::record::Opening;
 use crate::secrets::LeagueKeys;
-use crate::store::files::Durability;
+use crate::store::Durability;
 
 impl Worker for League {
     fn tick() -> Command {
@@ -51,7 +51,7 @@ pub fn start(
     let told = news.clone();
     let restored = restore(
         Place {
-            path: &shared.root.manager_journal(&league_id),
+            path: &shared.root.league_journal(&league_id),
             durability: Durability::Synced,
             opening: Opening {
                 role: "league_manager".to_owned(),

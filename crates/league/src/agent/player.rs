@@ -23,7 +23,7 @@ use crate::net::server::Door;
 use crate::reception::{Arguments, Heard, Role, Spoken};
 use crate::record::Opening;
 use crate::secrets;
-use crate::store::files::Durability;
+use crate::store::Durability;
 use crate::strategy::Strategy;
 
 /// How many characters of chance a player brings to each draw.
@@ -60,7 +60,7 @@ pub fn start(
     rules: PlayerRules,
     manner: Manner,
 ) -> Result<(Running<Player>, Arc<dyn Door>), StartError> {
-    let token_file = shared.root.secret(league, slot.as_str());
+    let token_file = secrets::place(&shared.root, league, slot.as_str());
     let token = secrets::load_token(&token_file)?;
     let (name, strict) = (rules.display_name.clone(), rules.strict);
     let restored = restore(

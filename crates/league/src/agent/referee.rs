@@ -19,7 +19,7 @@ use crate::net::server::Door;
 use crate::reception::{Arguments, Heard, Role, Spoken};
 use crate::record::{Opening, Record};
 use crate::secrets;
-use crate::store::files::Durability;
+use crate::store::Durability;
 use crate::transcript::Transcripts;
 
 impl Worker for Referee {
@@ -43,7 +43,7 @@ pub fn start(
     slot: &RefereeId,
     rules: RefereeRules,
 ) -> Result<(Running<Referee>, Arc<dyn Door>), StartError> {
-    let token_file = shared.root.secret(league, slot.as_str());
+    let token_file = secrets::place(&shared.root, league, slot.as_str());
     let token = secrets::load_token(&token_file)?;
     let name = rules.display_name.clone();
     let restored = restore(
