@@ -156,6 +156,7 @@ fn told(line: &str) -> Option<u64> {
 fn append_until_killed(path: &std::path::Path) {
     let opened = Journal::open(path, Durability::Synced, |_: Entry<String>| {});
     let mut journal = opened.unwrap().journal;
+    let mut out = io::stdout().lock();
     for _ in 0..MOST_BATCHES {
         let first = journal.last() + 1;
         let count = first % 7 + 1;
@@ -163,6 +164,6 @@ fn append_until_killed(path: &std::path::Path) {
             .map(|sequence| format!("fact {sequence}"))
             .collect();
         let last = journal.append(Timestamp::default(), &facts).unwrap();
-        writeln!(io::stdout(), "acknowledged {last}").unwrap();
+        writeln!(out, "acknowledged {last}").unwrap();
     }
 }
