@@ -7,6 +7,7 @@
 pub mod clock;
 pub mod config;
 pub mod log;
+pub mod projection;
 pub mod record;
 pub mod repository;
 pub mod root;
