@@ -1,12 +1,16 @@
 //! The house around the machines of a league: files, journal, servers, post, strategies.
 //!
 //! Agents are run by the binary of the same name. What other programs may use as a library is
-//! [`config`], [`repository`] and [`log`], the toolkit of 000 chapter 10, and [`strategy`].
+//! [`config`], [`repository`] and [`log`] below a [`root`], the toolkit of 000 chapter 10, and
+//! [`strategy`].
 
+pub mod clock;
 pub mod config;
 pub mod log;
+pub mod projection;
 pub mod record;
 pub mod repository;
+pub mod root;
 pub mod store;
 pub mod strategy;
 pub mod verify;

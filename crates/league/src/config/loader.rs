@@ -1,0 +1,291 @@
+//! Reads the configuration below a root: each file when it is first asked for, and once.
+//!
+//! A file that is not there is written with the defaults; one that is there is never written.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use league_protocol::id::{LeagueId, PlayerId, RefereeId};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::error::{ConfigError, UnknownKey, Wrong};
+use super::setting::{Reading, Setting};
+use super::{
+    AgentsConfig, GamesRegistry, LeagueConfig, PlayerConfig, PlayerDefaults, RefereeConfig,
+    RefereeDefaults, SystemConfig,
+};
+use crate::clock;
+use crate::repository::atomic;
+use crate::root::Root;
+
+/// The largest file that is read, in bytes.
+const LARGEST_FILE: u64 = 64 * 1024 * 1024;
+
+/// Gives the configuration below a root.
+#[derive(Debug)]
+pub struct ConfigLoader {
+    root: Root,
+    system: OnceLock<Arc<SystemConfig>>,
+    agents: OnceLock<Arc<AgentsConfig>>,
+    games: OnceLock<Arc<GamesRegistry>>,
+    referee: OnceLock<Arc<RefereeDefaults>>,
+    player: OnceLock<Arc<PlayerDefaults>>,
+    leagues: Mutex<BTreeMap<LeagueId, Arc<LeagueConfig>>>,
+    warnings: Mutex<Vec<UnknownKey>>,
+}
+
+impl ConfigLoader {
+    /// Takes the root; nothing is read yet.
+    pub fn new(root: Root) -> Self {
+        Self {
+            root,
+            system: OnceLock::new(),
+            agents: OnceLock::new(),
+            games: OnceLock::new(),
+            referee: OnceLock::new(),
+            player: OnceLock::new(),
+            leagues: Mutex::default(),
+            warnings: Mutex::default(),
+        }
+    }
+
+    /// Where it reads.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// The keys so far that nothing reads, in the order of reading.
+    pub fn warnings(&self) -> Vec<UnknownKey> {
+        held(&self.warnings).clone()
+    }
+
+    /// The global settings.
+    pub fn load_system(&self) -> Result<Arc<SystemConfig>, ConfigError> {
+        once(&self.system, || {
+            self.load(&self.root.system(), |_| {}, SystemConfig::default)
+        })
+    }
+
+    /// The agents that are known beforehand; what an entry leaves out comes from the defaults.
+    pub fn load_agents(&self) -> Result<Arc<AgentsConfig>, ConfigError> {
+        once(&self.agents, || {
+            let referee = members_of(&*self.load_referee_defaults()?);
+            let player = members_of(&*self.load_player_defaults()?);
+            let fill = |file: &mut Value| {
+                fill(file.get_mut("referees"), &referee, &REFEREE_KEYS);
+                fill(file.get_mut("players"), &player, &PLAYER_KEYS);
+            };
+            let agents = self.load(&self.root.agents(), fill, AgentsConfig::default)?;
+            check_agents(&agents).map_err(|wrong| ConfigError::Wrong {
+                file: self.root.agents(),
+                wrong,
+            })?;
+            Ok(agents)
+        })
+    }
+
+    /// The rules of a league.
+    pub fn load_league(&self, league: &LeagueId) -> Result<Arc<LeagueConfig>, ConfigError> {
+        if let Some(found) = held(&self.leagues).get(league) {
+            return Ok(Arc::clone(found));
+        }
+        let file = self.root.league(league);
+        let found = self.load(&file, |_| {}, || LeagueConfig::named(league.clone()))?;
+        if found.league_id != *league {
+            let wrong = Wrong {
+                path: "league_id".to_owned(),
+                found: format!("`{}`", found.league_id),
+                expected: format!("`{league}`, as in the name of the file"),
+                hint: Some("rename the file, or mend the key".to_owned()),
+            };
+            return Err(ConfigError::Wrong { file, wrong });
+        }
+        let found = Arc::new(found);
+        held(&self.leagues).insert(league.clone(), Arc::clone(&found));
+        Ok(found)
+    }
+
+    /// The games there are.
+    pub fn load_games_registry(&self) -> Result<Arc<GamesRegistry>, ConfigError> {
+        once(&self.games, || {
+            self.load(&self.root.games_registry(), |_| {}, GamesRegistry::default)
+        })
+    }
+
+    /// What a referee starts with.
+    pub fn load_referee_defaults(&self) -> Result<Arc<RefereeDefaults>, ConfigError> {
+        once(&self.referee, || {
+            let file = self.root.referee_defaults();
+            self.load(&file, |_| {}, RefereeDefaults::default)
+        })
+    }
+
+    /// What a player starts with.
+    pub fn load_player_defaults(&self) -> Result<Arc<PlayerDefaults>, ConfigError> {
+        once(&self.player, || {
+            let file = self.root.player_defaults();
+            self.load(&file, |_| {}, PlayerDefaults::default)
+        })
+    }
+
+    /// A referee by its id.
+    pub fn get_referee_by_id(&self, referee: &RefereeId) -> Result<RefereeConfig, ConfigError> {
+        let agents = self.load_agents()?;
+        let mut listed = agents.referees.iter();
+        let found = listed.find(|listed| listed.referee_id == *referee);
+        found.cloned().ok_or_else(|| ConfigError::UnknownReferee {
+            file: self.root.agents(),
+            referee: referee.clone(),
+        })
+    }
+
+    /// A player by its id.
+    pub fn get_player_by_id(&self, player: &PlayerId) -> Result<PlayerConfig, ConfigError> {
+        let agents = self.load_agents()?;
+        let mut listed = agents.players.iter();
+        let found = listed.find(|listed| listed.player_id == *player);
+        found.cloned().ok_or_else(|| ConfigError::UnknownPlayer {
+            file: self.root.agents(),
+            player: player.clone(),
+        })
+    }
+
+    /// Reads a file, after writing it if it is not there.
+    fn load<T: Setting + Serialize>(
+        &self,
+        file: &Path,
+        prepare: impl FnOnce(&mut Value),
+        default: impl FnOnce() -> T,
+    ) -> Result<T, ConfigError> {
+        let text = match read_bounded(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                write_first(file, &default())?;
+                read_bounded(file)
+            }
+            other => other,
+        };
+        let text = text.map_err(|source| unreadable(file, source))?;
+        let mut value = serde_json::from_slice(&text).map_err(|source| ConfigError::NotJson {
+            file: file.to_owned(),
+            source,
+        })?;
+        prepare(&mut value);
+        let mut reading = Reading::default();
+        let read = T::read(&value, "", &mut reading);
+        let file = file.to_owned();
+        let warnings = reading
+            .unknown
+            .into_iter()
+            .map(|(path, nearest)| UnknownKey {
+                file: file.clone(),
+                path,
+                nearest,
+            });
+        held(&self.warnings).extend(warnings);
+        read.map_err(|wrong| ConfigError::Wrong { file, wrong })
+    }
+}
+
+/// What an entry of the list may leave to the defaults.
+const REFEREE_KEYS: [&str; 3] = ["version", "game_types", "max_concurrent_matches"];
+const PLAYER_KEYS: [&str; 4] = ["version", "preferred_leagues", "game_types", "strategy"];
+
+fn fill(list: Option<&mut Value>, defaults: &Map<String, Value>, keys: &[&str]) {
+    let entries = list.and_then(Value::as_array_mut).into_iter().flatten();
+    for entry in entries.filter_map(Value::as_object_mut) {
+        for &key in keys {
+            if let Some(default) = defaults.get(key) {
+                entry.entry(key).or_insert_with(|| default.clone());
+            }
+        }
+    }
+}
+
+/// Refuses a list in which two agents share an id.
+fn check_agents(agents: &AgentsConfig) -> Result<(), Wrong> {
+    let referees = agents
+        .referees
+        .iter()
+        .map(|entry| entry.referee_id.as_str());
+    let players = agents.players.iter().map(|entry| entry.player_id.as_str());
+    check_distinct(referees, "referees", "referee_id")?;
+    check_distinct(players, "players", "player_id")
+}
+
+/// Ids become file names, and some file systems do not tell capitals apart.
+fn check_distinct<'id>(
+    ids: impl Iterator<Item = &'id str>,
+    list: &str,
+    key: &str,
+) -> Result<(), Wrong> {
+    let mut seen = BTreeMap::new();
+    for (index, id) in ids.enumerate() {
+        if let Some(first) = seen.insert(id.to_ascii_lowercase(), index) {
+            return Err(Wrong {
+                path: format!("{list}[{index}].{key}"),
+                found: format!("`{id}`"),
+                expected: format!("another id than that of `{list}[{first}]`"),
+                hint: Some("give each agent an id of its own".to_owned()),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn members_of(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(members)) => members,
+        _ => Map::new(),
+    }
+}
+
+fn write_first(file: &Path, default: &impl Serialize) -> Result<(), ConfigError> {
+    let mut members = members_of(default);
+    if let Ok(now) = serde_json::to_value(clock::now()) {
+        members.insert("last_updated".to_owned(), now);
+    }
+    let text = atomic::pretty(&Value::Object(members));
+    atomic::create(file, &text).map_err(|source| ConfigError::Unwritable {
+        file: file.to_owned(),
+        source,
+    })
+}
+
+fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut bounded = File::open(file)?.take(LARGEST_FILE + 1);
+    bounded.read_to_end(&mut text)?;
+    if text.len() as u64 > LARGEST_FILE {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(text)
+}
+
+fn unreadable(file: &Path, source: io::Error) -> ConfigError {
+    let file = file.to_owned();
+    if source.kind() == io::ErrorKind::FileTooLarge {
+        let limit = LARGEST_FILE;
+        return ConfigError::TooLarge { file, limit };
+    }
+    ConfigError::Unreadable { file, source }
+}
+
+fn once<T>(
+    cell: &OnceLock<Arc<T>>,
+    load: impl FnOnce() -> Result<T, ConfigError>,
+) -> Result<Arc<T>, ConfigError> {
+    if let Some(found) = cell.get() {
+        return Ok(Arc::clone(found));
+    }
+    let loaded = Arc::new(load()?);
+    Ok(Arc::clone(cell.get_or_init(|| loaded)))
+}
+
+/// What is kept here is whole after every statement, so that a panic elsewhere spoils nothing.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,72 @@
+//! Puts files in place whole: a reader sees the old one or the new one, never half.
+//!
+//! Nothing is synced here: what is written this way can be made again.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::Serialize;
+
+/// Tells the temporary files of one process apart.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// A value as people like to read it, with a newline at the end.
+pub(crate) fn pretty(value: &impl Serialize) -> Vec<u8> {
+    let mut text = serde_json::to_vec_pretty(value).unwrap_or_default();
+    text.push(b'\n');
+    text
+}
+
+/// Puts a file in the place of its former self.
+pub(crate) fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
+    let temporary = write_beside(file, content)?;
+    fs::rename(&temporary, file).inspect_err(|_| remove(&temporary))
+}
+
+/// Puts a file where none is; one that is there stays as it is.
+pub(crate) fn create(file: &Path, content: &[u8]) -> io::Result<()> {
+    let temporary = write_beside(file, content)?;
+    // A link is refused where a file is, so that of two who come first one wins.
+    let linked = fs::hard_link(&temporary, file);
+    let created = match linked {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        // Not every file system knows links.
+        Err(_) if !file.exists() => fs::rename(&temporary, file),
+        other => other,
+    };
+    remove(&temporary);
+    created
+}
+
+fn write_beside(file: &Path, content: &[u8]) -> io::Result<PathBuf> {
+    let temporary = beside(file);
+    if let Err(error) = fs::write(&temporary, content) {
+        if error.kind() != io::ErrorKind::NotFound {
+            remove(&temporary);
+            return Err(error);
+        }
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(&temporary, content).inspect_err(|_| remove(&temporary))?;
+    }
+    Ok(temporary)
+}
+
+/// A name in the same folder that no reader looks for and nobody else writes.
+fn beside(file: &Path) -> PathBuf {
+    let count = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let mut name = OsString::from(".");
+    name.push(file.file_name().unwrap_or_default());
+    name.push(format!(".{}.{count}.tmp", process::id()));
+    file.with_file_name(name)
+}
+
+/// Clears a temporary file away; one that stays behind does no harm.
+fn remove(temporary: &Path) {
+    let _ = fs::remove_file(temporary);
+}

@@ -1,0 +1,158 @@
+//! Where each file has its place below the root of a league (000 chapters 9 and 11).
+//!
+//! Only ids become part of a path, and an id that exists has been checked (ruling 28). What stands
+//! in the files, and who writes them, is left to others.
+
+use std::path::{Path, PathBuf};
+
+use league_protocol::id::{LeagueId, MatchId, PlayerId, RefereeId};
+
+/// The folder that is used when none is named.
+pub const DEFAULT_ROOT: &str = "SHARED";
+
+/// The folder below which a league keeps all its files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root(PathBuf);
+
+impl Default for Root {
+    fn default() -> Self {
+        Self::new(DEFAULT_ROOT)
+    }
+}
+
+impl Root {
+    /// Takes a folder, which need not exist yet.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self(folder.into())
+    }
+
+    /// The folder itself.
+    pub fn as_path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The global settings.
+    pub fn system(&self) -> PathBuf {
+        self.0.join("config/system.json")
+    }
+
+    /// The register of agents.
+    pub fn agents(&self) -> PathBuf {
+        self.0.join("config/agents/agents_config.json")
+    }
+
+    /// The settings of a league.
+    pub fn league(&self, league: &LeagueId) -> PathBuf {
+        self.0.join(format!("config/leagues/{league}.json"))
+    }
+
+    /// The register of games.
+    pub fn games_registry(&self) -> PathBuf {
+        self.0.join("config/games/games_registry.json")
+    }
+
+    /// What a referee starts with.
+    pub fn referee_defaults(&self) -> PathBuf {
+        self.0.join("config/defaults/referee.json")
+    }
+
+    /// What a player starts with.
+    pub fn player_defaults(&self) -> PathBuf {
+        self.0.join("config/defaults/player.json")
+    }
+
+    /// What a league's manager keeps.
+    pub fn league_folder(&self, league: &LeagueId) -> PathBuf {
+        self.0.join(format!("data/leagues/{league}"))
+    }
+
+    /// The journal of a league's manager.
+    pub fn league_journal(&self, league: &LeagueId) -> PathBuf {
+        self.league_folder(league).join("journal.jsonl")
+    }
+
+    /// The table of a league.
+    pub fn standings(&self, league: &LeagueId) -> PathBuf {
+        self.league_folder(league).join("standings.json")
+    }
+
+    /// The rounds of a league.
+    pub fn rounds(&self, league: &LeagueId) -> PathBuf {
+        self.league_folder(league).join("rounds.json")
+    }
+
+    /// The folders of a league's referees.
+    pub fn referees_folder(&self, league: &LeagueId) -> PathBuf {
+        self.league_folder(league).join("referees")
+    }
+
+    /// The journal of a referee in a league.
+    pub fn referee_journal(&self, league: &LeagueId, referee: &RefereeId) -> PathBuf {
+        let folder = self.referees_folder(league);
+        folder.join(referee.as_str()).join("journal.jsonl")
+    }
+
+    /// The matches of a league.
+    pub fn matches_folder(&self, league: &LeagueId) -> PathBuf {
+        self.0.join(format!("data/matches/{league}"))
+    }
+
+    /// One match of a league.
+    pub fn match_file(&self, league: &LeagueId, match_id: &MatchId) -> PathBuf {
+        self.matches_folder(league).join(format!("{match_id}.json"))
+    }
+
+    /// The matches of one round that one referee ran, a line each; for leagues of very many.
+    pub fn round_of_matches(&self, league: &LeagueId, round: u32, referee: &RefereeId) -> PathBuf {
+        let name = format!("round_{round}.{referee}.jsonl");
+        self.matches_folder(league).join(name)
+    }
+
+    /// The folders of all players.
+    pub fn players_folder(&self) -> PathBuf {
+        self.0.join("data/players")
+    }
+
+    /// The journal of a player.
+    pub fn player_journal(&self, player: &PlayerId) -> PathBuf {
+        let folder = self.players_folder().join(player.as_str());
+        folder.join("journal.jsonl")
+    }
+
+    /// What a player remembers.
+    pub fn history(&self, player: &PlayerId) -> PathBuf {
+        let folder = self.players_folder().join(player.as_str());
+        folder.join("history.json")
+    }
+
+    /// What must be kept from others: tokens and the secret of a league.
+    pub fn secrets_folder(&self, league: &LeagueId) -> PathBuf {
+        self.0.join(format!("secrets/{league}"))
+    }
+
+    /// The log lines of a league.
+    pub fn league_log(&self, league: &LeagueId) -> PathBuf {
+        self.0
+            .join(format!("logs/league/{league}/league.log.jsonl"))
+    }
+
+    /// The folder of the logs of a league's components.
+    pub fn league_logs(&self, league: &LeagueId) -> PathBuf {
+        self.0.join(format!("logs/league/{league}"))
+    }
+
+    /// The folder of the logs of agents.
+    pub fn agent_logs(&self) -> PathBuf {
+        self.0.join("logs/agents")
+    }
+
+    /// The log lines that belong to no league and no agent.
+    pub fn system_log(&self) -> PathBuf {
+        self.0.join("logs/system.log.jsonl")
+    }
+
+    /// The folder of the logs of components that serve no league.
+    pub fn system_logs(&self) -> PathBuf {
+        self.0.join("logs/system")
+    }
+}

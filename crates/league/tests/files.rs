@@ -1,0 +1,4 @@
+//! The files below a root: configuration, projections, logs.
+
+#[path = "files/config.rs"]
+mod config;
