@@ -16,6 +16,7 @@ pub mod identity;
 pub mod log;
 pub mod net;
 pub mod post;
+pub mod projection;
 pub mod reception;
 pub mod record;
 pub mod repository;

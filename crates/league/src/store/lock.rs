@@ -3,6 +3,8 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use super::disk::parent;
 use super::error::StoreError;
@@ -11,6 +13,10 @@ use super::error::StoreError;
 const NAME: &str = ".lock";
 /// More digits than a process id has.
 const LONGEST_PID: u64 = 20;
+/// How often the lock is tried, and how long the wait is between two tries. A holder that was just
+/// killed, or a child that it was about to start, may take a moment to be gone.
+const TRIES: u32 = 20;
+const WAIT: Duration = Duration::from_millis(25);
 
 /// The right to write a journal, for as long as it lives.
 ///
@@ -33,18 +39,25 @@ impl Lock {
             .truncate(false)
             .open(&lock)
             .map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let path = path.to_owned();
-                let pid = read_pid(&mut file);
-                return Err(StoreError::Held { path, pid });
-            }
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        if !try_for_a_moment(&file).map_err(failed)? {
+            let path = path.to_owned();
+            let pid = read_pid(&mut file);
+            return Err(StoreError::Held { path, pid });
         }
         write_pid(&mut file).map_err(failed)?;
         Ok(Self { _file: file })
     }
+}
+
+fn try_for_a_moment(file: &File) -> io::Result<bool> {
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) => thread::sleep(WAIT),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Ok(false)
 }
 
 fn write_pid(file: &mut File) -> io::Result<()> {

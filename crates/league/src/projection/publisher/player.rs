@@ -1,0 +1,47 @@
+//! When a player's memory is written.
+
+use league_core::player::{Event, Player};
+use league_protocol::time::Timestamp;
+
+use super::archive::Publication;
+use super::pace::Pace;
+use crate::projection::history;
+use crate::record::Record;
+
+/// Says when the document of a player is due.
+#[derive(Debug, Clone, Default)]
+pub struct PlayerPublisher {
+    memory: Pace,
+}
+
+impl PlayerPublisher {
+    /// Takes in an entry of the player's journal.
+    pub fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>) {
+        match record {
+            Record::Event(Event::Remembered { .. } | Event::Enrolled { .. }) => {
+                self.memory.change(sequence, at);
+            }
+            Record::Event(Event::LeagueCompleted { .. }) => self.memory.hurry(),
+            _ => {}
+        }
+    }
+
+    /// The document, if it is due now; it counts as written.
+    pub fn due(&mut self, now: Timestamp, player: &Player) -> Vec<Publication> {
+        let remembered = player.memory().history().len();
+        let due = self.memory.take(now, remembered);
+        let document = due.and_then(|(version, at)| history(player, version, at));
+        document.map(Publication::History).into_iter().collect()
+    }
+
+    /// The document if it has changed, whether it is due or not: for the end of the process.
+    pub fn rest(&mut self, now: Timestamp, player: &Player) -> Vec<Publication> {
+        self.memory.hurry();
+        self.due(now, player)
+    }
+
+    /// When something is due next.
+    pub fn wakeup(&self) -> Option<Timestamp> {
+        self.memory.due()
+    }
+}
