@@ -11,9 +11,10 @@ use league_core::player::{MemoryRule, Player, PlayerRules};
 use league_core::referee::{Referee, RefereeRules};
 use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::sender::{Agent, Dialect};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
 use crate::agent::Running;
@@ -21,11 +22,10 @@ use crate::agent::house::{Shared, StartError};
 use crate::agent::manager::{self, News};
 use crate::agent::player::Manner;
 use crate::agent::{player, referee};
+use crate::desk::Worker;
 use crate::net::server::{Doors, bind, serve};
 use crate::store::StoreError;
 
-/// With more players than this on free ports, they share one listener.
-pub const MOST_PLAYER_PORTS: usize = 64;
 /// How long the last letters of a league may take.
 pub const LAST_LETTERS: Duration = Duration::from_secs(10);
 
@@ -37,8 +37,10 @@ pub struct Plan {
     pub referees: Vec<RefereeSeat>,
     /// Its players.
     pub players: Vec<PlayerSeat>,
-    /// Where they listen.
-    pub ports: Ports,
+    /// The manager's port; 0 for any.
+    pub port: u16,
+    /// The port that all players share, each below a path of its own; 0 for any.
+    pub shared_port: Option<u16>,
     /// The address on which they listen.
     pub bind: IpAddr,
     /// The host by which they are called.
@@ -54,6 +56,8 @@ pub struct RefereeSeat {
     pub name: String,
     /// How many matches it plays at once.
     pub max_concurrent: u32,
+    /// Its port; 0 for any.
+    pub port: u16,
 }
 
 /// A player that is to be started.
@@ -65,22 +69,8 @@ pub struct PlayerSeat {
     pub name: String,
     /// How it plays.
     pub manner: Manner,
-}
-
-/// Where agents listen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ports {
-    /// The manager here, referees and players counted from these.
-    From {
-        /// The manager's.
-        manager: u16,
-        /// The first referee's.
-        referees: u16,
-        /// The first player's.
-        players: u16,
-    },
-    /// Any that are free.
-    Auto,
+    /// Its port, unless it shares one; 0 for any.
+    pub port: u16,
 }
 
 /// A league could not be opened or went down.
@@ -126,7 +116,25 @@ pub struct Arena {
     pub players: Vec<(PlayerId, Running<Player>)>,
     /// What happens in the league, from its first fact on.
     pub news: UnboundedReceiver<News>,
+    /// Agents that stopped because they could not write.
+    pub failures: UnboundedReceiver<String>,
+    /// The ports that were taken.
+    pub ports: Ports,
+    failing: UnboundedSender<String>,
     end: watch::Sender<bool>,
+}
+
+/// The ports of a league.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Ports {
+    /// The manager's.
+    pub manager: u16,
+    /// Each referee's.
+    pub referees: Vec<u16>,
+    /// Each player's, unless they share one.
+    pub players: Vec<u16>,
+    /// The one that all players share.
+    pub shared: Option<u16>,
 }
 
 impl Arena {
@@ -138,19 +146,27 @@ impl Arena {
     pub async fn open(shared: &Shared, plan: Plan) -> Result<Self, ArenaError> {
         let end = watch::Sender::new(false);
         let (tell, news) = unbounded_channel();
-        let listener = plan.listen("league_manager", plan.ports.manager()).await?;
-        let endpoint = plan.endpoint(&listener, "");
+        let listener = plan.listen("league_manager", plan.port).await?;
+        let endpoint = plan.endpoint(&listener);
+        let ports = Ports {
+            manager: port(&listener),
+            ..Ports::default()
+        };
         let (manager, door) = manager::start(shared, plan.rules.clone(), Some(tell))
             .map_err(started("league_manager"))?;
         let doors = Doors::default();
         doors.open("", door);
         tokio::spawn(serve(listener, doors, end.subscribe()));
+        let (failing, failures) = unbounded_channel();
         let mut arena = Self {
-            manager,
+            manager: watched(manager, "league_manager", &failing),
             endpoint,
             referees: Vec::new(),
             players: Vec::new(),
             news,
+            failures,
+            ports,
+            failing,
             end,
         };
         arena.seat_referees(shared, &plan).await?;
@@ -159,15 +175,14 @@ impl Arena {
     }
 
     async fn seat_referees(&mut self, shared: &Shared, plan: &Plan) -> Result<(), ArenaError> {
-        for (place, seat) in plan.referees.iter().enumerate() {
-            let listener = plan
-                .listen(seat.id.as_str(), plan.ports.referee(place))
-                .await?;
+        for seat in &plan.referees {
+            let listener = plan.listen(seat.id.as_str(), seat.port).await?;
+            self.ports.referees.push(port(&listener));
             let rules = RefereeRules {
                 display_name: seat.name.clone(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 wanted_id: Some(seat.id.to_string()),
-                endpoint: plan.endpoint(&listener, ""),
+                endpoint: plan.endpoint(&listener),
                 games: vec![plan.rules.game_type.clone()],
                 max_concurrent: seat.max_concurrent,
                 patience: plan.rules.patience,
@@ -180,22 +195,23 @@ impl Arena {
             let doors = Doors::default();
             doors.open("", door);
             tokio::spawn(serve(listener, doors, self.end.subscribe()));
+            let running = watched(running, seat.id.as_str(), &self.failing);
             self.referees.push((seat.id.clone(), running));
         }
         Ok(())
     }
 
     async fn seat_players(&mut self, shared: &Shared, plan: &Plan) -> Result<(), ArenaError> {
-        let many = plan.ports == Ports::Auto && plan.players.len() > MOST_PLAYER_PORTS;
         let mut common = None;
-        if many {
-            let listener = plan.listen("players", 0).await?;
-            let (doors, endpoint) = (Doors::default(), plan.endpoint(&listener, ""));
+        if let Some(shared_port) = plan.shared_port {
+            let listener = plan.listen("players", shared_port).await?;
+            self.ports.shared = Some(port(&listener));
+            let (doors, endpoint) = (Doors::default(), plan.endpoint(&listener));
             let base = endpoint.trim_end_matches("/mcp").to_owned();
             tokio::spawn(serve(listener, doors.clone(), self.end.subscribe()));
             common = Some((doors, base));
         }
-        for (place, seat) in plan.players.iter().enumerate() {
+        for seat in &plan.players {
             let (doors, prefix, endpoint) = match &common {
                 Some((doors, base)) => {
                     let prefix = format!("/agents/{}", seat.id);
@@ -203,9 +219,9 @@ impl Arena {
                     (doors.clone(), prefix, endpoint)
                 }
                 None => {
-                    let port = plan.ports.player(place);
-                    let listener = plan.listen(seat.id.as_str(), port).await?;
-                    let (doors, endpoint) = (Doors::default(), plan.endpoint(&listener, ""));
+                    let listener = plan.listen(seat.id.as_str(), seat.port).await?;
+                    self.ports.players.push(port(&listener));
+                    let (doors, endpoint) = (Doors::default(), plan.endpoint(&listener));
                     tokio::spawn(serve(listener, doors.clone(), self.end.subscribe()));
                     (doors, String::new(), endpoint)
                 }
@@ -215,6 +231,7 @@ impl Arena {
             let (running, door) = player::start(shared, league, &seat.id, rules, seat.manner)
                 .map_err(started(seat.id.as_str()))?;
             doors.open(prefix, door);
+            let running = watched(running, seat.id.as_str(), &self.failing);
             self.players.push((seat.id.clone(), running));
         }
         Ok(())
@@ -277,10 +294,26 @@ impl Arena {
     }
 }
 
-async fn finish<M: crate::desk::Worker>(
-    agent: &str,
+/// Tells of an agent that stops because it cannot write.
+fn watched<M: Worker>(
     running: Running<M>,
-) -> Result<(), ArenaError> {
+    agent: &str,
+    failing: &UnboundedSender<String>,
+) -> Running<M> {
+    let (agent, failing) = (agent.to_owned(), failing.clone());
+    let Running { desk, ended, quiet } = running;
+    let ended = tokio::spawn(async move {
+        let result = ended.await.unwrap_or(Ok(()));
+        if let Err(error) = &result {
+            // Whoever watched may have gone.
+            let _ = failing.send(format!("`{agent}` stopped: {error}"));
+        }
+        result
+    });
+    Running { desk, ended, quiet }
+}
+
+async fn finish<M: Worker>(agent: &str, running: Running<M>) -> Result<(), ArenaError> {
     running.desk.end().await;
     match running.ended.await {
         Ok(Err(source)) => Err(ArenaError::Store {
@@ -301,38 +334,13 @@ impl Plan {
         })
     }
 
-    fn endpoint(&self, listener: &TcpListener, prefix: &str) -> String {
-        let port = listener.local_addr().map_or(0, |address| address.port());
-        format!("http://{}:{port}{prefix}/mcp", self.host)
+    fn endpoint(&self, listener: &TcpListener) -> String {
+        format!("http://{}:{}/mcp", self.host, port(listener))
     }
 }
 
-impl Ports {
-    fn manager(self) -> u16 {
-        match self {
-            Self::From { manager, .. } => manager,
-            Self::Auto => 0,
-        }
-    }
-
-    fn referee(self, place: usize) -> u16 {
-        match self {
-            Self::From { referees, .. } => counted(referees, place),
-            Self::Auto => 0,
-        }
-    }
-
-    fn player(self, place: usize) -> u16 {
-        match self {
-            Self::From { players, .. } => counted(players, place),
-            Self::Auto => 0,
-        }
-    }
-}
-
-fn counted(first: u16, place: usize) -> u16 {
-    let place = u16::try_from(place).unwrap_or(u16::MAX);
-    first.saturating_add(place)
+fn port(listener: &TcpListener) -> u16 {
+    listener.local_addr().map_or(0, |address| address.port())
 }
 
 fn started(agent: &str) -> impl FnOnce(StartError) -> ArenaError {

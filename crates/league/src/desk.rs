@@ -37,23 +37,35 @@ pub trait Worker:
     fn heard(ticket: Self::Ticket, outcome: Outcome) -> Self::Command;
 }
 
-/// Sees what happens at a desk once it is written, and does what the process owes besides.
+/// Sees what happens at a desk, and does what the process owes besides.
 pub trait Witness<M: Worker>: Send {
-    /// Adds what else belongs into the journal together with a fact.
-    fn record(&mut self, _at: Timestamp, _event: &M::Event) -> Option<Record<M::Event>> {
+    /// Adds what else belongs into the journal together with a fact, before it.
+    fn record(&mut self, _event: &M::Event) -> Option<Record<M::Event>> {
         None
     }
 
-    /// Sees a fact; those of the journal come with their place in it.
-    fn see(&mut self, at: Timestamp, sequence: Option<u64>, event: &M::Event, machine: &M);
+    /// Takes in a record just as the machine has; it is not written yet, so nothing may leave
+    /// before [`settle`](Self::settle).
+    fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<M::Event>, machine: &M);
+
+    /// Takes in a fact that is kept in memory alone.
+    fn remember(&mut self, _at: Timestamp, _event: &M::Event) {}
 
     /// Sees an answer before it leaves, and may have something to bring next.
-    fn replied(&mut self, _reply: &M::Reply, _machine: &M) -> Option<M::Command> {
+    fn replied(&mut self, _reply: &M::Reply) -> Option<M::Command> {
         None
     }
 
-    /// All that came together is done.
+    /// All that was taken in is written, or the moment of [`wakeup`](Self::wakeup) has come.
     fn settle(&mut self, _at: Timestamp, _machine: &M) {}
+
+    /// When to be settled again if nothing comes before.
+    fn wakeup(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// The desk ends.
+    fn end(&mut self, _at: Timestamp, _machine: &M) {}
 }
 
 /// Where letters go.
@@ -176,11 +188,11 @@ pub struct Work<M: Worker> {
 /// What a batch of commands came to, before it is written.
 struct Batch<M: Worker> {
     at: Timestamp,
-    facts: Vec<(Timestamp, M::Event, bool)>,
+    /// The place of the record before the first.
+    before: u64,
     records: Vec<Record<M::Event>>,
     rulings: Vec<(Ruling<M>, Option<oneshot::Sender<Ruling<M>>>)>,
     letters: Vec<Letter<M::Ticket>>,
-    ended: bool,
 }
 
 impl<M: Worker> Work<M> {
@@ -200,32 +212,36 @@ impl<M: Worker> Work<M> {
         let mut next = first;
         let mut last = clock::now();
         loop {
-            let visits = gather(&mut inbox.0, self.machine.wakeup(), !next.is_empty()).await;
-            let mut batch = Batch {
-                at: clock::now().max(last),
-                facts: Vec::new(),
-                records: Vec::new(),
-                rulings: Vec::new(),
-                letters: Vec::new(),
-                ended: false,
-            };
-            last = batch.at;
+            let visits = gather(&mut inbox.0, self.wakeup(), !next.is_empty()).await;
+            last = clock::now().max(last);
+            let mut batch = self.batch(last);
             for command in next.drain(..) {
                 self.attend(&mut batch, &command, None);
             }
+            let mut ended = false;
             for visit in visits {
                 match visit {
                     Visit::Command { command, back } => self.attend(&mut batch, &command, back),
                     Visit::Look(look) => look(&self.machine),
-                    Visit::End => batch.ended = true,
+                    Visit::End => ended = true,
                 }
             }
             self.tick(&mut batch);
-            let ended = batch.ended;
             self.release(batch, &mut next).await?;
             if ended {
+                self.witness.end(last, &self.machine);
                 return Ok(());
             }
+        }
+    }
+
+    fn batch(&self, at: Timestamp) -> Batch<M> {
+        Batch {
+            at,
+            before: self.store.as_ref().map_or(0, |store| store.last()),
+            records: Vec::new(),
+            rulings: Vec::new(),
+            letters: Vec::new(),
         }
     }
 
@@ -248,13 +264,17 @@ impl<M: Worker> Work<M> {
     fn note(&mut self, batch: &mut Batch<M>, event: M::Event) {
         self.machine.apply(&event);
         self.machine.letters(&event, &mut batch.letters);
-        let journal = M::keep(&event) == Keep::Journal;
-        if journal {
-            // A record that belongs to a fact stands before it: whoever reads the fact has both.
-            batch.records.extend(self.witness.record(batch.at, &event));
-            batch.records.push(Record::Event(event.clone()));
+        if M::keep(&event) == Keep::Memory {
+            return self.witness.remember(batch.at, &event);
         }
-        batch.facts.push((batch.at, event, journal));
+        // A record that belongs to a fact stands before it: whoever reads the fact has both.
+        let beside = self.witness.record(&event);
+        for record in beside.into_iter().chain([Record::Event(event)]) {
+            let sequence = batch.before + batch.records.len() as u64 + 1;
+            let machine = &self.machine;
+            self.witness.take_in(sequence, batch.at, &record, machine);
+            batch.records.push(record);
+        }
     }
 
     /// Lets time do what is due, a bounded number of steps at once.
@@ -269,20 +289,13 @@ impl<M: Worker> Work<M> {
 
     async fn release(
         &mut self,
-        mut batch: Batch<M>,
+        batch: Batch<M>,
         next: &mut Vec<M::Command>,
     ) -> Result<(), StoreError> {
-        let mut sequence = self
-            .write(batch.at, std::mem::take(&mut batch.records))
-            .await?;
-        let mut written = sequence.drain(..);
-        for (at, event, journal) in &batch.facts {
-            let place = if *journal { written.next() } else { None };
-            self.witness.see(*at, place, event, &self.machine);
-        }
+        self.write(batch.at, batch.records).await?;
         for (ruling, back) in batch.rulings {
             if let Ok(reply) = &ruling {
-                next.extend(self.witness.replied(reply, &self.machine));
+                next.extend(self.witness.replied(reply));
             }
             if let Some(back) = back {
                 // Whoever asked may have gone.
@@ -296,20 +309,14 @@ impl<M: Worker> Work<M> {
         Ok(())
     }
 
-    /// Writes records and returns the places of the events among them.
     async fn write(
         &mut self,
         at: Timestamp,
         records: Vec<Record<M::Event>>,
-    ) -> Result<Vec<u64>, StoreError> {
+    ) -> Result<(), StoreError> {
         let Some(mut store) = self.store.take_if(|_| !records.is_empty()) else {
-            return Ok(Vec::new());
+            return Ok(());
         };
-        let before = store.last();
-        let is_event = |(place, record): (u64, &Record<M::Event>)| {
-            matches!(record, Record::Event(_)).then_some(place)
-        };
-        let places = (before + 1..).zip(&records).filter_map(is_event).collect();
         let written = tokio::task::spawn_blocking(move || {
             let written = store.append(at, &records);
             (store, written)
@@ -320,7 +327,13 @@ impl<M: Worker> Work<M> {
             source: std::io::Error::other(error),
         })?;
         self.store = Some(store);
-        written.map(|_| places)
+        written.map(drop)
+    }
+
+    /// When something is due, here or with the witness.
+    fn wakeup(&self) -> Option<Timestamp> {
+        let both = [self.machine.wakeup(), self.witness.wakeup()];
+        both.into_iter().flatten().min()
     }
 }
 

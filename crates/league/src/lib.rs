@@ -5,6 +5,7 @@
 //! [`strategy`].
 
 pub mod agent;
+pub mod archivist;
 pub mod arena;
 pub mod chance;
 pub mod clock;

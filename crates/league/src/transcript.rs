@@ -54,6 +54,12 @@ impl Transcripts {
         }
     }
 
+    /// Forgets what was said so far in a match that begins anew.
+    pub fn begin(&self, match_id: &MatchId) {
+        let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        matches.remove(match_id);
+    }
+
     /// Gives out the record of a match that is over.
     pub fn take(&self, match_id: &MatchId, attempt: u32) -> Option<Transcript> {
         let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);

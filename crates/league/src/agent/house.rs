@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use super::Running;
+use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::clock;
 use crate::correspondence::Correspondence;
@@ -38,6 +39,8 @@ pub struct Shared {
     pub chance: Chance,
     /// What was forgiven whom.
     pub deviations: Deviations,
+    /// Writes the documents under `data/`.
+    pub archivist: Archivist,
 }
 
 /// An agent could not start.

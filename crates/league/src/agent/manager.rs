@@ -12,13 +12,15 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::house::{House, Place, Shared, StartError, restore, settle};
 use super::{Running, not_for_me, unattended};
+use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Newcomer};
 use crate::net::endpoint::AllowList;
 use crate::net::server::Door;
+use crate::projection::publisher::LeaguePublisher;
 use crate::reception::{Arguments, Heard, Role, Spoken};
-use crate::record::Opening;
+use crate::record::{Opening, Record};
 use crate::secrets::LeagueKeys;
 use crate::store::Durability;
 
@@ -48,7 +50,12 @@ pub fn start(
     let league_id = rules.league_id.clone();
     let keys = LeagueKeys::load_or_make(&shared.root, &league_id, &shared.chance)?;
     let secret = keys.secret.clone();
-    let told = news.clone();
+    let mut clerk = Clerk {
+        publisher: LeaguePublisher::new(league_id.clone()),
+        archivist: shared.archivist.clone(),
+        news,
+        untold: Vec::new(),
+    };
     let restored = restore(
         Place {
             path: &shared.root.league_journal(&league_id),
@@ -65,13 +72,9 @@ pub fn start(
             let rules = opening.rules.clone().unwrap_or_else(|| rules.clone());
             Ok(League::new(rules, secret.clone())?)
         },
-        |_, at, record, _| {
-            if let (Some(news), crate::record::Record::Event(event)) = (&told, record) {
-                // Whoever watched may have gone.
-                let _ = news.send((at, event.clone()));
-            }
-        },
+        |sequence, at, record, league| clerk.take_in(sequence, at, record, league),
     )?;
+    clerk.tell();
     let rules = restored.machine.rules();
     let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
     identity.set_agent(league_protocol::sender::Agent::Manager, league_id);
@@ -80,7 +83,7 @@ pub fn start(
         restored,
         identity,
         transcripts: None,
-        witness: Box::new(Clerk { news }),
+        witness: Box::new(clerk),
         first: Vec::new(),
     };
     let (allowed, chance) = (shared.allowed.clone(), shared.chance.clone());
@@ -92,16 +95,56 @@ pub fn start(
     }))
 }
 
-/// Sees what happens in the league.
+/// Sees what happens in the league, writes its documents and tells whoever watches.
 struct Clerk {
+    publisher: LeaguePublisher,
+    archivist: Archivist,
     news: Option<UnboundedSender<News>>,
+    untold: Vec<News>,
+}
+
+impl Clerk {
+    fn tell(&mut self) {
+        for told in self.untold.drain(..) {
+            if let Some(news) = &self.news {
+                // Whoever watched may have gone.
+                let _ = news.send(told);
+            }
+        }
+    }
+
+    fn keep_news(&mut self, at: Timestamp, event: &Event) {
+        if self.news.is_some() {
+            self.untold.push((at, event.clone()));
+        }
+    }
 }
 
 impl Witness<League> for Clerk {
-    fn see(&mut self, at: Timestamp, sequence: Option<u64>, event: &Event, _league: &League) {
-        if let (Some(news), Some(_)) = (&self.news, sequence) {
-            let _ = news.send((at, event.clone()));
+    fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, league: &League) {
+        self.publisher.take_in(sequence, at, record, league);
+        if let Record::Event(event) = record {
+            self.keep_news(at, event);
         }
+    }
+
+    fn remember(&mut self, at: Timestamp, event: &Event) {
+        if matches!(event, Event::MatchAccepted { .. }) {
+            self.keep_news(at, event);
+        }
+    }
+
+    fn settle(&mut self, at: Timestamp, league: &League) {
+        self.tell();
+        self.archivist.publish(self.publisher.due(at, league));
+    }
+
+    fn wakeup(&self) -> Option<Timestamp> {
+        self.publisher.wakeup()
+    }
+
+    fn end(&mut self, at: Timestamp, league: &League) {
+        self.archivist.publish(self.publisher.rest(at, league));
     }
 }
 

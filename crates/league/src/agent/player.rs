@@ -15,13 +15,15 @@ use serde_json::{Map, Value, json};
 
 use super::house::{House, Place, Shared, StartError, restore, settle};
 use super::{Running, keep_token, not_for_me, unattended};
+use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::clock;
 use crate::desk::{Desk, Unattended, Witness, Worker};
 use crate::identity::{Identity, Newcomer};
 use crate::net::server::Door;
+use crate::projection::publisher::PlayerPublisher;
 use crate::reception::{Arguments, Heard, Role, Spoken};
-use crate::record::Opening;
+use crate::record::{Opening, Record};
 use crate::secrets;
 use crate::store::Durability;
 use crate::strategy::Strategy;
@@ -63,6 +65,7 @@ pub fn start(
     let token_file = secrets::place(&shared.root, league, slot.as_str());
     let token = secrets::load_token(&token_file)?;
     let (name, strict) = (rules.display_name.clone(), rules.strict);
+    let mut publisher = PlayerPublisher::default();
     let restored = restore(
         Place {
             path: &shared.root.player_journal(slot),
@@ -77,7 +80,7 @@ pub fn start(
             },
         },
         |_| Ok(Player::new(rules.clone())),
-        |_, _, _, _| {},
+        |sequence, at, record, _| publisher.take_in(sequence, at, record),
     )?;
     let identity = Arc::new(Identity::new(Newcomer::Player(name), strict));
     identity.set_token(token.clone());
@@ -92,6 +95,8 @@ pub fn start(
         witness: Box::new(Diary {
             identity,
             token_file,
+            publisher,
+            archivist: shared.archivist.clone(),
         }),
         first: vec![Command::Begin { token_held }],
     };
@@ -113,21 +118,38 @@ fn enrolled(player: &Player) -> Option<(Agent, LeagueId)> {
 struct Diary {
     identity: Arc<Identity>,
     token_file: PathBuf,
+    publisher: PlayerPublisher,
+    archivist: Archivist,
 }
 
 impl Witness<Player> for Diary {
-    fn see(&mut self, _: Timestamp, _: Option<u64>, event: &Event, player: &Player) {
-        if let (Event::Enrolled { .. }, Some((agent, league))) = (event, enrolled(player)) {
+    fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, player: &Player) {
+        self.publisher.take_in(sequence, at, record);
+        if matches!(record, Record::Event(Event::Enrolled { .. }))
+            && let Some((agent, league)) = enrolled(player)
+        {
             self.identity.set_agent(agent, league);
         }
     }
 
-    fn replied(&mut self, reply: &Reply, _: &Player) -> Option<Command> {
+    fn replied(&mut self, reply: &Reply) -> Option<Command> {
         if let Reply::TokenGranted(token) = reply {
             keep_token(&self.token_file, token);
             self.identity.set_token(Some(token.clone()));
         }
         None
+    }
+
+    fn settle(&mut self, at: Timestamp, player: &Player) {
+        self.archivist.publish(self.publisher.due(at, player));
+    }
+
+    fn wakeup(&self) -> Option<Timestamp> {
+        self.publisher.wakeup()
+    }
+
+    fn end(&mut self, at: Timestamp, player: &Player) {
+        self.archivist.publish(self.publisher.rest(at, player));
     }
 }
 

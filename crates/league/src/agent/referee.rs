@@ -1,5 +1,6 @@
 //! A referee.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,9 +14,11 @@ use serde_json::{Map, Value, json};
 
 use super::house::{House, Place, Shared, StartError, restore, settle};
 use super::{Running, keep_token, missing, not_for_me, unattended};
+use crate::archivist::Archivist;
 use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Newcomer};
 use crate::net::server::Door;
+use crate::projection::publisher::RefereePublisher;
 use crate::reception::{Arguments, Heard, Role, Spoken};
 use crate::record::{Opening, Record};
 use crate::secrets;
@@ -46,6 +49,17 @@ pub fn start(
     let token_file = secrets::place(&shared.root, league, slot.as_str());
     let token = secrets::load_token(&token_file)?;
     let name = rules.display_name.clone();
+    let identity = Arc::new(Identity::new(Newcomer::Referee(name), false));
+    identity.set_token(token.clone());
+    let transcripts = Transcripts::default();
+    let mut scribe = Scribe {
+        identity: Arc::clone(&identity),
+        transcripts: transcripts.clone(),
+        attempts: BTreeMap::new(),
+        token_file,
+        publisher: RefereePublisher::default(),
+        archivist: shared.archivist.clone(),
+    };
     let restored = restore(
         Place {
             path: &shared.root.referee_journal(league, slot),
@@ -59,23 +73,13 @@ pub fn start(
             },
         },
         |_| Ok(Referee::new(rules.clone())),
-        |_, _, _, _| {},
+        |sequence, at, record, referee| scribe.take_in(sequence, at, record, referee),
     )?;
-    let identity = Arc::new(Identity::new(Newcomer::Referee(name), false));
-    identity.set_token(token.clone());
-    if let Some((id, league)) = restored.machine.enrolled() {
-        identity.set_agent(Agent::Referee(id.clone()), league.clone());
-    }
-    let transcripts = Transcripts::default();
     let house = House {
         restored,
         identity: Arc::clone(&identity),
-        transcripts: Some(transcripts.clone()),
-        witness: Box::new(Scribe {
-            identity: Arc::clone(&identity),
-            transcripts,
-            token_file,
-        }),
+        transcripts: Some(transcripts),
+        witness: Box::new(scribe),
         first: vec![Command::Begin { token }],
     };
     Ok(settle(shared, house, |desk| Whistle { desk, identity }))
@@ -85,29 +89,49 @@ pub fn start(
 struct Scribe {
     identity: Arc<Identity>,
     transcripts: Transcripts,
+    /// At which attempt each match is.
+    attempts: BTreeMap<MatchId, u32>,
     token_file: PathBuf,
+    publisher: RefereePublisher,
+    archivist: Archivist,
 }
 
 impl Witness<Referee> for Scribe {
-    fn record(&mut self, _at: Timestamp, event: &Event) -> Option<Record<Event>> {
+    fn record(&mut self, event: &Event) -> Option<Record<Event>> {
         match event {
             Event::Closed { match_id, .. } => {
-                let transcript = self.transcripts.take(match_id, 0)?;
+                let attempt = self.attempts.remove(match_id)?;
+                let transcript = self.transcripts.take(match_id, attempt)?;
                 Some(Record::Transcript(transcript))
             }
             _ => None,
         }
     }
 
-    fn see(&mut self, _: Timestamp, _: Option<u64>, event: &Event, referee: &Referee) {
-        if let (Event::Enrolled { .. }, Some((id, league))) = (event, referee.enrolled()) {
-            let agent = Agent::Referee(id.clone());
-            self.identity.set_agent(agent, league.clone());
-            tracing::info!(event_type = "REGISTERED", agent_id = %id, league_id = %league, "registered");
+    fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, _: &Referee) {
+        self.publisher.take_in(sequence, at, record);
+        match record {
+            Record::Event(Event::Enrolled {
+                referee_id,
+                league_id,
+                ..
+            }) => {
+                let agent = Agent::Referee(referee_id.clone());
+                self.identity.set_agent(agent, league_id.clone());
+            }
+            Record::Event(Event::MatchOpened { fixture, .. }) => {
+                self.transcripts.begin(&fixture.match_id);
+                self.attempts
+                    .insert(fixture.match_id.clone(), fixture.attempt);
+            }
+            Record::Event(Event::Closed { match_id, .. }) => {
+                self.attempts.remove(match_id);
+            }
+            Record::Event(_) | Record::Opened(_) | Record::Transcript(_) => {}
         }
     }
 
-    fn replied(&mut self, reply: &Reply, _: &Referee) -> Option<Command> {
+    fn replied(&mut self, reply: &Reply) -> Option<Command> {
         match reply {
             Reply::TokenGranted(token) => {
                 keep_token(&self.token_file, token);
@@ -117,8 +141,20 @@ impl Witness<Referee> for Scribe {
             Reply::TokenRefused => Some(Command::Begin {
                 token: self.identity.token(),
             }),
-            _ => None,
+            Reply::Noted | Reply::StartMatchAck(_) | Reply::MatchState(_) => None,
         }
+    }
+
+    fn settle(&mut self, at: Timestamp, _: &Referee) {
+        self.archivist.publish(self.publisher.due(at));
+    }
+
+    fn wakeup(&self) -> Option<Timestamp> {
+        self.publisher.wakeup()
+    }
+
+    fn end(&mut self, at: Timestamp, _: &Referee) {
+        self.archivist.publish(self.publisher.rest(at));
     }
 }
 

