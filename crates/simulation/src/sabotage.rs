@@ -77,6 +77,8 @@ sabotages! {
     IdReused,
     /// A referee is given more matches than it said.
     CapacityExceeded,
+    /// Referees and players take any token for the manager's.
+    AnyoneIsTheManager,
     /// The last result is forgotten when the manager comes back.
     ResultDroppedAtReplay,
 }

@@ -63,6 +63,10 @@ const EXPECTED: &[(Sabotage, Invariant)] = &[
     (Sabotage::IdReused, Invariant::IdsAndTokens),
     (Sabotage::CapacityExceeded, Invariant::CapacityHolds),
     (
+        Sabotage::AnyoneIsTheManager,
+        Invariant::OnlyTheManagerCommands,
+    ),
+    (
         Sabotage::ResultDroppedAtReplay,
         Invariant::TheJournalSaysAll,
     ),

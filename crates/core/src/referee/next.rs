@@ -18,6 +18,9 @@ use crate::patience::{Backoff, LONGEST_WAIT};
 
 /// The most attempts that one question gets, whatever the configuration says.
 pub const MOST_ATTEMPTS: u32 = 10;
+/// How long the steps of a match in manual mode are waited for, from when it was taken; then it
+/// goes on by itself. A manager takes a match away after twice that time.
+pub const MANUAL_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// The most facts that follow from one command in one match: every attempt of both players fails at
 /// once, and a few more.
 const MOST_FACTS_A_STEP: usize = 64;
@@ -70,7 +73,8 @@ impl Match {
                 .map(|asking| asking.deadline)
                 .or(chair.retry_at)
         };
-        SEATS.iter().filter_map(open).min()
+        let step = || (self.fixture.mode == Mode::Manual).then(|| self.taken_at + MANUAL_LIMIT);
+        SEATS.iter().filter_map(open).min().or_else(step)
     }
 
     /// The failure of the question that a seat owes an answer to.
@@ -142,7 +146,7 @@ impl Match {
                 at,
             });
         }
-        if self.fixture.mode == Mode::Manual {
+        if self.fixture.mode == Mode::Manual && at < self.taken_at + MANUAL_LIMIT {
             return None;
         }
         if !self.started {

@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use league_games::{BadSettings, Rules, Seat, Table, Turn};
+use league_games::{BadSettings, Rules, Seat, Table};
 use league_protocol::fault::Code;
-use league_protocol::message::{MatchResult, MatchState};
+use league_protocol::message::MatchResult;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use thiserror::Error;
 
-use super::command::{MatchView, Question};
+use super::command::Question;
 use super::event::{Event, Verdict};
 use super::fixture::{Fixture, Sealed, Seated, Secrets};
 use crate::letter::Peer;
@@ -32,6 +32,8 @@ pub(super) enum NoTable {
 /// One match that this referee runs.
 pub(super) struct Match {
     pub(super) fixture: Arc<Fixture>,
+    /// When it was taken.
+    pub(super) taken_at: Timestamp,
     /// What a move is called; kept because every request for one says it.
     pub(super) move_type: Arc<str>,
     pub(super) secrets: Option<Arc<Secrets>>,
@@ -140,10 +142,11 @@ fn peer(seated: &Seated) -> Arc<Peer> {
 
 impl Match {
     /// Sets up the table; refused if there is no such game or it cannot be played like this.
-    pub(super) fn open(fixture: Arc<Fixture>) -> Result<Self, NoTable> {
+    pub(super) fn open(fixture: Arc<Fixture>, at: Timestamp) -> Result<Self, NoTable> {
         let listing = league_games::find(fixture.game_type.as_str()).ok_or(NoTable::UnknownGame)?;
         let table = (listing.open)(&fixture.settings)?;
         Ok(Self {
+            taken_at: at,
             move_type: listing.rules.move_type.into(),
             secrets: None,
             table,
@@ -176,44 +179,6 @@ impl Match {
     /// Whether it goes on: it has its secrets and no result.
     pub(super) fn is_playing(&self) -> bool {
         self.secrets.is_some() && self.ending.is_none()
-    }
-
-    /// Where the match stands.
-    pub(super) fn state(&self) -> MatchState {
-        if self.ending.is_some() {
-            return MatchState::Finished;
-        }
-        if !self.started {
-            return MatchState::WaitingForPlayers;
-        }
-        match self.table.turn() {
-            Turn::Seats(_) => MatchState::CollectingChoices,
-            Turn::Dice | Turn::Over(_) => MatchState::DrawingNumber,
-        }
-    }
-
-    /// What anybody may know.
-    pub(super) fn view(&self) -> MatchView {
-        let fixture = &self.fixture;
-        let shown = if self.rules().hidden_moves {
-            &[]
-        } else {
-            &self.moves[..]
-        };
-        let named = |(seat, sealed): &(Seat, Sealed)| {
-            (self.seated(*seat).player_id.clone(), sealed.choice.clone())
-        };
-        MatchView {
-            league_id: fixture.league_id.clone(),
-            round_id: fixture.round_id,
-            match_id: fixture.match_id.clone(),
-            attempt: fixture.attempt,
-            game_type: fixture.game_type.clone(),
-            state: self.state(),
-            players: [0, 1].map(|seat| fixture.players[seat].player_id.clone()),
-            moves: shown.iter().map(named).collect(),
-            result: self.ending.as_ref().map(|ending| ending.result.clone()),
-        }
     }
 
     /// 0 while the player is invited, then the number of the move that it owes.
@@ -372,6 +337,7 @@ impl Clone for Match {
     fn clone(&self) -> Self {
         Self {
             fixture: self.fixture.clone(),
+            taken_at: self.taken_at,
             move_type: self.move_type.clone(),
             secrets: self.secrets.clone(),
             table: self.table.boxed_clone(),

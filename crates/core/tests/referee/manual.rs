@@ -10,18 +10,21 @@ use crate::kit::*;
 fn collect(house: &mut House) -> Result<Reply, Refusal> {
     house.tell(Command::CollectChoices {
         match_id: id("R1M1"),
+        token: None,
     })
 }
 
 fn draw(house: &mut House) -> Result<Reply, Refusal> {
     house.tell(Command::DrawNumber {
         match_id: id("R1M1"),
+        token: None,
     })
 }
 
 fn finalize(house: &mut House) -> Result<Reply, Refusal> {
     house.tell(Command::FinalizeMatch {
         match_id: id("R1M1"),
+        token: None,
     })
 }
 
@@ -148,12 +151,15 @@ fn a_match_that_is_not_here_is_not_found() {
     for command in [
         Command::CollectChoices {
             match_id: match_id.clone(),
+            token: None,
         },
         Command::DrawNumber {
             match_id: match_id.clone(),
+            token: None,
         },
         Command::FinalizeMatch {
             match_id: match_id.clone(),
+            token: None,
         },
         Command::MatchState {
             match_id: match_id.clone(),

@@ -44,6 +44,7 @@ fn played(order: &StartMatch, behave: Behaviour, facts: Option<usize>) -> House 
     house.power = facts;
     let command = || league_core::referee::Command::StartMatch {
         order: order.clone(),
+        token: None,
     };
     house.tell(command()).unwrap();
     house.play(&mut { behave });

@@ -127,6 +127,7 @@ fn by_hand_the_number_and_the_choices_wait_for_the_last_step() {
     house
         .tell(Command::CollectChoices {
             match_id: id("R1M1"),
+            token: None,
         })
         .unwrap();
     house.choose(1, even());
@@ -134,6 +135,7 @@ fn by_hand_the_number_and_the_choices_wait_for_the_last_step() {
     house
         .tell(Command::DrawNumber {
             match_id: id("R1M1"),
+            token: None,
         })
         .unwrap();
     let view = house.referee.view(&id("R1M1")).unwrap();

@@ -38,11 +38,19 @@ impl Worker for Referee {
         self.enrolled().map(|(id, _)| Agent::Referee(id.clone()))
     }
 
+    fn knows_manager(&self) -> bool {
+        Referee::knows_manager(self)
+    }
+
     fn understand(call: Call) -> Result<Command, Box<Message>> {
         match call.message {
-            Message::StartMatch(order) => Ok(Command::StartMatch { order }),
+            Message::StartMatch(order) => Ok(Command::StartMatch {
+                order,
+                token: call.token,
+            }),
             Message::LeagueCompleted(end) => Ok(Command::LeagueCompleted {
                 league_id: end.league_id,
+                token: call.token,
             }),
             Message::Ping => Ok(Command::Ping),
             other => Err(not_for_me(other.v2_type())),

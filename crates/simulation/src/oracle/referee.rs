@@ -275,6 +275,9 @@ impl Oracle {
         event: &Event,
     ) -> Checked {
         let place = (who as usize).saturating_sub(1);
+        if matches!(event, Event::MatchOpened { .. } | Event::LeagueEnded { .. }) {
+            self.check_manager(who)?;
+        }
         if let Event::Decided {
             match_id, result, ..
         } = event
