@@ -66,6 +66,7 @@ const EXPECTED: &[(Sabotage, Invariant)] = &[
         Sabotage::AnyoneIsTheManager,
         Invariant::OnlyTheManagerCommands,
     ),
+    (Sabotage::EndToldBeforeAck, Invariant::NothingHiddenIsSeen),
     (
         Sabotage::ResultDroppedAtReplay,
         Invariant::TheJournalSaysAll,

@@ -157,7 +157,7 @@ pub struct MatchView {
     pub players: [PlayerId; 2],
     /// The moves so far, where the rules show them to everybody.
     pub moves: Vec<(PlayerId, Value)>,
-    /// How it ended, once it has.
+    /// How it ended, once the manager has taken the result.
     pub result: Option<Arc<MatchResult>>,
 }
 

@@ -149,7 +149,11 @@ impl Referee {
         };
         let settled = |report| {
             let match_id = game.fixture.match_id.clone();
-            Event::ReportSettled { match_id, report }
+            Event::ReportSettled {
+                match_id,
+                report,
+                at,
+            }
         };
         let (first, reply) = match outcome.as_ref().map(|answer| &answer.message) {
             Ok(Message::LeagueError(error)) => match error.code {

@@ -102,7 +102,7 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
-    /// The result stands.
+    /// The match has come to its end; the result is shown once the manager has taken it.
     Decided {
         /// Which match.
         match_id: MatchId,
@@ -220,6 +220,8 @@ pub enum Event {
         match_id: MatchId,
         /// What the manager said.
         report: Verdict,
+        /// When.
+        at: Timestamp,
     },
 }
 

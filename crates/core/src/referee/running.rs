@@ -80,8 +80,10 @@ pub(super) enum Loss {
 pub(super) struct Ending {
     pub(super) result: Arc<MatchResult>,
     pub(super) at: Timestamp,
-    pub(super) told: [bool; 2],
     pub(super) report: Report,
+    /// When the manager took the result, so that the players may know it.
+    pub(super) shown_at: Option<Timestamp>,
+    pub(super) told: [bool; 2],
     pub(super) closed: bool,
 }
 
@@ -301,8 +303,9 @@ impl Match {
         self.ending = Some(Ending {
             result,
             at,
-            told: [false; 2],
             report: Report::Fresh,
+            shown_at: None,
+            told: [false; 2],
             closed: false,
         });
     }
@@ -326,8 +329,16 @@ impl Match {
                     retry_at: *retry_at,
                 };
             }
-            Event::ReportSettled { report, .. } => ending.report = Report::Settled(*report),
-            Event::Closed { .. } => ending.closed = true,
+            Event::ReportSettled { report, at, .. } => {
+                ending.report = Report::Settled(*report);
+                ending.shown_at = (*report == Verdict::Acknowledged).then_some(*at);
+            }
+            Event::Closed { report, at, .. } => {
+                if *report == Verdict::Acknowledged {
+                    ending.shown_at.get_or_insert(*at);
+                }
+                ending.closed = true;
+            }
             _ => {}
         }
     }

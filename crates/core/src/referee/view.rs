@@ -25,7 +25,9 @@ impl Match {
     /// What anybody may know.
     pub(super) fn view(&self) -> MatchView {
         let fixture = &self.fixture;
-        let shown = if self.rules().hidden_moves {
+        let ending = self.ending.as_ref();
+        let shown = ending.filter(|ending| ending.shown_at.is_some());
+        let moves = if self.rules().hidden_moves {
             &[]
         } else {
             &self.moves[..]
@@ -41,8 +43,8 @@ impl Match {
             game_type: fixture.game_type.clone(),
             state: self.state(),
             players: [0, 1].map(|seat| fixture.players[seat].player_id.clone()),
-            moves: shown.iter().map(named).collect(),
-            result: self.ending.as_ref().map(|ending| ending.result.clone()),
+            moves: moves.iter().map(named).collect(),
+            result: shown.map(|ending| ending.result.clone()),
         }
     }
 }

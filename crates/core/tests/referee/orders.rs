@@ -312,7 +312,7 @@ fn a_stale_report_ticket_settles_nothing() {
     let letters = house.take();
     house
         .hear(
-            &letters[2],
+            &letters[0],
             failed(league_protocol::fault::Code::Connection),
         )
         .unwrap();
@@ -329,7 +329,7 @@ fn a_stale_report_ticket_settles_nothing() {
     let events = house.events.len();
     house
         .hear(
-            &letters[2],
+            &letters[0],
             failed(league_protocol::fault::Code::Connection),
         )
         .unwrap();

@@ -338,8 +338,9 @@ impl Oracle {
             .and_then(|match_id| referee.view(match_id));
         let Some(view) = view else { return Ok(()) };
         let over = view.state == MatchState::Finished;
-        let hidden = self.facts.listing.rules.hidden_moves && !view.moves.is_empty();
-        if (hidden && !over) || view.result.is_some() != over {
+        let hidden = self.facts.listing.rules.hidden_moves && !view.moves.is_empty() && !over;
+        let early = view.result.is_some() && (!over || !self.is_acked(&view.match_id));
+        if hidden || early {
             let what = format!("`{}` shows too much of itself", view.match_id);
             return breach(Invariant::NothingHiddenIsSeen, what);
         }
