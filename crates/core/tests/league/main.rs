@@ -12,6 +12,7 @@ mod broadcast;
 mod forfeits;
 mod forgery;
 mod journal;
+mod proof;
 mod queries;
 mod referees;
 mod registration;
