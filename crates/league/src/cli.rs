@@ -3,6 +3,7 @@
 mod explain;
 mod failure;
 mod schema;
+mod verify;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -25,12 +26,14 @@ Examples:
   league explain - < message.json          the same from standard input
   league explain --strict --output json -  for machines, forgiving nothing
   league schema GAME_INVITATION            the JSON Schema of a message
-  league schema --dialect v1 > v1.json     of every message of a dialect";
+  league schema --dialect v1 > v1.json     of every message of a dialect
+  league verify SHARED                     work out a league again from its journal";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Explain(explain::Explain),
     Schema(schema::Schema),
+    Verify(verify::Verify),
 }
 
 /// How a command prints.
@@ -59,6 +62,7 @@ pub(crate) fn main() -> ExitCode {
     let ended = match &arguments.command {
         Command::Explain(explain) => explain.run(&mut out),
         Command::Schema(schema) => schema.run(&mut out),
+        Command::Verify(verify) => verify.run(&mut out),
     };
     match ended.and_then(|answer| out.flush().map(|()| answer).map_err(Failure::from)) {
         Ok(Answer::Yes) => ExitCode::SUCCESS,

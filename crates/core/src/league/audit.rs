@@ -2,7 +2,7 @@
 //!
 //! [`League::decide`](crate::machine::Machine::decide) makes facts from commands and knows the
 //! league's secret. Here the facts are given and the secret is not: of a draw it can be said that
-//! it keeps the promise it names, and not that the promise was made from the secret.
+//! it keeps the promise noted when its round began, and not how the seed behind it was chosen.
 
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::MatchResult;
@@ -132,8 +132,14 @@ impl League {
                 self.check_enough().map_err(|_| Inconsistency::TooFew)
             }
             Event::RoundOpened {
-                round, referees, ..
-            } => self.audit_opening(*round, referees),
+                round,
+                referees,
+                commitments,
+                ..
+            } => {
+                self.audit_opening(*round, referees)?;
+                self.must_be_one_each(commitments.len())
+            }
             Event::MatchesMoved { moves, .. } => {
                 moves.iter().try_for_each(|moved| self.audit_move(moved))
             }
@@ -173,7 +179,9 @@ impl League {
         let before = self.must_be_closed()?;
         must_be_round(before.saturating_add(1), round)?;
         must_be_round(round.min(self.schedule.rounds()), round)?;
-        self.must_be_one_each(referees.len())?;
+        if !referees.is_empty() {
+            self.must_be_one_each(referees.len())?;
+        }
         let mut agents = referees.iter().cloned().map(Agent::Referee);
         agents.try_for_each(|referee| self.must_be_known(referee))
     }
@@ -219,7 +227,7 @@ impl League {
         }
         let league = &self.rules.league_id;
         let checked = self.check_result(fixture, result, |opened| {
-            draw::keeps_promise(league, match_id, opened)
+            opened.commitment == fixture.commitment && draw::keeps_promise(league, match_id, opened)
         });
         checked
             .map(|_| ())
@@ -299,7 +307,7 @@ impl League {
 
     fn must_be_one_each(&self, found: usize) -> Result<(), Inconsistency> {
         let expected = self.schedule.matches_a_round() as usize;
-        if found == 0 || found == expected {
+        if found == expected {
             Ok(())
         } else {
             Err(Inconsistency::Length { expected, found })

@@ -122,6 +122,26 @@ fn a_promise_for_another_match_is_not_kept() {
 }
 
 #[test]
+fn a_seed_that_was_chosen_later_is_not_the_promised_one() {
+    let chosen = |result: &mut MatchResult| {
+        let opened = result.draw.as_mut().unwrap();
+        opened.seed.0 = [9; 32];
+        opened.commitment =
+            draw::commitment(&rules().league_id, &MatchId::numbered(1, 1), &opened.seed);
+    };
+    assert_eq!(problem(chosen), ReportProblem::Draw);
+    let unpromised = after(whole(), |event| match event {
+        Event::RoundOpened { commitments, .. } => {
+            commitments.clear();
+            true
+        }
+        _ => false,
+    });
+    let (expected, found) = (2, 0);
+    assert_eq!(unpromised, Inconsistency::Length { expected, found });
+}
+
+#[test]
 fn a_result_counts_once_for_one_match_and_one_referee() {
     let mut world = whole();
     let result = |event: &Event| matches!(event, Event::ResultRecorded { .. });
