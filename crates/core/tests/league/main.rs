@@ -7,6 +7,7 @@
 )]
 
 mod agents;
+mod audit;
 mod broadcast;
 mod forfeits;
 mod forgery;
