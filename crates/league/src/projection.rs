@@ -12,5 +12,5 @@ mod standings;
 
 pub use history::history;
 pub use matches::{Change, MatchesProjection};
-pub use rounds::RoundsProjection;
+pub use rounds::{MOST_LISTED_MATCHES, RoundsProjection};
 pub use standings::standings;
