@@ -8,6 +8,7 @@ use league_games::Dice;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::OpenedDraw;
 use league_protocol::secret::{Commitment, Seed};
+use league_protocol::sender::Agent;
 use league_protocol::token::AuthToken;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -41,6 +42,13 @@ impl LeagueSecret {
     ) -> AuthToken {
         let bytes = mac(&self.0, &("match_token", league, match_id, player));
         AuthToken::mint(match_id.as_str(), &bytes)
+    }
+
+    /// The token by which the manager proves itself to one agent: HMAC of the league's secret
+    /// over `["manager_token",league,agent]`, the agent written as a sender.
+    pub fn manager_token(&self, league: &LeagueId, agent: &Agent) -> AuthToken {
+        let bytes = mac(&self.0, &("manager_token", league, agent.to_string()));
+        AuthToken::mint("manager", &bytes)
     }
 }
 
@@ -181,6 +189,22 @@ mod tests {
                 ..draw
             })
         );
+    }
+
+    #[test]
+    fn a_manager_token_is_for_one_agent_of_one_league() {
+        let (league, match_id) = ids();
+        let secret = LeagueSecret([7; 32]);
+        let (one, two) = (PlayerId::numbered(1), PlayerId::numbered(2));
+        let token = secret.manager_token(&league, &Agent::Player(one.clone()));
+        assert_ne!(token, secret.manager_token(&league, &Agent::Player(two)));
+        let other = LeagueId::new("league_2026").unwrap();
+        assert_ne!(
+            token,
+            secret.manager_token(&other, &Agent::Player(one.clone()))
+        );
+        assert_ne!(token, secret.match_token(&league, &match_id, &one));
+        assert_eq!(token.masked(), "tok-manager-…");
     }
 
     #[test]

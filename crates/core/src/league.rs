@@ -7,6 +7,7 @@
 mod admit;
 mod apply;
 mod assign;
+mod audit;
 mod authenticate;
 mod command;
 mod event;
@@ -35,6 +36,7 @@ use league_protocol::message::{RoundSummary, StandingRow};
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 
+pub use audit::Inconsistency;
 pub use authenticate::Caller;
 pub use command::{Candidate, Command, Reply, Ticket};
 pub use event::{Event, Move};

@@ -47,6 +47,8 @@ pub enum Credential {
     Own,
     /// The token of one match and one player.
     Match(AuthToken),
+    /// The token by which the manager proves itself to the receiver.
+    Manager(AuthToken),
 }
 
 /// How often and how long to try; the rule is made here, the trying is done outside.

@@ -32,6 +32,7 @@ use std::sync::Arc;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
+use league_protocol::token::TokenHash;
 
 use crate::letter::{Letter, Peer};
 use crate::machine::{Decision, Keep, Machine};
@@ -121,6 +122,11 @@ impl Player {
         self.place.as_ref().map(|place| &place.league_id)
     }
 
+    /// Whether the manager has to prove itself in its calls: it gave a token for that.
+    pub fn knows_manager(&self) -> bool {
+        self.manager_token().is_some()
+    }
+
     /// Where it is on its way through the league.
     pub fn phase(&self) -> Phase {
         if self.contact.is_registering() {
@@ -167,12 +173,23 @@ impl Player {
         rows.iter().find(|row| row.player_id == *own)
     }
 
+    fn manager_token(&self) -> Option<TokenHash> {
+        self.place.as_ref().and_then(|place| place.manager)
+    }
+
     fn is_completed(&self) -> bool {
         self.completed.is_some() && self.completed.as_ref() == self.league_id()
     }
 
-    fn enrol(&mut self, place: Place) {
-        let known = self.place.replace(place).map(|before| before.league_id);
+    fn enrol(&mut self, mut place: Place) {
+        let before = self.place.take();
+        // The manager's token lasts as long as the league; a later answer need not repeat it.
+        let same = before
+            .as_ref()
+            .filter(|before| before.league_id == place.league_id);
+        place.manager = place.manager.or(same.and_then(|before| before.manager));
+        let known = before.map(|before| before.league_id);
+        self.place = Some(place);
         if known.is_some() && known.as_ref() != self.league_id() {
             self.announced.clear();
             self.memory.forget_ends();
@@ -226,11 +243,13 @@ impl Machine for Player {
                 player_id,
                 league_id,
                 endpoint,
+                manager,
                 ..
             } => self.enrol(Place {
                 player_id: player_id.clone(),
                 league_id: league_id.clone(),
                 endpoint: endpoint.clone(),
+                manager: *manager,
             }),
             Event::Rejected { reason, .. } => {
                 self.rejected = Some(reason.clone());

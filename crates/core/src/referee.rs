@@ -16,6 +16,7 @@ mod next;
 mod order;
 mod recent;
 mod running;
+mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use league_protocol::time::Timestamp;
 pub use command::{Command, MatchView, Question, Refusal, Reply, Ticket};
 pub use event::{Event, Verdict};
 pub use fixture::{Aside, Fixture, Sealed, Seated, Secrets};
-pub use next::MOST_ATTEMPTS;
+pub use next::{MANUAL_LIMIT, MOST_ATTEMPTS};
 
 use crate::breaker::BreakerRule;
 use crate::letter::{Effort, Letter, Peer};
@@ -122,6 +123,11 @@ impl Referee {
         held.map(|(referee, league)| (referee, league))
     }
 
+    /// Whether the manager has to prove itself in its calls: it gave a token for that.
+    pub fn knows_manager(&self) -> bool {
+        self.enrolment.manager.is_some()
+    }
+
     /// Why the manager has not let it in so far.
     pub fn registration_problem(&self) -> Option<&str> {
         self.enrolment.refused()
@@ -208,10 +214,10 @@ impl Referee {
         }
     }
 
-    fn open(&mut self, fixture: &Arc<Fixture>) {
+    fn open(&mut self, fixture: &Arc<Fixture>, at: Timestamp) {
         self.remove(&fixture.match_id);
         self.recent.forget(&fixture.match_id);
-        if let Ok(game) = Match::open(fixture.clone()) {
+        if let Ok(game) = Match::open(fixture.clone(), at) {
             self.running.insert(fixture.match_id.clone(), game);
         }
     }
@@ -271,7 +277,7 @@ impl Machine for Referee {
                 self.enrolment.apply(event);
             }
             Event::LeagueEnded { .. } => self.league_over = true,
-            Event::MatchOpened { fixture, .. } => self.open(fixture),
+            Event::MatchOpened { fixture, at } => self.open(fixture, *at),
             _ => {
                 if let Some(match_id) = event.match_id() {
                     self.apply_to_match(match_id, event);

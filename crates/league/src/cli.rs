@@ -8,6 +8,7 @@ mod run;
 mod schema;
 mod signal;
 mod table;
+mod verify;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -44,7 +45,8 @@ Examples:
   league explain --strict --output json -  for machines, forgiving nothing
   league schema GAME_INVITATION            the JSON Schema of a message
   league schema --dialect v1 > v1.json     of every message of a dialect
-  league completions bash                  what a shell needs to complete these commands";
+  league completions bash                  what a shell needs to complete these commands
+  league verify SHARED                     work out a league again from its journal";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -52,6 +54,7 @@ enum Command {
     Explain(explain::Explain),
     Schema(schema::Schema),
     Completions(completions::Completions),
+    Verify(verify::Verify),
 }
 
 /// How a command prints.
@@ -98,6 +101,7 @@ impl Command {
             Self::Explain(explain) => explain.run(out),
             Self::Schema(schema) => schema.run(out),
             Self::Completions(completions) => completions.run(out),
+            Self::Verify(verify) => verify.run(out),
         }
     }
 }

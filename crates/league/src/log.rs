@@ -1,1 +1,16 @@
-//! Log lines by the documents.
+//! Log lines by the documents (000 §5.10, §9.5 and §10.6, ruling 31): one JSON object a line.
+//!
+//! The agents of this crate speak through `tracing`; [`layer()`] carries what they say to files. A
+//! line goes to the log of the agent that its fields name, else to that of the league, else to that
+//! of the system. A program of one's own uses [`JsonLogger`]. A token reaches no line: what is
+//! called one, or looks like one, is masked.
+
+mod files;
+mod layer;
+mod line;
+mod logger;
+
+pub use files::{KEPT_FILES, LARGEST_LOG, MOST_OPEN_FILES};
+pub use layer::{LogGuard, LogLayer, MOST_WAITING_LINES, layer};
+pub use line::{LONGEST_LINE, Line};
+pub use logger::{JsonLogger, LogError};

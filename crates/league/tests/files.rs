@@ -7,6 +7,8 @@
 
 #[path = "files/config.rs"]
 mod config;
+#[path = "files/logs.rs"]
+mod logs;
 #[path = "files/projections.rs"]
 mod projections;
 #[path = "files/publishers.rs"]

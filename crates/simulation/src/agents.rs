@@ -80,6 +80,8 @@ pub(crate) trait Worker: Machine<Event: Fact, Ticket: Clone> + Clone {
     fn begin(token: Option<&AuthToken>) -> Option<Self::Command>;
     /// Who it is, once it knows.
     fn name(&self) -> Option<Agent>;
+    /// Whether it believes the manager by a token only.
+    fn knows_manager(&self) -> bool;
     /// Turns a message into a command, or into the answer that the shell gives by itself.
     fn understand(call: Call) -> Result<Self::Command, Box<Message>>;
     fn follow(reply: Self::Reply, token: Option<&AuthToken>) -> Step<Self::Command>;

@@ -22,6 +22,7 @@
 //! | I12 so many attempts, and none lost before its deadline | with every fact of a match |
 //! | I13 ids are never given twice, tokens are nowhere in a journal | with every registration; the text as for I7 |
 //! | I14 once nothing fails every league ends | by a bound on time and steps; no wake-up is for nothing |
+//! | I16 who was told how the manager proves itself obeys nobody else | with every match taken or announced, and every end of the league |
 //! | capacity: no referee is given, or plays, more than it said | with every fact |
 //!
 //! I11, one writer per league, needs processes and is left to others.

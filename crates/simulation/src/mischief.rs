@@ -5,18 +5,24 @@ use std::time::Duration;
 
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
-    AgentMeta, LeagueQuery, MatchResult, MatchResultReport, Message, Query, RegisterRequest,
+    AgentMeta, LeagueCompleted, LeagueQuery, MatchResult, MatchResultReport, Message, Mode, Query,
+    RegisterRequest, RoundAnnouncement, StartMatch, StartMatchPlayer, WinLossDraw,
 };
-use league_protocol::sender::Agent;
-use league_protocol::token::AuthToken;
+use league_protocol::secret::Seed;
+use league_protocol::sender::{Agent, Dialect};
+use league_protocol::token::{AuthToken, TokenHash};
 
 use crate::Who;
 use crate::around::{Around, Errand, Parcel};
 use crate::chance::Chance;
 use crate::fault::Fault;
+use crate::setting::{Setting, endpoint};
 
 /// How many reports are remembered to be misused.
 const MOST_REPORTS: usize = 8;
+
+/// One who is no agent of the league.
+pub(crate) const VILLAIN: Who = 666;
 
 /// What a villain has picked up.
 #[derive(Default)]
@@ -54,9 +60,10 @@ impl Loot {
         let pause = around.chance.between(100, 100 + pause.min(60_000));
         let at = around.now() + Duration::from_millis(pause);
         around.clock.note(at, Errand::Mischief);
-        let made = match around.chance.below(8) {
+        let made = match around.chance.below(9) {
             0 => Some(self.question(&mut around.chance)),
             1 => Some(imposture(&mut around.chance)),
+            2 => self.order(around),
             _ => self.report(&mut around.chance),
         };
         let Some(parcel) = made else { return };
@@ -100,6 +107,45 @@ impl Loot {
         })
     }
 
+    /// An order or an announcement in the manager's name.
+    fn order(&self, around: &mut Around) -> Option<Parcel> {
+        let (chance, setting) = (&mut around.chance, &around.setting);
+        let referees = setting.capacities.len() as u64;
+        let agents = referees + setting.players.len() as u64;
+        let to = Who::try_from(chance.between(1, agents)).ok()?;
+        let match_id = MatchId::numbered(2, 1);
+        let token = AuthToken::mint("manager", &chance.bytes());
+        let message = match chance.below(2) {
+            0 => Message::LeagueCompleted(LeagueCompleted {
+                league_id: setting.rules.league_id.clone(),
+                total_rounds: 1,
+                total_matches: 1,
+                champion: None,
+                final_standings: Arc::new([]),
+            }),
+            _ if u64::from(to) > referees => Message::RoundAnnouncement(RoundAnnouncement {
+                league_id: setting.rules.league_id.clone(),
+                round_id: 2,
+                matches: Arc::new([]),
+                own: Some((match_id, token.clone())),
+            }),
+            _ => Message::StartMatch(false_order(setting, match_id, chance)),
+        };
+        let stolen = chance.pick(&self.players).map(|(_, token)| token.clone());
+        Some(Parcel {
+            from: VILLAIN,
+            to,
+            sender: Some(Agent::Manager),
+            token: match chance.below(3) {
+                0 => None,
+                1 => stolen,
+                _ => Some(token),
+            },
+            message,
+            back: None,
+        })
+    }
+
     /// A question, with or without a right to the answer.
     fn question(&self, chance: &mut Chance) -> Parcel {
         let stolen = chance.pick(&self.players).cloned();
@@ -126,6 +172,33 @@ impl Loot {
     }
 }
 
+/// An order with a seed that the villain knows.
+fn false_order(setting: &Setting, match_id: MatchId, chance: &mut Chance) -> StartMatch {
+    let first = Who::try_from(setting.capacities.len()).unwrap_or(0) + 1;
+    let seed = Seed(chance.bytes());
+    let player = |number: u32| StartMatchPlayer {
+        player_id: PlayerId::numbered(number),
+        endpoint: endpoint(first + number - 1),
+        dialect: Dialect::V2,
+        token_hash: TokenHash::of("tok-p01-guessed"),
+        match_token: AuthToken::new("tok-r2m1-guessed"),
+        record: WinLossDraw::default(),
+    };
+    StartMatch {
+        league_id: setting.rules.league_id.clone(),
+        round_id: 2,
+        match_id,
+        attempt: 1,
+        game_type: setting.rules.game_type.clone(),
+        settings: setting.rules.game_settings.clone(),
+        mode: Mode::Auto,
+        strict: false,
+        score: setting.rules.score,
+        seed,
+        players: [player(1), player(2)],
+    }
+}
+
 /// Somebody wants the place of another.
 fn imposture(chance: &mut Chance) -> Parcel {
     let meta = AgentMeta {
@@ -137,7 +210,7 @@ fn imposture(chance: &mut Chance) -> Parcel {
         max_concurrent_matches: None,
     };
     Parcel {
-        from: 666,
+        from: VILLAIN,
         to: 0,
         sender: None,
         token: Some(AuthToken::mint("P01", &chance.bytes())),

@@ -163,7 +163,22 @@ impl Oracle {
         }
     }
 
+    /// The command that is being weighed must be the manager's.
+    fn check_manager(&self, who: Who) -> Checked {
+        if self.from == 0 {
+            return Ok(());
+        }
+        let what = format!("agent {who} obeys agent {}", self.from);
+        breach(Invariant::OnlyTheManagerCommands, what)
+    }
+
     pub(crate) fn watch_player(&mut self, who: Who, event: &PlayerEvent) -> Checked {
+        if matches!(
+            event,
+            PlayerEvent::Announced { .. } | PlayerEvent::LeagueCompleted { .. }
+        ) {
+            self.check_manager(who)?;
+        }
         if let PlayerEvent::Remembered { record } = event {
             let place = self.player_place(who);
             let fresh = self.remembered.get_mut(place);

@@ -33,6 +33,8 @@ pub enum Invariant {
     IdsAndTokens,
     /// I14.
     EveryLeagueEnds,
+    /// I16.
+    OnlyTheManagerCommands,
     /// No referee has more than it can run.
     CapacityHolds,
 }
@@ -54,6 +56,7 @@ impl Invariant {
             Self::AttemptsAreCounted => "I12",
             Self::IdsAndTokens => "I13",
             Self::EveryLeagueEnds => "I14",
+            Self::OnlyTheManagerCommands => "I16",
             Self::CapacityHolds => "capacity",
         }
     }

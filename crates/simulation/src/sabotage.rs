@@ -77,6 +77,10 @@ sabotages! {
     IdReused,
     /// A referee is given more matches than it said.
     CapacityExceeded,
+    /// Referees and players take any token for the manager's.
+    AnyoneIsTheManager,
+    /// A referee tells the players the end before the manager has taken it.
+    EndToldBeforeAck,
     /// The last result is forgotten when the manager comes back.
     ResultDroppedAtReplay,
 }
@@ -147,6 +151,9 @@ impl Sabotage {
         }
         if self == Self::SeedInJournal {
             write_seed(events);
+        }
+        if self == Self::EndToldBeforeAck {
+            tell_end(at, events);
         }
         if self == Self::SilenceBeforeDeadline {
             add_silence(at, events);
@@ -310,6 +317,18 @@ fn write_seed(events: &mut [referee::Event]) {
             player.endpoint = format!("{}#{seed}", player.endpoint).into();
         }
     }
+}
+
+fn tell_end(at: Timestamp, events: &mut Vec<referee::Event>) {
+    let decided = events.iter().find_map(|event| match event {
+        referee::Event::Decided { match_id, .. } => Some(match_id.clone()),
+        _ => None,
+    });
+    events.extend(decided.map(|match_id| referee::Event::ReportSettled {
+        match_id,
+        report: referee::Verdict::Acknowledged,
+        at,
+    }));
 }
 
 fn add_silence(at: Timestamp, events: &mut Vec<referee::Event>) {

@@ -63,6 +63,11 @@ const EXPECTED: &[(Sabotage, Invariant)] = &[
     (Sabotage::IdReused, Invariant::IdsAndTokens),
     (Sabotage::CapacityExceeded, Invariant::CapacityHolds),
     (
+        Sabotage::AnyoneIsTheManager,
+        Invariant::OnlyTheManagerCommands,
+    ),
+    (Sabotage::EndToldBeforeAck, Invariant::NothingHiddenIsSeen),
+    (
         Sabotage::ResultDroppedAtReplay,
         Invariant::TheJournalSaysAll,
     ),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::message::AgentMeta;
-use league_protocol::sender::Agent;
+use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 
@@ -24,7 +24,7 @@ impl League {
                 at,
             } => {
                 let agent = Agent::Player(player_id.clone());
-                let member = Member::new(agent, meta, *dialect, *token, *at);
+                let member = self.make_member(agent, meta, *dialect, *token, *at);
                 self.add_player(player_id, member);
             }
             Event::RefereeRegistered {
@@ -35,7 +35,7 @@ impl League {
                 at,
             } => {
                 let agent = Agent::Referee(referee_id.clone());
-                let member = Member::new(agent, meta, *dialect, *token, *at);
+                let member = self.make_member(agent, meta, *dialect, *token, *at);
                 self.add_referee(referee_id, member, capacity(meta));
             }
             Event::AgentReturned {
@@ -46,10 +46,25 @@ impl League {
                 proof,
                 at,
             } => {
-                let fresh = Member::new(agent.clone(), meta, *dialect, *token, *at);
+                let fresh = self.make_member(agent.clone(), meta, *dialect, *token, *at);
                 self.take_back(agent, meta, fresh, *proof, *at);
             }
             _ => {}
+        }
+    }
+
+    fn make_member(
+        &self,
+        agent: Agent,
+        meta: &AgentMeta,
+        dialect: Dialect,
+        token: TokenHash,
+        at: Timestamp,
+    ) -> Member {
+        let manager_token = self.manager_token(&agent, dialect);
+        Member {
+            manager_token,
+            ..Member::new(agent, meta, dialect, token, at)
         }
     }
 

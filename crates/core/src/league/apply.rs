@@ -6,6 +6,7 @@ use std::sync::Arc;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, RoundSummary};
+use league_protocol::secret::Commitment;
 use league_protocol::time::Timestamp;
 
 use super::event::Event;
@@ -30,8 +31,9 @@ impl League {
             Event::RoundOpened {
                 round,
                 referees,
+                commitments,
                 at,
-            } => self.open(*round, referees, *at),
+            } => self.open(*round, referees, commitments, *at),
             Event::MatchesMoved { moves, next, at } => {
                 for moved in moves {
                     self.hand_over(moved, *at);
@@ -123,11 +125,18 @@ impl League {
         self.standings = Standings::new(self.schedule, self.rules.score);
     }
 
-    fn open(&mut self, number: u32, referees: &[RefereeId], at: Timestamp) {
+    fn open(
+        &mut self,
+        number: u32,
+        referees: &[RefereeId],
+        commitments: &[Commitment],
+        at: Timestamp,
+    ) {
         let matches = self.schedule.matches_a_round();
+        let promised = |pairing: &Pairing| commitments.get(pairing.index as usize).copied();
         let fixtures: Vec<Fixture> = (0..matches)
             .filter_map(|index| self.schedule.pairing(number, index))
-            .filter_map(|pairing| self.fixture_at(pairing, at))
+            .filter_map(|pairing| self.fixture_at(pairing, promised(&pairing), at))
             .collect();
         let past = self.round.replace(Round {
             number,
@@ -158,14 +167,19 @@ impl League {
         }
     }
 
-    fn fixture_at(&self, pairing: Pairing, at: Timestamp) -> Option<Fixture> {
+    fn fixture_at(
+        &self,
+        pairing: Pairing,
+        promised: Option<Commitment>,
+        at: Timestamp,
+    ) -> Option<Fixture> {
         let league = &self.rules.league_id;
         let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
         let seed = self.secret.seed(league, &match_id);
         let [a, b] = pairing.seats;
         let (a, b) = (&self.players.get(a)?.id, &self.players.get(b)?.id);
         Some(Fixture {
-            commitment: draw::commitment(league, &match_id, &seed),
+            commitment: promised.unwrap_or_else(|| draw::commitment(league, &match_id, &seed)),
             tokens: [a, b].map(|player| self.secret.match_token(league, &match_id, player)),
             match_id,
             pairing,

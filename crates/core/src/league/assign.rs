@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use league_protocol::id::MatchId;
+use league_protocol::secret::Commitment;
 use league_protocol::time::Timestamp;
 
 use super::League;
@@ -10,6 +12,7 @@ use super::event::{Event, Move};
 use super::roster::{Referee, Who};
 use super::round::{Fixture, Round, Stage};
 use super::rules::Assignment;
+use crate::draw;
 
 impl League {
     /// The round that begins, with a referee planned for each match.
@@ -19,8 +22,19 @@ impl League {
         Event::RoundOpened {
             round,
             referees: plan.iter().map(|referee| referee.id.clone()).collect(),
+            commitments: self.promises(round),
             at,
         }
+    }
+
+    /// The promises on the draws of a round, which anyone may hold against its results.
+    fn promises(&self, round: u32) -> Vec<Commitment> {
+        let league = &self.rules.league_id;
+        let promise = |number| {
+            let match_id = MatchId::numbered(round, number);
+            draw::commitment(league, &match_id, &self.secret.seed(league, &match_id))
+        };
+        (1..=self.schedule.matches_a_round()).map(promise).collect()
     }
 
     /// Takes all matches from a referee and gives them to others.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{AgentMeta, MatchResult};
+use league_protocol::secret::Commitment;
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
@@ -72,6 +73,9 @@ pub enum Event {
         round: u32,
         /// The referee planned for each match in order; empty if there is none to be had.
         referees: Vec<RefereeId>,
+        /// The promise on the draw of each match in order; empty in journals older than this.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        commitments: Vec<Commitment>,
         /// When.
         at: Timestamp,
     },

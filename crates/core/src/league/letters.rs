@@ -355,10 +355,11 @@ impl League {
 }
 
 fn letter(member: &Member, message: Message, effort: Effort, ticket: Ticket) -> Letter<Ticket> {
+    let token = member.manager_token.clone();
     Letter {
         to: Arc::clone(&member.peer),
         message,
-        credential: Credential::None,
+        credential: token.map_or(Credential::None, Credential::Manager),
         effort,
         ticket: Some(ticket),
     }

@@ -69,8 +69,9 @@ impl League {
             }
         };
         let token = AuthToken::mint(id.as_str(), &candidate.chance);
+        let (agent, first) = (Agent::Player(id.clone()), returning.is_none());
         let event = if let Some(proof) = returning {
-            returned(Agent::Player(id.clone()), candidate, &token, proof, at)
+            returned(agent.clone(), candidate, &token, proof, at)
         } else {
             Event::PlayerRegistered {
                 player_id: id.clone(),
@@ -82,7 +83,7 @@ impl League {
         };
         Ok(Decision {
             events: vec![event],
-            reply: Reply::Player(self.accepted(id, token)),
+            reply: Reply::Player(self.accepted(id, &agent, candidate.dialect, token, first)),
         })
     }
 
@@ -117,8 +118,9 @@ impl League {
             }
         };
         let token = AuthToken::mint(id.as_str(), &candidate.chance);
+        let (agent, first) = (Agent::Referee(id.clone()), returning.is_none());
         let event = if let Some(proof) = returning {
-            returned(Agent::Referee(id.clone()), candidate, &token, proof, at)
+            returned(agent.clone(), candidate, &token, proof, at)
         } else {
             Event::RefereeRegistered {
                 referee_id: id.clone(),
@@ -130,16 +132,36 @@ impl League {
         };
         Ok(Decision {
             events: vec![event],
-            reply: Reply::Referee(self.accepted(id, token)),
+            reply: Reply::Referee(self.accepted(id, &agent, candidate.dialect, token, first)),
         })
     }
 
-    fn accepted<Id>(&self, id: Id, token: AuthToken) -> RegisterResponse<Id> {
+    /// The answer to an agent that is let in.
+    ///
+    /// By the auth token, or by none, somebody else might come back in the agent's name: a
+    /// referee sees the tokens of players. What lasts is told the first time only.
+    fn accepted<Id>(
+        &self,
+        id: Id,
+        agent: &Agent,
+        dialect: Dialect,
+        token: AuthToken,
+        first: bool,
+    ) -> RegisterResponse<Id> {
+        let manager_token = self.manager_token(agent, dialect).filter(|_| first);
         RegisterResponse::Accepted(Enrolment {
             id,
             token,
             league_id: self.rules.league_id.clone(),
+            manager_token,
+            return_token: None,
         })
+    }
+
+    /// What the manager shows an agent, unless its protocol has no place for a token.
+    pub(super) fn manager_token(&self, agent: &Agent, dialect: Dialect) -> Option<AuthToken> {
+        let token = || self.secret.manager_token(&self.rules.league_id, agent);
+        (dialect != Dialect::V1).then(token)
     }
 
     /// What makes a request an error rather than a wish that is not granted.

@@ -8,7 +8,7 @@ use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::message::AgentMeta;
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
-use league_protocol::token::TokenHash;
+use league_protocol::token::{AuthToken, TokenHash};
 
 use crate::breaker::{Breaker, BreakerRule};
 use crate::letter::Peer;
@@ -54,6 +54,8 @@ pub struct Member {
     pub(super) peer: Arc<Peer>,
     pub(super) name: Arc<str>,
     pub(super) version: Arc<str>,
+    /// What the manager shows it; nothing to those whose protocol has no tokens.
+    pub(super) manager_token: Option<AuthToken>,
     pub(super) token: TokenHash,
     pub(super) token_given: Timestamp,
     /// The tokens before this one, oldest first; at most [`MOST_REPLACED`].
@@ -79,6 +81,7 @@ impl Member {
             }),
             name: Arc::from(meta.display_name.trim()),
             version: Arc::from(meta.version.as_str()),
+            manager_token: None,
             token,
             token_given: at,
             replaced: Vec::new(),

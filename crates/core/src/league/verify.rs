@@ -1,7 +1,7 @@
 //! Whether a report can be true: everything that follows from the rules is worked out again.
 
 use league_games::{Outcome, Seat, Turn};
-use league_protocol::message::{MatchResult, MatchResultReport, MatchStatus};
+use league_protocol::message::{MatchResult, MatchResultReport, MatchStatus, OpenedDraw};
 use serde_json::Value;
 
 use super::League;
@@ -19,15 +19,30 @@ const LONGEST_CHOICE: usize = 4_096;
 
 impl League {
     /// Checks a report against all that is known of the match; gives how it ended.
+    ///
+    /// The seed is ours, so the opened one is simply compared with it. Whoever was given the match
+    /// knows it; without it a stolen token could report how a match ended that was never played.
     pub(super) fn verify(
         &self,
         fixture: &Fixture,
         report: &MatchResultReport,
     ) -> Result<Ending, ReportProblem> {
         self.check_match(fixture, report)?;
-        let result = &*report.result;
+        self.check_result(fixture, &report.result, |opened| {
+            opened.seed == fixture.seed && opened.commitment == fixture.commitment
+        })
+    }
+
+    /// Checks that a result follows from the rules, with a draw that was `promised`.
+    pub(super) fn check_result(
+        &self,
+        fixture: &Fixture,
+        result: &MatchResult,
+        promised: impl FnOnce(&OpenedDraw) -> bool,
+    ) -> Result<Ending, ReportProblem> {
+        self.check_players(fixture, result)?;
         let ending = self.check_ending(result)?;
-        check_draw(fixture, result)?;
+        check_draw(fixture, result, promised)?;
         check_length(result)?;
         match ending {
             Ending::Win(_) | Ending::Draw => self.play_again(fixture, result, ending)?,
@@ -52,7 +67,11 @@ impl League {
         if report.game_type != self.rules.game_type {
             return Err(ReportProblem::Game(report.game_type.clone()));
         }
-        let told = &report.result.players;
+        Ok(())
+    }
+
+    fn check_players(&self, fixture: &Fixture, result: &MatchResult) -> Result<(), ReportProblem> {
+        let told = &result.players;
         match self.seats_of(fixture) {
             Some([a, b]) if *a == told[0] && *b == told[1] => Ok(()),
             Some([a, b]) => Err(ReportProblem::Players([a.clone(), b.clone()])),
@@ -150,16 +169,15 @@ fn agree(
     }
 }
 
-/// The seed is ours, so the opened one is simply compared with it. Whoever was given the match
-/// knows it; without it a stolen token could report how a match ended that was never played.
-fn check_draw(fixture: &Fixture, result: &MatchResult) -> Result<(), ReportProblem> {
+fn check_draw(
+    fixture: &Fixture,
+    result: &MatchResult,
+    promised: impl FnOnce(&OpenedDraw) -> bool,
+) -> Result<(), ReportProblem> {
     let Some(opened) = &result.draw else {
         return Err(ReportProblem::DrawMissing);
     };
-    let promised = opened.seed == fixture.seed
-        && opened.commitment == fixture.commitment
-        && opened.attempt == fixture.attempt;
-    if !promised {
+    if opened.attempt != fixture.attempt || !promised(opened) {
         return Err(ReportProblem::Draw);
     }
     let mut nonces = opened.nonces.iter();

@@ -10,6 +10,7 @@ use league_protocol::message::{
     RegisterResponse,
 };
 use league_protocol::time::Timestamp;
+use league_protocol::token::{AuthToken, TokenHash};
 use sha2::{Digest, Sha256};
 
 use super::event::{Errand, Event};
@@ -56,6 +57,8 @@ pub(super) struct Place {
     pub(super) player_id: PlayerId,
     pub(super) league_id: LeagueId,
     pub(super) endpoint: String,
+    /// What the manager's token must hash to.
+    pub(super) manager: Option<TokenHash>,
 }
 
 impl Contact {
@@ -222,11 +225,14 @@ impl Player {
                 id,
                 token,
                 league_id,
+                manager_token,
+                return_token: _,
             }) => Decision {
                 events: vec![Event::Enrolled {
                     player_id: id.clone(),
                     league_id: league_id.clone(),
                     endpoint: self.rules.endpoint.clone(),
+                    manager: manager_token.as_ref().map(AuthToken::hash),
                     at,
                 }],
                 reply: Reply::TokenGranted(token.clone()),

@@ -29,6 +29,9 @@ pub enum Event {
         league_id: LeagueId,
         /// The address it is known by there.
         endpoint: String,
+        /// What the manager's token must hash to; `None` if this answer brought none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        manager: Option<TokenHash>,
         /// When.
         at: Timestamp,
     },

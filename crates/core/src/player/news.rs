@@ -29,6 +29,9 @@ impl Player {
         news: &News,
         token: Option<&TokenHash>,
     ) -> Result<Decision<Event, Reply>, Refusal> {
+        if is_from_manager(news) {
+            self.prove_manager(token)?;
+        }
         let events = match news {
             News::LeagueStart(start) => self.is_my_league(&start.league_id).map(|()| Vec::new()),
             News::RoundAnnouncement(announcement) => self.announced(announcement),
@@ -46,6 +49,16 @@ impl Player {
             events,
             reply: Reply::Acknowledged,
         })
+    }
+
+    /// Lets a caller pass that shows the manager's token, or anyone while none is known.
+    fn prove_manager(&self, token: Option<&TokenHash>) -> Result<(), Refusal> {
+        match (self.manager_token(), token) {
+            (None, _) => Ok(()),
+            (Some(known), Some(shown)) if known == *shown => Ok(()),
+            (Some(_), Some(_)) => Err(Refusal::WrongManagerToken),
+            (Some(_), None) => Err(Refusal::NoManagerToken),
+        }
     }
 
     fn announced(&self, announcement: &RoundAnnouncement) -> Facts {
@@ -179,6 +192,20 @@ impl Player {
             opponent_choice: choice(result, opponent_id),
             at,
         })
+    }
+}
+
+/// Whether the manager tells this, and not a referee.
+const fn is_from_manager(news: &News) -> bool {
+    match news {
+        News::LeagueStart(_)
+        | News::RoundAnnouncement(_)
+        | News::StandingsUpdate(_)
+        | News::RoundCompleted(_)
+        | News::LeagueCompleted(_) => true,
+        News::GameStart(_) | News::PlayValidation(_) | News::GameError(_) | News::GameOver(_) => {
+            false
+        }
     }
 }
 

@@ -8,6 +8,12 @@ use thiserror::Error;
 /// Why a player turns a command down.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
+    /// A call of the manager that does not prove the manager.
+    #[error("only the league manager may tell that; show the manager's token")]
+    NoManagerToken,
+    /// A call that shows another token than the manager's.
+    #[error("the token is not the one by which the league manager proves itself here")]
+    WrongManagerToken,
     /// A match was announced with a token, and the caller shows none.
     #[error("match `{match_id}` wants its token; show the one that came with START_MATCH")]
     NoToken {
@@ -82,8 +88,9 @@ impl Refusal {
     /// The refusal as it is told to the caller.
     pub fn to_league_error(&self) -> LeagueError {
         let (code, path) = match self {
-            Self::NoToken { .. } => (Code::TokenMissing, Some("auth_token")),
-            Self::WrongToken { .. }
+            Self::NoToken { .. } | Self::NoManagerToken => (Code::TokenMissing, Some("auth_token")),
+            Self::WrongManagerToken
+            | Self::WrongToken { .. }
             | Self::NotAnnounced { .. }
             | Self::AnnouncedOtherwise { .. } => (Code::TokenInvalid, Some("auth_token")),
             Self::OtherPlayer { .. } => (Code::TokenInvalid, Some("player_id")),

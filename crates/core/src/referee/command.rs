@@ -7,7 +7,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{LeagueError, MatchResult, MatchState, StartMatch, StartMatchAck};
 use league_protocol::time::Timestamp;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -32,21 +32,29 @@ pub enum Command {
     StartMatch {
         /// Which, and all that it takes to run it.
         order: StartMatch,
+        /// The hash of the token that came with it.
+        token: Option<TokenHash>,
     },
     /// Manual mode: the moves are to be asked for.
     CollectChoices {
         /// Which match.
         match_id: MatchId,
+        /// The hash of the token that came with it.
+        token: Option<TokenHash>,
     },
     /// Manual mode: the dice are to be rolled.
     DrawNumber {
         /// Which match.
         match_id: MatchId,
+        /// The hash of the token that came with it.
+        token: Option<TokenHash>,
     },
     /// Manual mode: the result is to stand.
     FinalizeMatch {
         /// Which match.
         match_id: MatchId,
+        /// The hash of the token that came with it.
+        token: Option<TokenHash>,
     },
     /// Somebody asks where a match stands.
     MatchState {
@@ -59,6 +67,8 @@ pub enum Command {
     LeagueCompleted {
         /// Which league.
         league_id: LeagueId,
+        /// The hash of the token that came with it.
+        token: Option<TokenHash>,
     },
     /// Time has passed.
     Tick,
@@ -147,13 +157,19 @@ pub struct MatchView {
     pub players: [PlayerId; 2],
     /// The moves so far, where the rules show them to everybody.
     pub moves: Vec<(PlayerId, Value)>,
-    /// How it ended, once it has.
+    /// How it ended, once the manager has taken the result.
     pub result: Option<Arc<MatchResult>>,
 }
 
 /// Why a command is turned down.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
+    /// A call of the manager that does not prove the manager.
+    #[error("only the league manager may ask for that; show the manager's token")]
+    NoManagerToken,
+    /// A call that shows another token than the manager's.
+    #[error("the token is not the one by which the league manager proves itself here")]
+    WrongManagerToken,
     /// No match of that name is held here.
     #[error("this referee holds no match `{0}`")]
     UnknownMatch(MatchId),
@@ -189,6 +205,8 @@ impl Refusal {
     /// The rule that was broken.
     pub const fn code(&self) -> Code {
         match self {
+            Self::NoManagerToken => Code::TokenMissing,
+            Self::WrongManagerToken => Code::TokenInvalid,
             Self::UnknownMatch(_) => Code::MatchNotFound,
             Self::OutOfOrder { .. } | Self::PlaysByItself { .. } => Code::OutOfTurn,
             Self::Late { .. } => Code::DeadlinePassed,
@@ -198,6 +216,7 @@ impl Refusal {
     /// The refusal as it is told to the caller.
     pub fn to_league_error(&self) -> LeagueError {
         let path = match self {
+            Self::NoManagerToken | Self::WrongManagerToken => Some("auth_token".to_owned()),
             Self::UnknownMatch(_) => Some("match_id".to_owned()),
             Self::OutOfOrder { .. } | Self::PlaysByItself { .. } | Self::Late { .. } => None,
         };

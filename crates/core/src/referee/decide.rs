@@ -5,6 +5,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::{MatchState, Message, Mode};
 use league_protocol::time::Timestamp;
+use league_protocol::token::TokenHash;
 
 use super::Referee;
 use super::command::{Command, Question, Refusal, Reply, Ticket};
@@ -20,14 +21,39 @@ impl Referee {
         match command {
             Command::Begin { token } => Ok(noted(vec![self.enrolment.begin(at, token.as_ref())])),
             Command::Heard { ticket, outcome } => self.hear(at, ticket, outcome),
-            Command::StartMatch { order } => Ok(self.weigh_order(at, order)),
-            Command::CollectChoices { match_id } => self.collect(at, match_id),
-            Command::DrawNumber { match_id } => self.draw(match_id),
-            Command::FinalizeMatch { match_id } => self.finalize(at, match_id),
+            Command::StartMatch { order, token } => {
+                self.prove_manager(*token)?;
+                Ok(self.weigh_order(at, order))
+            }
+            Command::CollectChoices { match_id, token } => {
+                self.prove_manager(*token)?;
+                self.collect(at, match_id)
+            }
+            Command::DrawNumber { match_id, token } => {
+                self.prove_manager(*token)?;
+                self.draw(match_id)
+            }
+            Command::FinalizeMatch { match_id, token } => {
+                self.prove_manager(*token)?;
+                self.finalize(at, match_id)
+            }
             Command::MatchState { match_id } => self.tell(match_id).map(Decision::reply),
             Command::Ping => Ok(noted(Vec::new())),
-            Command::LeagueCompleted { league_id } => Ok(noted(self.end(at, league_id))),
+            Command::LeagueCompleted { league_id, token } => {
+                self.prove_manager(*token)?;
+                Ok(noted(self.end(at, league_id)))
+            }
             Command::Tick => Ok(noted(self.tick(at))),
+        }
+    }
+
+    /// Lets a caller pass that shows the manager's token, or anyone while none is known.
+    fn prove_manager(&self, token: Option<TokenHash>) -> Result<(), Refusal> {
+        match (self.enrolment.manager, token) {
+            (None, _) => Ok(()),
+            (Some(known), Some(shown)) if known == shown => Ok(()),
+            (Some(_), Some(_)) => Err(Refusal::WrongManagerToken),
+            (Some(_), None) => Err(Refusal::NoManagerToken),
         }
     }
 
@@ -123,7 +149,11 @@ impl Referee {
         };
         let settled = |report| {
             let match_id = game.fixture.match_id.clone();
-            Event::ReportSettled { match_id, report }
+            Event::ReportSettled {
+                match_id,
+                report,
+                at,
+            }
         };
         let (first, reply) = match outcome.as_ref().map(|answer| &answer.message) {
             Ok(Message::LeagueError(error)) => match error.code {

@@ -6,7 +6,7 @@ use league_protocol::CURRENT_VERSION;
 use league_protocol::id::{LeagueId, RefereeId};
 use league_protocol::message::{AgentMeta, Message, RegisterRequest, RegisterResponse};
 use league_protocol::time::Timestamp;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, TokenHash};
 
 use super::RefereeRules;
 use super::command::{Reply, Ticket};
@@ -19,6 +19,8 @@ use crate::machine::Decision;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Enrolment {
     pub(super) held: Option<(RefereeId, LeagueId)>,
+    /// What the manager's token must hash to.
+    pub(super) manager: Option<TokenHash>,
     tried: u32,
     token: Option<AuthToken>,
     wait: Wait,
@@ -78,10 +80,12 @@ impl Enrolment {
         let detail = match outcome.as_ref().map(|answer| &answer.message) {
             Ok(Message::RefereeRegisterResponse(RegisterResponse::Accepted(enrolment))) => {
                 let (referee_id, league_id) = (enrolment.id.clone(), enrolment.league_id.clone());
+                let manager = enrolment.manager_token.as_ref().map(AuthToken::hash);
                 return Decision {
                     events: vec![Event::Enrolled {
                         referee_id,
                         league_id,
+                        manager,
                         at,
                     }],
                     reply: Reply::TokenGranted(enrolment.token.clone()),
@@ -114,8 +118,15 @@ impl Enrolment {
             Event::Enrolled {
                 referee_id,
                 league_id,
+                manager,
                 ..
             } => {
+                let stays = self
+                    .held
+                    .as_ref()
+                    .is_some_and(|(_, held)| held == league_id);
+                // The token lasts as long as the league; a later answer need not repeat it.
+                self.manager = manager.or(self.manager.filter(|_| stays));
                 self.held = Some((referee_id.clone(), league_id.clone()));
                 self.token = None;
                 self.wait = Wait::Nothing;

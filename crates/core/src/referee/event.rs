@@ -9,7 +9,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, MatchId, RefereeId};
 use league_protocol::message::MatchResult;
 use league_protocol::time::Timestamp;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, TokenHash};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,6 +26,9 @@ pub enum Event {
         referee_id: RefereeId,
         /// The league it serves.
         league_id: LeagueId,
+        /// What the manager's token must hash to; `None` if this answer brought none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        manager: Option<TokenHash>,
         /// When.
         at: Timestamp,
     },
@@ -99,7 +102,7 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
-    /// The result stands.
+    /// The match has come to its end; the result is shown once the manager has taken it.
     Decided {
         /// Which match.
         match_id: MatchId,
@@ -217,6 +220,8 @@ pub enum Event {
         match_id: MatchId,
         /// What the manager said.
         report: Verdict,
+        /// When.
+        at: Timestamp,
     },
 }
 

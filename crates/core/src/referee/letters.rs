@@ -34,10 +34,8 @@ impl Match {
                 self.validations(rules, *seat, &sealed.choice, out);
             }
             Event::MovePlayed { seat, choice, .. } => self.validations(rules, *seat, choice, out),
-            Event::Decided { result, .. } => {
-                out.extend(SEATS.map(|seat| self.over_letter(rules, seat, result)));
-                out.push(self.report_letter(rules, result, 1));
-            }
+            Event::Decided { result, .. } => out.push(self.report_letter(rules, result, 1)),
+            Event::ReportSettled { .. } => self.over_letters(rules, out),
             Event::ReportTried { .. } => out.extend(self.report_again(rules)),
             _ => {}
         }
@@ -53,14 +51,25 @@ impl Match {
             );
             return;
         };
+        self.over_letters(rules, out);
+        if matches!(ending.report, Report::Fresh | Report::Sent { .. }) {
+            out.extend(self.report_again(rules));
+        }
+    }
+
+    /// Tells the end to those who were not told, once the manager has taken the result: the end
+    /// opens the seed, and a match that goes to another referee draws from the same one.
+    fn over_letters(&self, rules: &RefereeRules, out: &mut Letters) {
+        let shown = self
+            .ending
+            .as_ref()
+            .filter(|ending| ending.shown_at.is_some());
+        let Some(ending) = shown else { return };
         for seat in SEATS
             .into_iter()
             .filter(|seat| !ending.told[seat.index() & 1])
         {
             out.push(self.over_letter(rules, seat, &ending.result));
-        }
-        if matches!(ending.report, Report::Fresh | Report::Sent { .. }) {
-            out.extend(self.report_again(rules));
         }
     }
 

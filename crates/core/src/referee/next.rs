@@ -18,6 +18,9 @@ use crate::patience::{Backoff, LONGEST_WAIT};
 
 /// The most attempts that one question gets, whatever the configuration says.
 pub const MOST_ATTEMPTS: u32 = 10;
+/// How long the steps of a match in manual mode are waited for, from when it was taken; then it
+/// goes on by itself. A manager takes a match away after twice that time.
+pub const MANUAL_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// The most facts that follow from one command in one match: every attempt of both players fails at
 /// once, and a few more.
 const MOST_FACTS_A_STEP: usize = 64;
@@ -70,7 +73,8 @@ impl Match {
                 .map(|asking| asking.deadline)
                 .or(chair.retry_at)
         };
-        SEATS.iter().filter_map(open).min()
+        let step = || (self.fixture.mode == Mode::Manual).then(|| self.taken_at + MANUAL_LIMIT);
+        SEATS.iter().filter_map(open).min().or_else(step)
     }
 
     /// The failure of the question that a seat owes an answer to.
@@ -142,7 +146,7 @@ impl Match {
                 at,
             });
         }
-        if self.fixture.mode == Mode::Manual {
+        if self.fixture.mode == Mode::Manual && at < self.taken_at + MANUAL_LIMIT {
             return None;
         }
         if !self.started {
@@ -207,7 +211,7 @@ impl Match {
 
 impl Ending {
     fn due(&self, rules: &RefereeRules) -> Option<Timestamp> {
-        let told = (self.told != [true; 2]).then(|| self.told_by(rules));
+        let told = self.told_by(rules).filter(|_| self.told != [true; 2]);
         let report = match self.report {
             Report::Fresh => Some(self.at + longest(rules.report_effort())),
             Report::Sent { until: due, .. } | Report::Resting { retry_at: due, .. } => Some(due),
@@ -216,15 +220,20 @@ impl Ending {
         told.into_iter().chain(report).min()
     }
 
-    /// When a player that was never heard of is told no more.
-    fn told_by(&self, rules: &RefereeRules) -> Timestamp {
-        self.at + longest(rules.game_over_effort())
+    /// When a player that was never heard of is told no more; `None` while nobody is told.
+    fn told_by(&self, rules: &RefereeRules) -> Option<Timestamp> {
+        Some(self.shown_at? + longest(rules.game_over_effort()))
     }
 
     fn next(&self, game: &Match, at: Timestamp, court: &Court<'_>) -> Option<Event> {
         let match_id = game.fixture.match_id.clone();
-        let untold = SEATS.into_iter().find(|seat| !self.told[seat.index() & 1]);
-        if let Some(seat) = untold.filter(|_| at >= self.told_by(court.rules)) {
+        let mut untold = SEATS
+            .into_iter()
+            .filter(|seat| !self.told[seat.index() & 1]);
+        // Nobody is told a result that the manager did not take.
+        let untold = untold.next().filter(|_| self.shown_at.is_some());
+        let until = self.told_by(court.rules);
+        if let Some(seat) = untold.filter(|_| until.is_some_and(|until| at >= until)) {
             return Some(Event::PlayerTold { match_id, seat });
         }
         match self.report {
@@ -254,7 +263,11 @@ impl Ending {
         let match_id = game.fixture.match_id.clone();
         if court.league_over {
             let report = Verdict::Unanswered;
-            return Event::ReportSettled { match_id, report };
+            return Event::ReportSettled {
+                match_id,
+                report,
+                at,
+            };
         }
         let wait =
             patient(court.rules.patience.backoff).wait(self.report.tried(), game.chance(Seat::A));

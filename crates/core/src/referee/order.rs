@@ -88,7 +88,7 @@ impl Referee {
     ) -> Result<Vec<Event>, TurnedDown> {
         self.check(order)?;
         let fixture = Arc::new(fixture);
-        let game = Match::open(fixture.clone()).map_err(|problem| {
+        let game = Match::open(fixture.clone(), at).map_err(|problem| {
             let game = order.game_type.clone();
             match problem {
                 NoTable::UnknownGame => TurnedDown::UnknownGame(game),

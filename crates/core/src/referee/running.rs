@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use league_games::{BadSettings, Rules, Seat, Table, Turn};
+use league_games::{BadSettings, Rules, Seat, Table};
 use league_protocol::fault::Code;
-use league_protocol::message::{MatchResult, MatchState};
+use league_protocol::message::MatchResult;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use thiserror::Error;
 
-use super::command::{MatchView, Question};
+use super::command::Question;
 use super::event::{Event, Verdict};
 use super::fixture::{Fixture, Sealed, Seated, Secrets};
 use crate::letter::Peer;
@@ -32,6 +32,8 @@ pub(super) enum NoTable {
 /// One match that this referee runs.
 pub(super) struct Match {
     pub(super) fixture: Arc<Fixture>,
+    /// When it was taken.
+    pub(super) taken_at: Timestamp,
     /// What a move is called; kept because every request for one says it.
     pub(super) move_type: Arc<str>,
     pub(super) secrets: Option<Arc<Secrets>>,
@@ -78,8 +80,10 @@ pub(super) enum Loss {
 pub(super) struct Ending {
     pub(super) result: Arc<MatchResult>,
     pub(super) at: Timestamp,
-    pub(super) told: [bool; 2],
     pub(super) report: Report,
+    /// When the manager took the result, so that the players may know it.
+    pub(super) shown_at: Option<Timestamp>,
+    pub(super) told: [bool; 2],
     pub(super) closed: bool,
 }
 
@@ -140,10 +144,11 @@ fn peer(seated: &Seated) -> Arc<Peer> {
 
 impl Match {
     /// Sets up the table; refused if there is no such game or it cannot be played like this.
-    pub(super) fn open(fixture: Arc<Fixture>) -> Result<Self, NoTable> {
+    pub(super) fn open(fixture: Arc<Fixture>, at: Timestamp) -> Result<Self, NoTable> {
         let listing = league_games::find(fixture.game_type.as_str()).ok_or(NoTable::UnknownGame)?;
         let table = (listing.open)(&fixture.settings)?;
         Ok(Self {
+            taken_at: at,
             move_type: listing.rules.move_type.into(),
             secrets: None,
             table,
@@ -176,44 +181,6 @@ impl Match {
     /// Whether it goes on: it has its secrets and no result.
     pub(super) fn is_playing(&self) -> bool {
         self.secrets.is_some() && self.ending.is_none()
-    }
-
-    /// Where the match stands.
-    pub(super) fn state(&self) -> MatchState {
-        if self.ending.is_some() {
-            return MatchState::Finished;
-        }
-        if !self.started {
-            return MatchState::WaitingForPlayers;
-        }
-        match self.table.turn() {
-            Turn::Seats(_) => MatchState::CollectingChoices,
-            Turn::Dice | Turn::Over(_) => MatchState::DrawingNumber,
-        }
-    }
-
-    /// What anybody may know.
-    pub(super) fn view(&self) -> MatchView {
-        let fixture = &self.fixture;
-        let shown = if self.rules().hidden_moves {
-            &[]
-        } else {
-            &self.moves[..]
-        };
-        let named = |(seat, sealed): &(Seat, Sealed)| {
-            (self.seated(*seat).player_id.clone(), sealed.choice.clone())
-        };
-        MatchView {
-            league_id: fixture.league_id.clone(),
-            round_id: fixture.round_id,
-            match_id: fixture.match_id.clone(),
-            attempt: fixture.attempt,
-            game_type: fixture.game_type.clone(),
-            state: self.state(),
-            players: [0, 1].map(|seat| fixture.players[seat].player_id.clone()),
-            moves: shown.iter().map(named).collect(),
-            result: self.ending.as_ref().map(|ending| ending.result.clone()),
-        }
     }
 
     /// 0 while the player is invited, then the number of the move that it owes.
@@ -336,8 +303,9 @@ impl Match {
         self.ending = Some(Ending {
             result,
             at,
-            told: [false; 2],
             report: Report::Fresh,
+            shown_at: None,
+            told: [false; 2],
             closed: false,
         });
     }
@@ -361,8 +329,16 @@ impl Match {
                     retry_at: *retry_at,
                 };
             }
-            Event::ReportSettled { report, .. } => ending.report = Report::Settled(*report),
-            Event::Closed { .. } => ending.closed = true,
+            Event::ReportSettled { report, at, .. } => {
+                ending.report = Report::Settled(*report);
+                ending.shown_at = (*report == Verdict::Acknowledged).then_some(*at);
+            }
+            Event::Closed { report, at, .. } => {
+                if *report == Verdict::Acknowledged {
+                    ending.shown_at.get_or_insert(*at);
+                }
+                ending.closed = true;
+            }
             _ => {}
         }
     }
@@ -372,6 +348,7 @@ impl Clone for Match {
     fn clone(&self) -> Self {
         Self {
             fixture: self.fixture.clone(),
+            taken_at: self.taken_at,
             move_type: self.move_type.clone(),
             secrets: self.secrets.clone(),
             table: self.table.boxed_clone(),

@@ -1,14 +1,15 @@
 //! The journal is the truth: it replays to the same league, reads back, and holds no secret.
 
+use league_core::draw::keeps_promise;
 use league_core::league::{Event, League, LeagueRules, Ticket};
 use league_core::machine::{Keep, Machine};
 use league_protocol::fault::Code;
-use league_protocol::id::PlayerId;
+use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 
 use crate::reporting::{forfeited, honest};
-use crate::world::{World, rules};
+use crate::world::{SECRET, World, rules};
 
 /// A league in which every kind of fact occurs.
 fn eventful() -> World {
@@ -272,4 +273,55 @@ fn a_league_goes_on_from_its_journal_at_every_point() {
             journal[cut].keep() as u8
         );
     }
+}
+
+#[test]
+fn a_verifier_without_the_secret_finds_the_promises_in_the_journal() {
+    let mut world = World::begun(4, 1, 2);
+    world.play_on();
+    let league = world.league.rules().league_id.clone();
+    let mut promises = std::collections::BTreeMap::new();
+    let mut results = 0;
+    for event in &world.events {
+        match event {
+            Event::RoundOpened {
+                round, commitments, ..
+            } => {
+                assert_eq!(commitments.len(), 2);
+                for (number, promise) in (1..).zip(commitments) {
+                    promises.insert(MatchId::numbered(*round, number), *promise);
+                }
+            }
+            Event::ResultRecorded {
+                match_id, result, ..
+            } => {
+                let draw = result.draw.as_ref().unwrap();
+                assert_eq!(promises[match_id], draw.commitment);
+                assert!(keeps_promise(&league, match_id, draw));
+                results += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(results, 6);
+}
+
+#[test]
+fn a_journal_without_promises_is_replayed_to_the_same_league() {
+    let world = World::begun(4, 1, 2);
+    let mut league = League::new(world.league.rules().clone(), SECRET).unwrap();
+    for event in &world.events {
+        let mut text = serde_json::to_value(event).unwrap();
+        if let Some(opened) = text.get_mut("round_opened") {
+            assert!(
+                opened
+                    .as_object_mut()
+                    .unwrap()
+                    .remove("commitments")
+                    .is_some()
+            );
+        }
+        league.apply(&serde_json::from_value(text).unwrap());
+    }
+    assert_eq!(league.after_restart(), world.league.after_restart());
 }

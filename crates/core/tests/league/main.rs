@@ -7,10 +7,12 @@
 )]
 
 mod agents;
+mod audit;
 mod broadcast;
 mod forfeits;
 mod forgery;
 mod journal;
+mod proof;
 mod queries;
 mod referees;
 mod registration;

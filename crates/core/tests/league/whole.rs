@@ -83,6 +83,7 @@ proptest! {
             }
         }
         prop_assert_eq!(counted.len() as u64, total);
+        prop_assert_eq!(world.audited().unwrap().standings(), world.league.standings());
         prop_assert_eq!(world.replayed().after_restart(), world.league.after_restart());
     }
 }

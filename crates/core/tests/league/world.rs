@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use league_core::draw::LeagueSecret;
 use league_core::league::{
-    Candidate, Command, Event, Fixture, League, LeagueRules, Refusal, Reply, Stage, Ticket,
+    Candidate, Command, Event, Fixture, Inconsistency, League, LeagueRules, Refusal, Reply, Stage,
+    Ticket,
 };
 use league_core::letter::{Answer, Failure, Letter};
 use league_core::machine::{Keep, Machine};
@@ -244,6 +245,19 @@ impl World {
             league.apply(event);
         }
         league
+    }
+
+    /// Reads the journal as someone does who has no secret.
+    pub(crate) fn audited(&self) -> Result<League, Inconsistency> {
+        let nobody_knows = LeagueSecret([0; 32]);
+        let mut league = League::new(self.league.rules().clone(), nobody_knows).unwrap();
+        for event in &self.events {
+            if League::keep(event) == Keep::Journal {
+                league.audit(event)?;
+                league.apply(event);
+            }
+        }
+        Ok(league)
     }
 
     /// What must hold after every fact.

@@ -25,6 +25,7 @@ fn journal_events() -> Vec<Event> {
         Event::Enrolled {
             player_id: player("P01"),
             league_id: league(),
+            manager: None,
             endpoint: "http://127.0.0.1:8101/mcp".to_owned(),
             at,
         },

@@ -166,6 +166,8 @@ pub(crate) fn accepted_in(id: &str, league_id: LeagueId) -> Message {
         id: player(id),
         token: AuthToken::new(OWN_TOKEN),
         league_id,
+        manager_token: None,
+        return_token: None,
     }))
 }
 

@@ -12,5 +12,6 @@ mod memory;
 mod news;
 #[cfg(test)]
 mod play;
+mod proof;
 #[cfg(test)]
 mod registration;

@@ -10,7 +10,7 @@ use league_protocol::message::{MatchResult, Message, StartMatch};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 
-use crate::kit::{chosen, id, join, kind, rules, second, told};
+use crate::kit::{acknowledged, chosen, id, join, kind, rules, second, told};
 
 /// A referee at its desk, with all that it ever wrote and sent.
 pub(crate) struct House {
@@ -52,7 +52,9 @@ impl House {
     }
 
     pub(crate) fn order(&mut self, order: StartMatch) {
-        let reply = self.tell(Command::StartMatch { order }).unwrap();
+        let reply = self
+            .tell(Command::StartMatch { order, token: None })
+            .unwrap();
         let Reply::StartMatchAck(ack) = reply else {
             panic!("{reply:?}")
         };
@@ -179,8 +181,25 @@ impl House {
         self.now = end;
     }
 
+    /// What the referee found at the latest attempt, whether the manager has taken it or not.
     pub(crate) fn result(&self, match_id: &str) -> Option<Arc<MatchResult>> {
-        self.referee.view(&id(match_id))?.result
+        let mine = |event: &&Event| event.match_id() == Some(&id(match_id));
+        let found = |event: &Event| match event {
+            Event::Decided { result, .. } => Some(Some(Arc::clone(result))),
+            Event::MatchOpened { .. } => Some(None),
+            _ => None,
+        };
+        self.events.iter().rev().filter(mine).find_map(found)?
+    }
+
+    /// The manager takes the result that was reported last.
+    pub(crate) fn manager_acknowledges(&mut self) {
+        let place = self
+            .out
+            .iter()
+            .rposition(|letter| matches!(letter.message, Message::MatchResultReport(_)));
+        let report = self.out.remove(place.unwrap());
+        self.hear(&report, acknowledged()).unwrap();
     }
 
     pub(crate) fn kinds(&self) -> Vec<&'static str> {

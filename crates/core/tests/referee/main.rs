@@ -11,6 +11,7 @@ mod kit;
 mod manual;
 mod orders;
 mod playing;
+mod proof;
 mod registering;
 mod restarting;
 mod secrecy;

@@ -10,7 +10,10 @@ use crate::kit::*;
 
 fn reason(house: &mut House, order: StartMatch) -> Option<String> {
     let events = house.events.len();
-    let Reply::StartMatchAck(ack) = house.tell(Command::StartMatch { order }).unwrap() else {
+    let Reply::StartMatchAck(ack) = house
+        .tell(Command::StartMatch { order, token: None })
+        .unwrap()
+    else {
         panic!()
     };
     assert_eq!(ack.accepted, ack.reason.is_none());
@@ -309,7 +312,7 @@ fn a_stale_report_ticket_settles_nothing() {
     let letters = house.take();
     house
         .hear(
-            &letters[2],
+            &letters[0],
             failed(league_protocol::fault::Code::Connection),
         )
         .unwrap();
@@ -326,7 +329,7 @@ fn a_stale_report_ticket_settles_nothing() {
     let events = house.events.len();
     house
         .hear(
-            &letters[2],
+            &letters[0],
             failed(league_protocol::fault::Code::Connection),
         )
         .unwrap();

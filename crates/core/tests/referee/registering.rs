@@ -21,6 +21,8 @@ fn accepted() -> Outcome {
         id: RefereeId::numbered(1),
         token: granted(),
         league_id: league(),
+        manager_token: None,
+        return_token: None,
     });
     Ok(Answer {
         message: Message::RefereeRegisterResponse(response),
@@ -65,6 +67,7 @@ fn a_referee_that_was_not_let_in_takes_no_match() {
     let reply = house
         .tell(Command::StartMatch {
             order: order("R1M1"),
+            token: None,
         })
         .unwrap();
     let Reply::StartMatchAck(ack) = reply else {
@@ -251,17 +254,22 @@ fn the_end_of_the_league_ends_orders_and_vain_reports() {
     let letters = house.take();
     let other = LeagueId::new("another_league").unwrap();
     house
-        .tell(Command::LeagueCompleted { league_id: other })
+        .tell(Command::LeagueCompleted {
+            league_id: other,
+            token: None,
+        })
         .unwrap();
     assert!(!house.referee.league_over());
     house
         .tell(Command::LeagueCompleted {
             league_id: league(),
+            token: None,
         })
         .unwrap();
     house
         .tell(Command::LeagueCompleted {
             league_id: league(),
+            token: None,
         })
         .unwrap();
     assert_eq!(
@@ -278,6 +286,7 @@ fn the_end_of_the_league_ends_orders_and_vain_reports() {
     assert_eq!(house.kinds().last(), Some(&"closed"));
     let command = Command::StartMatch {
         order: order("R2M1"),
+        token: None,
     };
     let Ok(Reply::StartMatchAck(ack)) = house.tell(command) else {
         panic!()
@@ -290,7 +299,10 @@ fn orders_of_another_league_are_turned_down() {
     let mut house = enrolled();
     let mut foreign = order("R1M1");
     foreign.league_id = LeagueId::new("another_league").unwrap();
-    let Ok(Reply::StartMatchAck(ack)) = house.tell(Command::StartMatch { order: foreign }) else {
+    let Ok(Reply::StartMatchAck(ack)) = house.tell(Command::StartMatch {
+        order: foreign,
+        token: None,
+    }) else {
         panic!()
     };
     assert_eq!(

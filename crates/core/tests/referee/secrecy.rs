@@ -112,6 +112,9 @@ fn the_state_of_a_match_shows_choices_only_when_it_is_finished() {
     assert_eq!(before, after, "not even that somebody has chosen");
     assert!(after.moves.is_empty() && after.result.is_none());
     house.choose(2, odd());
+    let decided = shown(&mut house);
+    assert!(decided.moves.is_empty() && decided.result.is_none());
+    house.manager_acknowledges();
     let finished = shown(&mut house);
     assert_eq!(finished.state, MatchState::Finished);
     assert_eq!(finished.result.unwrap().choices[&player(2)], odd());
@@ -127,6 +130,7 @@ fn by_hand_the_number_and_the_choices_wait_for_the_last_step() {
     house
         .tell(Command::CollectChoices {
             match_id: id("R1M1"),
+            token: None,
         })
         .unwrap();
     house.choose(1, even());
@@ -134,6 +138,7 @@ fn by_hand_the_number_and_the_choices_wait_for_the_last_step() {
     house
         .tell(Command::DrawNumber {
             match_id: id("R1M1"),
+            token: None,
         })
         .unwrap();
     let view = house.referee.view(&id("R1M1")).unwrap();

@@ -1,7 +1,10 @@
 //! What stands in the last letters.
 
 use league_core::letter::Credential;
-use league_protocol::message::Message;
+use league_core::machine::Machine;
+use league_core::referee::{Event, MatchView, Verdict};
+use league_protocol::fault::Code;
+use league_protocol::message::{LeagueError, MatchState, Message};
 
 use crate::kit::*;
 
@@ -12,6 +15,8 @@ fn the_last_letters_hold_one_result_for_all() {
     house.choose(1, even());
     house.choose(2, odd());
     let result = house.result("R1M1").unwrap();
+    let report = house.take().pop().unwrap();
+    house.hear(&report, acknowledged()).unwrap();
     for number in [1, 2] {
         let letter = house.only(number, "GAME_OVER");
         let Message::GameOver(over) = &letter.message else {
@@ -25,7 +30,6 @@ fn the_last_letters_hold_one_result_for_all() {
         let token = SECRET.match_token(&league(), &id("R1M1"), &player(number));
         assert_eq!(letter.credential, Credential::Match(token));
     }
-    let report = house.take().pop().unwrap();
     let Message::MatchResultReport(told) = &report.message else {
         panic!()
     };
@@ -55,4 +59,84 @@ fn the_referee_never_shows_its_own_token_to_a_player() {
             told(letter)
         );
     }
+}
+
+/// A match that is decided, with its report in the tray.
+fn decided() -> House {
+    let mut house = House::started(order("R1M1"));
+    house.both_join();
+    house.choose(1, even());
+    house.choose(2, odd());
+    house
+}
+
+fn view(house: &House) -> MatchView {
+    house.referee.view(&id("R1M1")).unwrap()
+}
+
+#[test]
+fn nobody_knows_the_result_before_the_manager_has_taken_it() {
+    let mut house = decided();
+    assert_eq!(
+        (view(&house).state, view(&house).result),
+        (MatchState::Finished, None)
+    );
+    let report = house.take().pop().unwrap();
+    house.hear(&report, failed(Code::Timeout)).unwrap();
+    house.wait(100);
+    let said = house.said();
+    assert!(!said.is_empty());
+    assert!(
+        said.iter()
+            .all(|said| said == "league_manager MATCH_RESULT_REPORT")
+    );
+    assert_eq!(view(&house).result, None);
+    house.wait(400);
+    house.manager_acknowledges();
+    assert_eq!(view(&house).result, house.result("R1M1"));
+    assert!(
+        house
+            .said()
+            .ends_with(&["P01 GAME_OVER".to_owned(), "P02 GAME_OVER".to_owned()])
+    );
+}
+
+#[test]
+fn a_result_that_is_refused_for_good_is_told_to_nobody() {
+    for code in [Code::OutOfTurn, Code::InvalidMessage, Code::MatchNotFound] {
+        let mut house = decided();
+        let report = house.take().pop().unwrap();
+        let error = LeagueError::new(code, "not yours");
+        house
+            .hear(&report, answer(&report, Message::LeagueError(error)))
+            .unwrap();
+        assert!(house.out.is_empty(), "{code}");
+        assert_eq!(view(&house).result, None);
+        assert_eq!(house.referee.held(), 0);
+        house.restart();
+        assert_eq!(view(&house).result, None);
+        assert!(house.out.is_empty(), "{code}");
+    }
+}
+
+#[test]
+fn a_result_that_nobody_answers_for_when_the_league_ends_is_told_to_nobody() {
+    let mut house = decided();
+    let report = house.take().pop().unwrap();
+    house.hear(&report, failed(Code::Connection)).unwrap();
+    house.events.clear();
+    house.referee.apply(&Event::LeagueEnded { at: house.now });
+    house.wait(300);
+    let said = house.said();
+    assert!(
+        said.iter().all(|said| !said.contains("GAME_OVER")),
+        "{said:?}"
+    );
+    assert!(matches!(
+        house.events.last(),
+        Some(Event::Closed {
+            report: Verdict::Unanswered,
+            ..
+        })
+    ));
 }

@@ -54,4 +54,8 @@ pub struct Enrolment<Id> {
     pub token: AuthToken,
     /// The league it is in.
     pub league_id: LeagueId,
+    /// What the manager shows this agent in every call, if it proves itself.
+    pub manager_token: Option<AuthToken>,
+    /// What proves the agent when it comes back, from another address too; nobody else sees it.
+    pub return_token: Option<AuthToken>,
 }

@@ -35,6 +35,8 @@ pub(crate) fn carried() -> Vec<Message> {
             id: player(1),
             token: AuthToken::new(""),
             league_id: league(),
+            manager_token: None,
+            return_token: None,
         })),
         rejected(),
         league_start(),

@@ -69,6 +69,8 @@ fn registration_is_understood() {
             id: player(1),
             token: AuthToken::new(""),
             league_id: uuid(),
+            manager_token: None,
+            return_token: None,
         })),
     );
 }

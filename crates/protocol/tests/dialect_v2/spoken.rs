@@ -44,6 +44,8 @@ fn of_the_manager() -> Vec<Message> {
         id: RefereeId::numbered(1),
         token: AuthToken::new("tok-ref01-abc"),
         league_id: league(),
+        manager_token: Some(AuthToken::new("tok-manager-abc")),
+        return_token: Some(AuthToken::new("tok-return-abc")),
     };
     vec![
         register_request(),

@@ -86,12 +86,16 @@ pub(crate) fn of_the_manager() -> Vec<Message> {
             id: player(1),
             token: AuthToken::new("tok-p01-abc"),
             league_id: league(),
+            manager_token: Some(AuthToken::new("tok-manager-abc")),
+            return_token: Some(AuthToken::new("tok-return-abc")),
         })),
         rejected(),
         Message::RefereeRegisterResponse(RegisterResponse::Accepted(Enrolment {
             id: RefereeId::numbered(1),
             token: AuthToken::new("tok-ref01-abc"),
             league_id: league(),
+            manager_token: Some(AuthToken::new("tok-manager-abc")),
+            return_token: Some(AuthToken::new("tok-return-abc")),
         })),
         Message::RoundAnnouncement(RoundAnnouncement {
             league_id: league(),

@@ -46,6 +46,8 @@ fn registration_is_understood() {
             id: player(1),
             token: AuthToken::new("tok_abc123xyz"),
             league_id: league(),
+            manager_token: None,
+            return_token: None,
         })),
     );
 }

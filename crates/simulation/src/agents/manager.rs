@@ -31,6 +31,10 @@ impl Worker for League {
         Some(Agent::Manager)
     }
 
+    fn knows_manager(&self) -> bool {
+        true
+    }
+
     fn understand(call: Call) -> Result<Command, Box<Message>> {
         let token = call.token;
         let candidate = |request: RegisterRequest| Candidate {

@@ -32,6 +32,10 @@ impl Worker for Player {
         self.player_id().cloned().map(Agent::Player)
     }
 
+    fn knows_manager(&self) -> bool {
+        Player::knows_manager(self)
+    }
+
     fn understand(call: Call) -> Result<Command, Box<Message>> {
         if matches!(call.message, Message::Ping) {
             return Err(Box::new(Message::Acknowledged));

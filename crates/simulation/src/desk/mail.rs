@@ -5,14 +5,16 @@ use std::time::Duration;
 use league_core::letter::{Answer, Credential, Failure, Letter};
 use league_protocol::fault::Code;
 use league_protocol::message::Message;
-use league_protocol::sender::Dialect;
+use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::{AuthToken, TokenHash};
 
 use super::Desk;
 use crate::agents::{Call, Kind, Worker};
 use crate::around::{Answered, Around, Back, Errand, Parcel};
 use crate::fault::Fault;
+use crate::mischief::VILLAIN;
 use crate::post::{Arrived, Failed, Trying};
+use crate::sabotage::Sabotage;
 use crate::{Checked, Who};
 
 impl<M: Worker> Desk<M> {
@@ -35,7 +37,18 @@ impl<M: Worker> Desk<M> {
         if let Some(sabotage) = around.sabotage {
             sabotage.tamper_call(M::KIND, self.life, &mut message);
         }
-        let token = self.hash_of(parcel.from, parcel.token.as_ref());
+        if parcel.from == VILLAIN && !self.machine.knows_manager() {
+            // Whoever was never told how the manager proves itself believes anyone.
+            return Ok(());
+        }
+        let mut token = self.hash_of(parcel.from, parcel.token.as_ref());
+        let managers = matches!(
+            message,
+            Message::StartMatch(_) | Message::RoundAnnouncement(_) | Message::LeagueCompleted(_)
+        );
+        if managers && around.sabotage == Some(Sabotage::AnyoneIsTheManager) {
+            token = self.manager_token(around).or(token);
+        }
         let call = Call {
             message,
             sender: parcel.sender,
@@ -55,6 +68,16 @@ impl<M: Worker> Desk<M> {
                 Ok(())
             }
         }
+    }
+
+    /// What the manager would show here, if this agent is not the manager.
+    fn manager_token(&self, around: &Around) -> Option<TokenHash> {
+        let agent = self
+            .machine
+            .name()
+            .filter(|agent| *agent != Agent::Manager)?;
+        let (league, secret) = (&around.setting.rules.league_id, around.setting.secret);
+        Some(secret.manager_token(league, &agent).hash())
     }
 
     /// The hash of a token that a caller shows; most show the same as before.
@@ -171,7 +194,7 @@ impl<M: Worker> Desk<M> {
         let token = match credential {
             Credential::None => None,
             Credential::Own => self.token.clone(),
-            Credential::Match(token) => Some(token),
+            Credential::Match(token) | Credential::Manager(token) => Some(token),
         };
         around.carry(Parcel {
             from: self.who,

@@ -275,6 +275,9 @@ impl Oracle {
         event: &Event,
     ) -> Checked {
         let place = (who as usize).saturating_sub(1);
+        if matches!(event, Event::MatchOpened { .. } | Event::LeagueEnded { .. }) {
+            self.check_manager(who)?;
+        }
         if let Event::Decided {
             match_id, result, ..
         } = event
@@ -335,8 +338,9 @@ impl Oracle {
             .and_then(|match_id| referee.view(match_id));
         let Some(view) = view else { return Ok(()) };
         let over = view.state == MatchState::Finished;
-        let hidden = self.facts.listing.rules.hidden_moves && !view.moves.is_empty();
-        if (hidden && !over) || view.result.is_some() != over {
+        let hidden = self.facts.listing.rules.hidden_moves && !view.moves.is_empty() && !over;
+        let early = view.result.is_some() && (!over || !self.is_acked(&view.match_id));
+        if hidden || early {
             let what = format!("`{}` shows too much of itself", view.match_id);
             return breach(Invariant::NothingHiddenIsSeen, what);
         }

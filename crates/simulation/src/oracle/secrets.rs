@@ -41,7 +41,7 @@ impl Oracle {
                 }
                 Ok(())
             }
-            Message::GameOver(over) => self.check_end(&over.match_id),
+            Message::GameOver(over) => self.check_over(&over.match_id),
             Message::MatchResultReport(report) => self.check_end(&report.match_id),
             _ => Ok(()),
         }
@@ -140,6 +140,22 @@ impl Oracle {
         }
         let what = format!("the end of `{match_id}` is told before it has one");
         breach(Invariant::NothingHiddenIsSeen, what)
+    }
+
+    /// The end opens the seed, so it is told only when no other referee can need it.
+    fn check_over(&self, match_id: &MatchId) -> Checked {
+        if self.is_acked(match_id) {
+            return Ok(());
+        }
+        let what = format!("the seed of `{match_id}` is opened before its result is taken");
+        breach(Invariant::NothingHiddenIsSeen, what)
+    }
+
+    /// Whether the manager has told a referee that the result stands.
+    pub(super) fn is_acked(&self, match_id: &MatchId) -> bool {
+        let number = number(match_id, self.facts.matches_a_round());
+        let note = number.and_then(|number| self.matches.get(number));
+        note.is_some_and(|note| note.acked.is_some())
     }
 
     fn is_decided(&self, match_id: &MatchId) -> bool {

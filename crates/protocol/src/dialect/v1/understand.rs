@@ -114,6 +114,8 @@ fn register_response(
         id,
         token: AuthToken::new(""),
         league_id: league(&response.league_id, hints),
+        manager_token: None,
+        return_token: None,
     }))
 }
 

@@ -5,7 +5,8 @@ use crate::dialect::build::{flag, id, round, seconds, secret, text, whole};
 use crate::dialect::words::{ModeWord, ParityWord, RegisterWord, RoleWord};
 use crate::message as model;
 use crate::message::Message;
-use crate::shape::{Any, Extra, Field, List, Parsed, Round, Text};
+use crate::shape::{Any, Extra, Field, List, Parsed, Round, Secret, Text};
+use crate::token::AuthToken;
 
 use super::say_result::{
     game_error, game_over, league_error, league_query, query_response, result_report,
@@ -93,6 +94,11 @@ fn player_request(request: &model::RegisterRequest) -> LeagueRegisterRequest<'_>
     }
 }
 
+/// A token that is not always given.
+fn given(token: Option<&AuthToken>) -> Field<'_, Secret<'_>> {
+    Field::or_absent(token.map(|token| Secret(token.reveal().into())))
+}
+
 fn referee_response(
     response: &model::RegisterResponse<crate::id::RefereeId>,
 ) -> RefereeRegisterResponse<'_> {
@@ -101,6 +107,8 @@ fn referee_response(
             status: Field::Is(RegisterWord::Accepted.wire()),
             referee_id: id(&enrolment.id),
             auth_token: secret(enrolment.token.reveal()),
+            manager_token: given(enrolment.manager_token.as_ref()),
+            return_token: given(enrolment.return_token.as_ref()),
             league_id: id(&enrolment.league_id),
             reason: Field::Null,
             extra: Extra::default(),
@@ -121,6 +129,8 @@ fn player_response(
             status: Field::Is(RegisterWord::Accepted.wire()),
             player_id: id(&enrolment.id),
             auth_token: secret(enrolment.token.reveal()),
+            manager_token: given(enrolment.manager_token.as_ref()),
+            return_token: given(enrolment.return_token.as_ref()),
             league_id: id(&enrolment.league_id),
             reason: Field::Null,
             extra: Extra::default(),

@@ -32,6 +32,8 @@ pub fn understand(body: &Body<'_>, hints: &Hints<'_>, notes: &mut Notes) -> Opti
                 id: response.referee_id.value(),
                 id_name: "referee_id",
                 token: &response.auth_token,
+                manager_token: &response.manager_token,
+                return_token: &response.return_token,
                 league_id: &response.league_id,
                 reason: &response.reason,
             };
@@ -46,6 +48,8 @@ pub fn understand(body: &Body<'_>, hints: &Hints<'_>, notes: &mut Notes) -> Opti
                 id: response.player_id.value(),
                 id_name: "player_id",
                 token: &response.auth_token,
+                manager_token: &response.manager_token,
+                return_token: &response.return_token,
                 league_id: &response.league_id,
                 reason: &response.reason,
             };
@@ -130,6 +134,8 @@ struct Enrolled<'x, Id> {
     id: Option<&'x Id>,
     id_name: &'static str,
     token: &'x Field<'x, Secret<'x>>,
+    manager_token: &'x Field<'x, Secret<'x>>,
+    return_token: &'x Field<'x, Secret<'x>>,
     league_id: &'x Field<'x, Parsed<'x, LeagueId>>,
     reason: &'x Field<'x, Text<'x>>,
 }
@@ -153,7 +159,15 @@ fn enrolment<Id: Clone>(
         id: id.clone(),
         token: AuthToken::new(token.map_or("", |secret| &secret.0)),
         league_id: hints.league(answer.league_id.value()),
+        manager_token: given(answer.manager_token),
+        return_token: given(answer.return_token),
     }))
+}
+
+/// A token that is not always given.
+fn given(field: &Field<'_, Secret<'_>>) -> Option<AuthToken> {
+    let token = field.get().filter(|Secret(text)| !text.is_empty());
+    token.map(|Secret(text)| AuthToken::new(text))
 }
 
 /// Notes what an answer should hold and a lenient reader can do without.

@@ -33,6 +33,10 @@ shape! {
         player_id: Parsed<'a, PlayerId>, Optional;
         /// The player's token from now on.
         auth_token: Secret<'a>, Optional;
+        /// What the manager will show the player; an addition to the documents (ruling 45).
+        manager_token: Secret<'a>, Optional;
+        /// What proves the player when it comes back; an addition to the documents (ruling 7).
+        return_token: Secret<'a>, Optional;
         /// The league it is in.
         league_id: Parsed<'a, LeagueId>, Optional;
         /// Why it is not admitted.

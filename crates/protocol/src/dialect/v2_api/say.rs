@@ -47,6 +47,8 @@ fn respell(said: v2::Body<'_>) -> Body<'_> {
                 },
                 player_id: said.player_id,
                 auth_token: said.auth_token,
+                manager_token: said.manager_token,
+                return_token: said.return_token,
                 league_id: said.league_id,
                 reason: Field::or_absent(said.reason.into_option()),
                 extra: said.extra,

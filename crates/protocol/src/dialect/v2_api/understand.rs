@@ -45,6 +45,8 @@ fn respell(body: page::Body<'_>) -> Option<v2::Body<'_>> {
                 status: Field::Is(RegisterWord::from(*told.status.value()?).wire()),
                 player_id: told.player_id,
                 auth_token: told.auth_token,
+                manager_token: told.manager_token,
+                return_token: told.return_token,
                 league_id: told.league_id,
                 reason: told.reason,
                 extra: told.extra,

@@ -1,0 +1,153 @@
+//! What the manager alone may ask for.
+
+use league_core::machine::Machine;
+use league_core::referee::{Command, MANUAL_LIMIT, Refusal, Reply};
+use league_protocol::fault::Code;
+use league_protocol::id::{LeagueId, RefereeId};
+use league_protocol::message::{
+    Enrolment, MatchState, Message, Mode, RegisterResponse, StartMatch,
+};
+use league_protocol::sender::Agent;
+use league_protocol::token::{AuthToken, TokenHash};
+
+use crate::kit::*;
+
+fn manager() -> AuthToken {
+    SECRET.manager_token(&league(), &Agent::Referee(RefereeId::numbered(1)))
+}
+
+fn register(house: &mut House, league_id: LeagueId, manager_token: Option<AuthToken>) {
+    house.tell(Command::Begin { token: None }).unwrap();
+    let letter = house.take().pop().unwrap();
+    let response = RegisterResponse::Accepted(Enrolment {
+        id: RefereeId::numbered(1),
+        token: AuthToken::mint("REF01", &[9; 32]),
+        league_id,
+        manager_token,
+        return_token: None,
+    });
+    let message = Message::RefereeRegisterResponse(response);
+    house.hear(&letter, answer(&letter, message)).unwrap();
+}
+
+fn enrolled() -> House {
+    let mut house = House::new();
+    register(&mut house, league(), Some(manager()));
+    house
+}
+
+fn manual() -> StartMatch {
+    StartMatch {
+        mode: Mode::Manual,
+        ..order("R1M1")
+    }
+}
+
+/// Every call that is the manager's.
+fn calls(token: Option<TokenHash>) -> [Command; 5] {
+    let match_id = || id("R1M1");
+    [
+        Command::StartMatch {
+            order: manual(),
+            token,
+        },
+        Command::CollectChoices {
+            match_id: match_id(),
+            token,
+        },
+        Command::DrawNumber {
+            match_id: match_id(),
+            token,
+        },
+        Command::FinalizeMatch {
+            match_id: match_id(),
+            token,
+        },
+        Command::LeagueCompleted {
+            league_id: league(),
+            token,
+        },
+    ]
+}
+
+fn start(token: Option<TokenHash>) -> Command {
+    let order = manual();
+    Command::StartMatch { order, token }
+}
+
+#[test]
+fn nothing_is_done_for_someone_who_is_not_the_manager() {
+    let mut house = enrolled();
+    let before = house.events.len();
+    for command in calls(None) {
+        let refusal = house.tell(command).unwrap_err();
+        assert_eq!(refusal, Refusal::NoManagerToken);
+        assert_eq!(refusal.to_league_error().code, Code::TokenMissing);
+    }
+    for command in calls(Some(token(1).hash())) {
+        let refusal = house.tell(command).unwrap_err();
+        assert_eq!(refusal, Refusal::WrongManagerToken);
+        assert_eq!(refusal.to_league_error().code, Code::TokenInvalid);
+    }
+    assert_eq!(house.events.len(), before);
+}
+
+#[test]
+fn the_manager_is_known_by_its_token_after_a_restart_too() {
+    let mut house = enrolled();
+    house.restart();
+    assert!(house.referee.knows_manager());
+    assert!(house.tell(start(None)).is_err());
+    let reply = house.tell(start(Some(manager().hash()))).unwrap();
+    assert!(matches!(reply, Reply::StartMatchAck(ack) if ack.accepted));
+    assert!(!house.journal.concat().contains(manager().reveal()));
+}
+
+#[test]
+fn an_answer_that_does_not_repeat_the_token_leaves_it_good() {
+    let mut house = enrolled();
+    register(&mut house, league(), None);
+    assert!(house.tell(start(None)).is_err());
+    assert!(house.tell(start(Some(manager().hash()))).is_ok());
+}
+
+#[test]
+fn another_league_has_another_manager() {
+    let mut house = enrolled();
+    register(&mut house, LeagueId::new("league_2026").unwrap(), None);
+    assert!(!house.referee.knows_manager());
+    assert!(house.tell(start(None)).is_ok());
+}
+
+#[test]
+fn whoever_asks_may_know_where_a_match_stands() {
+    let mut house = enrolled();
+    house.tell(start(Some(manager().hash()))).unwrap();
+    let match_id = id("R1M1");
+    assert!(house.tell(Command::MatchState { match_id }).is_ok());
+    assert!(house.tell(Command::Ping).is_ok());
+}
+
+#[test]
+fn a_match_that_nobody_steps_goes_on_by_itself() {
+    let mut house = House::started(manual());
+    house.both_join();
+    let until = second(0) + MANUAL_LIMIT;
+    assert_eq!(house.referee.wakeup(), Some(until));
+    house.wait_until(until);
+    let state = || house.referee.view(&id("R1M1")).unwrap().state;
+    assert_eq!(state(), MatchState::CollectingChoices);
+    house.play(&mut plain);
+    assert!(house.kinds().ends_with(&["closed"]));
+}
+
+#[test]
+fn a_manual_match_remembers_its_limit_after_a_restart() {
+    let mut house = House::started(manual());
+    house.both_join();
+    house.wait(600);
+    house.restart();
+    house.order(manual());
+    house.both_join();
+    assert_eq!(house.referee.wakeup(), Some(second(0) + MANUAL_LIMIT));
+}

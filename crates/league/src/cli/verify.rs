@@ -1,0 +1,169 @@
+//! `league verify`: whether a league is what its journal says.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use league::root::{DEFAULT_ROOT, Root};
+use league::verify::{Checked, Verdict, VerifyError, leagues, verify};
+use league_protocol::id::LeagueId;
+
+use super::failure::{Failure, Kind};
+use super::{Answer, Output};
+
+/// Work out a league again from its journal: chain, draws, results, standings
+///
+/// Reads only, also while the league is running, and needs no secret. Ends with 0 if everything
+/// holds, with 1 if something does not; the first wrong line is named.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  league verify SHARED
+  league verify SHARED --league-id league_2025_even_odd
+  league verify --output json /copies/SHARED | jq .verified")]
+pub(super) struct Verify {
+    /// The root of the league's files
+    #[arg(default_value = DEFAULT_ROOT)]
+    dir: PathBuf,
+    /// One league only; without it every league below the root
+    #[arg(long, value_parser = league_id)]
+    league_id: Option<LeagueId>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    output: Output,
+}
+
+fn league_id(text: &str) -> Result<LeagueId, String> {
+    LeagueId::new(text).map_err(|error| error.to_string())
+}
+
+impl Verify {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        let root = Root::new(&self.dir);
+        let chosen = match &self.league_id {
+            Some(league) => vec![league.clone()],
+            None => leagues(&root).map_err(|error| self.failed(&error))?,
+        };
+        let mut answer = Answer::Yes;
+        for league in &chosen {
+            let verdict = verify(&root, league).map_err(|error| self.failed(&error))?;
+            if !verdict.verified {
+                answer = Answer::No;
+            }
+            match self.print(&verdict, out) {
+                // The answer stands even if nobody read it to its end.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+                printed => printed?,
+            }
+        }
+        Ok(answer)
+    }
+
+    fn print(&self, verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
+        match self.output {
+            Output::Text => write_text(verdict, out)?,
+            Output::Json => {
+                serde_json::to_writer(&mut *out, verdict)?;
+                writeln!(out)?;
+            }
+        }
+        out.flush()
+    }
+
+    fn failed(&self, error: &VerifyError) -> Failure {
+        let used_wrongly = matches!(
+            error,
+            VerifyError::NoLeague(_) | VerifyError::NoSuchLeague { .. }
+        );
+        let (cause, hint) = match error {
+            VerifyError::NoLeague(_) | VerifyError::NoSuchLeague { .. } => (
+                error.to_string(),
+                "name the folder that holds `data/leagues`".to_owned(),
+            ),
+            VerifyError::Store(store) => (whole(store), store.hint()),
+            other => (
+                whole(other),
+                "check the disk and the permissions".to_owned(),
+            ),
+        };
+        Failure {
+            what: format!("could not verify `{}`", self.dir.display()),
+            cause,
+            hint,
+            kind: if used_wrongly { Kind::Use } else { Kind::World },
+        }
+    }
+}
+
+/// An error with what is behind it.
+fn whole(error: &dyn Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", whole(source)),
+        None => error.to_string(),
+    }
+}
+
+fn write_text(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
+    let Verdict {
+        league_id,
+        verified,
+        wrong,
+        checked,
+    } = verdict;
+    writeln!(
+        out,
+        "{league_id}: {}",
+        if *verified {
+            "verified"
+        } else {
+            "NOT verified"
+        }
+    )?;
+    if let Some(wrong) = wrong {
+        write!(out, "  wrong     {}", wrong.file.display())?;
+        if let Some(line) = wrong.line {
+            write!(out, " line {line}")?;
+        }
+        writeln!(out, ": {}", wrong.what)?;
+    }
+    write_checked(checked, out)
+}
+
+fn write_checked(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
+    if let (Some(phase), Some(head)) = (&checked.phase, &checked.head) {
+        writeln!(out, "  league    {phase}, {}", chance(checked))?;
+        writeln!(out, "  journal   {} lines, head {head}", checked.lines)?;
+    }
+    if checked.unfinished_bytes > 0 {
+        let bytes = checked.unfinished_bytes;
+        writeln!(
+            out,
+            "  at its end {bytes} bytes that are being written, or were when the manager ended"
+        )?;
+    }
+    let (players, referees) = (checked.players, checked.referees);
+    writeln!(out, "  agents    {players} players, {referees} referees")?;
+    let (results, matches, rounds) = (checked.results, checked.matches, checked.rounds);
+    writeln!(
+        out,
+        "  results   {results} of {matches} matches in {rounds} rounds, each draw opened and each \
+         game played again"
+    )?;
+    for document in &checked.documents {
+        writeln!(out, "  agrees    {}", document.display())?;
+    }
+    if checked.referee_journals > 0 {
+        let (journals, lines) = (checked.referee_journals, checked.referee_lines);
+        writeln!(out, "  referees  {journals} journals, {lines} lines")?;
+    }
+    Ok(())
+}
+
+fn chance(checked: &Checked) -> &'static str {
+    if checked.reproducible {
+        "reproducible from a seed, not for prizes"
+    } else {
+        "chance from the operating system"
+    }
+}

@@ -1,0 +1,102 @@
+//! Where two documents first differ.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Says where `found` first differs from `expected`, as a path and both values.
+pub(super) fn difference(found: &impl Serialize, expected: &impl Serialize) -> Option<String> {
+    let (found, expected) = (value(found), value(expected));
+    let mut path = String::new();
+    let (found, expected) = first(&mut path, Some(&found), Some(&expected))?;
+    Some(format!(
+        "`{}` is {found}, expected {expected}",
+        path.trim_start_matches('.')
+    ))
+}
+
+fn value(document: &impl Serialize) -> Value {
+    serde_json::to_value(document).unwrap_or_default()
+}
+
+fn first(
+    path: &mut String,
+    found: Option<&Value>,
+    expected: Option<&Value>,
+) -> Option<(String, String)> {
+    if found == expected {
+        return None;
+    }
+    match (found, expected) {
+        (Some(Value::Object(one)), Some(Value::Object(other))) => {
+            let mut keys = one.keys().chain(other.keys());
+            keys.find_map(|key| within(path, &format!(".{key}"), one.get(key), other.get(key)))
+        }
+        (Some(Value::Array(one)), Some(Value::Array(other))) => (0..one.len().max(other.len()))
+            .find_map(|at| within(path, &format!("[{at}]"), one.get(at), other.get(at))),
+        _ => Some((shown(found), shown(expected))),
+    }
+}
+
+fn within(
+    path: &mut String,
+    step: &str,
+    found: Option<&Value>,
+    expected: Option<&Value>,
+) -> Option<(String, String)> {
+    let length = path.len();
+    path.push_str(step);
+    let differs = first(path, found, expected);
+    if differs.is_none() {
+        path.truncate(length);
+    }
+    differs
+}
+
+/// More of a value than this helps nobody.
+const MOST_SHOWN: usize = 80;
+
+fn shown(value: Option<&Value>) -> String {
+    let Some(value) = value else {
+        return "missing".to_owned();
+    };
+    let text = value.to_string();
+    if text.chars().count() <= MOST_SHOWN {
+        return format!("`{text}`");
+    }
+    let beginning: String = text.chars().take(MOST_SHOWN).collect();
+    format!("`{beginning}…`")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_first_place_that_differs_is_named() {
+        let same = json!({"a": [1, {"b": 2}], "c": null});
+        assert_eq!(difference(&same, &same), None);
+        for (found, said) in [
+            (
+                json!({"a": [1, {"b": 3}], "c": null}),
+                "`a[1].b` is `3`, expected `2`",
+            ),
+            (
+                json!({"a": [1], "c": null}),
+                "`a[1]` is missing, expected `{\"b\":2}`",
+            ),
+            (
+                json!({"a": [1, {"b": 2}]}),
+                "`c` is missing, expected `null`",
+            ),
+        ] {
+            assert_eq!(difference(&found, &same).unwrap(), said);
+        }
+        let long = difference(&json!({"a": "é".repeat(100)}), &json!({})).unwrap();
+        assert!(
+            long.ends_with("é…`, expected missing") && long.len() < 200,
+            "{long}"
+        );
+    }
+}
