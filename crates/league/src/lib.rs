@@ -9,6 +9,7 @@ pub mod config;
 pub mod log;
 pub mod projection;
 pub mod record;
+pub mod replay;
 pub mod repository;
 pub mod root;
 pub mod store;

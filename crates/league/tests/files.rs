@@ -13,6 +13,8 @@ mod logs;
 mod projections;
 #[path = "files/publishers.rs"]
 mod publishers;
+#[path = "files/replay.rs"]
+mod replay;
 #[path = "files/repositories.rs"]
 mod repositories;
 #[path = "files/world.rs"]
