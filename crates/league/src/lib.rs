@@ -15,3 +15,8 @@ pub mod root;
 pub mod store;
 pub mod strategy;
 pub mod verify;
+
+/// Keeps the page on the toolkit true: its examples are compiled and run with the other tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct Toolkit;

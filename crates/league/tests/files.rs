@@ -9,6 +9,8 @@
 mod config;
 #[path = "files/logs.rs"]
 mod logs;
+#[path = "files/pages.rs"]
+mod pages;
 #[path = "files/projections.rs"]
 mod projections;
 #[path = "files/publishers.rs"]
