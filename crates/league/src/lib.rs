@@ -20,6 +20,7 @@ pub mod post;
 pub mod projection;
 pub mod reception;
 pub mod record;
+pub mod replay;
 pub mod repository;
 pub mod root;
 pub mod secrets;
@@ -27,3 +28,8 @@ pub mod store;
 pub mod strategy;
 pub mod transcript;
 pub mod verify;
+
+/// Keeps the page on the toolkit true: its examples are compiled and run with the other tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct Toolkit;
