@@ -50,6 +50,13 @@ impl LeagueSecret {
         let bytes = mac(&self.0, &("manager_token", league, agent.to_string()));
         AuthToken::mint("manager", &bytes)
     }
+
+    /// The token by which an agent that comes back proves itself: HMAC of the league's secret
+    /// over `["return_token",league,agent]`, the agent written as a sender.
+    pub fn return_token(&self, league: &LeagueId, agent: &Agent) -> AuthToken {
+        let bytes = mac(&self.0, &("return_token", league, agent.to_string()));
+        AuthToken::mint("return", &bytes)
+    }
 }
 
 /// The promise on a match's draw: SHA-256 of `["league.draw",league,match,seed in hex]`.
@@ -204,7 +211,11 @@ mod tests {
             secret.manager_token(&other, &Agent::Player(one.clone()))
         );
         assert_ne!(token, secret.match_token(&league, &match_id, &one));
+        let agent = Agent::Player(one.clone());
+        let back = secret.return_token(&league, &agent);
+        assert_ne!(token.hash(), back.hash());
         assert_eq!(token.masked(), "tok-manager-…");
+        assert_eq!(back.masked(), "tok-return-…");
     }
 
     #[test]

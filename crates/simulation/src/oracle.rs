@@ -125,8 +125,9 @@ impl Oracle {
     pub(crate) fn promised(&mut self, to: Who, promise: Promise) -> Checked {
         match promise {
             Promise::Acked(match_id, result) => self.acked(&match_id, result),
-            Promise::Enrolled(agent, token) => {
-                self.tokens.insert(token.reveal().to_owned());
+            Promise::Enrolled(agent, tokens) => {
+                let texts = tokens.iter().map(|token| token.reveal().to_owned());
+                self.tokens.extend(texts);
                 let holder = self.enrolled.get(&agent);
                 if holder.is_some_and(|&holder| holder != to) {
                     let what = format!("`{agent}` is two agents");

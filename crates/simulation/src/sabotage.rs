@@ -79,6 +79,8 @@ sabotages! {
     CapacityExceeded,
     /// Referees and players take any token for the manager's.
     AnyoneIsTheManager,
+    /// A player is moved elsewhere by a token that referees have seen.
+    AnyTokenReturns,
     /// A referee tells the players the end before the manager has taken it.
     EndToldBeforeAck,
     /// The last result is forgotten when the manager comes back.

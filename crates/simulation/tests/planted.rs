@@ -66,6 +66,7 @@ const EXPECTED: &[(Sabotage, Invariant)] = &[
         Sabotage::AnyoneIsTheManager,
         Invariant::OnlyTheManagerCommands,
     ),
+    (Sabotage::AnyTokenReturns, Invariant::IdsAndTokens),
     (Sabotage::EndToldBeforeAck, Invariant::NothingHiddenIsSeen),
     (
         Sabotage::ResultDroppedAtReplay,

@@ -15,8 +15,13 @@ use super::memory::{MatchRecord, Opponent, Statistics};
 pub enum Reply {
     /// Heard, nothing to add.
     Acknowledged,
-    /// The player is admitted; the shell keeps this token from now on and drops any older one.
-    TokenGranted(AuthToken),
+    /// The player is admitted.
+    TokenGranted {
+        /// What proves the player; the shell keeps it from now on and drops any older one.
+        token: AuthToken,
+        /// What it comes back with; if none came, one that is kept of this league stays good.
+        return_token: Option<AuthToken>,
+    },
     /// The player is not admitted, and asking again would not help.
     Rejected {
         /// Why, in the manager's words.
@@ -46,7 +51,9 @@ impl Reply {
             Self::Acknowledged => Some(Message::Acknowledged),
             Self::Joined(ack) => Some(Message::GameJoinAck(ack)),
             Self::Move { response, .. } => Some(Message::MoveResponse(response)),
-            Self::TokenGranted(_) | Self::Rejected { .. } | Self::Think(_) | Self::State(_) => None,
+            Self::TokenGranted { .. } | Self::Rejected { .. } | Self::Think(_) | Self::State(_) => {
+                None
+            }
         }
     }
 }

@@ -88,7 +88,10 @@ impl Enrolment {
                         manager,
                         at,
                     }],
-                    reply: Reply::TokenGranted(enrolment.token.clone()),
+                    reply: Reply::TokenGranted {
+                        token: enrolment.token.clone(),
+                        return_token: enrolment.return_token.clone(),
+                    },
                 };
             }
             Ok(Message::RefereeRegisterResponse(RegisterResponse::Rejected { reason })) => {

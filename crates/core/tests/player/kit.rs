@@ -52,7 +52,7 @@ impl Shell {
         let mut shell = Self::new(rules);
         shell.does(Command::Begin { token_held: false });
         let reply = shell.answers(accepted("P01"));
-        assert_eq!(reply, Reply::TokenGranted(AuthToken::new(OWN_TOKEN)));
+        assert_eq!(reply, granted());
         shell
     }
 
@@ -280,5 +280,13 @@ pub(crate) fn changed(over: GameOver, change: impl FnOnce(&mut MatchResult)) -> 
     GameOver {
         result: Arc::new(result),
         ..over
+    }
+}
+
+/// What the shell is told when the player is let in.
+pub(crate) fn granted() -> Reply {
+    Reply::TokenGranted {
+        token: AuthToken::new(OWN_TOKEN),
+        return_token: None,
     }
 }

@@ -13,7 +13,6 @@ use league_protocol::message::{
     GameError, LeagueError, LeagueQueryResponse, MatchState, MatchStatus, Message, Query,
     RegisterResponse,
 };
-use league_protocol::token::AuthToken;
 
 use crate::kit::*;
 
@@ -45,7 +44,7 @@ fn a_player_that_begins_asks_to_be_admitted() {
     assert_eq!(request.wanted_id.as_deref(), Some("P01"));
     assert_eq!(letter.effort.attempts, 1);
     assert_eq!(letter.effort.timeout, Duration::from_secs(10));
-    assert_eq!(letter.credential, Credential::Own);
+    assert_eq!(letter.credential, Credential::Return);
     assert_eq!(shell.player.phase(), Phase::Registering);
     assert_eq!(shell.player.pending(), shell.letters);
 }
@@ -239,7 +238,7 @@ fn a_token_that_the_manager_no_longer_knows_leads_to_a_fresh_registration() {
         let last = shell.letters.last().unwrap();
         assert!(matches!(last.message, Message::PlayerRegisterRequest(_)));
         let reply = shell.answers(accepted("P07"));
-        assert_eq!(reply, Reply::TokenGranted(AuthToken::new(OWN_TOKEN)));
+        assert_eq!(reply, granted());
         assert_eq!(shell.player.player_id(), Some(&player("P07")));
     }
 }

@@ -95,7 +95,10 @@ fn a_referee_says_who_it_is_and_is_let_in() {
     );
     assert_eq!(
         house.hear(&letter, accepted()),
-        Ok(Reply::TokenGranted(granted()))
+        Ok(Reply::TokenGranted {
+            token: granted(),
+            return_token: None,
+        })
     );
     assert_eq!(
         house.referee.enrolled(),

@@ -60,7 +60,10 @@ impl Worker for Referee {
     fn follow(reply: Reply, token: Option<&AuthToken>) -> Step<Command> {
         match reply {
             Reply::Noted => Step::Say(Box::new(Message::Acknowledged)),
-            Reply::TokenGranted(token) => Step::Keep(token),
+            Reply::TokenGranted {
+                token,
+                return_token,
+            } => Step::Keep(token, return_token),
             Reply::TokenRefused => {
                 Self::begin(token).map_or(Step::Nothing, |command| Step::Next(Box::new(command)))
             }
