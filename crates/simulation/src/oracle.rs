@@ -180,6 +180,12 @@ impl Oracle {
         ) {
             self.check_manager(who)?;
         }
+        if let PlayerEvent::DrawDisputed {
+            match_id, problem, ..
+        } = event
+        {
+            self.check_dispute(who, match_id, *problem)?;
+        }
         if let PlayerEvent::Remembered { record } = event {
             let place = self.player_place(who);
             let fresh = self.remembered.get_mut(place);

@@ -81,6 +81,8 @@ sabotages! {
     AnyoneIsTheManager,
     /// A player is moved elsewhere by a token that referees have seen.
     AnyTokenReturns,
+    /// A referee tells a player another share in the draw than the one it sent.
+    ShareReplaced,
     /// A referee tells the players the end before the manager has taken it.
     EndToldBeforeAck,
     /// The last result is forgotten when the manager comes back.
@@ -117,6 +119,12 @@ impl Sabotage {
         match (self, kind, &mut letter.message) {
             (Self::ChoiceLeaked, Kind::Referee, Message::MoveCall(call)) => {
                 call.view = json!({ "opponent": "even" });
+            }
+            (Self::ShareReplaced, Kind::Referee, Message::GameOver(over)) => {
+                let result = Arc::make_mut(&mut over.result);
+                if let Some(opened) = &mut result.draw {
+                    opened.nonces = ["nonce-1".into(), "nonce-2".into()];
+                }
             }
             (Self::OwnTokenShown, Kind::Referee, Message::MoveCall(_)) => {
                 letter.credential = Credential::Own;

@@ -67,6 +67,7 @@ const EXPECTED: &[(Sabotage, Invariant)] = &[
         Invariant::OnlyTheManagerCommands,
     ),
     (Sabotage::AnyTokenReturns, Invariant::IdsAndTokens),
+    (Sabotage::ShareReplaced, Invariant::TheDrawKeepsItsPromise),
     (Sabotage::EndToldBeforeAck, Invariant::NothingHiddenIsSeen),
     (
         Sabotage::ResultDroppedAtReplay,

@@ -119,8 +119,9 @@ impl Player {
         })
     }
 
-    /// Lets a caller pass that shows the token announced for its match, or, in a lenient player,
-    /// one whose match nobody announced.
+    /// Lets a caller pass that shows the token announced for its match, or one whose match nobody
+    /// announced: that only in a lenient player that could not know an announcement from a forged
+    /// one.
     pub(super) fn prove(
         &self,
         league_id: &LeagueId,
@@ -135,7 +136,9 @@ impl Player {
             (Some(announced), Some(shown)) if announced == shown => Ok(()),
             (Some(_), Some(_)) => Err(Refusal::WrongToken { match_id: named() }),
             (Some(_), None) => Err(Refusal::NoToken { match_id: named() }),
-            (None, _) if self.rules.strict => Err(Refusal::NotAnnounced { match_id: named() }),
+            (None, _) if self.rules.strict || self.knows_manager() => {
+                Err(Refusal::NotAnnounced { match_id: named() })
+            }
             (None, _) => Ok(()),
         }
     }

@@ -8,6 +8,7 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 use serde_json::Value;
 
+use super::dispute::DrawProblem;
 use super::memory::{MatchRecord, Opponent, Statistics};
 
 /// What the bringer of a command is answered.
@@ -111,6 +112,8 @@ pub struct PlayerView {
     pub open_matches: Vec<MatchId>,
     /// The latest matches, oldest first.
     pub history: Vec<Arc<MatchRecord>>,
+    /// The latest draws that it does not believe, oldest first.
+    pub disputed: Vec<(MatchId, DrawProblem)>,
 }
 
 /// Where a player is on its way through a league.

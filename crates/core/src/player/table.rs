@@ -29,6 +29,8 @@ pub(super) struct Table {
     /// The answer to the invitation.
     pub(super) joined: Option<Joined>,
     moves: Vec<OpenMove>,
+    /// The shares in the draw that were sent with a first move, empty where none was.
+    nonces: Vec<String>,
     number: u64,
 }
 
@@ -84,8 +86,15 @@ impl Tables {
         turn: u32,
         answer: (MoveResponse, Option<Fallback>),
     ) {
-        let table = self.open.get_mut(match_id);
-        if let Some(open) = table.and_then(|table| table.find_mut(turn)) {
+        let Some(table) = self.open.get_mut(match_id) else {
+            return;
+        };
+        if turn == 1 && table.nonces.len() < OPEN_MOVES {
+            table
+                .nonces
+                .push(answer.0.nonce.clone().unwrap_or_default());
+        }
+        if let Some(open) = table.find_mut(turn) {
             open.answer = Some(answer);
         }
     }
@@ -121,6 +130,11 @@ impl Table {
     /// The move with this number, if it was asked for.
     pub(super) fn find(&self, turn: u32) -> Option<&OpenMove> {
         self.moves.iter().find(|open| open.question.turn == turn)
+    }
+
+    /// The shares in the draw that were sent so far; a refused move may be followed by another.
+    pub(super) fn nonces(&self) -> &[String] {
+        &self.nonces
     }
 
     /// Whether any move was asked for.

@@ -314,6 +314,7 @@ fn a_stranger_cannot_make_a_player_register_again() {
 fn another_league_starts_with_a_clean_slate_and_old_figures() {
     let mut shell = Shell::enrolled(rules());
     let end = || News::GameOver(over("R1M1", 1, MatchStatus::Win, Some("P01")));
+    shell.does(invited("R1M1", None));
     shell.told(end()).unwrap();
     shell.told(announcement("R1M2")).unwrap();
     shell.restart();
@@ -322,6 +323,7 @@ fn another_league_starts_with_a_clean_slate_and_old_figures() {
     shell.answers(accepted_in("P01", other));
     let foreign = shell.does(invited("R1M2", Some("another token")));
     assert!(matches!(foreign, Reply::Joined(ack) if ack.accept));
+    shell.does(invited("R1M1", None));
     shell.told(end()).unwrap();
     assert_eq!(shell.player.memory().statistics().wins, 2);
 }
