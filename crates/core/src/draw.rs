@@ -15,6 +15,11 @@ use sha2::{Digest, Sha256};
 /// The longest nonce that takes part in a draw, in bytes; a longer one is refused.
 pub const MAX_NONCE_LENGTH: usize = 128;
 
+/// How many words of 64 bits one HMAC gives.
+const WORDS_A_BLOCK: usize = 4;
+/// Room for the usual text that is hashed, so that it need not grow.
+const USUAL_LENGTH: usize = 192;
+
 /// The secret of a league, from which the secrets of its matches are derived.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct LeagueSecret(pub [u8; 32]);
@@ -26,6 +31,38 @@ impl std::fmt::Debug for LeagueSecret {
 }
 
 impl LeagueSecret {
+    /// The secret made ready for many matches.
+    pub fn keyed(&self) -> KeyedSecret {
+        KeyedSecret(keyed(&self.0))
+    }
+
+    /// The seed of a match; [`KeyedSecret::seed`] says how it is made.
+    pub fn seed(&self, league: &LeagueId, match_id: &MatchId) -> Seed {
+        self.keyed().seed(league, match_id)
+    }
+
+    /// The token of one player of one match; [`KeyedSecret::match_token`] says how it is made.
+    pub fn match_token(
+        &self,
+        league: &LeagueId,
+        match_id: &MatchId,
+        player: &PlayerId,
+    ) -> AuthToken {
+        self.keyed().match_token(league, match_id, player)
+    }
+}
+
+/// A league's secret that has done the half of an HMAC which is the same for all matches.
+#[derive(Clone)]
+pub struct KeyedSecret(Hmac<Sha256>);
+
+impl std::fmt::Debug for KeyedSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("KeyedSecret(…)")
+    }
+}
+
+impl KeyedSecret {
     /// The seed of a match: HMAC of the league's secret over `["seed",league,match]`.
     pub fn seed(&self, league: &LeagueId, match_id: &MatchId) -> Seed {
         Seed(mac(&self.0, &("seed", league, match_id)))
@@ -62,25 +99,24 @@ pub fn keeps_promise(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -
 pub fn dice(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -> Dice {
     let (league, match_id, draw) = (league.clone(), match_id.clone(), draw.clone());
     let mut block = 0_u32;
-    let mut words = Vec::new().into_iter();
+    let mut words = [0; WORDS_A_BLOCK];
+    let mut used = WORDS_A_BLOCK;
     Dice::from_words(Box::new(move || {
-        if let Some(word) = words.next() {
+        if let Some(&word) = words.get(used) {
+            used += 1;
             return word;
         }
         let [nonce_a, nonce_b] = &draw.nonces;
         let bytes = mac(
-            &draw.seed.0,
+            &keyed(&draw.seed.0),
             &(&league, &match_id, draw.attempt, nonce_a, nonce_b, block),
         );
         block = block.wrapping_add(1);
-        let mut fresh = bytes
-            .chunks_exact(8)
-            .map(word)
-            .collect::<Vec<_>>()
-            .into_iter();
-        let first = fresh.next().unwrap_or_default();
-        words = fresh;
-        first
+        for (place, chunk) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *place = word(chunk);
+        }
+        used = 1;
+        words[0]
     }))
 }
 
@@ -90,18 +126,26 @@ fn word(bytes: &[u8]) -> u64 {
         .fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-fn mac(key: &[u8; 32], parts: &impl Serialize) -> [u8; 32] {
+fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
     // HMAC fills a key that is shorter than its block with zeros; done here, it cannot fail.
     let mut block = [0; 64];
     block[..32].copy_from_slice(key);
-    let mut mac = Hmac::<Sha256>::new(&block.into());
+    Hmac::new(&block.into())
+}
+
+fn mac(keyed: &Hmac<Sha256>, parts: &impl Serialize) -> [u8; 32] {
+    let mut mac = keyed.clone();
     mac.update(&text(parts));
     mac.finalize().into_bytes().into()
 }
 
 /// Compact JSON: an array of texts and numbers can be written in one way only.
 fn text(parts: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(parts).unwrap_or_default()
+    let mut text = Vec::with_capacity(USUAL_LENGTH);
+    match serde_json::to_writer(&mut text, parts) {
+        Ok(()) => text,
+        Err(_) => Vec::new(),
+    }
 }
 
 #[cfg(test)]

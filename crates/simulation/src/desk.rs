@@ -164,7 +164,7 @@ impl<M: Worker> Desk<M> {
         let promise = promise.map(|promise| (around.oracle.from(), promise));
         let step = match reply {
             Ok(reply) => M::follow(reply, self.token.as_ref()),
-            Err(refusal) => Step::Say(Box::new(Message::LeagueError(M::refuse(&refusal)))),
+            Err(refusal) => Step::Say(Message::LeagueError(M::refuse(&refusal))),
         };
         let held = Held {
             letters,
@@ -231,7 +231,7 @@ impl<M: Worker> Desk<M> {
         match held.step {
             Step::Say(message) => {
                 around.oracle.answer(self.who, held.back, &message)?;
-                self.say(around, *message, held.back);
+                self.say(around, message, held.back);
             }
             Step::Keep(token) => {
                 self.hash = Some(token.hash());

@@ -141,11 +141,11 @@ fn imposture(chance: &mut Chance) -> Parcel {
         to: 0,
         sender: None,
         token: Some(AuthToken::mint("P01", &chance.bytes())),
-        message: Message::PlayerRegisterRequest(RegisterRequest {
+        message: Message::PlayerRegisterRequest(Box::new(RegisterRequest {
             meta,
             wanted_id: Some("P01".into()),
             token: None,
-        }),
+        })),
         back: None,
     }
 }

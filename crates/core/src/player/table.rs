@@ -3,6 +3,7 @@
 //! All of it lives in memory: whoever asked before a crash asks again after it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use league_protocol::id::{GameType, MatchId};
 use league_protocol::message::MoveResponse;
@@ -44,7 +45,7 @@ pub(super) struct Joined {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OpenMove {
     pub(super) question: Question,
-    pub(super) answer: Option<(MoveResponse, Option<Fallback>)>,
+    pub(super) answer: Option<(Arc<MoveResponse>, Option<Fallback>)>,
 }
 
 impl Tables {
@@ -82,7 +83,7 @@ impl Tables {
         &mut self,
         match_id: &MatchId,
         turn: u32,
-        answer: (MoveResponse, Option<Fallback>),
+        answer: (Arc<MoveResponse>, Option<Fallback>),
     ) {
         let table = self.open.get_mut(match_id);
         if let Some(open) = table.and_then(|table| table.find_mut(turn)) {

@@ -31,7 +31,7 @@ pub enum Command {
     /// The manager orders a match.
     StartMatch {
         /// Which, and all that it takes to run it.
-        order: StartMatch,
+        order: Box<StartMatch>,
     },
     /// Manual mode: the moves are to be asked for.
     CollectChoices {

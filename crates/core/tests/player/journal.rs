@@ -103,7 +103,8 @@ fn memory_events() -> Vec<Event> {
                 choice: json!("even"),
                 nonce: None,
                 reasoning: None,
-            },
+            }
+            .into(),
             fallback: None,
         },
         Event::MoveRefused {

@@ -52,7 +52,11 @@ impl House {
     }
 
     pub(crate) fn order(&mut self, order: StartMatch) {
-        let reply = self.tell(Command::StartMatch { order }).unwrap();
+        let reply = self
+            .tell(Command::StartMatch {
+                order: Box::new(order),
+            })
+            .unwrap();
         let Reply::StartMatchAck(ack) = reply else {
             panic!("{reply:?}")
         };

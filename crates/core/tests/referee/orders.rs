@@ -10,7 +10,12 @@ use crate::kit::*;
 
 fn reason(house: &mut House, order: StartMatch) -> Option<String> {
     let events = house.events.len();
-    let Reply::StartMatchAck(ack) = house.tell(Command::StartMatch { order }).unwrap() else {
+    let Reply::StartMatchAck(ack) = house
+        .tell(Command::StartMatch {
+            order: Box::new(order),
+        })
+        .unwrap()
+    else {
         panic!()
     };
     assert_eq!(ack.accepted, ack.reason.is_none());

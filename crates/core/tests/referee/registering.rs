@@ -64,7 +64,7 @@ fn a_referee_that_was_not_let_in_takes_no_match() {
         .unwrap();
     let reply = house
         .tell(Command::StartMatch {
-            order: order("R1M1"),
+            order: Box::new(order("R1M1")),
         })
         .unwrap();
     let Reply::StartMatchAck(ack) = reply else {
@@ -277,7 +277,7 @@ fn the_end_of_the_league_ends_orders_and_vain_reports() {
     }
     assert_eq!(house.kinds().last(), Some(&"closed"));
     let command = Command::StartMatch {
-        order: order("R2M1"),
+        order: Box::new(order("R2M1")),
     };
     let Ok(Reply::StartMatchAck(ack)) = house.tell(command) else {
         panic!()
@@ -290,7 +290,9 @@ fn orders_of_another_league_are_turned_down() {
     let mut house = enrolled();
     let mut foreign = order("R1M1");
     foreign.league_id = LeagueId::new("another_league").unwrap();
-    let Ok(Reply::StartMatchAck(ack)) = house.tell(Command::StartMatch { order: foreign }) else {
+    let Ok(Reply::StartMatchAck(ack)) = house.tell(Command::StartMatch {
+        order: Box::new(foreign),
+    }) else {
         panic!()
     };
     assert_eq!(

@@ -44,9 +44,7 @@ impl Worker for Player {
         match reply {
             Reply::TokenGranted(token) => Step::Keep(token),
             Reply::Think(think) => Step::Think(Box::new(think)),
-            other => other
-                .into_message()
-                .map_or(Step::Nothing, |message| Step::Say(Box::new(message))),
+            other => other.into_message().map_or(Step::Nothing, Step::Say),
         }
     }
 

@@ -10,7 +10,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 
 use super::Desk;
 use crate::agents::{Call, Kind, Worker};
-use crate::around::{Answered, Around, Back, Errand, Parcel};
+use crate::around::{Again, Answered, Around, Back, Errand, Parcel};
 use crate::fault::Fault;
 use crate::post::{Arrived, Failed, Trying};
 use crate::{Checked, Who};
@@ -122,13 +122,14 @@ impl<M: Worker> Desk<M> {
                 let chance = around.chance.next();
                 let wait = backoff.unwrap_or_default().wait(trying.attempt, chance);
                 let (from, life) = (self.who, self.life);
-                let again = Errand::Again {
+                let again = Again {
                     from,
                     to,
                     life,
                     trying,
                 };
-                around.clock.note(around.now() + wait, again);
+                let at = around.now() + wait;
+                around.clock.note(at, Errand::Again(Box::new(again)));
                 Ok(())
             }
             Failed::Over(Some(ticket)) => {
