@@ -97,27 +97,34 @@ pub fn keeps_promise(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -
 /// `[league,match,attempt,nonce A,nonce B,k]`, *k* counting from 0. [`Dice::roll`] says how a
 /// word becomes a face.
 pub fn dice(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -> Dice {
-    let (league, match_id, draw) = (league.clone(), match_id.clone(), draw.clone());
+    let [nonce_a, nonce_b] = &draw.nonces;
+    let mut parts = text(&(league, match_id, draw.attempt, nonce_a, nonce_b));
+    // The number of the block is still to come.
+    parts.pop();
+    let seed = keyed(&draw.seed.0);
     let mut block = 0_u32;
     let mut words = [0; WORDS_A_BLOCK];
     let mut used = WORDS_A_BLOCK;
     Dice::from_words(Box::new(move || {
-        if let Some(&word) = words.get(used) {
-            used += 1;
-            return word;
+        if used == WORDS_A_BLOCK {
+            words = block_of(seed.clone(), &parts, block);
+            block = block.wrapping_add(1);
+            used = 0;
         }
-        let [nonce_a, nonce_b] = &draw.nonces;
-        let bytes = mac(
-            &keyed(&draw.seed.0),
-            &(&league, &match_id, draw.attempt, nonce_a, nonce_b, block),
-        );
-        block = block.wrapping_add(1);
-        for (place, chunk) in words.iter_mut().zip(bytes.chunks_exact(8)) {
-            *place = word(chunk);
-        }
-        used = 1;
-        words[0]
+        used += 1;
+        words[used - 1]
     }))
+}
+
+fn block_of(mut seed: Hmac<Sha256>, parts: &[u8], block: u32) -> [u64; WORDS_A_BLOCK] {
+    seed.update(parts);
+    seed.update(format!(",{block}]").as_bytes());
+    let bytes: [u8; 32] = seed.finalize().into_bytes().into();
+    let mut words = [0; WORDS_A_BLOCK];
+    for (place, chunk) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+        *place = word(chunk);
+    }
+    words
 }
 
 fn word(bytes: &[u8]) -> u64 {

@@ -226,6 +226,9 @@ impl Referee {
 
     /// Keeps the breakers: silence counts, and so does an answer that was good.
     fn apply_to_breakers(&mut self, event: &Event) {
+        if self.breakers.are_closed() && !matches!(event, Event::AttemptFailed { .. }) {
+            return;
+        }
         let Some(game) = event.match_id().and_then(|id| self.running.get(id)) else {
             return;
         };
@@ -291,6 +294,7 @@ impl Machine for Referee {
     fn letters(&self, event: &Event, out: &mut Vec<Letter<Ticket>>) {
         match event {
             Event::RegistrationTried { .. } => out.extend(self.enrolment.letter(&self.rules)),
+            _ if !event.is_told() => {}
             _ => {
                 if let Some(game) = event.match_id().and_then(|id| self.find(id)) {
                     game.letters(&self.rules, event, out);

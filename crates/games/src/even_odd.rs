@@ -147,7 +147,8 @@ impl Game for EvenOdd {
     }
 
     fn play(&mut self, seat: Seat, mv: Parity) -> Result<(), Illegal> {
-        self.allow(seat, &mv)?;
+        // Whoever owes a move may choose either.
+        self.owes(seat)?;
         if let Some(choice) = self.choices.get_mut(seat.index()) {
             *choice = Some(mv);
         }

@@ -26,7 +26,8 @@ impl AuthToken {
     pub fn mint(owner: &str, chance: &[u8; 32]) -> Self {
         let mut text = String::with_capacity(owner.len() + 69);
         text.push_str("tok-");
-        text.extend(owner.chars().map(|letter| letter.to_ascii_lowercase()));
+        text.push_str(owner);
+        text.make_ascii_lowercase();
         text.push('-');
         push_hex(&mut text, chance);
         Self(text.into())
@@ -116,11 +117,12 @@ pub fn hex(bytes: &[u8; 32]) -> String {
 
 fn push_hex(text: &mut String, bytes: &[u8; 32]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = |byte: &u8| {
-        let (high, low) = (usize::from(byte >> 4), usize::from(byte & 15));
-        [char::from(DIGITS[high]), char::from(DIGITS[low])]
-    };
-    text.extend(bytes.iter().flat_map(digits));
+    let mut digits = [0; 64];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
+    }
+    text.push_str(std::str::from_utf8(&digits).unwrap_or_default());
 }
 
 /// Reads 64 hex digits as 32 bytes.

@@ -9,6 +9,7 @@ use league_protocol::time::Timestamp;
 use super::Referee;
 use super::command::{Command, Question, Refusal, Reply, Ticket};
 use super::event::{Event, Verdict};
+use super::next::USUAL_FACTS;
 use super::running::{Match, Report};
 use crate::letter::Outcome;
 use crate::machine::Decision;
@@ -97,7 +98,11 @@ impl Referee {
         let court = self.court();
         let first = game.hear(at, &court, question, outcome)?;
         Ok(noted(match first {
-            Some(first) => game.clone().step(at, &court, vec![first], 0),
+            Some(first) => {
+                let mut events = Vec::with_capacity(USUAL_FACTS);
+                events.push(first);
+                game.clone().step(at, &court, events, 0)
+            }
             None => Vec::new(),
         }))
     }

@@ -22,6 +22,9 @@ pub const MOST_ATTEMPTS: u32 = 10;
 /// once, and a few more.
 const MOST_FACTS_A_STEP: usize = 64;
 
+/// Room for the facts of most steps.
+pub(super) const USUAL_FACTS: usize = 4;
+
 /// What a match has to know of the referee that runs it.
 pub(super) struct Court<'a> {
     pub(super) rules: &'a RefereeRules,
@@ -64,7 +67,8 @@ impl Match {
             return vec![first];
         };
         ending.apply(&first);
-        let mut events = vec![first];
+        let mut events = Vec::with_capacity(USUAL_FACTS);
+        events.push(first);
         for _ in 0..MOST_FACTS_A_STEP {
             let Some(event) = ending.next(self, at, court) else {
                 break;

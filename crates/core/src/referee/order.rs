@@ -12,15 +12,13 @@ use super::Referee;
 use super::command::Reply;
 use super::event::Event;
 use super::fixture::{Fixture, Secrets};
+use super::next::USUAL_FACTS;
 use super::opening::NoTable;
 use super::running::Match;
 use crate::machine::Decision;
 
 /// How many decided matches may wait for their last letters, beside those that are played.
 const MOST_UNSETTLED: usize = 10_000;
-
-/// A match opened, its secrets, two invitations.
-const FACTS_OF_AN_ORDER: usize = 4;
 
 /// Why an order is not taken, as the manager is told.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -99,7 +97,7 @@ impl Referee {
                 NoTable::BadSettings(problem) => TurnedDown::BadSettings { game, problem },
             }
         })?;
-        let mut events = Vec::with_capacity(FACTS_OF_AN_ORDER);
+        let mut events = Vec::with_capacity(USUAL_FACTS);
         events.push(Event::MatchOpened { fixture, at });
         events.push(secrets(order));
         // The first of them is in the match already.
