@@ -46,7 +46,7 @@ pub(crate) struct Call {
 /// What a shell does with a reply.
 pub(crate) enum Step<Command> {
     /// Answers the caller.
-    Say(Box<Message>),
+    Say(Message),
     /// Keeps the token that the manager gave, and the one to come back with if it gave one.
     Keep(AuthToken, Option<AuthToken>),
     /// Lets the strategy think, and comes back with this command and a choice.

@@ -171,7 +171,7 @@ impl<M: Worker> Desk<M> {
         let promise = promise.map(|promise| (around.oracle.from(), promise));
         let step = match reply {
             Ok(reply) => M::follow(reply, self.token_to_return()),
-            Err(refusal) => Step::Say(Box::new(Message::LeagueError(M::refuse(&refusal)))),
+            Err(refusal) => Step::Say(Message::LeagueError(M::refuse(&refusal))),
         };
         let held = Held {
             letters,
@@ -238,7 +238,7 @@ impl<M: Worker> Desk<M> {
         match held.step {
             Step::Say(message) => {
                 around.oracle.answer(self.who, held.back, &message)?;
-                self.say(around, *message, held.back);
+                self.say(around, message, held.back);
             }
             Step::Keep(token, return_token) => {
                 self.hash = Some(token.hash());

@@ -145,7 +145,7 @@ impl Loot {
                 matches: Arc::new([]),
                 own: Some((match_id, token.clone())),
             }),
-            _ => Message::StartMatch(false_order(setting, match_id, chance)),
+            _ => Message::StartMatch(Box::new(false_order(setting, match_id, chance))),
         };
         let stolen = chance.pick(&self.players).map(|(.., token)| token.clone());
         Some(Parcel {
@@ -238,11 +238,11 @@ fn registration(meta: AgentMeta, wanted: String, token: AuthToken) -> Parcel {
         to: 0,
         sender: None,
         token: Some(token),
-        message: Message::PlayerRegisterRequest(RegisterRequest {
+        message: Message::PlayerRegisterRequest(Box::new(RegisterRequest {
             meta,
             wanted_id: Some(wanted),
             token: None,
-        }),
+        })),
         back: None,
     }
 }

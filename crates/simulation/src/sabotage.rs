@@ -118,7 +118,7 @@ impl Sabotage {
     pub(crate) fn tamper_letter<T>(self, kind: Kind, letter: &mut Letter<T>) {
         match (self, kind, &mut letter.message) {
             (Self::ChoiceLeaked, Kind::Referee, Message::MoveCall(call)) => {
-                call.view = json!({ "opponent": "even" });
+                call.view = Arc::new(json!({ "opponent": "even" }));
             }
             (Self::ShareReplaced, Kind::Referee, Message::GameOver(over)) => {
                 let result = Arc::make_mut(&mut over.result);

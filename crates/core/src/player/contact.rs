@@ -178,7 +178,7 @@ impl Player {
                 by_api_page: false,
             }),
             (Errand::Confirm | Errand::Register { .. }, _) => {
-                Message::PlayerRegisterRequest(self.request())
+                Message::PlayerRegisterRequest(Box::new(self.request()))
             }
         };
         let credential = match errand {

@@ -135,7 +135,7 @@ pub enum Event {
         /// Which move of this player it is.
         turn: u32,
         /// The move.
-        response: MoveResponse,
+        response: Arc<MoveResponse>,
         /// Why it is not the one that was chosen, if it is not.
         fallback: Option<Fallback>,
     },

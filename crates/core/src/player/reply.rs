@@ -36,7 +36,7 @@ pub enum Reply {
     /// A move, ready to be sent.
     Move {
         /// The move.
-        response: MoveResponse,
+        response: Arc<MoveResponse>,
         /// Why it is not the one that was chosen, if it is not.
         fallback: Option<Fallback>,
     },

@@ -3,6 +3,7 @@
 //! All of it lives in memory: whoever asked before a crash asks again after it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use league_protocol::id::{GameType, MatchId};
 use league_protocol::message::MoveResponse;
@@ -46,7 +47,7 @@ pub(super) struct Joined {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OpenMove {
     pub(super) question: Question,
-    pub(super) answer: Option<(MoveResponse, Option<Fallback>)>,
+    pub(super) answer: Option<(Arc<MoveResponse>, Option<Fallback>)>,
 }
 
 impl Tables {
@@ -84,7 +85,7 @@ impl Tables {
         &mut self,
         match_id: &MatchId,
         turn: u32,
-        answer: (MoveResponse, Option<Fallback>),
+        answer: (Arc<MoveResponse>, Option<Fallback>),
     ) {
         let Some(table) = self.open.get_mut(match_id) else {
             return;

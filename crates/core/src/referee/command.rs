@@ -31,7 +31,7 @@ pub enum Command {
     /// The manager orders a match.
     StartMatch {
         /// Which, and all that it takes to run it.
-        order: StartMatch,
+        order: Box<StartMatch>,
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
     },

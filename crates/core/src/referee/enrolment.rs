@@ -159,7 +159,7 @@ impl Enrolment {
         };
         Some(Letter {
             to: rules.manager.clone(),
-            message: Message::RefereeRegisterRequest(request),
+            message: Message::RefereeRegisterRequest(Box::new(request)),
             credential: Credential::None,
             effort: rules.patience.once(rules.patience.register),
             ticket: Some(Ticket::Registration { tried: self.tried }),

@@ -111,7 +111,8 @@ fn memory_events() -> Vec<Event> {
                 choice: json!("even"),
                 nonce: None,
                 reasoning: None,
-            },
+            }
+            .into(),
             fallback: None,
         },
         Event::MoveRefused {

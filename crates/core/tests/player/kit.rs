@@ -202,7 +202,7 @@ pub(crate) fn invitation(id: &str) -> GameInvitation {
 
 pub(crate) fn invited(id: &str, token: Option<&str>) -> Command {
     Command::Invited {
-        invitation: invitation(id),
+        invitation: Box::new(invitation(id)),
         token: token.map(TokenHash::of),
     }
 }
@@ -217,7 +217,7 @@ pub(crate) fn call(shell: &Shell, id: &str, turn: u32) -> MoveCall {
         game_type: GameType::new("even_odd").unwrap(),
         move_type: "choose_parity".into(),
         options: Arc::new([json!("even"), json!("odd")]),
-        view: json!({ "lowest": 1, "highest": 10 }),
+        view: Arc::new(json!({ "lowest": 1, "highest": 10 })),
         turn_number: turn,
         record: WinLossDraw::default(),
         deadline: shell.now + Duration::from_secs(30),
@@ -227,7 +227,7 @@ pub(crate) fn call(shell: &Shell, id: &str, turn: u32) -> MoveCall {
 
 pub(crate) fn wants(call: MoveCall) -> Command {
     Command::MoveWanted {
-        call,
+        call: Box::new(call),
         token: Some(TokenHash::of(MATCH_TOKEN)),
     }
 }

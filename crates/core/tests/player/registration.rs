@@ -216,12 +216,14 @@ fn a_player_that_comes_back_with_its_token_asks_whether_it_is_still_known() {
     assert_eq!(query.query, Query::PlayerStats(player("P01")));
     assert_eq!(shell.letters[0].credential, Credential::Own);
     assert_eq!(shell.player.phase(), Phase::Enrolled);
-    shell.answers(Message::LeagueQueryResponse(LeagueQueryResponse {
-        league_id: league(),
-        query_type: "GET_PLAYER_STATS",
-        answer: Err("nothing played yet".to_owned()),
-        by_api_page: false,
-    }));
+    shell.answers(Message::LeagueQueryResponse(Box::new(
+        LeagueQueryResponse {
+            league_id: league(),
+            query_type: "GET_PLAYER_STATS",
+            answer: Err("nothing played yet".to_owned()),
+            by_api_page: false,
+        },
+    )));
     assert_eq!(shell.player.wakeup(), None);
     assert_eq!(shell.letters.len(), 1);
 }
@@ -276,7 +278,7 @@ fn a_token_refused_elsewhere_leads_to_one_fresh_registration() {
 }
 
 fn token_error(id: &str) -> News {
-    News::GameError(GameError {
+    News::GameError(Box::new(GameError {
         league_id: league(),
         round_id: 1,
         match_id: match_id(id),
@@ -288,7 +290,7 @@ fn token_error(id: &str) -> News {
         retry_count: 1,
         max_retries: 3,
         next_retry_at: None,
-    })
+    }))
 }
 
 #[test]

@@ -50,10 +50,10 @@ impl Worker for League {
         };
         match call.message {
             Message::RefereeRegisterRequest(request) => {
-                Ok(Command::RegisterReferee(candidate(request)))
+                Ok(Command::RegisterReferee(candidate(*request)))
             }
             Message::PlayerRegisterRequest(request) => {
-                Ok(Command::RegisterPlayer(candidate(request)))
+                Ok(Command::RegisterPlayer(candidate(*request)))
             }
             Message::MatchResultReport(report) => Ok(Command::Report {
                 token,
@@ -71,9 +71,7 @@ impl Worker for League {
     }
 
     fn follow(reply: Reply, _token: Option<&AuthToken>) -> Step<Command> {
-        reply
-            .to_message()
-            .map_or(Step::Nothing, |message| Step::Say(Box::new(message)))
+        reply.to_message().map_or(Step::Nothing, Step::Say)
     }
 
     fn refuse(refusal: &Refusal) -> LeagueError {

@@ -51,9 +51,7 @@ impl Worker for Player {
                 return_token,
             } => Step::Keep(token, return_token),
             Reply::Think(think) => Step::Think(Box::new(think)),
-            other => other
-                .into_message()
-                .map_or(Step::Nothing, |message| Step::Say(Box::new(message))),
+            other => other.into_message().map_or(Step::Nothing, Step::Say),
         }
     }
 

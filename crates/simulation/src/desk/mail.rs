@@ -11,7 +11,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 
 use super::Desk;
 use crate::agents::{Call, Kind, Worker};
-use crate::around::{Answered, Around, Back, Errand, Parcel};
+use crate::around::{Again, Answered, Around, Back, Errand, Parcel};
 use crate::fault::Fault;
 use crate::mischief::VILLAIN;
 use crate::post::{Arrived, Failed, Trying};
@@ -153,13 +153,14 @@ impl<M: Worker> Desk<M> {
                 let chance = around.chance.next();
                 let wait = backoff.unwrap_or_default().wait(trying.attempt, chance);
                 let (from, life) = (self.who, self.life);
-                let again = Errand::Again {
+                let again = Again {
                     from,
                     to,
                     life,
                     trying,
                 };
-                around.clock.note(around.now() + wait, again);
+                let at = around.now() + wait;
+                around.clock.note(at, Errand::Again(Box::new(again)));
                 Ok(())
             }
             Failed::Over(Some(ticket)) => {

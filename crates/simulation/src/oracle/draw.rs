@@ -84,7 +84,7 @@ impl Oracle {
 
     fn looks_at_draws(&mut self) -> bool {
         self.seen += 1;
-        self.facts.every_draw || self.seen.is_multiple_of(FEW)
+        self.facts.faults || self.seen.is_multiple_of(FEW)
     }
 
     /// The points follow from the end.
