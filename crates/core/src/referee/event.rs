@@ -264,6 +264,7 @@ impl Event {
                 | Self::MovePlayed { .. }
                 | Self::Decided { .. }
                 | Self::ReportTried { .. }
+                | Self::ReportSettled { .. }
         )
     }
 
