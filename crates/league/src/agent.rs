@@ -5,13 +5,18 @@ pub mod manager;
 pub mod player;
 pub mod referee;
 
+use std::path::Path;
+
 use league_protocol::fault::Code;
 use league_protocol::message::{LeagueError, Message};
+use league_protocol::token::AuthToken;
 use tokio::task::JoinHandle;
 
 use crate::desk::{Desk, Unattended, Worker};
+use crate::identity::Identity;
 use crate::post::Quiet;
 use crate::reception::Spoken;
+use crate::secrets::Tokens;
 use crate::store::StoreError;
 
 /// An agent at work.
@@ -49,9 +54,15 @@ fn missing(name: &str) -> Spoken {
     Spoken::error(error)
 }
 
-/// Keeps a token for the next start; without it the agent has to register as a newcomer.
-fn keep_token(path: &std::path::Path, token: &league_protocol::token::AuthToken) {
-    if let Err(error) = crate::secrets::save_token(path, token) {
+/// Takes tokens for this process and keeps them for the next; without them an agent that starts
+/// again has to register as a newcomer.
+fn keep_tokens(identity: &Identity, path: &Path, token: &AuthToken, back: Option<&AuthToken>) {
+    let tokens = Tokens {
+        token: token.clone(),
+        return_token: back.cloned().or_else(|| identity.return_token()),
+    };
+    if let Err(error) = crate::secrets::save_tokens(path, &tokens) {
         tracing::error!(event_type = "TOKEN_NOT_KEPT", "{error}");
     }
+    identity.set_tokens(&tokens);
 }

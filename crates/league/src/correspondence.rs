@@ -45,7 +45,7 @@ pub enum Written {
 impl Correspondence {
     /// Puts a letter into words.
     pub fn write<T>(&self, letter: &Letter<T>, id: u64) -> Written {
-        let token = self.proof(&letter.credential);
+        let token = self.proof(letter);
         let body = self.spoken(letter, token.as_ref(), |outgoing| {
             rpc::request(id, tool(&letter.message), Some(outgoing)).ok()
         });
@@ -60,11 +60,20 @@ impl Correspondence {
         body.map_or(Written::Nothing, Written::Body)
     }
 
-    fn proof(&self, credential: &Credential) -> Option<AuthToken> {
-        match credential {
-            Credential::None => None,
+    fn proof<T>(&self, letter: &Letter<T>) -> Option<AuthToken> {
+        match &letter.credential {
+            // A referee that comes back brings its proof in the request itself.
+            Credential::None => match &letter.message {
+                Message::RefereeRegisterRequest(request)
+                | Message::PlayerRegisterRequest(request) => request.token.clone(),
+                _ => None,
+            },
             Credential::Own => self.identity.token(),
-            Credential::Match(token) => Some(token.clone()),
+            Credential::Return => self
+                .identity
+                .return_token()
+                .or_else(|| self.identity.token()),
+            Credential::Match(token) | Credential::Manager(token) => Some(token.clone()),
         }
     }
 

@@ -9,6 +9,8 @@ use league_protocol::id::{GameType, LeagueId, PlayerId};
 use league_protocol::sender::Agent;
 use league_protocol::token::AuthToken;
 
+use crate::secrets::Tokens;
+
 /// Who an agent is.
 #[derive(Debug)]
 pub struct Identity {
@@ -33,6 +35,7 @@ pub enum Newcomer {
 struct Held {
     agent: Option<Agent>,
     token: Option<AuthToken>,
+    return_token: Option<AuthToken>,
     league_id: Option<LeagueId>,
     game_type: Option<GameType>,
 }
@@ -79,6 +82,11 @@ impl Identity {
         self.held().token
     }
 
+    /// What proves it when it comes back.
+    pub fn return_token(&self) -> Option<AuthToken> {
+        self.held().return_token
+    }
+
     /// The league it is in.
     pub fn league(&self) -> Option<LeagueId> {
         self.held().league_id
@@ -110,10 +118,13 @@ impl Identity {
         held.league_id = Some(league_id);
     }
 
-    /// It was given a token.
-    pub fn set_token(&self, token: Option<AuthToken>) {
+    /// It was given tokens; a return token that is held stays good if no other came.
+    pub fn set_tokens(&self, tokens: &Tokens) {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        held.token = token;
+        held.token = Some(tokens.token.clone());
+        if tokens.return_token.is_some() {
+            held.return_token = tokens.return_token.clone();
+        }
     }
 
     /// What the league plays is known.

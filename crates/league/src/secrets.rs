@@ -55,6 +55,17 @@ struct KeysFile {
 #[derive(Serialize, Deserialize)]
 struct TokenFile {
     auth_token: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    return_token: Option<String>,
+}
+
+/// What an agent was given when it registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tokens {
+    /// What proves it.
+    pub token: AuthToken,
+    /// What proves it when it comes back.
+    pub return_token: Option<AuthToken>,
 }
 
 impl LeagueKeys {
@@ -108,24 +119,31 @@ pub fn place(root: &Root, league: &LeagueId, name: &str) -> PathBuf {
     root.secrets_folder(league).join(format!("{name}.json"))
 }
 
-/// Reads the token of an agent, if it has one.
+/// Reads the tokens of an agent, if it has any.
 ///
 /// # Errors
 ///
 /// The file may not be ours to read, or hold something else.
-pub fn load_token(path: &Path) -> Result<Option<AuthToken>, SecretError> {
+pub fn load_tokens(path: &Path) -> Result<Option<Tokens>, SecretError> {
     let file = load::<TokenFile>(path)?;
-    Ok(file.map(|file| AuthToken::new(file.auth_token)))
+    Ok(file.map(|file| Tokens {
+        token: AuthToken::new(file.auth_token),
+        return_token: file.return_token.map(AuthToken::new),
+    }))
 }
 
-/// Keeps the token of an agent in place of an older one.
+/// Keeps the tokens of an agent in place of older ones.
 ///
 /// # Errors
 ///
 /// The file may not be ours to write.
-pub fn save_token(path: &Path, token: &AuthToken) -> Result<(), SecretError> {
-    let auth_token = token.reveal().to_owned();
-    save(path, &TokenFile { auth_token })
+pub fn save_tokens(path: &Path, tokens: &Tokens) -> Result<(), SecretError> {
+    let reveal = |token: &AuthToken| token.reveal().to_owned();
+    let file = TokenFile {
+        auth_token: reveal(&tokens.token),
+        return_token: tokens.return_token.as_ref().map(reveal),
+    };
+    save(path, &file)
 }
 
 fn load<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, SecretError> {
@@ -202,7 +220,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("P01.json");
         fs::write(&path, "{").unwrap();
-        let error = load_token(&path).unwrap_err();
+        let error = load_tokens(&path).unwrap_err();
         assert!(error.to_string().contains("P01.json"), "{error}");
     }
 
@@ -210,9 +228,14 @@ mod tests {
     fn a_token_takes_the_place_of_an_older_one() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secrets/P01.json");
-        assert!(load_token(&path).unwrap().is_none());
-        save_token(&path, &AuthToken::new("tok-one")).unwrap();
-        save_token(&path, &AuthToken::new("tok-two")).unwrap();
-        assert_eq!(load_token(&path).unwrap().unwrap().reveal(), "tok-two");
+        assert!(load_tokens(&path).unwrap().is_none());
+        for token in ["tok-one", "tok-two"] {
+            let tokens = Tokens {
+                token: AuthToken::new(token),
+                return_token: Some(AuthToken::new("tok-back")),
+            };
+            save_tokens(&path, &tokens).unwrap();
+            assert_eq!(load_tokens(&path).unwrap(), Some(tokens));
+        }
     }
 }

@@ -165,10 +165,10 @@ impl Role for Manager {
         let token = heard.token.as_ref().map(AuthToken::hash);
         let command = match heard.message {
             Message::RefereeRegisterRequest(request) => {
-                Command::RegisterReferee(self.candidate(request, heard.dialect))
+                Command::RegisterReferee(self.candidate(*request, heard.dialect))
             }
             Message::PlayerRegisterRequest(request) => {
-                Command::RegisterPlayer(self.candidate(request, heard.dialect))
+                Command::RegisterPlayer(self.candidate(*request, heard.dialect))
             }
             Message::MatchResultReport(report) => Command::Report {
                 token,
@@ -258,7 +258,10 @@ impl Manager {
     async fn inform(&self, query: LeagueQuery) -> Spoken {
         let informed = self.desk.look(move |league| league.inform(&query)).await;
         match informed {
-            Ok(response) => Spoken::Message(Box::new(Message::LeagueQueryResponse(response))),
+            Ok(response) => {
+                let message = Message::LeagueQueryResponse(Box::new(response));
+                Spoken::Message(Box::new(message))
+            }
             Err(error) => unattended(error),
         }
     }

@@ -14,7 +14,7 @@ use league_protocol::token::{AuthToken, hex};
 use serde_json::{Map, Value, json};
 
 use super::house::{House, Place, Shared, StartError, restore, settle};
-use super::{Running, keep_token, not_for_me, unattended};
+use super::{Running, keep_tokens, not_for_me, unattended};
 use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::clock;
@@ -63,7 +63,7 @@ pub fn start(
     manner: Manner,
 ) -> Result<(Running<Player>, Arc<dyn Door>), StartError> {
     let token_file = secrets::place(&shared.root, league, slot.as_str());
-    let token = secrets::load_token(&token_file)?;
+    let tokens = secrets::load_tokens(&token_file)?;
     let (name, strict) = (rules.display_name.clone(), rules.strict);
     let mut publisher = PlayerPublisher::default();
     let restored = restore(
@@ -83,11 +83,13 @@ pub fn start(
         |sequence, at, record, _| publisher.take_in(sequence, at, record),
     )?;
     let identity = Arc::new(Identity::new(Newcomer::Player(name), strict));
-    identity.set_token(token.clone());
+    if let Some(tokens) = &tokens {
+        identity.set_tokens(tokens);
+    }
     if let Some((agent, league)) = enrolled(&restored.machine) {
         identity.set_agent(agent, league);
     }
-    let token_held = token.is_some();
+    let token_held = tokens.is_some();
     let house = House {
         restored,
         identity: Arc::clone(&identity),
@@ -133,9 +135,13 @@ impl Witness<Player> for Diary {
     }
 
     fn replied(&mut self, reply: &Reply) -> Option<Command> {
-        if let Reply::TokenGranted(token) = reply {
-            keep_token(&self.token_file, token);
-            self.identity.set_token(Some(token.clone()));
+        if let Reply::TokenGranted {
+            token,
+            return_token,
+        } = reply
+        {
+            let (identity, file) = (&self.identity, &self.token_file);
+            keep_tokens(identity, file, token, return_token.as_ref());
         }
         None
     }

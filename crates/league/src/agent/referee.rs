@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use league_core::letter::Outcome;
 use league_core::referee::{Command, Event, MatchView, Referee, RefereeRules, Reply, Ticket};
-use league_protocol::id::{LeagueId, MatchId, RefereeId};
+use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
 use serde_json::{Map, Value, json};
 
 use super::house::{House, Place, Shared, StartError, restore, settle};
-use super::{Running, keep_token, missing, not_for_me, unattended};
+use super::{Running, keep_tokens, missing, not_for_me, unattended};
 use crate::archivist::Archivist;
 use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Newcomer};
@@ -47,10 +48,12 @@ pub fn start(
     rules: RefereeRules,
 ) -> Result<(Running<Referee>, Arc<dyn Door>), StartError> {
     let token_file = secrets::place(&shared.root, league, slot.as_str());
-    let token = secrets::load_token(&token_file)?;
+    let tokens = secrets::load_tokens(&token_file)?;
     let name = rules.display_name.clone();
     let identity = Arc::new(Identity::new(Newcomer::Referee(name), false));
-    identity.set_token(token.clone());
+    if let Some(tokens) = &tokens {
+        identity.set_tokens(tokens);
+    }
     let transcripts = Transcripts::default();
     let mut scribe = Scribe {
         identity: Arc::clone(&identity),
@@ -80,7 +83,7 @@ pub fn start(
         identity: Arc::clone(&identity),
         transcripts: Some(transcripts),
         witness: Box::new(scribe),
-        first: vec![Command::Begin { token }],
+        first: vec![begin(&identity)],
     };
     Ok(settle(shared, house, |desk| Whistle { desk, identity }))
 }
@@ -133,14 +136,15 @@ impl Witness<Referee> for Scribe {
 
     fn replied(&mut self, reply: &Reply) -> Option<Command> {
         match reply {
-            Reply::TokenGranted(token) => {
-                keep_token(&self.token_file, token);
-                self.identity.set_token(Some(token.clone()));
+            Reply::TokenGranted {
+                token,
+                return_token,
+            } => {
+                let (identity, file) = (&self.identity, &self.token_file);
+                keep_tokens(identity, file, token, return_token.as_ref());
                 None
             }
-            Reply::TokenRefused => Some(Command::Begin {
-                token: self.identity.token(),
-            }),
+            Reply::TokenRefused => Some(begin(&self.identity)),
             Reply::Noted | Reply::StartMatchAck(_) | Reply::MatchState(_) => None,
         }
     }
@@ -158,6 +162,12 @@ impl Witness<Referee> for Scribe {
     }
 }
 
+/// Registers, with what an earlier registration gave.
+fn begin(identity: &Identity) -> Command {
+    let token = identity.return_token().or_else(|| identity.token());
+    Command::Begin { token }
+}
+
 /// What a referee does with what it is told.
 pub struct Whistle {
     /// The way to its desk.
@@ -168,14 +178,17 @@ pub struct Whistle {
 
 impl Role for Whistle {
     async fn hear(&self, heard: Heard) -> Spoken {
+        let token = heard.token.as_ref().map(AuthToken::hash);
         let command = match heard.message {
             Message::StartMatch(order) => {
-                self.identity.set_strict(order.strict);
-                self.identity.set_game(order.game_type.clone());
-                Command::StartMatch { order }
+                let reading = (order.strict, order.game_type.clone());
+                return self
+                    .start(Command::StartMatch { order, token }, reading)
+                    .await;
             }
             Message::LeagueCompleted(end) => Command::LeagueCompleted {
                 league_id: end.league_id,
+                token,
             },
             Message::Ping => Command::Ping,
             // What is told to all concerns players; a referee nods.
@@ -192,8 +205,7 @@ impl Role for Whistle {
 
     async fn call(&self, tool: &str, arguments: Arguments) -> Option<Spoken> {
         if tool == "register_to_league" {
-            let token = self.identity.token();
-            return Some(self.ask(Command::Begin { token }).await);
+            return Some(self.ask(begin(&self.identity)).await);
         }
         let known = [
             "collect_choices",
@@ -210,10 +222,11 @@ impl Role for Whistle {
         let Ok(match_id) = MatchId::new(match_id) else {
             return Some(missing("match_id"));
         };
+        let token = arguments.token.as_ref().map(AuthToken::hash);
         let command = match tool {
-            "collect_choices" => Command::CollectChoices { match_id },
-            "draw_number" => Command::DrawNumber { match_id },
-            "finalize_match" => Command::FinalizeMatch { match_id },
+            "collect_choices" => Command::CollectChoices { match_id, token },
+            "draw_number" => Command::DrawNumber { match_id, token },
+            "finalize_match" => Command::FinalizeMatch { match_id, token },
             _ => Command::MatchState { match_id },
         };
         Some(self.ask(command).await)
@@ -237,13 +250,23 @@ impl Role for Whistle {
 }
 
 impl Whistle {
+    /// Takes an order; from whom it counts, it also says how this league is read.
+    async fn start(&self, order: Command, (strict, game): (bool, GameType)) -> Spoken {
+        let spoken = self.ask(order).await;
+        if matches!(spoken, Spoken::Proven(_)) {
+            self.identity.set_strict(strict);
+            self.identity.set_game(game);
+        }
+        spoken
+    }
+
     async fn ask(&self, command: Command) -> Spoken {
         match self.desk.ask(command).await {
             Ok(Ok(Reply::StartMatchAck(ack))) => {
                 Spoken::Proven(Box::new(Message::StartMatchAck(ack)))
             }
             Ok(Ok(Reply::MatchState(view))) => Spoken::Plain(shown(&view)),
-            Ok(Ok(Reply::Noted | Reply::TokenGranted(_) | Reply::TokenRefused)) => {
+            Ok(Ok(Reply::Noted | Reply::TokenGranted { .. } | Reply::TokenRefused)) => {
                 Spoken::Message(Box::new(Message::Acknowledged))
             }
             Ok(Err(refusal)) => Spoken::error(refusal.to_league_error()),
