@@ -6,6 +6,7 @@ pub mod player;
 pub mod referee;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use league_protocol::fault::Code;
 use league_protocol::message::{LeagueError, Message};
@@ -27,6 +28,8 @@ pub struct Running<M: Worker> {
     pub ended: JoinHandle<Result<(), StoreError>>,
     /// Tells when it has nothing left to say.
     pub quiet: Quiet,
+    /// Who it is.
+    pub identity: Arc<Identity>,
 }
 
 /// The answer of an agent whose desk does not attend.

@@ -301,7 +301,7 @@ fn watched<M: Worker>(
     failing: &UnboundedSender<String>,
 ) -> Running<M> {
     let (agent, failing) = (agent.to_owned(), failing.clone());
-    let Running { desk, ended, quiet } = running;
+    let ended = running.ended;
     let ended = tokio::spawn(async move {
         let result = ended.await.unwrap_or(Ok(()));
         if let Err(error) = &result {
@@ -310,7 +310,7 @@ fn watched<M: Worker>(
         }
         result
     });
-    Running { desk, ended, quiet }
+    Running { ended, ..running }
 }
 
 async fn finish<M: Worker>(agent: &str, running: Running<M>) -> Result<(), ArenaError> {

@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+mod agent;
 mod common;
 mod completions;
 mod explain;
@@ -51,6 +52,9 @@ Examples:
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Run),
+    Manager(agent::Manager),
+    Referee(agent::Referee),
+    Player(agent::Player),
     Explain(explain::Explain),
     Schema(schema::Schema),
     Completions(completions::Completions),
@@ -98,6 +102,9 @@ impl Command {
     fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         match self {
             Self::Run(run) => run.run(out),
+            Self::Manager(manager) => manager.run(out),
+            Self::Referee(referee) => referee.run(out),
+            Self::Player(player) => player.run(out),
             Self::Explain(explain) => explain.run(out),
             Self::Schema(schema) => schema.run(out),
             Self::Completions(completions) => completions.run(out),

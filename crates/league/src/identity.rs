@@ -9,6 +9,8 @@ use league_protocol::id::{GameType, LeagueId, PlayerId};
 use league_protocol::sender::Agent;
 use league_protocol::token::AuthToken;
 
+use tokio::sync::watch;
+
 use crate::secrets::Tokens;
 
 /// Who an agent is.
@@ -18,6 +20,20 @@ pub struct Identity {
     pub newcomer: Newcomer,
     held: RwLock<Held>,
     strict: AtomicBool,
+    life: watch::Sender<Life>,
+}
+
+/// How far an agent is in its league.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Life {
+    /// It asks to be admitted.
+    Registering,
+    /// It is in.
+    Enrolled,
+    /// It was not admitted, and asking again would not help.
+    Rejected(String),
+    /// Its league is over.
+    Completed,
 }
 
 /// An agent that has no id yet.
@@ -51,6 +67,7 @@ impl Identity {
                 ..Held::default()
             }),
             strict: AtomicBool::new(strict),
+            life: watch::Sender::new(Life::Registering),
         }
     }
 
@@ -106,6 +123,16 @@ impl Identity {
         }
     }
 
+    /// How far it is, and what comes after.
+    pub fn life(&self) -> watch::Receiver<Life> {
+        self.life.subscribe()
+    }
+
+    /// It has come further.
+    pub fn set_life(&self, life: Life) {
+        self.life.send_replace(life);
+    }
+
     /// Reads strictly from now on, or not.
     pub fn set_strict(&self, strict: bool) {
         self.strict.store(strict, Ordering::Relaxed);
@@ -116,6 +143,8 @@ impl Identity {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         held.agent = Some(agent);
         held.league_id = Some(league_id);
+        drop(held);
+        self.set_life(Life::Enrolled);
     }
 
     /// It was given tokens; a return token that is held stays good if no other came.

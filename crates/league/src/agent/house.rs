@@ -198,11 +198,17 @@ where
         witness: house.witness,
     };
     let ended = tokio::spawn(work.run(inbox, house.first));
+    let role = role(desk.clone());
+    let running = Running {
+        desk,
+        ended,
+        quiet,
+        identity: Arc::clone(&house.identity),
+    };
     let door = Reception {
         identity: house.identity,
         deviations: shared.deviations.clone(),
-        role: role(desk.clone()),
+        role,
     };
-    let running = Running { desk, ended, quiet };
     (running, Arc::new(door))
 }

@@ -19,7 +19,7 @@ use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::clock;
 use crate::desk::{Desk, Unattended, Witness, Worker};
-use crate::identity::{Identity, Newcomer};
+use crate::identity::{Identity, Life, Newcomer};
 use crate::net::server::Door;
 use crate::projection::publisher::PlayerPublisher;
 use crate::reception::{Arguments, Heard, Role, Spoken};
@@ -127,10 +127,19 @@ struct Diary {
 impl Witness<Player> for Diary {
     fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, player: &Player) {
         self.publisher.take_in(sequence, at, record);
-        if matches!(record, Record::Event(Event::Enrolled { .. }))
-            && let Some((agent, league)) = enrolled(player)
-        {
-            self.identity.set_agent(agent, league);
+        match record {
+            Record::Event(Event::Enrolled { .. }) => {
+                if let Some((agent, league)) = enrolled(player) {
+                    self.identity.set_agent(agent, league);
+                }
+            }
+            Record::Event(Event::Rejected { reason, .. }) => {
+                self.identity.set_life(Life::Rejected(reason.clone()));
+            }
+            Record::Event(Event::LeagueCompleted { .. }) => {
+                self.identity.set_life(Life::Completed);
+            }
+            _ => {}
         }
     }
 

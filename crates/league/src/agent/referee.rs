@@ -17,7 +17,7 @@ use super::house::{House, Place, Shared, StartError, restore, settle};
 use super::{Running, keep_tokens, missing, not_for_me, unattended};
 use crate::archivist::Archivist;
 use crate::desk::{Desk, Witness, Worker};
-use crate::identity::{Identity, Newcomer};
+use crate::identity::{Identity, Life, Newcomer};
 use crate::net::server::Door;
 use crate::projection::publisher::RefereePublisher;
 use crate::reception::{Arguments, Heard, Role, Spoken};
@@ -130,6 +130,7 @@ impl Witness<Referee> for Scribe {
             Record::Event(Event::Closed { match_id, .. }) => {
                 self.attempts.remove(match_id);
             }
+            Record::Event(Event::LeagueEnded { .. }) => self.identity.set_life(Life::Completed),
             Record::Event(_) | Record::Opened(_) | Record::Transcript(_) => {}
         }
     }

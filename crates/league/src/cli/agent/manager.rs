@@ -1,0 +1,125 @@
+//! `league manager`.
+
+use std::io::Write;
+
+use clap::Args;
+use league::agent::manager;
+use league::config::league_rules;
+use league::identity::Life;
+use league_core::league::Event;
+use league_protocol::id::{GameType, LeagueId};
+use serde_json::json;
+use tokio::sync::mpsc::unbounded_channel;
+
+use super::super::common::{Common, bad_config, league_id, runtime};
+use super::super::failure::Failure;
+use super::super::signal::Signals;
+use super::super::{Answer, Output};
+use super::{Serving, endpoint, listen, not_started, object, port_of};
+
+/// Run the league manager: it registers agents, pairs them, keeps the standings
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Manager {
+    #[command(flatten)]
+    common: Common,
+    /// The port to listen on [default: from config, 8000]
+    #[arg(long, value_name = "N")]
+    port: Option<u16>,
+    /// Which league [default: from config]
+    #[arg(long, value_name = "ID", value_parser = league_id)]
+    league_id: Option<LeagueId>,
+    /// Begin when so many players are there; 0 to begin by hand with `league start`
+    #[arg(long, value_name = "N")]
+    players: Option<u32>,
+    /// Begin when so many referees are there
+    #[arg(long, value_name = "N")]
+    referees: Option<u32>,
+    /// What is played [default: from the league's file]
+    #[arg(long, value_name = "NAME")]
+    game: Option<String>,
+    /// Take all chance from this number: the same league again, not for prizes
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// End when the league is over
+    #[arg(long)]
+    exit_when_done: bool,
+}
+
+impl Manager {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        let runtime = runtime()?;
+        runtime.block_on(self.serve(out))
+    }
+
+    async fn serve(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        let signals = Signals::new()?;
+        let (loader, system) = self.common.config()?;
+        let league = self.league_id.as_ref().unwrap_or(&system.default_league_id);
+        let mut config = (*loader.load_league(league).map_err(bad_config)?).clone();
+        if let Some(game) = self
+            .game
+            .as_deref()
+            .and_then(|game| GameType::new(game).ok())
+            && game != config.game_type
+        {
+            config.game_type = game;
+            config.game_settings.clear();
+        }
+        if let Some(players) = self.players {
+            config.participants.expected_players = players;
+        }
+        if let Some(referees) = self.referees {
+            config.participants.expected_referees = referees;
+        }
+        let rules = league_rules(&system, &config).map_err(bad_config)?;
+        for warning in loader.warnings() {
+            tracing::warn!(event_type = "UNKNOWN_KEY", "{warning}");
+        }
+        let usual = system.network.default_league_manager_port;
+        let configured = loader.load_agents().map_err(bad_config)?;
+        let configured = port_of(&configured.league_manager.endpoint).unwrap_or(usual);
+        let listener = listen(&system, "league_manager", self.port.unwrap_or(configured)).await?;
+        let shared = self.common.shared(&system, self.seed)?;
+        let (tell, mut news) = unbounded_channel();
+        let (running, door) = manager::start(&shared, rules, Some(tell))
+            .map_err(|error| not_started("league_manager", &error))?;
+        self.greet(out, league, &endpoint(&system, &listener))?;
+        let identity = running.identity.clone();
+        tokio::spawn(async move {
+            while let Some((_, event)) = news.recv().await {
+                if matches!(event, Event::LeagueCompleted { .. }) {
+                    identity.set_life(Life::Completed);
+                }
+            }
+        });
+        let mut quiet = running.quiet.clone();
+        let serving = Serving {
+            running,
+            door,
+            listener,
+            common: &self.common,
+            out,
+            exit_when_done: self.exit_when_done,
+        };
+        let answer = serving.finishing(signals, &mut quiet).await;
+        shared.archivist.finish();
+        answer
+    }
+
+    fn greet(
+        &self,
+        out: &mut impl Write,
+        league: &LeagueId,
+        endpoint: &str,
+    ) -> Result<(), Failure> {
+        if self.common.output == Output::Json {
+            let greeting = json!({"event": "manager", "league_id": league, "endpoint": endpoint});
+            return object(out, &greeting);
+        }
+        if !self.common.quiet {
+            writeln!(out, "league `{league}` at {endpoint}")?;
+            out.flush()?;
+        }
+        Ok(())
+    }
+}

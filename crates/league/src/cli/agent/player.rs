@@ -1,0 +1,128 @@
+//! `league player`.
+
+use std::io::Write;
+use std::time::Duration;
+
+use clap::Args;
+use league::agent::player::{self, Manner};
+use league::config::{PlayerConfig, patience};
+use league::strategy::{self, Strategy};
+use league_core::player::PlayerRules;
+use league_protocol::id::PlayerId;
+
+use super::super::Answer;
+use super::super::common::{bad_config, duration, runtime};
+use super::super::failure::{Failure, Kind};
+use super::super::signal::Signals;
+use super::{Joining, Serving, endpoint, listen, not_started, peer, port_of};
+
+/// Run a player: it registers with the manager, comes to its matches and chooses
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Player {
+    #[command(flatten)]
+    joining: Joining,
+    /// The port to listen on
+    #[arg(long, value_name = "N", default_value_t = 8101)]
+    port: u16,
+    /// The id it would like [default: from config, by its port]
+    #[arg(long, value_name = "ID", value_parser = player_id)]
+    player_id: Option<PlayerId>,
+    /// How it chooses [default: from config]
+    #[arg(long, value_name = "NAME", value_parser = strategy::find)]
+    strategy: Option<&'static dyn Strategy>,
+    /// Come only to matches that the manager announced
+    #[arg(long)]
+    strict: bool,
+    /// Slow down, so that people can watch: how long it thinks
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "0ms")]
+    pace: Duration,
+    /// Take all chance from this number
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+fn player_id(text: &str) -> Result<PlayerId, String> {
+    PlayerId::new(text).map_err(|error| error.to_string())
+}
+
+impl Player {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        let runtime = runtime()?;
+        runtime.block_on(self.serve(out))
+    }
+
+    async fn serve(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        let signals = Signals::new()?;
+        let common = &self.joining.common;
+        let (loader, system) = common.config()?;
+        let agents = loader.load_agents().map_err(bad_config)?;
+        let defaults = loader.load_player_defaults().map_err(bad_config)?;
+        let known = agents.players.iter().find(|known| self.is(known));
+        let wanted = self
+            .player_id
+            .clone()
+            .or(known.map(|known| known.player_id.clone()));
+        let slot = wanted
+            .clone()
+            .or_else(|| player_id(&format!("port-{}", self.port)).ok());
+        let slot = slot.unwrap_or_else(|| PlayerId::numbered(1));
+        let listener = listen(&system, slot.as_str(), self.port).await?;
+        let name = self.joining.name.clone();
+        let name = name.or(known.map(|known| known.display_name.clone()));
+        let games = known.map(|known| known.game_types.clone());
+        let configured = known.map_or(&defaults.strategy, |known| &known.strategy);
+        let manager = self.joining.manager.as_ref();
+        let rules = PlayerRules {
+            display_name: name.unwrap_or_else(|| format!("Player {slot}")),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            endpoint: endpoint(&system, &listener),
+            games: games.unwrap_or_else(|| defaults.game_types.clone()),
+            patience: patience(&system),
+            manager: peer(manager.unwrap_or(&agents.league_manager.endpoint)),
+            wanted_id: wanted.map(|id| id.to_string()),
+            strict: self.strict,
+            memory: defaults.memory.rule(),
+        };
+        let manner = Manner {
+            strategy: match self.strategy {
+                Some(strategy) => strategy,
+                None => strategy::find(configured).map_err(|error| unknown(&error))?,
+            },
+            pace: self.pace,
+        };
+        let league = self.joining.league_id.as_ref();
+        let league = league.unwrap_or(&system.default_league_id);
+        let shared = common.shared(&system, self.seed)?;
+        let (running, door) = player::start(&shared, league, &slot, rules, manner)
+            .map_err(|error| not_started(slot.as_str(), &error))?;
+        let mut quiet = running.quiet.clone();
+        let serving = Serving {
+            running,
+            door,
+            listener,
+            common,
+            out,
+            exit_when_done: self.joining.exit_when_done,
+        };
+        let answer = serving.finishing(signals, &mut quiet).await;
+        shared.archivist.finish();
+        answer
+    }
+
+    /// Whether an entry of the configuration is about this player.
+    fn is(&self, known: &PlayerConfig) -> bool {
+        match &self.player_id {
+            Some(id) => known.player_id == *id,
+            None => port_of(&known.default_endpoint) == Some(self.port),
+        }
+    }
+}
+
+fn unknown(error: &strategy::UnknownStrategy) -> Failure {
+    Failure {
+        what: "could not start the player".to_owned(),
+        cause: error.to_string(),
+        hint: "mend `strategy` in config/agents/agents_config.json".to_owned(),
+        kind: Kind::Use,
+    }
+}
