@@ -82,6 +82,8 @@ pub struct League {
     closed: Option<ClosedRound>,
     /// Matches given to referees so far, for taking turns.
     turn: u64,
+    /// Matches that wait behind others at their referees.
+    queued: u32,
     fleeting: Fleeting,
 }
 
@@ -134,6 +136,7 @@ impl League {
             past: VecDeque::new(),
             closed: None,
             turn: 0,
+            queued: 0,
             fleeting: Fleeting::default(),
         })
     }

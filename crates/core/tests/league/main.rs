@@ -10,6 +10,7 @@ mod agents;
 mod broadcast;
 mod forfeits;
 mod forgery;
+mod hands;
 mod journal;
 mod proof;
 mod queries;
