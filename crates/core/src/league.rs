@@ -84,6 +84,8 @@ pub struct League {
     closed: Option<ClosedRound>,
     /// Matches given to referees so far, for taking turns.
     turn: u64,
+    /// Matches that wait behind others at their referees.
+    queued: u32,
     fleeting: Fleeting,
 }
 
@@ -136,6 +138,7 @@ impl League {
             past: VecDeque::new(),
             closed: None,
             turn: 0,
+            queued: 0,
             fleeting: Fleeting::default(),
         })
     }

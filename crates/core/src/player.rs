@@ -187,7 +187,10 @@ impl Player {
         self.completed.is_some() && self.completed.as_ref() == self.league_id()
     }
 
-    fn enrol(&mut self, mut place: Place) {
+    fn enrol(&mut self, event: &Event) {
+        let Some(mut place) = Place::of(event) else {
+            return;
+        };
         let before = self.place.take();
         // The manager's token lasts as long as the league; a later answer need not repeat it.
         let same = before
@@ -245,18 +248,7 @@ impl Machine for Player {
 
     fn apply(&mut self, event: &Event) {
         match event {
-            Event::Enrolled {
-                player_id,
-                league_id,
-                endpoint,
-                manager,
-                ..
-            } => self.enrol(Place {
-                player_id: player_id.clone(),
-                league_id: league_id.clone(),
-                endpoint: endpoint.clone(),
-                manager: *manager,
-            }),
+            Event::Enrolled { .. } => self.enrol(event),
             Event::Rejected { reason, .. } => {
                 self.rejected = Some(reason.clone());
                 self.contact.settled();
@@ -266,11 +258,9 @@ impl Machine for Player {
                 token,
                 commitment,
                 ..
-            } => {
-                let (token, commitment) = (*token, *commitment);
-                let announced = Announced { token, commitment };
-                self.announced.add(match_id, announced);
-            }
+            } => self
+                .announced
+                .add(match_id, Announced::new(*token, *commitment)),
             Event::DrawDisputed {
                 match_id, problem, ..
             } => self.disputes.add(match_id, *problem),

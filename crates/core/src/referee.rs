@@ -214,6 +214,18 @@ impl Referee {
         Some(game)
     }
 
+    /// Drops what is held of other leagues: their manager no longer takes this referee's token,
+    /// and the matches of this one may bear the same names.
+    fn forget_others(&mut self, league_id: LeagueId) {
+        self.recent = Recent::default();
+        let games = self.running.iter();
+        let others = games.filter(|(_, game)| game.fixture.league_id != league_id);
+        let others: Vec<MatchId> = others.map(|(match_id, _)| match_id.clone()).collect();
+        for match_id in others {
+            self.remove(&match_id);
+        }
+    }
+
     fn put_away(&mut self, match_id: &MatchId) {
         if let Some(game) = self.remove(match_id) {
             self.recent.keep(game);
@@ -280,9 +292,13 @@ impl Machine for Referee {
     fn apply(&mut self, event: &Event) {
         self.apply_to_breakers(event);
         match event {
-            Event::Enrolled { .. } => {
+            Event::Enrolled { league_id, .. } => {
                 self.league_over = false;
+                let another = self.enrolled().is_some_and(|(_, held)| held != league_id);
                 self.enrolment.apply(event);
+                if another {
+                    self.forget_others(league_id.clone());
+                }
             }
             Event::RegistrationTried { .. } | Event::RegistrationFailed { .. } => {
                 self.enrolment.apply(event);

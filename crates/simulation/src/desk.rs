@@ -227,6 +227,7 @@ impl<M: Worker> Desk<M> {
                 continue;
             };
             around.log(format_args!("{} to {to}: {:?}", self.who, letter.message));
+            around.oracle.sent(&letter.message);
             if self.post.put(to, letter) {
                 self.send_first(around, to);
             }

@@ -71,6 +71,8 @@ struct Facts {
 /// What is known of a match, whoever falls.
 #[derive(Default)]
 struct MatchNote {
+    /// The latest attempt at it that a referee was told to make.
+    ordered: u32,
     /// Acknowledged to a referee.
     acked: Option<Arc<MatchResult>>,
     /// How it ended for each referee that brought it to an end: who, attempt, result.
@@ -153,6 +155,15 @@ impl Oracle {
         };
         note.acked.get_or_insert(result);
         Ok(())
+    }
+
+    /// A letter has left.
+    pub(crate) fn sent(&mut self, message: &Message) {
+        if let Message::StartMatch(order) = message
+            && let Some(note) = self.note(&order.match_id)
+        {
+            note.ordered = note.ordered.max(order.attempt);
+        }
     }
 
     /// A player has answered something.

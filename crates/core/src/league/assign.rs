@@ -63,6 +63,28 @@ impl League {
         }
     }
 
+    /// Gives the last match of the longest line to a referee that would be idle otherwise.
+    ///
+    /// Nobody was told to run it, so it is no further attempt.
+    pub(super) fn relieve_longest(&self, at: Timestamp, idle: &Referee) -> Option<Event> {
+        if self.queued == 0 || idle.running > idle.capacity {
+            return None;
+        }
+        let referees = self.referees.members.iter();
+        let longest = referees.max_by_key(|referee| referee.queue.len())?;
+        let fixture = self.round.as_ref()?.fixture(*longest.queue.back()?)?;
+        let moved = Move {
+            match_id: fixture.match_id.clone(),
+            to: Some(idle.id.clone()),
+            attempt: fixture.attempt,
+        };
+        Some(Event::MatchesMoved {
+            moves: vec![moved],
+            next: None,
+            at,
+        })
+    }
+
     /// Gives the matches that wait to those who can take them by now.
     pub(super) fn give_waiting(&self, at: Timestamp, round: &Round) -> Option<Event> {
         let waiting = round.waiting.iter();
@@ -84,7 +106,7 @@ impl League {
             let to = takers.next().map(|referee| referee.id.clone());
             Move {
                 match_id: fixture.match_id.clone(),
-                attempt: fixture.attempt + u32::from(to.is_some()),
+                attempt: fixture.attempt + u32::from(to.is_some() && !is_unheard_of(fixture)),
                 to,
             }
         };
@@ -121,6 +143,11 @@ impl League {
         self.member(who)
             .is_some_and(|member| member.health.suspended_since.is_some())
     }
+}
+
+/// Whether its referee was never told to run it, so that another one is no further attempt.
+fn is_unheard_of(fixture: &Fixture) -> bool {
+    fixture.stage == Stage::Queued
 }
 
 fn is_available(referee: &Referee) -> bool {

@@ -15,10 +15,6 @@ use crate::letter::Outcome;
 
 /// What the world may bring.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most commands bring an outcome; a box for each would cost more than it saves"
-)]
 pub enum Command {
     /// A referee wants to be admitted.
     RegisterReferee(Candidate),

@@ -204,7 +204,7 @@ pub struct Move {
     pub match_id: MatchId,
     /// Who has it now; `None` if nobody can take it yet.
     pub to: Option<RefereeId>,
-    /// Counts the referees that were given this match, this one included.
+    /// Counts the referees that were told to run this match, this one included.
     pub attempt: u32,
 }
 

@@ -45,6 +45,7 @@ impl League {
         (fixture.referee, fixture.attempt) = (Some(number), attempt);
         fixture.stage = Stage::Queued;
         referee.queue.push_back(index);
+        self.queued += 1;
         referee.given += 1;
         self.turn += 1;
         self.fill(number, at);
@@ -59,6 +60,7 @@ impl League {
         while referee.running < referee.capacity
             && let Some(index) = referee.queue.pop_front()
         {
+            self.queued = self.queued.saturating_sub(1);
             start(round, referee, index, at);
         }
     }
@@ -88,8 +90,8 @@ impl League {
         if let Some(referee) = self.referees.get_mut(number) {
             if fixture.is_started() {
                 referee.running = referee.running.saturating_sub(1);
-            } else {
-                referee.queue.retain(|&queued| queued != index);
+            } else if referee.leaves_queue(index) {
+                self.queued = self.queued.saturating_sub(1);
             }
         }
     }
@@ -104,7 +106,9 @@ impl League {
         let queued = fixture.filter(|fixture| fixture.stage == Stage::Queued);
         let number = queued.and_then(|fixture| fixture.referee);
         if let Some(referee) = number.and_then(|number| self.referees.get_mut(number)) {
-            referee.queue.retain(|&queued| queued != index);
+            if referee.leaves_queue(index) {
+                self.queued = self.queued.saturating_sub(1);
+            }
             start(round, referee, index, at);
         }
     }

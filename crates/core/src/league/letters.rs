@@ -39,8 +39,11 @@ impl League {
             }
             Event::RoundClosed { .. } => self.tell_table(out),
             Event::LeagueCompleted { .. } => self.tell_end(out),
-            Event::AgentReturned { agent, .. }
-            | Event::AgentAnswered {
+            Event::AgentReturned { agent, .. } => {
+                self.welcome_back(agent, out);
+                self.tell_referee_of(agent, out);
+            }
+            Event::AgentAnswered {
                 agent,
                 recovered: true,
                 ..
@@ -102,6 +105,16 @@ impl League {
             }
             None => {}
         }
+    }
+
+    /// The referee of a player that came back learns its new token and address.
+    fn tell_referee_of(&self, agent: &Agent, out: &mut Letters) {
+        let round = self.round.as_ref().filter(|round| !round.closed);
+        let (Some(round), Some(Who::Player(number))) = (round, self.find_agent(agent)) else {
+            return;
+        };
+        let pairing = self.schedule.pairing_of(number, round.number);
+        self.order(pairing.and_then(|own| round.fixture(own.index)), out);
     }
 
     fn announce_start(&self, out: &mut Letters) {

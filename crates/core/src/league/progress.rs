@@ -174,7 +174,7 @@ impl League {
     }
 
     /// A referee fails a match: it loses this one, and all if it has failed too often.
-    fn lose(&self, at: Timestamp, fixture: &Fixture, number: u32) -> Vec<Event> {
+    pub(super) fn lose(&self, at: Timestamp, fixture: &Fixture, number: u32) -> Vec<Event> {
         let Some(referee) = self.referees.get(number) else {
             return Vec::new();
         };

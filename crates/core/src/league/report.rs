@@ -49,7 +49,10 @@ impl League {
                 };
                 let match_id = fixture.match_id.clone();
                 let refusal = Refusal::BadReport { match_id, problem };
-                Ok(refused(fixture, &digest, event, refusal))
+                let mut decision = refused(fixture, &digest, event, refusal);
+                // It will not tell another end, so that waiting for one would be in vain.
+                decision.events.extend(self.lose(at, fixture, number));
+                Ok(decision)
             }
         }
     }
@@ -105,14 +108,20 @@ impl League {
         report: &MatchResultReport,
         ending: Ending,
     ) -> Vec<Event> {
+        let next = self.next_for(referee);
+        let relief = match next {
+            Some(_) => None,
+            None => self.relieve_longest(at, referee),
+        };
         let mut events = vec![Event::ResultRecorded {
             match_id: fixture.match_id.clone(),
             referee: Some(referee.id.clone()),
             attempt: fixture.attempt,
             result: Arc::clone(&report.result),
-            next: self.next_for(referee),
+            next,
             at,
         }];
+        events.extend(relief);
         for (seat, &number) in fixture.pairing.seats.iter().enumerate() {
             let Some(player) = self.players.get(number) else {
                 continue;

@@ -224,6 +224,13 @@ impl Referee {
         self.queue.len()
     }
 
+    /// Takes a match out of the line; says whether it stood there.
+    pub(super) fn leaves_queue(&mut self, index: u32) -> bool {
+        let before = self.queue.len();
+        self.queue.retain(|&queued| queued != index);
+        self.queue.len() < before
+    }
+
     pub(super) fn load(&self) -> u64 {
         u64::from(self.running) + self.queue.len() as u64
     }

@@ -62,7 +62,7 @@ impl Fixture {
         self.pairing
     }
 
-    /// Counts the referees that were given this match.
+    /// Counts the referees that were told to run this match.
     pub fn attempt(&self) -> u32 {
         self.attempt
     }

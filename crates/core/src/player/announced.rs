@@ -23,6 +23,12 @@ pub(super) struct Announced {
     pub(super) commitment: Option<Commitment>,
 }
 
+impl Announced {
+    pub(super) const fn new(token: TokenHash, commitment: Option<Commitment>) -> Self {
+        Self { token, commitment }
+    }
+}
+
 impl Announcements {
     pub(super) fn token(&self, match_id: &MatchId) -> Option<&TokenHash> {
         self.matches.get(match_id).map(|announced| &announced.token)

@@ -61,6 +61,28 @@ pub(super) struct Place {
     pub(super) manager: Option<TokenHash>,
 }
 
+impl Place {
+    /// The place that the manager gave.
+    pub(super) fn of(event: &Event) -> Option<Self> {
+        let Event::Enrolled {
+            player_id,
+            league_id,
+            endpoint,
+            manager,
+            ..
+        } = event
+        else {
+            return None;
+        };
+        Some(Self {
+            player_id: player_id.clone(),
+            league_id: league_id.clone(),
+            endpoint: endpoint.clone(),
+            manager: *manager,
+        })
+    }
+}
+
 impl Contact {
     pub(super) fn is_quiet(&self) -> bool {
         self.talk == Talk::Quiet

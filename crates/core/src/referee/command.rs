@@ -129,7 +129,7 @@ pub enum Ticket {
 pub struct Question {
     /// In which match.
     pub match_id: MatchId,
-    /// Counts the referees that were given this match, from 1.
+    /// Counts the referees that were told to run this match, from 1.
     pub attempt: u32,
     /// Who is asked.
     pub seat: Seat,
@@ -152,7 +152,7 @@ pub struct MatchView {
     pub round_id: u32,
     /// Which match.
     pub match_id: MatchId,
-    /// Counts the referees that were given this match, from 1.
+    /// Counts the referees that were told to run this match, from 1.
     pub attempt: u32,
     /// What is played.
     pub game_type: GameType,

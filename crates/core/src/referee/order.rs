@@ -73,10 +73,14 @@ impl Referee {
                 if !game.fixture.is_same_match(&fixture) {
                     return Err(TurnedDown::Different(order.match_id.clone()));
                 }
-                Ok(match held {
-                    Some(game) => self.resume(at, game, order, fixture),
-                    None => vec![self.tell_again(at, order)],
-                })
+                let Some(game) = held else {
+                    return Ok(vec![self.tell_again(at, order)]);
+                };
+                // An old order may find a referee that restarted and has others to play by now.
+                if game.secrets.is_none() && game.ending.is_none() {
+                    self.check_room(&order.match_id)?;
+                }
+                Ok(self.resume(at, game, order, fixture))
             }
             _ => self.take(at, order, fixture),
         }

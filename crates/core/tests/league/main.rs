@@ -11,6 +11,7 @@ mod audit;
 mod broadcast;
 mod forfeits;
 mod forgery;
+mod hands;
 mod journal;
 mod proof;
 mod queries;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::league::{Command, Event, LeagueRules, Refusal, Reply, ReportProblem};
+use league_core::league::{Command, Event, LeagueRules, Refusal, Reply, ReportProblem, Stage};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::sender::Agent;
@@ -256,7 +256,12 @@ fn a_bad_report_is_refused_with_its_path_and_noted_once_without_its_content() {
     let mut report = played(&order, [json!("even"), json!("odd")]);
     Arc::make_mut(&mut report.result).points = [30, 0];
     let (events, reply) = world.report(&referee, report.clone()).unwrap();
-    let [Event::ReportRefused { problem, .. }] = &events[..] else {
+    let [
+        Event::ReportRefused { problem, .. },
+        Event::AgentFailed { .. },
+        Event::MatchesMoved { .. },
+    ] = &events[..]
+    else {
         panic!("{events:?}");
     };
     assert!(matches!(problem, ReportProblem::Points(_)));
@@ -266,13 +271,29 @@ fn a_bad_report_is_refused_with_its_path_and_noted_once_without_its_content() {
     let error = refusal.to_league_error();
     assert_eq!(error.code, Code::InvalidMessage);
     assert_eq!(error.path.as_deref(), Some("result.score"));
-    let text = serde_json::to_string(&events).unwrap();
+    let text = serde_json::to_string(&events[0]).unwrap();
     assert!(!text.contains("even\""), "{text}");
     assert!(!text.contains(&order.seed.to_hex()), "{text}");
-    let (events, _) = world.report(&referee, report).unwrap();
-    assert!(events.is_empty(), "noted once");
+    let refusal = world.report(&referee, report).unwrap_err();
+    assert_eq!(refusal, Refusal::TakenAway(order.match_id.clone()));
+    world.pass(5);
+    let (referee, order) = world.orders().remove(0);
+    assert_eq!(order.attempt, 2, "nobody else is there to run it");
     let (_, reply) = world.report(&referee, honest(&order)).unwrap();
-    assert_eq!(reply, Reply::Acknowledged, "a mistake can be put right");
+    assert_eq!(reply, Reply::Acknowledged);
+}
+
+#[test]
+fn a_referee_that_tells_what_cannot_be_loses_the_match_at_once() {
+    let mut world = World::begun(4, 2, 1);
+    let (referee, order) = world.orders().remove(0);
+    let mut report = honest(&order);
+    report.round_id += 1;
+    world.report(&referee, report).unwrap();
+    let fixture = world.fixture(order.match_id.as_str());
+    assert_eq!((fixture.stage(), fixture.attempt()), (Stage::Queued, 2));
+    let taker = world.referee_of(order.match_id.as_str()).unwrap();
+    assert_ne!(taker, referee.to_string());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The manager's orders: taken, repeated, replaced, turned down.
 
 use league_core::machine::Machine;
-use league_core::referee::{Command, Event, Reply, Ticket};
+use league_core::referee::{Command, Event, RefereeRules, Reply, Ticket};
 use league_protocol::id::GameType;
 use league_protocol::message::{Message, StartMatch};
 use serde_json::json;
@@ -337,4 +337,20 @@ fn a_stale_report_ticket_settles_nothing() {
         )
         .unwrap();
     assert_eq!(house.events.len(), events);
+}
+
+#[test]
+fn an_old_order_finds_no_room_in_a_referee_that_has_others_by_now() {
+    let mut house = House::with(RefereeRules {
+        max_concurrent: 1,
+        ..rules()
+    });
+    house.order(order("R1M1"));
+    house.restart();
+    house.order(order("R1M2"));
+    assert_eq!(
+        reason(&mut house, order("R1M1")).unwrap(),
+        "this referee runs 1 matches and takes no more"
+    );
+    assert_eq!(house.referee.playing(), 1);
 }

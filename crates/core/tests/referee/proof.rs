@@ -151,3 +151,28 @@ fn a_manual_match_remembers_its_limit_after_a_restart() {
     house.both_join();
     assert_eq!(house.referee.wakeup(), Some(second(0) + MANUAL_LIMIT));
 }
+
+#[test]
+fn a_second_league_finds_nothing_of_the_first() {
+    let mut house = enrolled();
+    let proven = Some(manager().hash());
+    house.tell(start(proven)).unwrap();
+    house.play(&mut plain);
+    let order = Box::new(order("R1M2"));
+    let token = proven;
+    house.tell(Command::StartMatch { order, token }).unwrap();
+    house.take();
+    assert_eq!(house.referee.held(), 1);
+    let other = LeagueId::new("league_2026").unwrap();
+    register(&mut house, other.clone(), None);
+    assert_eq!((house.referee.held(), house.referee.playing()), (0, 0));
+    assert_eq!(house.referee.view(&id("R1M1")), None);
+    assert_eq!(house.referee.wakeup(), None);
+    house.restart();
+    assert_eq!(house.referee.held(), 0);
+    house.order(StartMatch {
+        league_id: other,
+        ..manual()
+    });
+    assert_eq!(house.referee.playing(), 1);
+}

@@ -88,7 +88,7 @@ pub struct OpenedDraw {
     pub commitment: Commitment,
     /// The secret behind it.
     pub seed: Seed,
-    /// Counts the referees that were given this match, from 1.
+    /// Counts the referees that were told to run this match, from 1.
     pub attempt: u32,
     /// The players' own shares; an empty text where a player sent none.
     pub nonces: [String; 2],
@@ -120,7 +120,7 @@ pub struct MatchResultReport {
     pub round_id: u32,
     /// Which match.
     pub match_id: MatchId,
-    /// Counts the referees that were given this match, from 1.
+    /// Counts the referees that were told to run this match, from 1.
     pub attempt: u32,
     /// What was played.
     pub game_type: GameType,

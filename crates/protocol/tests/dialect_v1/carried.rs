@@ -13,6 +13,17 @@ use serde_json::json;
 use crate::samples::*;
 use crate::{Hints, Reading, read, whole};
 
+/// A player is let in; there is no token in this dialect.
+fn admitted() -> Message {
+    Message::PlayerRegisterResponse(RegisterResponse::Accepted(Enrolment {
+        id: player(1),
+        token: AuthToken::new(""),
+        league_id: league(),
+        manager_token: None,
+        return_token: None,
+    }))
+}
+
 /// The messages that `league.v1` carries whole.
 pub(crate) fn carried() -> Vec<Message> {
     let call = |game_type| MoveCall {
@@ -31,13 +42,7 @@ pub(crate) fn carried() -> Vec<Message> {
     };
     vec![
         new_player(),
-        Message::PlayerRegisterResponse(RegisterResponse::Accepted(Enrolment {
-            id: player(1),
-            token: AuthToken::new(""),
-            league_id: league(),
-            manager_token: None,
-            return_token: None,
-        })),
+        admitted(),
         rejected(),
         league_start(),
         invitation(),

@@ -77,26 +77,30 @@ fn start_match() -> Message {
     }))
 }
 
+fn enrolment<Id>(id: Id, token: &str) -> Enrolment<Id> {
+    Enrolment {
+        id,
+        token: AuthToken::new(token),
+        league_id: league(),
+        manager_token: Some(AuthToken::new("tok-manager-abc")),
+        return_token: Some(AuthToken::new("tok-return-abc")),
+    }
+}
+
 /// The messages between the manager and the others, as far as they are carried whole.
 pub(crate) fn of_the_manager() -> Vec<Message> {
     let row = || row(1, 1, 4, [2, 1, 0]);
     vec![
         register_request(),
-        Message::PlayerRegisterResponse(RegisterResponse::Accepted(Enrolment {
-            id: player(1),
-            token: AuthToken::new("tok-p01-abc"),
-            league_id: league(),
-            manager_token: Some(AuthToken::new("tok-manager-abc")),
-            return_token: Some(AuthToken::new("tok-return-abc")),
-        })),
+        Message::PlayerRegisterResponse(RegisterResponse::Accepted(enrolment(
+            player(1),
+            "tok-p01-abc",
+        ))),
         rejected(),
-        Message::RefereeRegisterResponse(RegisterResponse::Accepted(Enrolment {
-            id: RefereeId::numbered(1),
-            token: AuthToken::new("tok-ref01-abc"),
-            league_id: league(),
-            manager_token: Some(AuthToken::new("tok-manager-abc")),
-            return_token: Some(AuthToken::new("tok-return-abc")),
-        })),
+        Message::RefereeRegisterResponse(RegisterResponse::Accepted(enrolment(
+            RefereeId::numbered(1),
+            "tok-ref01-abc",
+        ))),
         Message::RoundAnnouncement(RoundAnnouncement {
             league_id: league(),
             round_id: 1,

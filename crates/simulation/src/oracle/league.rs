@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use league_core::league::{AgentState, Event, League};
+use league_core::league::{AgentState, Event, League, Move};
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchStatus};
 use league_protocol::sender::Agent;
@@ -97,7 +97,9 @@ impl LeagueWatch {
                         let what = format!("`{}` moved and was never begun", moved.match_id);
                         return breach(Invariant::OnlyTheAssignedRefereeCounts, what);
                     };
-                    if moved.attempt != hand.1 + u32::from(moved.to.is_some()) {
+                    let same = moved.attempt == hand.1;
+                    let next = moved.to.is_some() && moved.attempt == hand.1 + 1;
+                    if !same && !next {
                         let what = format!("`{}` skips an attempt", moved.match_id);
                         return breach(Invariant::OnlyTheAssignedRefereeCounts, what);
                     }
@@ -202,6 +204,9 @@ impl Oracle {
                 self.check_result(match_id, *attempt, result)?;
             }
         }
+        if let Event::MatchesMoved { moves, .. } = event {
+            self.check_moves(moves)?;
+        }
         self.league.add(&self.facts, event)?;
         match event {
             Event::RoundOpened { .. } => self.check_pairs(league)?,
@@ -217,6 +222,18 @@ impl Oracle {
         }
         self.check_capacity(league)?;
         self.sample(event, event.keep())
+    }
+
+    /// A match that a referee was told to run is not given to another at the same attempt.
+    fn check_moves(&mut self, moves: &[Move]) -> Checked {
+        for moved in moves.iter().filter(|moved| moved.to.is_some()) {
+            let told = self.note(&moved.match_id).map_or(0, |note| note.ordered);
+            if told >= moved.attempt {
+                let what = format!("`{}` is run twice at one attempt", moved.match_id);
+                return breach(Invariant::OnlyTheAssignedRefereeCounts, what);
+            }
+        }
+        Ok(())
     }
 
     /// Starts anew from what the manager's journal still says.

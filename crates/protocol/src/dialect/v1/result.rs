@@ -47,7 +47,7 @@ shape! {
         points: Dict<'a, Whole>, Optional;
         /// Who did not play, and for what cause, by name.
         failed: Dict<'a, Parsed<'a, Code>>, Optional;
-        /// Counts the referees that were given this match, from 1.
+        /// Counts the referees that were told to run this match, from 1.
         attempt: Whole, Optional;
         /// What was played, where it was not Even/Odd.
         game_type: Parsed<'a, GameType>, Optional;

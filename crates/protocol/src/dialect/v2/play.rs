@@ -148,7 +148,7 @@ shape! {
         round_id: Round, Needed;
         /// Which match.
         match_id: Parsed<'a, MatchId>, Needed;
-        /// Counts the referees that were given this match, from 1.
+        /// Counts the referees that were told to run this match, from 1.
         attempt: Whole, Needed;
         /// What is played.
         game_type: Parsed<'a, GameType>, Needed;

@@ -50,7 +50,7 @@ shape! {
         commitment: Text<'a>, Needed;
         /// The secret behind it.
         seed: Text<'a>, Needed;
-        /// Counts the referees that were given this match, from 1.
+        /// Counts the referees that were told to run this match, from 1.
         attempt: Whole, Needed;
         /// The players' own shares, empty where a player sent none.
         nonces: List<'a, Text<'a>>, Needed;
@@ -67,7 +67,7 @@ shape! {
         match_id: Parsed<'a, MatchId>, Needed;
         /// What was played.
         game_type: Parsed<'a, GameType>, Expected;
-        /// Counts the referees that were given this match, from 1.
+        /// Counts the referees that were told to run this match, from 1.
         attempt: Whole, Optional;
         /// How it ended.
         result: ReportResult<'a>, Needed;

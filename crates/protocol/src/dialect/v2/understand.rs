@@ -6,7 +6,7 @@ use crate::dialect::Hints;
 use crate::dialect::words::RegisterWord;
 use crate::fault::Code;
 use crate::finding::{Notes, Path};
-use crate::id::{GameType, LeagueId};
+use crate::id::{GameType, LeagueId, PlayerId, RefereeId};
 use crate::message as model;
 use crate::message::{Message, RegisterResponse};
 use crate::shape::{Field, List, Parsed, Secret, Text};
@@ -29,32 +29,14 @@ pub fn understand(body: &Body<'_>, hints: &Hints<'_>, notes: &mut Notes) -> Opti
             Message::RefereeRegisterRequest(Box::new(referee_request(request)?))
         }
         Body::RefereeRegisterResponse(response) => {
-            let answer = Enrolled {
-                status: *response.status.value()?,
-                id: response.referee_id.value(),
-                id_name: "referee_id",
-                token: &response.auth_token,
-                manager_token: &response.manager_token,
-                return_token: &response.return_token,
-                league_id: &response.league_id,
-                reason: &response.reason,
-            };
+            let answer = referee_answer(response)?;
             Message::RefereeRegisterResponse(enrolment(&answer, hints, at, notes)?)
         }
         Body::LeagueRegisterRequest(request) => {
             Message::PlayerRegisterRequest(Box::new(player_request(request)?))
         }
         Body::LeagueRegisterResponse(response) => {
-            let answer = Enrolled {
-                status: *response.status.value()?,
-                id: response.player_id.value(),
-                id_name: "player_id",
-                token: &response.auth_token,
-                manager_token: &response.manager_token,
-                return_token: &response.return_token,
-                league_id: &response.league_id,
-                reason: &response.reason,
-            };
+            let answer = player_answer(response)?;
             Message::PlayerRegisterResponse(enrolment(&answer, hints, at, notes)?)
         }
         Body::RoundAnnouncement(round) => Message::RoundAnnouncement(announcement(round, hints)?),
@@ -144,6 +126,34 @@ struct Enrolled<'x, Id> {
     return_token: &'x Field<'x, Secret<'x>>,
     league_id: &'x Field<'x, Parsed<'x, LeagueId>>,
     reason: &'x Field<'x, Text<'x>>,
+}
+
+fn referee_answer<'x>(
+    response: &'x RefereeRegisterResponse<'x>,
+) -> Option<Enrolled<'x, RefereeId>> {
+    Some(Enrolled {
+        status: *response.status.value()?,
+        id: response.referee_id.value(),
+        id_name: "referee_id",
+        token: &response.auth_token,
+        manager_token: &response.manager_token,
+        return_token: &response.return_token,
+        league_id: &response.league_id,
+        reason: &response.reason,
+    })
+}
+
+fn player_answer<'x>(response: &'x LeagueRegisterResponse<'x>) -> Option<Enrolled<'x, PlayerId>> {
+    Some(Enrolled {
+        status: *response.status.value()?,
+        id: response.player_id.value(),
+        id_name: "player_id",
+        token: &response.auth_token,
+        manager_token: &response.manager_token,
+        return_token: &response.return_token,
+        league_id: &response.league_id,
+        reason: &response.reason,
+    })
 }
 
 fn enrolment<Id: Clone>(
