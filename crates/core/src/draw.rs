@@ -16,6 +16,11 @@ use sha2::{Digest, Sha256};
 /// The longest nonce that takes part in a draw, in bytes; a longer one is refused.
 pub const MAX_NONCE_LENGTH: usize = 128;
 
+/// How many words of 64 bits one HMAC gives.
+const WORDS_A_BLOCK: usize = 4;
+/// Room for the usual text that is hashed, so that it need not grow.
+const USUAL_LENGTH: usize = 192;
+
 /// The secret of a league, from which the secrets of its matches are derived.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct LeagueSecret(pub [u8; 32]);
@@ -27,6 +32,58 @@ impl std::fmt::Debug for LeagueSecret {
 }
 
 impl LeagueSecret {
+    /// The secret made ready for many matches.
+    pub fn keyed(&self) -> KeyedSecret {
+        KeyedSecret(keyed(&self.0))
+    }
+
+    /// The seed of a match; [`KeyedSecret::seed`] says how it is made.
+    pub fn seed(&self, league: &LeagueId, match_id: &MatchId) -> Seed {
+        self.keyed().seed(league, match_id)
+    }
+
+    /// The token of one player of one match; [`KeyedSecret::match_token`] says how it is made.
+    pub fn match_token(
+        &self,
+        league: &LeagueId,
+        match_id: &MatchId,
+        player: &PlayerId,
+    ) -> AuthToken {
+        self.keyed().match_token(league, match_id, player)
+    }
+
+    /// The token by which the manager proves itself to one agent: HMAC of the league's secret
+    /// over `["manager_token",league,agent]`, the agent written as a sender.
+    pub fn manager_token(&self, league: &LeagueId, agent: &Agent) -> AuthToken {
+        let bytes = mac(
+            &keyed(&self.0),
+            &("manager_token", league, agent.to_string()),
+        );
+        AuthToken::mint("manager", &bytes)
+    }
+
+    /// The token by which an agent that comes back proves itself: HMAC of the league's secret
+    /// over `["return_token",league,agent]`, the agent written as a sender.
+    pub fn return_token(&self, league: &LeagueId, agent: &Agent) -> AuthToken {
+        let bytes = mac(
+            &keyed(&self.0),
+            &("return_token", league, agent.to_string()),
+        );
+        AuthToken::mint("return", &bytes)
+    }
+}
+
+/// A league's secret that has done the half of an HMAC which is the same for all matches.
+#[derive(Clone)]
+pub struct KeyedSecret(Hmac<Sha256>);
+
+impl std::fmt::Debug for KeyedSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("KeyedSecret(…)")
+    }
+}
+
+impl KeyedSecret {
     /// The seed of a match: HMAC of the league's secret over `["seed",league,match]`.
     pub fn seed(&self, league: &LeagueId, match_id: &MatchId) -> Seed {
         Seed(mac(&self.0, &("seed", league, match_id)))
@@ -42,13 +99,6 @@ impl LeagueSecret {
     ) -> AuthToken {
         let bytes = mac(&self.0, &("match_token", league, match_id, player));
         AuthToken::mint(match_id.as_str(), &bytes)
-    }
-
-    /// The token by which the manager proves itself to one agent: HMAC of the league's secret
-    /// over `["manager_token",league,agent]`, the agent written as a sender.
-    pub fn manager_token(&self, league: &LeagueId, agent: &Agent) -> AuthToken {
-        let bytes = mac(&self.0, &("manager_token", league, agent.to_string()));
-        AuthToken::mint("manager", &bytes)
     }
 }
 
@@ -68,28 +118,34 @@ pub fn keeps_promise(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -
 /// `[league,match,attempt,nonce A,nonce B,k]`, *k* counting from 0. [`Dice::roll`] says how a
 /// word becomes a face.
 pub fn dice(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -> Dice {
-    let (league, match_id, draw) = (league.clone(), match_id.clone(), draw.clone());
+    let [nonce_a, nonce_b] = &draw.nonces;
+    let mut parts = text(&(league, match_id, draw.attempt, nonce_a, nonce_b));
+    // The number of the block is still to come.
+    parts.pop();
+    let seed = keyed(&draw.seed.0);
     let mut block = 0_u32;
-    let mut words = Vec::new().into_iter();
+    let mut words = [0; WORDS_A_BLOCK];
+    let mut used = WORDS_A_BLOCK;
     Dice::from_words(Box::new(move || {
-        if let Some(word) = words.next() {
-            return word;
+        if used == WORDS_A_BLOCK {
+            words = block_of(seed.clone(), &parts, block);
+            block = block.wrapping_add(1);
+            used = 0;
         }
-        let [nonce_a, nonce_b] = &draw.nonces;
-        let bytes = mac(
-            &draw.seed.0,
-            &(&league, &match_id, draw.attempt, nonce_a, nonce_b, block),
-        );
-        block = block.wrapping_add(1);
-        let mut fresh = bytes
-            .chunks_exact(8)
-            .map(word)
-            .collect::<Vec<_>>()
-            .into_iter();
-        let first = fresh.next().unwrap_or_default();
-        words = fresh;
-        first
+        used += 1;
+        words[used - 1]
     }))
+}
+
+fn block_of(mut seed: Hmac<Sha256>, parts: &[u8], block: u32) -> [u64; WORDS_A_BLOCK] {
+    seed.update(parts);
+    seed.update(format!(",{block}]").as_bytes());
+    let bytes: [u8; 32] = seed.finalize().into_bytes().into();
+    let mut words = [0; WORDS_A_BLOCK];
+    for (place, chunk) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+        *place = word(chunk);
+    }
+    words
 }
 
 fn word(bytes: &[u8]) -> u64 {
@@ -98,18 +154,26 @@ fn word(bytes: &[u8]) -> u64 {
         .fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-fn mac(key: &[u8; 32], parts: &impl Serialize) -> [u8; 32] {
+fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
     // HMAC fills a key that is shorter than its block with zeros; done here, it cannot fail.
     let mut block = [0; 64];
     block[..32].copy_from_slice(key);
-    let mut mac = Hmac::<Sha256>::new(&block.into());
+    Hmac::new(&block.into())
+}
+
+fn mac(keyed: &Hmac<Sha256>, parts: &impl Serialize) -> [u8; 32] {
+    let mut mac = keyed.clone();
     mac.update(&text(parts));
     mac.finalize().into_bytes().into()
 }
 
 /// Compact JSON: an array of texts and numbers can be written in one way only.
 fn text(parts: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(parts).unwrap_or_default()
+    let mut text = Vec::with_capacity(USUAL_LENGTH);
+    match serde_json::to_writer(&mut text, parts) {
+        Ok(()) => text,
+        Err(_) => Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -204,7 +268,11 @@ mod tests {
             secret.manager_token(&other, &Agent::Player(one.clone()))
         );
         assert_ne!(token, secret.match_token(&league, &match_id, &one));
+        let agent = Agent::Player(one.clone());
+        let back = secret.return_token(&league, &agent);
+        assert_ne!(token.hash(), back.hash());
         assert_eq!(token.masked(), "tok-manager-…");
+        assert_eq!(back.masked(), "tok-return-…");
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub enum Credential {
     None,
     /// The sender's own token, which the shell holds.
     Own,
+    /// What the sender comes back with: the return token if the shell holds one, else its own.
+    Return,
     /// The token of one match and one player.
     Match(AuthToken),
     /// The token by which the manager proves itself to the receiver.

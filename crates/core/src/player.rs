@@ -6,6 +6,7 @@
 mod announced;
 mod command;
 mod contact;
+mod dispute;
 mod event;
 mod memory;
 mod news;
@@ -17,6 +18,7 @@ mod table;
 pub use announced::ANNOUNCED_MATCHES;
 pub use command::{Command, News};
 pub use contact::{LONGEST_REASON, OUTCOME_GRACE, SHORTEST_WAIT};
+pub use dispute::{DrawProblem, SHOWN_DISPUTES};
 pub use event::{Errand, Event, Question};
 pub use memory::{
     DISTINCT_CHOICES, KNOWN_ENDS, LONGEST_CHOICE, MatchRecord, Memory, MemoryRule, Opponent,
@@ -38,8 +40,9 @@ use crate::letter::{Letter, Peer};
 use crate::machine::{Decision, Keep, Machine};
 use crate::patience::Patience;
 
-use announced::Announcements;
+use announced::{Announced, Announcements};
 use contact::{Contact, Place};
+use dispute::Disputes;
 use play::Choice;
 use table::{Joined, Tables};
 
@@ -87,6 +90,7 @@ pub struct Player {
     announced: Announcements,
     tables: Tables,
     standings: Option<Arc<[StandingRow]>>,
+    disputes: Disputes,
     memory: Memory,
 }
 
@@ -102,6 +106,7 @@ impl Player {
             announced: Announcements::default(),
             tables: Tables::default(),
             standings: None,
+            disputes: Disputes::default(),
             memory: Memory::new(rules.memory),
             rules: Arc::new(rules),
         }
@@ -163,6 +168,7 @@ impl Player {
             standing: self.standing().cloned(),
             open_matches: self.tables.ids().cloned().collect(),
             history: self.memory.history().cloned().collect(),
+            disputed: self.disputes.list(),
         }
     }
 
@@ -256,8 +262,18 @@ impl Machine for Player {
                 self.contact.settled();
             }
             Event::Announced {
-                match_id, token, ..
-            } => self.announced.add(match_id, *token),
+                match_id,
+                token,
+                commitment,
+                ..
+            } => {
+                let (token, commitment) = (*token, *commitment);
+                let announced = Announced { token, commitment };
+                self.announced.add(match_id, announced);
+            }
+            Event::DrawDisputed {
+                match_id, problem, ..
+            } => self.disputes.add(match_id, *problem),
             Event::Remembered { record } => {
                 self.tables.leave(&record.match_id);
                 self.memory.add(record);

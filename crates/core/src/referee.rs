@@ -13,6 +13,7 @@ mod event;
 mod fixture;
 mod letters;
 mod next;
+mod opening;
 mod order;
 mod recent;
 mod running;
@@ -37,6 +38,7 @@ use crate::patience::Patience;
 use breakers::Breakers;
 use enrolment::Enrolment;
 use next::Court;
+use opening::Opening;
 use recent::Recent;
 use running::{Match, SEATS};
 
@@ -87,7 +89,9 @@ impl RefereeRules {
 pub struct Referee {
     rules: RefereeRules,
     enrolment: Enrolment,
-    running: BTreeMap<MatchId, Match>,
+    running: BTreeMap<MatchId, Box<Match>>,
+    /// How the match that was opened last began.
+    opening: Option<Arc<Opening>>,
     /// When each match that waits for time has to be looked at.
     due: BTreeSet<(Timestamp, MatchId)>,
     /// How many of the matches have their secrets and no result.
@@ -104,6 +108,7 @@ impl Referee {
             rules,
             enrolment: Enrolment::default(),
             running: BTreeMap::new(),
+            opening: None,
             due: BTreeSet::new(),
             playing: 0,
             recent: Recent::default(),
@@ -156,12 +161,13 @@ impl Referee {
 
     /// What anybody may know of every match that is held.
     pub fn views(&self) -> impl Iterator<Item = MatchView> {
-        self.running.values().map(Match::view)
+        self.running.values().map(|game| game.view())
     }
 
     fn find(&self, match_id: &MatchId) -> Option<&Match> {
         self.running
             .get(match_id)
+            .map(|game| &**game)
             .or_else(|| self.recent.get(match_id))
     }
 
@@ -201,7 +207,7 @@ impl Referee {
     }
 
     /// Takes a match out of those that are held.
-    fn remove(&mut self, match_id: &MatchId) -> Option<Match> {
+    fn remove(&mut self, match_id: &MatchId) -> Option<Box<Match>> {
         let game = self.running.remove(match_id)?;
         self.playing -= usize::from(game.is_playing());
         self.reschedule(match_id, game.due(&self.rules), None);
@@ -217,13 +223,18 @@ impl Referee {
     fn open(&mut self, fixture: &Arc<Fixture>, at: Timestamp) {
         self.remove(&fixture.match_id);
         self.recent.forget(&fixture.match_id);
-        if let Ok(game) = Match::open(fixture.clone(), at) {
-            self.running.insert(fixture.match_id.clone(), game);
+        if let Ok(game) = Match::open(fixture.clone(), self.opening.as_ref(), at) {
+            self.opening = Some(Arc::clone(&game.opening));
+            let match_id = fixture.match_id.clone();
+            self.running.insert(match_id, Box::new(game));
         }
     }
 
     /// Keeps the breakers: silence counts, and so does an answer that was good.
     fn apply_to_breakers(&mut self, event: &Event) {
+        if self.breakers.are_closed() && !matches!(event, Event::AttemptFailed { .. }) {
+            return;
+        }
         let Some(game) = event.match_id().and_then(|id| self.running.get(id)) else {
             return;
         };
@@ -289,6 +300,7 @@ impl Machine for Referee {
     fn letters(&self, event: &Event, out: &mut Vec<Letter<Ticket>>) {
         match event {
             Event::RegistrationTried { .. } => out.extend(self.enrolment.letter(&self.rules)),
+            _ if !event.is_told() => {}
             _ => {
                 if let Some(game) = event.match_id().and_then(|id| self.find(id)) {
                     game.letters(&self.rules, event, out);

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BadSettings, Dice, Game, Illegal, Outcome, Rules, Seat, Turn};
+use crate::{BadSettings, Dice, Game, Illegal, Outcome, Rules, Seat, Seats, Turn};
 
 /// The largest number that may be drawn; it also bounds how many numbers there are.
 pub const LARGEST_NUMBER: u64 = 1_000_000;
@@ -115,7 +115,7 @@ impl Game for EvenOdd {
         if let Some(number) = self.drawn {
             return Turn::Over(self.outcome(number));
         }
-        let owing: Vec<Seat> = [Seat::A, Seat::B]
+        let owing: Seats = [Seat::A, Seat::B]
             .into_iter()
             .filter(|&seat| self.waits_for(seat))
             .collect();
@@ -147,7 +147,8 @@ impl Game for EvenOdd {
     }
 
     fn play(&mut self, seat: Seat, mv: Parity) -> Result<(), Illegal> {
-        self.allow(seat, &mv)?;
+        // Whoever owes a move may choose either.
+        self.owes(seat)?;
         if let Some(choice) = self.choices.get_mut(seat.index()) {
             *choice = Some(mv);
         }

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BadSettings, Dice, Rules};
+use crate::{BadSettings, Dice, Rules, Seats};
 
 /// The rules of one game; a value of the type is a position in it.
 ///
@@ -25,7 +25,7 @@ use crate::{BadSettings, Dice, Rules};
 ///
 /// The test kit checks these for every game in the list. It compares positions by their `Debug`
 /// text, which therefore must show all of the position.
-pub trait Game: Clone + fmt::Debug + Send + 'static {
+pub trait Game: Clone + fmt::Debug + Send + Sync + 'static {
     /// What the games registry says of this game.
     const RULES: Rules;
     /// What a league may choose about this game; every key has a default.
@@ -84,7 +84,7 @@ pub enum Turn {
     /// Each of these seats owes a move, and none may see another's first.
     ///
     /// Two seats make a simultaneous game, one seat a game of turns; there is always one at least.
-    Seats(Vec<Seat>),
+    Seats(Seats),
     /// The rules owe a roll.
     Dice,
     /// The game has ended.

@@ -21,7 +21,7 @@
 //!
 //! let listing = league_games::find("even_odd").ok_or("no such game")?;
 //! let mut table = (listing.open)(&json!({"lowest": 0, "highest": 99}))?;
-//! assert_eq!(table.turn(), Turn::Seats(vec![Seat::A, Seat::B]));
+//! assert_eq!(table.turn(), Turn::Seats([Seat::A, Seat::B].into()));
 //!
 //! table.play(Seat::A, &json!("even"))?;
 //! table.play(Seat::B, &json!("odd"))?;
@@ -37,6 +37,7 @@ mod dice;
 pub mod even_odd;
 mod game;
 mod rules;
+mod seats;
 mod settings;
 mod table;
 pub mod tic_tac_toe;
@@ -44,6 +45,7 @@ pub mod tic_tac_toe;
 pub use dice::{Dice, MOST_WORDS_A_ROLL};
 pub use game::{Game, Illegal, Outcome, Seat, Turn};
 pub use rules::{Registry, RegistryEntry, Rules, registry};
+pub use seats::{MOST_SEATS, Seats};
 pub use settings::{BadSettings, NoSettings};
 pub use table::{Listing, Table};
 

@@ -11,7 +11,7 @@ use crate::game::written;
 use crate::{BadSettings, Dice, Game, Illegal, Rules, Seat, Turn, settings};
 
 /// A [`Game`] with its types put away.
-pub trait Table: Send {
+pub trait Table: Send + Sync {
     /// Gives what the registry says of the game.
     fn rules(&self) -> Rules;
     /// Tells whose turn it is.

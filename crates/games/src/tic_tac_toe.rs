@@ -86,7 +86,7 @@ impl Game for TicTacToe {
             return Turn::Over(Outcome::Win(mark.seat()));
         }
         match self.next_mark() {
-            Some(mark) => Turn::Seats(vec![mark.seat()]),
+            Some(mark) => Turn::Seats([mark.seat()].into()),
             None => Turn::Over(Outcome::Draw),
         }
     }

@@ -1,8 +1,13 @@
 //! The command line: one file a command.
 
+mod common;
+mod completions;
 mod explain;
 mod failure;
+mod run;
 mod schema;
+mod signal;
+mod table;
 mod verify;
 
 use std::io::{self, Write};
@@ -11,28 +16,44 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use failure::Failure;
+use league::agent::house::StartError;
+use league::store::StoreError;
 
 /// A league of agents that meet over MCP and play.
 #[derive(Debug, Parser)]
-#[command(name = "league", version, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(
+    name = "league",
+    version,
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true
+)]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+    /// Without a command a league is run.
+    #[command(flatten)]
+    run: run::Run,
 }
 
 const EXAMPLES: &str = "\
 Examples:
+  league                                   play a league of four, and print the table
+  league run --players 8 --pace 400ms      more players, slow enough to watch
+  league run --resume                      go on with a league that was interrupted
   league explain message.json              say what a message is and what is wrong with it
   league explain - < message.json          the same from standard input
   league explain --strict --output json -  for machines, forgiving nothing
   league schema GAME_INVITATION            the JSON Schema of a message
   league schema --dialect v1 > v1.json     of every message of a dialect
+  league completions bash                  what a shell needs to complete these commands
   league verify SHARED                     work out a league again from its journal";
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::Run),
     Explain(explain::Explain),
     Schema(schema::Schema),
+    Completions(completions::Completions),
     Verify(verify::Verify),
 }
 
@@ -53,20 +74,65 @@ enum Answer {
     Yes,
     /// It ran, and the answer is no.
     No,
+    /// Interrupted, and the last line says how to go on.
+    Interrupted,
 }
 
 /// Reads the arguments, runs the command, and tells how it ended.
 pub(crate) fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut out = io::stdout().lock();
-    let ended = match &arguments.command {
-        Command::Explain(explain) => explain.run(&mut out),
-        Command::Schema(schema) => schema.run(&mut out),
-        Command::Verify(verify) => verify.run(&mut out),
+    let ended = match arguments.command.as_ref() {
+        None => arguments.run.run(&mut out),
+        Some(command) => command.run(&mut out),
     };
     match ended.and_then(|answer| out.flush().map(|()| answer).map_err(Failure::from)) {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
+        Ok(Answer::Interrupted) => ExitCode::from(130),
         Err(failure) => failure.tell(),
+    }
+}
+
+impl Command {
+    fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        match self {
+            Self::Run(run) => run.run(out),
+            Self::Explain(explain) => explain.run(out),
+            Self::Schema(schema) => schema.run(out),
+            Self::Completions(completions) => completions.run(out),
+            Self::Verify(verify) => verify.run(out),
+        }
+    }
+}
+
+/// An error with all its causes, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |error| error.source());
+    let told = causes.fold(error.to_string(), |told, cause| {
+        let cause = cause.to_string();
+        if told.ends_with(&cause) {
+            told
+        } else {
+            format!("{told}: {cause}")
+        }
+    });
+    told
+}
+
+/// What helps an agent that could not start.
+fn start_hint(error: &StartError) -> String {
+    match error {
+        StartError::Store(StoreError::Held { .. }) => {
+            "stop the other one, or choose another league with `--league-id`".to_owned()
+        }
+        StartError::Store(StoreError::Damaged { .. }) => {
+            "restore the file from a copy; `league verify` shows what is wrong".to_owned()
+        }
+        StartError::Store(_) | StartError::Secret(_) => {
+            "choose a folder that can be written with `--root`".to_owned()
+        }
+        StartError::Foreign { .. } => "choose another id, or another `--root`".to_owned(),
+        StartError::Rules(_) => "mend the league's file under `config/leagues`".to_owned(),
     }
 }

@@ -4,13 +4,32 @@
 //! [`config`], [`repository`] and [`log`] below a [`root`], the toolkit of 000 chapter 10, and
 //! [`strategy`].
 
+pub mod agent;
+pub mod archivist;
+pub mod arena;
+pub mod chance;
 pub mod clock;
 pub mod config;
+pub mod correspondence;
+pub mod desk;
+pub mod deviations;
+pub mod identity;
 pub mod log;
+pub mod net;
+pub mod post;
 pub mod projection;
+pub mod reception;
 pub mod record;
+pub mod replay;
 pub mod repository;
 pub mod root;
+pub mod secrets;
 pub mod store;
 pub mod strategy;
+pub mod transcript;
 pub mod verify;
+
+/// Keeps the page on the toolkit true: its examples are compiled and run with the other tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct Toolkit;

@@ -8,6 +8,8 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+#[path = "cli/completions.rs"]
+mod completions;
 #[path = "cli/explain.rs"]
 mod explain;
 #[path = "verify/played.rs"]

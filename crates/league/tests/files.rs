@@ -9,10 +9,14 @@
 mod config;
 #[path = "files/logs.rs"]
 mod logs;
+#[path = "files/pages.rs"]
+mod pages;
 #[path = "files/projections.rs"]
 mod projections;
 #[path = "files/publishers.rs"]
 mod publishers;
+#[path = "files/replay.rs"]
+mod replay;
 #[path = "files/repositories.rs"]
 mod repositories;
 #[path = "files/world.rs"]

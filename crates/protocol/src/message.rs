@@ -26,17 +26,19 @@ pub use round::{
     RoundSummary, StandingRow, StandingsUpdate, WinLossDraw,
 };
 
+use std::sync::Arc;
+
 use crate::id::{PlayerId, RefereeId};
 
 /// One thing that an agent says to another.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     /// A referee asks to be admitted.
-    RefereeRegisterRequest(RegisterRequest),
+    RefereeRegisterRequest(Box<RegisterRequest>),
     /// The manager admits a referee or not.
     RefereeRegisterResponse(RegisterResponse<RefereeId>),
     /// A player asks to be admitted.
-    PlayerRegisterRequest(RegisterRequest),
+    PlayerRegisterRequest(Box<RegisterRequest>),
     /// The manager admits a player or not.
     PlayerRegisterResponse(RegisterResponse<PlayerId>),
     /// The league begins (`v1` only).
@@ -50,31 +52,31 @@ pub enum Message {
     /// The table, after a round.
     StandingsUpdate(StandingsUpdate),
     /// The manager orders a referee to run a match.
-    StartMatch(StartMatch),
+    StartMatch(Box<StartMatch>),
     /// The referee takes the match or not.
     StartMatchAck(StartMatchAck),
     /// A referee invites a player.
-    GameInvitation(GameInvitation),
+    GameInvitation(Box<GameInvitation>),
     /// The player comes or not.
     GameJoinAck(GameJoinAck),
     /// Both players are there (`v1` only).
     GameStart(GameStart),
     /// The referee asks for a move.
-    MoveCall(MoveCall),
+    MoveCall(Box<MoveCall>),
     /// The player moves.
-    MoveResponse(MoveResponse),
+    MoveResponse(Arc<MoveResponse>),
     /// A move was looked at (`v1` only).
-    PlayValidation(PlayValidation),
+    PlayValidation(Box<PlayValidation>),
     /// The match is over, told to a player.
     GameOver(GameOver),
     /// Something went wrong in a match, told to a player.
-    GameError(GameError),
+    GameError(Box<GameError>),
     /// The match is over, told to the manager.
     MatchResultReport(MatchResultReport),
     /// A question to the manager.
     LeagueQuery(LeagueQuery),
     /// The manager's answer.
-    LeagueQueryResponse(LeagueQueryResponse),
+    LeagueQueryResponse(Box<LeagueQueryResponse>),
     /// The manager refuses.
     LeagueError(LeagueError),
     /// Are you there?

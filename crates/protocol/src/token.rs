@@ -24,11 +24,13 @@ impl AuthToken {
 
     /// Makes the token of an agent in the documents' form: `tok-p01-<64 hex digits>`.
     pub fn mint(owner: &str, chance: &[u8; 32]) -> Self {
-        Self(smol_str::format_smolstr!(
-            "tok-{}-{}",
-            owner.to_ascii_lowercase(),
-            hex(chance)
-        ))
+        let mut text = String::with_capacity(owner.len() + 69);
+        text.push_str("tok-");
+        text.push_str(owner);
+        text.make_ascii_lowercase();
+        text.push('-');
+        push_hex(&mut text, chance);
+        Self(text.into())
     }
 
     /// The secret itself, for putting it on the wire or into its owner's own file.
@@ -108,13 +110,19 @@ impl<'de> Deserialize<'de> for TokenHash {
 
 /// Writes 32 bytes as 64 lower-case hex digits.
 pub fn hex(bytes: &[u8; 32]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(64);
-    for byte in bytes {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
+    push_hex(&mut text, bytes);
     text
+}
+
+fn push_hex(text: &mut String, bytes: &[u8; 32]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut digits = [0; 64];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
+    }
+    text.push_str(std::str::from_utf8(&digits).unwrap_or_default());
 }
 
 /// Reads 64 hex digits as 32 bytes.

@@ -46,9 +46,9 @@ pub(crate) struct Call {
 /// What a shell does with a reply.
 pub(crate) enum Step<Command> {
     /// Answers the caller.
-    Say(Box<Message>),
-    /// Keeps the token that the manager gave.
-    Keep(AuthToken),
+    Say(Message),
+    /// Keeps the token that the manager gave, and the one to come back with if it gave one.
+    Keep(AuthToken, Option<AuthToken>),
     /// Lets the strategy think, and comes back with this command and a choice.
     Think(Box<league_core::player::Think>),
     /// Brings this command next.
@@ -61,8 +61,8 @@ pub(crate) enum Step<Command> {
 pub(crate) enum Promise {
     /// The result stands.
     Acked(MatchId, Arc<MatchResult>),
-    /// The agent of this name has this id and this token.
-    Enrolled(Agent, AuthToken),
+    /// The agent of this name has this id and these tokens.
+    Enrolled(Agent, Vec<AuthToken>),
 }
 
 /// A fact that can be written, read back and compared.

@@ -32,14 +32,9 @@ pub(crate) enum Errand {
     /// An answer arrives.
     Return(Box<Answered>),
     /// No answer has come.
-    Silence { back: Back, code: Code },
+    Silence(Box<Silence>),
     /// A letter is tried again.
-    Again {
-        from: Who,
-        to: Who,
-        life: u32,
-        trying: Trying,
-    },
+    Again(Box<Again>),
     /// A player has thought.
     Thought(Box<Thought>),
     /// An outcome is heard a second time.
@@ -48,6 +43,20 @@ pub(crate) enum Errand {
     Rise { who: Who },
     /// Somebody tries what it has no right to.
     Mischief,
+}
+
+/// An answer that has not come.
+pub(crate) struct Silence {
+    pub(crate) back: Back,
+    pub(crate) code: Code,
+}
+
+/// A letter that is tried again.
+pub(crate) struct Again {
+    pub(crate) from: Who,
+    pub(crate) to: Who,
+    pub(crate) life: u32,
+    pub(crate) trying: Trying,
 }
 
 /// A message on its way.
@@ -101,6 +110,8 @@ pub(crate) struct Around {
     pub(crate) report: Report,
     pub(crate) sabotage: Option<Sabotage>,
     pub(crate) digest: Option<Digest>,
+    /// Whether anything fails in this league at all.
+    pub(crate) faults: bool,
     /// Whether something may fail now.
     pub(crate) stormy: bool,
 }
@@ -176,8 +187,10 @@ impl Around {
     pub(crate) fn lose(&mut self, back: Option<Back>) {
         let Some(back) = back else { return };
         let code = Code::Timeout;
-        self.clock
-            .note(back.deadline, Errand::Silence { back, code });
+        self.clock.note(
+            back.deadline,
+            Errand::Silence(Box::new(Silence { back, code })),
+        );
     }
 
     /// The line breaks, or nobody is there: the one who waits finds out soon, or at its deadline.
@@ -188,7 +201,8 @@ impl Around {
         }
         let at = (self.now() + self.way()).min(back.deadline);
         let code = Code::Connection;
-        self.clock.note(at, Errand::Silence { back, code });
+        self.clock
+            .note(at, Errand::Silence(Box::new(Silence { back, code })));
     }
 
     /// Whether an agent falls at this step.

@@ -40,7 +40,9 @@ pub(crate) struct Desk<M: Worker> {
     pub(crate) up: bool,
     post: Post<M::Ticket>,
     pub(crate) token: Option<AuthToken>,
-    /// The hash of that token.
+    /// What the agent comes back with, if it was given something better than its token.
+    return_token: Option<AuthToken>,
+    /// The hash of its token.
     hash: Option<TokenHash>,
     /// The last token that each caller showed, and its hash.
     shown: Vec<Option<(AuthToken, TokenHash)>>,
@@ -71,6 +73,7 @@ impl<M: Worker> Desk<M> {
             up: true,
             post: Post::new(),
             token: None,
+            return_token: None,
             hash: None,
             shown: Vec::new(),
             person,
@@ -81,10 +84,14 @@ impl<M: Worker> Desk<M> {
 
     /// Begins, for the first time or after a fall.
     pub(crate) fn begin(&mut self, around: &mut Around) -> Checked {
-        match M::begin(self.token.as_ref()) {
+        match M::begin(self.token_to_return()) {
             Some(command) => self.attend(around, &command, None),
             None => Ok(()),
         }
+    }
+
+    fn token_to_return(&self) -> Option<&AuthToken> {
+        self.return_token.as_ref().or(self.token.as_ref())
     }
 
     /// The moment has come that the machine wanted to be woken at.
@@ -163,8 +170,8 @@ impl<M: Worker> Desk<M> {
         let promise = promise.and_then(|reply| M::promise(command, reply));
         let promise = promise.map(|promise| (around.oracle.from(), promise));
         let step = match reply {
-            Ok(reply) => M::follow(reply, self.token.as_ref()),
-            Err(refusal) => Step::Say(Box::new(Message::LeagueError(M::refuse(&refusal)))),
+            Ok(reply) => M::follow(reply, self.token_to_return()),
+            Err(refusal) => Step::Say(Message::LeagueError(M::refuse(&refusal))),
         };
         let held = Held {
             letters,
@@ -231,11 +238,12 @@ impl<M: Worker> Desk<M> {
         match held.step {
             Step::Say(message) => {
                 around.oracle.answer(self.who, held.back, &message)?;
-                self.say(around, *message, held.back);
+                self.say(around, message, held.back);
             }
-            Step::Keep(token) => {
+            Step::Keep(token, return_token) => {
                 self.hash = Some(token.hash());
                 self.token = Some(token);
+                self.return_token = return_token.or(self.return_token.take());
             }
             Step::Next(command) => return self.attend(around, &command, None),
             Step::Think(think) => self.think(around, &think, held.back),

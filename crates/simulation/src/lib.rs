@@ -26,6 +26,10 @@
 //! | capacity: no referee is given, or plays, more than it said | with every fact |
 //!
 //! I11, one writer per league, needs processes and is left to others.
+//!
+//! Where nothing fails the same is checked, but what is dear more rarely: the table and the states
+//! of agents at the end and not after every round, the text of one fact in 4,096, one draw in 16,
+//! and all journals at the end of one league in 256.
 
 mod agents;
 mod around;

@@ -2,6 +2,7 @@
 //!
 //! The player's machine is always honest; what is spoilt here is its answer on the way out.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use league_protocol::id::{MatchId, PlayerId};
@@ -115,19 +116,19 @@ pub(crate) fn spoil(
         (Vice::Slow, _) => spoilt.later = Duration::from_secs(chance.between(4, 70)),
         (Vice::Declining, Message::GameJoinAck(ack)) => ack.accept = false,
         (Vice::Illegal, Message::MoveResponse(response)) => {
-            response.choice = json!(format!("{MARK}{:x}", chance.next()));
+            Arc::make_mut(response).choice = json!(format!("{MARK}{:x}", chance.next()));
         }
         (Vice::LongNonce, Message::MoveResponse(response)) => {
-            response.nonce = Some(MARK.repeat(100));
+            Arc::make_mut(response).nonce = Some(MARK.repeat(100));
         }
         (Vice::OtherName, Message::MoveResponse(response)) => {
-            response.player_id = Some(PlayerId::numbered(77));
+            Arc::make_mut(response).player_id = Some(PlayerId::numbered(77));
         }
         (Vice::OtherName, Message::GameJoinAck(ack)) => {
             ack.player_id = Some(PlayerId::numbered(77));
         }
         (Vice::OtherMatch, Message::MoveResponse(response)) => {
-            response.match_id = MatchId::numbered(77, 77);
+            Arc::make_mut(response).match_id = MatchId::numbered(77, 77);
         }
         (Vice::OtherMatch, Message::GameJoinAck(ack)) => ack.match_id = MatchId::numbered(77, 77),
         (Vice::OtherToken, _) => spoilt.token = Some(TokenHash::of("tok-p77-stolen")),

@@ -28,17 +28,21 @@ pub(crate) const VILLAIN: Who = 666;
 #[derive(Default)]
 pub(crate) struct Loot {
     reports: Vec<(Who, Option<AuthToken>, MatchResultReport)>,
-    players: Vec<(Who, AuthToken)>,
+    players: Vec<(Who, PlayerId, AuthToken)>,
 }
 
 impl Loot {
     /// Picks up what passes by.
     pub(crate) fn pick_up(&mut self, chance: &mut Chance, parcel: &Parcel) {
         let Message::MatchResultReport(report) = &parcel.message else {
-            if let (Some(Agent::Player(_)), Some(token)) = (&parcel.sender, &parcel.token)
+            // A referee sees the token of a player, but not what it registers with.
+            let seen = matches!(parcel.message, Message::LeagueQuery(_));
+            if let (Some(Agent::Player(id)), Some(token)) = (&parcel.sender, &parcel.token)
+                && seen
                 && self.players.len() < MOST_REPORTS
             {
-                self.players.push((parcel.from, token.clone()));
+                let entry = (parcel.from, id.clone(), token.clone());
+                self.players.push(entry);
             }
             return;
         };
@@ -60,10 +64,11 @@ impl Loot {
         let pause = around.chance.between(100, 100 + pause.min(60_000));
         let at = around.now() + Duration::from_millis(pause);
         around.clock.note(at, Errand::Mischief);
-        let made = match around.chance.below(9) {
+        let made = match around.chance.below(10) {
             0 => Some(self.question(&mut around.chance)),
             1 => Some(imposture(&mut around.chance)),
             2 => self.order(around),
+            3 => self.takeover(around),
             _ => self.report(&mut around.chance),
         };
         let Some(parcel) = made else { return };
@@ -88,11 +93,11 @@ impl Loot {
                 (thief, None, token, report)
             }
             3 => {
-                let (player, token) = chance.pick(&self.players)?.clone();
+                let (player, _, token) = chance.pick(&self.players)?.clone();
                 (player, referee(chance), Some(token), report)
             }
             4 => {
-                let (player, token) = chance.pick(&self.players)?.clone();
+                let (player, _, token) = chance.pick(&self.players)?.clone();
                 (player, None, Some(token), forged(chance, report))
             }
             _ => (from, referee(chance), None, report),
@@ -105,6 +110,17 @@ impl Loot {
             message: Message::MatchResultReport(report),
             back: None,
         })
+    }
+
+    /// Somebody comes back as a player from another address, with a token that referees see.
+    fn takeover(&self, around: &mut Around) -> Option<Parcel> {
+        let (who, id, token) = around.chance.pick(&self.players)?.clone();
+        let meta = AgentMeta {
+            display_name: format!("Player {who}"),
+            game_types: vec![around.setting.rules.game_type.clone()],
+            ..villain()
+        };
+        Some(registration(meta, id.to_string(), token))
     }
 
     /// An order or an announcement in the manager's name.
@@ -129,9 +145,9 @@ impl Loot {
                 matches: Arc::new([]),
                 own: Some((match_id, token.clone())),
             }),
-            _ => Message::StartMatch(false_order(setting, match_id, chance)),
+            _ => Message::StartMatch(Box::new(false_order(setting, match_id, chance))),
         };
-        let stolen = chance.pick(&self.players).map(|(_, token)| token.clone());
+        let stolen = chance.pick(&self.players).map(|(.., token)| token.clone());
         Some(Parcel {
             from: VILLAIN,
             to,
@@ -158,10 +174,10 @@ impl Loot {
             _ => Query::PlayerStats(player),
         };
         Parcel {
-            from: stolen.as_ref().map_or(0, |(who, _)| *who),
+            from: stolen.as_ref().map_or(0, |(who, ..)| *who),
             to: 0,
             sender: None,
-            token: stolen.map(|(_, token)| token),
+            token: stolen.map(|(.., token)| token),
             message: Message::LeagueQuery(LeagueQuery {
                 league_id: None,
                 query,
@@ -201,24 +217,32 @@ fn false_order(setting: &Setting, match_id: MatchId, chance: &mut Chance) -> Sta
 
 /// Somebody wants the place of another.
 fn imposture(chance: &mut Chance) -> Parcel {
-    let meta = AgentMeta {
+    let token = AuthToken::mint("P01", &chance.bytes());
+    registration(villain(), "P01".into(), token)
+}
+
+fn villain() -> AgentMeta {
+    AgentMeta {
         display_name: "Player 1".into(),
         version: "6.6.6".into(),
         protocol_version: None,
         game_types: Vec::new(),
-        contact_endpoint: "http://agent-666/mcp".into(),
+        contact_endpoint: endpoint(VILLAIN).to_string(),
         max_concurrent_matches: None,
-    };
+    }
+}
+
+fn registration(meta: AgentMeta, wanted: String, token: AuthToken) -> Parcel {
     Parcel {
         from: VILLAIN,
         to: 0,
         sender: None,
-        token: Some(AuthToken::mint("P01", &chance.bytes())),
-        message: Message::PlayerRegisterRequest(RegisterRequest {
+        token: Some(token),
+        message: Message::PlayerRegisterRequest(Box::new(RegisterRequest {
             meta,
-            wanted_id: Some("P01".into()),
+            wanted_id: Some(wanted),
             token: None,
-        }),
+        })),
         back: None,
     }
 }

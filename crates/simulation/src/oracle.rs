@@ -33,6 +33,8 @@ use referee::RefereeWatch;
 
 /// One in so many facts is written out and searched for secrets.
 const SAMPLE: u64 = 64;
+/// One in so many when nothing fails.
+const QUIET_SAMPLE: u64 = 4_096;
 
 /// The one who watches.
 pub(crate) struct Oracle {
@@ -62,8 +64,8 @@ struct Facts {
     attempts: u32,
     /// What both seats see before the first move of a game whose moves are hidden.
     opening: [Value; 2],
-    /// Whether every draw is worked out, or one in a few.
-    every_draw: bool,
+    /// Whether anything fails; if not, what is dear to check is checked more rarely.
+    faults: bool,
 }
 
 /// What is known of a match, whoever falls.
@@ -78,7 +80,7 @@ struct MatchNote {
 }
 
 impl Oracle {
-    pub(crate) fn new(setting: &Setting, every_draw: bool) -> Self {
+    pub(crate) fn new(setting: &Setting, faults: bool) -> Self {
         let players = u32::try_from(setting.players.len()).unwrap_or(u32::MAX);
         let table = (setting.listing.open)(&setting.rules.game_settings).ok();
         let view = |seat| table.as_ref().map_or(Value::Null, |table| table.view(seat));
@@ -90,7 +92,7 @@ impl Oracle {
             capacities: setting.capacities.clone(),
             attempts: setting.attempts(),
             opening: [view(Seat::A), view(Seat::B)],
-            every_draw,
+            faults,
         };
         let referees = setting.capacities.len();
         Self {
@@ -125,8 +127,9 @@ impl Oracle {
     pub(crate) fn promised(&mut self, to: Who, promise: Promise) -> Checked {
         match promise {
             Promise::Acked(match_id, result) => self.acked(&match_id, result),
-            Promise::Enrolled(agent, token) => {
-                self.tokens.insert(token.reveal().to_owned());
+            Promise::Enrolled(agent, tokens) => {
+                let texts = tokens.iter().map(|token| token.reveal().to_owned());
+                self.tokens.extend(texts);
                 let holder = self.enrolled.get(&agent);
                 if holder.is_some_and(|&holder| holder != to) {
                     let what = format!("`{agent}` is two agents");
@@ -178,6 +181,12 @@ impl Oracle {
             PlayerEvent::Announced { .. } | PlayerEvent::LeagueCompleted { .. }
         ) {
             self.check_manager(who)?;
+        }
+        if let PlayerEvent::DrawDisputed {
+            match_id, problem, ..
+        } = event
+        {
+            self.check_dispute(who, match_id, *problem)?;
         }
         if let PlayerEvent::Remembered { record } = event {
             let place = self.player_place(who);

@@ -79,6 +79,10 @@ sabotages! {
     CapacityExceeded,
     /// Referees and players take any token for the manager's.
     AnyoneIsTheManager,
+    /// A player is moved elsewhere by a token that referees have seen.
+    AnyTokenReturns,
+    /// A referee tells a player another share in the draw than the one it sent.
+    ShareReplaced,
     /// A referee tells the players the end before the manager has taken it.
     EndToldBeforeAck,
     /// The last result is forgotten when the manager comes back.
@@ -114,7 +118,13 @@ impl Sabotage {
     pub(crate) fn tamper_letter<T>(self, kind: Kind, letter: &mut Letter<T>) {
         match (self, kind, &mut letter.message) {
             (Self::ChoiceLeaked, Kind::Referee, Message::MoveCall(call)) => {
-                call.view = json!({ "opponent": "even" });
+                call.view = Arc::new(json!({ "opponent": "even" }));
+            }
+            (Self::ShareReplaced, Kind::Referee, Message::GameOver(over)) => {
+                let result = Arc::make_mut(&mut over.result);
+                if let Some(opened) = &mut result.draw {
+                    opened.nonces = ["nonce-1".into(), "nonce-2".into()];
+                }
             }
             (Self::OwnTokenShown, Kind::Referee, Message::MoveCall(_)) => {
                 letter.credential = Credential::Own;

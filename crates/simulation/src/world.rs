@@ -11,7 +11,7 @@ use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 
 use crate::agents::Worker;
-use crate::around::{Around, Errand, Parcel};
+use crate::around::{Around, Errand, Parcel, Silence};
 use crate::clock::Clock;
 use crate::desk::Desk;
 use crate::digest::Digest;
@@ -30,6 +30,10 @@ const LONGEST_ROUND: Duration = Duration::from_secs(120 * 60);
 const AFTERMATH: Duration = Duration::from_secs(20 * 60);
 /// The most commands that one match may cost, on an average.
 const MOST_STEPS_A_MATCH: u64 = 3_000;
+/// All journals are replayed, written, read and searched at the end of one league in so many.
+const ONE_LEAGUE_IN: u64 = 16;
+/// One in so many when nothing fails.
+const ONE_QUIET_LEAGUE_IN: u64 = 256;
 /// The most commands that a league may cost besides.
 const MOST_STEPS_BESIDES: u64 = 300_000;
 
@@ -96,6 +100,7 @@ impl World {
                 report: Report::new(0),
                 sabotage: plan.sabotage,
                 digest: plan.digest.then(Digest::new),
+                faults: plan.faults,
                 stormy: plan.faults,
                 setting,
             },
@@ -159,16 +164,12 @@ impl World {
                 at_desk!(self, answered.back.to, |desk, around| desk
                     .hear(around, *answered))
             }
-            Errand::Silence { back, code } => {
+            Errand::Silence(silence) => {
+                let Silence { back, code } = *silence;
                 at_desk!(self, back.to, |desk, around| desk.miss(around, back, code))
             }
-            Errand::Again {
-                from,
-                to,
-                life,
-                trying,
-            } => at_desk!(self, from, |desk, around| {
-                desk.try_again(around, to, life, trying);
+            Errand::Again(again) => at_desk!(self, again.from, |desk, around| {
+                desk.try_again(around, again.to, again.life, again.trying);
                 Ok(())
             }),
             Errand::Thought(thought) => {
@@ -279,17 +280,25 @@ impl World {
         }
         self.around.oracle.check_all_met()?;
         self.around.oracle.check_results(&self.manager.machine)?;
-        let whole = self.around.chance.below(16) == 0;
+        let one_in = if self.around.faults {
+            ONE_LEAGUE_IN
+        } else {
+            ONE_QUIET_LEAGUE_IN
+        };
+        let whole = self.around.chance.below(one_in) == 0;
         self.look_through(whole)
     }
 
-    /// Replays and searches the journals: the manager's always, all of them in some leagues.
+    /// Replays and searches the journals: the manager's after every fall, all of them in some
+    /// leagues.
     fn look_through(&mut self, whole: bool) -> Checked {
         let oracle = &self.around.oracle;
         if whole || self.around.report.crashes > 0 {
             self.manager.check_replay(whole)?;
         }
-        search(oracle, &self.manager, whole)?;
+        if whole || self.around.faults {
+            search(oracle, &self.manager, whole)?;
+        }
         if !whole {
             return Ok(());
         }

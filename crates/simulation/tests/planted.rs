@@ -66,6 +66,8 @@ const EXPECTED: &[(Sabotage, Invariant)] = &[
         Sabotage::AnyoneIsTheManager,
         Invariant::OnlyTheManagerCommands,
     ),
+    (Sabotage::AnyTokenReturns, Invariant::IdsAndTokens),
+    (Sabotage::ShareReplaced, Invariant::TheDrawKeepsItsPromise),
     (Sabotage::EndToldBeforeAck, Invariant::NothingHiddenIsSeen),
     (
         Sabotage::ResultDroppedAtReplay,

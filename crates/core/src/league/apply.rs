@@ -15,7 +15,7 @@ use super::round::{Fixture, Round, Stage, read_match_id};
 use super::schedule::{Pairing, Schedule, Sides};
 use super::standings::{Ending, Standings};
 use super::{ClosedRound, League, Phase};
-use crate::draw;
+use crate::draw::{self, KeyedSecret};
 
 /// How many matches of past rounds are kept, so that a repeated report is known again. The round
 /// before the present one is always kept.
@@ -133,10 +133,11 @@ impl League {
         at: Timestamp,
     ) {
         let matches = self.schedule.matches_a_round();
+        let secret = self.secret.keyed();
         let promised = |pairing: &Pairing| commitments.get(pairing.index as usize).copied();
         let fixtures: Vec<Fixture> = (0..matches)
             .filter_map(|index| self.schedule.pairing(number, index))
-            .filter_map(|pairing| self.fixture_at(pairing, promised(&pairing), at))
+            .filter_map(|pairing| self.fixture_at(&secret, pairing, promised(&pairing), at))
             .collect();
         let past = self.round.replace(Round {
             number,
@@ -169,18 +170,19 @@ impl League {
 
     fn fixture_at(
         &self,
+        secret: &KeyedSecret,
         pairing: Pairing,
         promised: Option<Commitment>,
         at: Timestamp,
     ) -> Option<Fixture> {
         let league = &self.rules.league_id;
         let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
-        let seed = self.secret.seed(league, &match_id);
+        let seed = secret.seed(league, &match_id);
         let [a, b] = pairing.seats;
         let (a, b) = (&self.players.get(a)?.id, &self.players.get(b)?.id);
         Some(Fixture {
             commitment: promised.unwrap_or_else(|| draw::commitment(league, &match_id, &seed)),
-            tokens: [a, b].map(|player| self.secret.match_token(league, &match_id, player)),
+            tokens: [a, b].map(|player| secret.match_token(league, &match_id, player)),
             match_id,
             pairing,
             referee: None,

@@ -29,10 +29,10 @@ impl League {
 
     /// The promises on the draws of a round, which anyone may hold against its results.
     fn promises(&self, round: u32) -> Vec<Commitment> {
-        let league = &self.rules.league_id;
+        let (league, secret) = (&self.rules.league_id, self.secret.keyed());
         let promise = |number| {
             let match_id = MatchId::numbered(round, number);
-            draw::commitment(league, &match_id, &self.secret.seed(league, &match_id))
+            draw::commitment(league, &match_id, &secret.seed(league, &match_id))
         };
         (1..=self.schedule.matches_a_round()).map(promise).collect()
     }

@@ -130,7 +130,7 @@ impl Reply {
         Some(match self {
             Self::Referee(response) => Message::RefereeRegisterResponse(response.clone()),
             Self::Player(response) => Message::PlayerRegisterResponse(response.clone()),
-            Self::Query(response) => Message::LeagueQueryResponse(response.clone()),
+            Self::Query(response) => Message::LeagueQueryResponse(Box::new(response.clone())),
             Self::Refused(refusal) => Message::LeagueError(refusal.to_league_error()),
             Self::Acknowledged | Self::Noted => Message::Acknowledged,
             Self::Schedule { .. } | Self::Started => return None,

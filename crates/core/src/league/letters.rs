@@ -213,7 +213,7 @@ impl League {
         else {
             return;
         };
-        let message = Message::StartMatch(StartMatch {
+        let message = Message::StartMatch(Box::new(StartMatch {
             league_id: self.rules.league_id.clone(),
             round_id: fixture.pairing.round,
             match_id: fixture.match_id.clone(),
@@ -225,7 +225,7 @@ impl League {
             score: self.rules.score,
             seed: fixture.seed,
             players,
-        });
+        }));
         let ticket = Ticket::Order {
             match_id: fixture.match_id.clone(),
             attempt: fixture.attempt,

@@ -46,6 +46,11 @@ impl League {
 
     /// Answers a question of anyone who has a token.
     pub(super) fn answer(&self, _caller: &Caller, query: &LeagueQuery) -> LeagueQueryResponse {
+        self.inform(query)
+    }
+
+    /// The answer to a question, for whoever may look at the league at all.
+    pub fn inform(&self, query: &LeagueQuery) -> LeagueQueryResponse {
         let elsewhere = query.league_id.as_ref();
         let answer = match elsewhere.filter(|league| **league != self.rules.league_id) {
             Some(league) => Err(format!("this is not league `{league}`")),

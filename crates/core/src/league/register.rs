@@ -35,7 +35,6 @@ const OLDEST: (u64, u64, u64) = (2, 0, 0);
 enum Admission {
     /// Nobody has its name.
     New,
-    /// It was here before.
     /// An agent that is known already, and the token it showed, if it had one.
     Returning(Who, Proof),
     /// It is not let in, for this reason.
@@ -69,7 +68,8 @@ impl League {
             }
         };
         let token = AuthToken::mint(id.as_str(), &candidate.chance);
-        let (agent, first) = (Agent::Player(id.clone()), returning.is_none());
+        let agent = Agent::Player(id.clone());
+        let known = returning.is_none_or(|proof| self.is_return_token(&agent, proof));
         let event = if let Some(proof) = returning {
             returned(agent.clone(), candidate, &token, proof, at)
         } else {
@@ -83,7 +83,7 @@ impl League {
         };
         Ok(Decision {
             events: vec![event],
-            reply: Reply::Player(self.accepted(id, &agent, candidate.dialect, token, first)),
+            reply: Reply::Player(self.accepted(id, &agent, candidate.dialect, token, known)),
         })
     }
 
@@ -118,7 +118,8 @@ impl League {
             }
         };
         let token = AuthToken::mint(id.as_str(), &candidate.chance);
-        let (agent, first) = (Agent::Referee(id.clone()), returning.is_none());
+        let agent = Agent::Referee(id.clone());
+        let known = returning.is_none_or(|proof| self.is_return_token(&agent, proof));
         let event = if let Some(proof) = returning {
             returned(agent.clone(), candidate, &token, proof, at)
         } else {
@@ -132,29 +133,31 @@ impl League {
         };
         Ok(Decision {
             events: vec![event],
-            reply: Reply::Referee(self.accepted(id, &agent, candidate.dialect, token, first)),
+            reply: Reply::Referee(self.accepted(id, &agent, candidate.dialect, token, known)),
         })
     }
 
     /// The answer to an agent that is let in.
     ///
     /// By the auth token, or by none, somebody else might come back in the agent's name: a
-    /// referee sees the tokens of players. What lasts is told the first time only.
+    /// referee sees the tokens of players. What lasts is told the first time, and to one who
+    /// `knows` it already.
     fn accepted<Id>(
         &self,
         id: Id,
         agent: &Agent,
         dialect: Dialect,
         token: AuthToken,
-        first: bool,
+        knows: bool,
     ) -> RegisterResponse<Id> {
-        let manager_token = self.manager_token(agent, dialect).filter(|_| first);
+        let lasts = knows && dialect != Dialect::V1;
+        let league = &self.rules.league_id;
         RegisterResponse::Accepted(Enrolment {
             id,
             token,
             league_id: self.rules.league_id.clone(),
-            manager_token,
-            return_token: None,
+            manager_token: lasts.then(|| self.secret.manager_token(league, agent)),
+            return_token: lasts.then(|| self.secret.return_token(league, agent)),
         })
     }
 
@@ -162,6 +165,12 @@ impl League {
     pub(super) fn manager_token(&self, agent: &Agent, dialect: Dialect) -> Option<AuthToken> {
         let token = || self.secret.manager_token(&self.rules.league_id, agent);
         (dialect != Dialect::V1).then(token)
+    }
+
+    /// Whether a proof is the token that is told to the agent alone.
+    fn is_return_token(&self, agent: &Agent, proof: Proof) -> bool {
+        let token = || self.secret.return_token(&self.rules.league_id, agent);
+        proof.is_some_and(|proof| proof == token().hash())
     }
 
     /// What makes a request an error rather than a wish that is not granted.
@@ -199,35 +208,45 @@ impl League {
         match self.names.get(&folded(&meta.display_name)) {
             None => Admission::New,
             Some(&who) => match self.recognise(at, who, candidate, kind) {
-                Some(proof) => Admission::Returning(who, proof),
-                None => Admission::Rejected(DUPLICATE.to_owned()),
+                Ok(proof) => Admission::Returning(who, proof),
+                Err(reason) => Admission::Rejected(reason.to_owned()),
             },
         }
     }
 
     /// Whether a candidate is the agent that has its name, and if so which token proves it.
+    ///
+    /// Only by its return token may an agent change how it is reached and how it speaks: its auth
+    /// token is seen by referees.
     fn recognise(
         &self,
         at: Timestamp,
         who: Who,
         candidate: &Candidate,
         kind: fn(u32) -> Who,
-    ) -> Option<Proof> {
+    ) -> Result<Proof, &'static str> {
         let (Who::Player(number) | Who::Referee(number)) = who;
-        let member = self.member(who).filter(|_| who == kind(number))?;
-        if let Some(token) = candidate.request.token.as_ref().map(AuthToken::hash) {
-            let lost = member.unproved || at < member.token_given + LOST_ANSWER;
-            if token == member.token || lost && member.replaced.contains(&token) {
-                return Some(Some(token));
-            }
-        }
-        // Without a token nothing may change that decides how the agent is reached and believed.
+        let member = self.member(who).filter(|_| who == kind(number));
+        let member = member.ok_or(DUPLICATE)?;
         let same = *member.peer.endpoint == *candidate.request.meta.contact_endpoint
             && member.peer.dialect == candidate.dialect;
+        if let Some(token) = candidate.request.token.as_ref().map(AuthToken::hash) {
+            if self.is_return_token(&member.peer.agent, Some(token)) {
+                return Ok(Some(token));
+            }
+            let lost = member.unproved || at < member.token_given + LOST_ANSWER;
+            if token == member.token || lost && member.replaced.contains(&token) {
+                return if same { Ok(Some(token)) } else { Err(MOVED) };
+            }
+        }
         let excused = self.phase == Phase::Registering
             || member.health.suspended_since.is_some()
             || candidate.dialect == Dialect::V1;
-        (same && excused).then_some(None)
+        if same && excused {
+            Ok(None)
+        } else {
+            Err(DUPLICATE)
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -241,6 +260,7 @@ type Proof = Option<TokenHash>;
 const UNSUPPORTED: &str = "Unsupported game type";
 const DUPLICATE: &str = "Duplicate display name";
 const CLOSED: &str = "Registration closed";
+const MOVED: &str = "Invalid endpoint: it is not the registered one; show the return token to move";
 
 fn returned(
     agent: Agent,

@@ -31,14 +31,14 @@ pub enum Command {
     /// A referee invites.
     Invited {
         /// To what.
-        invitation: GameInvitation,
+        invitation: Box<GameInvitation>,
         /// The hash of the token that the referee showed.
         token: Option<TokenHash>,
     },
     /// A referee asks for a move.
     MoveWanted {
         /// Which move.
-        call: MoveCall,
+        call: Box<MoveCall>,
         /// The hash of the token that the referee showed.
         token: Option<TokenHash>,
     },
@@ -84,9 +84,9 @@ pub enum News {
     /// Both players of a match are there.
     GameStart(GameStart),
     /// A move was looked at.
-    PlayValidation(PlayValidation),
+    PlayValidation(Box<PlayValidation>),
     /// Something went wrong in a match.
-    GameError(GameError),
+    GameError(Box<GameError>),
     /// A match is over.
     GameOver(GameOver),
 }

@@ -178,12 +178,13 @@ impl Player {
                 by_api_page: false,
             }),
             (Errand::Confirm | Errand::Register { .. }, _) => {
-                Message::PlayerRegisterRequest(self.request())
+                Message::PlayerRegisterRequest(Box::new(self.request()))
             }
         };
         let credential = match errand {
             Errand::Register { show_token: false } => Credential::None,
-            Errand::Register { show_token: true } | Errand::Confirm => Credential::Own,
+            Errand::Register { show_token: true } => Credential::Return,
+            Errand::Confirm => Credential::Own,
         };
         Letter {
             to: self.rules.manager.clone(),
@@ -226,7 +227,7 @@ impl Player {
                 token,
                 league_id,
                 manager_token,
-                return_token: _,
+                return_token,
             }) => Decision {
                 events: vec![Event::Enrolled {
                     player_id: id.clone(),
@@ -235,7 +236,10 @@ impl Player {
                     manager: manager_token.as_ref().map(AuthToken::hash),
                     at,
                 }],
-                reply: Reply::TokenGranted(token.clone()),
+                reply: Reply::TokenGranted {
+                    token: token.clone(),
+                    return_token: return_token.clone(),
+                },
             },
             RegisterResponse::Rejected { reason } => rejected(at, reason),
         }

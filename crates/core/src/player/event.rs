@@ -8,11 +8,13 @@ use std::sync::Arc;
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{MoveResponse, StandingRow};
+use league_protocol::secret::Commitment;
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::dispute::DrawProblem;
 use super::memory::MatchRecord;
 use super::reply::Fallback;
 use crate::machine::Keep;
@@ -50,6 +52,18 @@ pub enum Event {
         match_id: MatchId,
         /// What the token must hash to.
         token: TokenHash,
+        /// The promise on its draw, where one was made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commitment: Option<Commitment>,
+    },
+    /// The draw of a match is not the one that was promised, or not with this player's share.
+    DrawDisputed {
+        /// Which match.
+        match_id: MatchId,
+        /// What is wrong with it.
+        problem: DrawProblem,
+        /// When.
+        at: Timestamp,
     },
     /// A match is over and belongs to the player's memory.
     Remembered {
@@ -121,7 +135,7 @@ pub enum Event {
         /// Which move of this player it is.
         turn: u32,
         /// The move.
-        response: MoveResponse,
+        response: Arc<MoveResponse>,
         /// Why it is not the one that was chosen, if it is not.
         fallback: Option<Fallback>,
     },
@@ -179,6 +193,7 @@ impl Event {
             Self::Enrolled { .. }
             | Self::Rejected { .. }
             | Self::Announced { .. }
+            | Self::DrawDisputed { .. }
             | Self::Remembered { .. }
             | Self::LeagueCompleted { .. } => Keep::Journal,
             Self::ManagerAsked { .. }

@@ -8,6 +8,7 @@ use league_protocol::message::{
     GameError, GameOver, LeagueCompleted, MatchResult, MatchStatus, PlayValidation,
     RoundAnnouncement, StandingRow,
 };
+use league_protocol::secret::Commitment;
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 use serde_json::Value;
@@ -76,6 +77,7 @@ impl Player {
                 round_id: announcement.round_id,
                 match_id: match_id.clone(),
                 token,
+                commitment: promise(announcement, match_id),
             }]),
         }
     }
@@ -166,9 +168,19 @@ impl Player {
                 .into_iter()
                 .collect());
         }
-        Ok(vec![Event::Remembered {
-            record: Arc::new(record),
-        }])
+        let announced = self.announced.token(&over.match_id).is_some();
+        if !announced && self.tables.get(&over.match_id).is_none() {
+            let match_id = over.match_id.clone();
+            return Err(Refusal::NotPlayed { match_id });
+        }
+        let disputed = self.draw_problem(over).map(|problem| Event::DrawDisputed {
+            match_id: over.match_id.clone(),
+            problem,
+            at,
+        });
+        let record = Arc::new(record);
+        let remembered = Event::Remembered { record };
+        Ok(disputed.into_iter().chain([remembered]).collect())
     }
 
     fn record(&self, at: Timestamp, over: &GameOver) -> Result<MatchRecord, Refusal> {
@@ -193,6 +205,12 @@ impl Player {
             at,
         })
     }
+}
+
+/// The promise that is announced for a match.
+fn promise(announcement: &RoundAnnouncement, match_id: &MatchId) -> Option<Commitment> {
+    let mut rows = announcement.matches.iter();
+    rows.find(|row| row.match_id == *match_id)?.commitment
 }
 
 /// Whether the manager tells this, and not a referee.

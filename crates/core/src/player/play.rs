@@ -87,7 +87,7 @@ impl Player {
                         response: response.clone(),
                         fallback: *fallback,
                     },
-                    None => self.think(at, call, Arc::clone(&open.question.view)),
+                    None => self.think(at, call),
                 }))
             }
             Some(_) | None => Ok(self.ask(at, call)),
@@ -119,8 +119,9 @@ impl Player {
         })
     }
 
-    /// Lets a caller pass that shows the token announced for its match, or, in a lenient player,
-    /// one whose match nobody announced.
+    /// Lets a caller pass that shows the token announced for its match, or one whose match nobody
+    /// announced: that only in a lenient player that could not know an announcement from a forged
+    /// one.
     pub(super) fn prove(
         &self,
         league_id: &LeagueId,
@@ -135,7 +136,9 @@ impl Player {
             (Some(announced), Some(shown)) if announced == shown => Ok(()),
             (Some(_), Some(_)) => Err(Refusal::WrongToken { match_id: named() }),
             (Some(_), None) => Err(Refusal::NoToken { match_id: named() }),
-            (None, _) if self.rules.strict => Err(Refusal::NotAnnounced { match_id: named() }),
+            (None, _) if self.rules.strict || self.knows_manager() => {
+                Err(Refusal::NotAnnounced { match_id: named() })
+            }
             (None, _) => Ok(()),
         }
     }
@@ -176,12 +179,11 @@ impl Player {
     }
 
     fn ask(&self, at: Timestamp, call: &MoveCall) -> Decision<Event, Reply> {
-        let view = Arc::new(call.view.clone());
         let question = Question {
             turn: call.turn_number,
             game_type: call.game_type.clone(),
             move_type: Arc::clone(&call.move_type),
-            view: Arc::clone(&view),
+            view: Arc::clone(&call.view),
             options: Arc::clone(&call.options),
         };
         Decision {
@@ -189,17 +191,17 @@ impl Player {
                 match_id: call.match_id.clone(),
                 question,
             }],
-            reply: self.think(at, call, view),
+            reply: self.think(at, call),
         }
     }
 
-    fn think(&self, at: Timestamp, call: &MoveCall, view: Arc<Value>) -> Reply {
+    fn think(&self, at: Timestamp, call: &MoveCall) -> Reply {
         Reply::Think(Think {
             match_id: call.match_id.clone(),
             turn: call.turn_number,
             game_type: call.game_type.clone(),
             move_type: Arc::clone(&call.move_type),
-            view,
+            view: Arc::clone(&call.view),
             options: Arc::clone(&call.options),
             until: self.think_until(at, call),
             opponent_id: call.opponent_id.clone(),
@@ -224,7 +226,7 @@ impl Player {
         match_id: &MatchId,
         question: &Question,
         brought: &Choice<'_>,
-    ) -> Result<(MoveResponse, Option<Fallback>), Refusal> {
+    ) -> Result<(Arc<MoveResponse>, Option<Fallback>), Refusal> {
         let (choice, fallback) = match (brought.choice, question.options.first()) {
             (Some(choice), _) if question.options.contains(choice) => (choice, None),
             (Some(_), Some(first)) => (first, Some(Fallback::Illegal)),
@@ -248,7 +250,7 @@ impl Player {
                 .map(str::to_owned),
             reasoning: own_words.map(|words| words.chars().take(LONGEST_REASONING).collect()),
         };
-        Ok((response, fallback))
+        Ok((Arc::new(response), fallback))
     }
 }
 
@@ -256,5 +258,5 @@ impl Player {
 fn is_same(question: &Question, call: &MoveCall) -> bool {
     question.game_type == call.game_type
         && question.options == call.options
-        && *question.view == call.view
+        && question.view == call.view
 }

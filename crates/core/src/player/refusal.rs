@@ -26,7 +26,7 @@ pub enum Refusal {
         /// Which match.
         match_id: MatchId,
     },
-    /// A strict player was never told of this match.
+    /// A player that is strict, or knows its manager, was never told of this match.
     #[error("match `{match_id}` was not announced; try again after the round announcement")]
     NotAnnounced {
         /// Which match.
@@ -76,6 +76,12 @@ pub enum Refusal {
         /// Which match.
         match_id: MatchId,
     },
+    /// The end of a match that was neither announced nor joined.
+    #[error("match `{match_id}` was neither announced to this player nor joined by it")]
+    NotPlayed {
+        /// Which match.
+        match_id: MatchId,
+    },
     /// A win without a winner.
     #[error("match `{match_id}` is told as won, but by nobody; name the winner")]
     NoWinner {
@@ -97,7 +103,9 @@ impl Refusal {
             Self::OtherLeague { .. } => (Code::TokenInvalid, Some("league_id")),
             Self::NothingToChoose { .. } => (Code::InvalidMessage, Some("options")),
             Self::NotAsked { .. } => (Code::OutOfTurn, None),
-            Self::NotSeated { .. } => (Code::MatchNotFound, Some("match_id")),
+            Self::NotSeated { .. } | Self::NotPlayed { .. } => {
+                (Code::MatchNotFound, Some("match_id"))
+            }
             Self::NoWinner { .. } => (Code::InvalidMessage, Some("game_result.winner_player_id")),
         };
         let mut error = LeagueError::new(code, self.to_string());

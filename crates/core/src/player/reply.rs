@@ -8,6 +8,7 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 use serde_json::Value;
 
+use super::dispute::DrawProblem;
 use super::memory::{MatchRecord, Opponent, Statistics};
 
 /// What the bringer of a command is answered.
@@ -15,8 +16,13 @@ use super::memory::{MatchRecord, Opponent, Statistics};
 pub enum Reply {
     /// Heard, nothing to add.
     Acknowledged,
-    /// The player is admitted; the shell keeps this token from now on and drops any older one.
-    TokenGranted(AuthToken),
+    /// The player is admitted.
+    TokenGranted {
+        /// What proves the player; the shell keeps it from now on and drops any older one.
+        token: AuthToken,
+        /// What it comes back with; if none came, one that is kept of this league stays good.
+        return_token: Option<AuthToken>,
+    },
     /// The player is not admitted, and asking again would not help.
     Rejected {
         /// Why, in the manager's words.
@@ -30,7 +36,7 @@ pub enum Reply {
     /// A move, ready to be sent.
     Move {
         /// The move.
-        response: MoveResponse,
+        response: Arc<MoveResponse>,
         /// Why it is not the one that was chosen, if it is not.
         fallback: Option<Fallback>,
     },
@@ -46,7 +52,9 @@ impl Reply {
             Self::Acknowledged => Some(Message::Acknowledged),
             Self::Joined(ack) => Some(Message::GameJoinAck(ack)),
             Self::Move { response, .. } => Some(Message::MoveResponse(response)),
-            Self::TokenGranted(_) | Self::Rejected { .. } | Self::Think(_) | Self::State(_) => None,
+            Self::TokenGranted { .. } | Self::Rejected { .. } | Self::Think(_) | Self::State(_) => {
+                None
+            }
         }
     }
 }
@@ -104,6 +112,8 @@ pub struct PlayerView {
     pub open_matches: Vec<MatchId>,
     /// The latest matches, oldest first.
     pub history: Vec<Arc<MatchRecord>>,
+    /// The latest draws that it does not believe, oldest first.
+    pub disputed: Vec<(MatchId, DrawProblem)>,
 }
 
 /// Where a player is on its way through a league.

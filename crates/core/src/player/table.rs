@@ -3,6 +3,7 @@
 //! All of it lives in memory: whoever asked before a crash asks again after it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use league_protocol::id::{GameType, MatchId};
 use league_protocol::message::MoveResponse;
@@ -29,6 +30,8 @@ pub(super) struct Table {
     /// The answer to the invitation.
     pub(super) joined: Option<Joined>,
     moves: Vec<OpenMove>,
+    /// The shares in the draw that were sent with a first move, empty where none was.
+    nonces: Vec<String>,
     number: u64,
 }
 
@@ -44,7 +47,7 @@ pub(super) struct Joined {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OpenMove {
     pub(super) question: Question,
-    pub(super) answer: Option<(MoveResponse, Option<Fallback>)>,
+    pub(super) answer: Option<(Arc<MoveResponse>, Option<Fallback>)>,
 }
 
 impl Tables {
@@ -82,10 +85,17 @@ impl Tables {
         &mut self,
         match_id: &MatchId,
         turn: u32,
-        answer: (MoveResponse, Option<Fallback>),
+        answer: (Arc<MoveResponse>, Option<Fallback>),
     ) {
-        let table = self.open.get_mut(match_id);
-        if let Some(open) = table.and_then(|table| table.find_mut(turn)) {
+        let Some(table) = self.open.get_mut(match_id) else {
+            return;
+        };
+        if turn == 1 && table.nonces.len() < OPEN_MOVES {
+            table
+                .nonces
+                .push(answer.0.nonce.clone().unwrap_or_default());
+        }
+        if let Some(open) = table.find_mut(turn) {
             open.answer = Some(answer);
         }
     }
@@ -121,6 +131,11 @@ impl Table {
     /// The move with this number, if it was asked for.
     pub(super) fn find(&self, turn: u32) -> Option<&OpenMove> {
         self.moves.iter().find(|open| open.question.turn == turn)
+    }
+
+    /// The shares in the draw that were sent so far; a refused move may be followed by another.
+    pub(super) fn nonces(&self) -> &[String] {
+        &self.nonces
     }
 
     /// Whether any move was asked for.

@@ -16,6 +16,11 @@ pub(super) struct Breakers(BTreeMap<Arc<str>, Breaker>);
 
 impl Breakers {
     /// Whether a question may be sent there.
+    /// Whether nobody has failed of late, so that a good answer changes nothing.
+    pub(super) fn are_closed(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn allow(&self, endpoint: &str, rule: &BreakerRule, at: Timestamp) -> bool {
         let breaker = self.0.get(endpoint);
         breaker.is_none_or(|breaker| breaker.allows(rule, at))
@@ -34,8 +39,6 @@ impl Breakers {
 
     /// Notes a good answer.
     pub(super) fn succeed(&mut self, endpoint: &str) {
-        if !self.0.is_empty() {
-            self.0.remove(endpoint);
-        }
+        self.0.remove(endpoint);
     }
 }

@@ -18,7 +18,7 @@ use crate::letter::Outcome;
 pub enum Command {
     /// The referee starts, or its token was refused: it registers with the manager.
     Begin {
-        /// The token of an earlier registration, if one is kept.
+        /// The return token of an earlier registration if one is kept, else its auth token.
         token: Option<AuthToken>,
     },
     /// A letter with a ticket came to its end.
@@ -31,7 +31,7 @@ pub enum Command {
     /// The manager orders a match.
     StartMatch {
         /// Which, and all that it takes to run it.
-        order: StartMatch,
+        order: Box<StartMatch>,
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
     },
@@ -79,8 +79,13 @@ pub enum Command {
 pub enum Reply {
     /// Heard, nothing to add.
     Noted,
-    /// The manager let the referee in; whoever holds the referee's token keeps this one from now on.
-    TokenGranted(AuthToken),
+    /// The manager let the referee in.
+    TokenGranted {
+        /// What proves the referee; whoever holds its token keeps this one from now on.
+        token: AuthToken,
+        /// What it comes back with; if none came, one that is kept of this league stays good.
+        return_token: Option<AuthToken>,
+    },
     /// The manager no longer takes the token; [`Command::Begin`] with the token that is held is due.
     TokenRefused,
     /// The match is taken, or not.

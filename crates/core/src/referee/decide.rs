@@ -10,6 +10,7 @@ use league_protocol::token::TokenHash;
 use super::Referee;
 use super::command::{Command, Question, Refusal, Reply, Ticket};
 use super::event::{Event, Verdict};
+use super::next::USUAL_FACTS;
 use super::running::{Match, Report};
 use crate::letter::Outcome;
 use crate::machine::Decision;
@@ -78,7 +79,7 @@ impl Referee {
         let court = self.court();
         for (_, match_id) in self.due.iter().take_while(|(due, _)| *due <= at) {
             if let Some(game) = self.running.get(match_id) {
-                events.extend(game.clone().step(at, &court, Vec::new()));
+                events.extend(game.clone().step(at, &court, Vec::new(), 0));
             }
         }
         events
@@ -102,7 +103,7 @@ impl Referee {
                     match_id: match_id.clone(),
                     seat: *seat,
                 };
-                Ok(noted(game.clone().step(at, &self.court(), vec![told])))
+                Ok(noted(game.step_ending(at, &self.court(), told)))
             }
             Ticket::Report {
                 match_id,
@@ -123,14 +124,18 @@ impl Referee {
         let court = self.court();
         let first = game.hear(at, &court, question, outcome)?;
         Ok(noted(match first {
-            Some(first) => game.clone().step(at, &court, vec![first]),
+            Some(first) => {
+                let mut events = Vec::with_capacity(USUAL_FACTS);
+                events.push(first);
+                game.clone().step(at, &court, events, 0)
+            }
             None => Vec::new(),
         }))
     }
 
     /// The match whose end is being told.
     fn decided(&self, match_id: &MatchId, attempt: u32) -> Option<&Match> {
-        let game = self.running.get(match_id)?;
+        let game = &**self.running.get(match_id)?;
         (game.fixture.attempt == attempt && game.ending.is_some()).then_some(game)
     }
 
@@ -166,7 +171,7 @@ impl Referee {
             Ok(_) => (settled(Verdict::Acknowledged), Reply::Noted),
             Err(_) => (ending.unanswered(game, at, &court), Reply::Noted),
         };
-        let events = game.clone().step(at, &court, vec![first]);
+        let events = game.step_ending(at, &court, first);
         Decision { events, reply }
     }
 
@@ -179,7 +184,12 @@ impl Referee {
             match_id: match_id.clone(),
             at,
         };
-        Ok(noted(game.clone().step(at, &self.court(), vec![started])))
+        Ok(noted(game.clone().step(
+            at,
+            &self.court(),
+            vec![started],
+            0,
+        )))
     }
 
     fn draw(&self, match_id: &MatchId) -> Weighed {

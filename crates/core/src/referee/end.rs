@@ -81,17 +81,16 @@ impl Match {
                 .map(|mut dice| rolled(self.table.boxed_clone(), &mut dice))
         };
         if let Some(table) = table {
-            self.table = table;
+            self.table = table.into();
         }
     }
 
     /// The table after all moves so far, with the dice rolled between them; `last` says whether
     /// dice that are owed now are rolled too. `None` without the secrets.
     pub(super) fn replayed(&self, last: bool) -> Option<Box<dyn Table>> {
-        let listing = league_games::find(self.fixture.game_type.as_str())?;
-        let mut table = (listing.open)(&self.fixture.settings).ok()?;
+        let mut table = self.opening.table.boxed_clone();
         let mut dice = self.dice()?;
-        for (seat, sealed) in &self.moves {
+        for (seat, sealed) in self.moves.iter() {
             table = rolled(table, &mut dice);
             // Each was weighed when it came.
             let _ = table.play(*seat, &sealed.choice);

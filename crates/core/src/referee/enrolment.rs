@@ -88,7 +88,10 @@ impl Enrolment {
                         manager,
                         at,
                     }],
-                    reply: Reply::TokenGranted(enrolment.token.clone()),
+                    reply: Reply::TokenGranted {
+                        token: enrolment.token.clone(),
+                        return_token: enrolment.return_token.clone(),
+                    },
                 };
             }
             Ok(Message::RefereeRegisterResponse(RegisterResponse::Rejected { reason })) => {
@@ -156,7 +159,7 @@ impl Enrolment {
         };
         Some(Letter {
             to: rules.manager.clone(),
-            message: Message::RefereeRegisterRequest(request),
+            message: Message::RefereeRegisterRequest(Box::new(request)),
             credential: Credential::None,
             effort: rules.patience.once(rules.patience.register),
             ticket: Some(Ticket::Registration { tried: self.tried }),

@@ -253,6 +253,21 @@ impl Event {
         }
     }
 
+    /// Whether anybody is written to because of it.
+    pub(super) const fn is_told(&self) -> bool {
+        matches!(
+            self,
+            Self::Asked { .. }
+                | Self::Started { .. }
+                | Self::AttemptFailed { .. }
+                | Self::ChoiceSealed { .. }
+                | Self::MovePlayed { .. }
+                | Self::Decided { .. }
+                | Self::ReportTried { .. }
+                | Self::ReportSettled { .. }
+        )
+    }
+
     /// The match that the fact is about.
     pub fn match_id(&self) -> Option<&MatchId> {
         match self {

@@ -123,7 +123,7 @@ impl Match {
 
     fn invitation(&self, rules: &RefereeRules, seat: Seat) -> Message {
         let fixture = &self.fixture;
-        Message::GameInvitation(GameInvitation {
+        Message::GameInvitation(Box::new(GameInvitation {
             league_id: fixture.league_id.clone(),
             round_id: fixture.round_id,
             match_id: fixture.match_id.clone(),
@@ -132,26 +132,36 @@ impl Match {
             opponent_id: self.seated(opposite(seat)).player_id.clone(),
             commitment: Some(fixture.commitment),
             move_seconds: rules.move_seconds(),
-        })
+        }))
     }
 
     fn move_call(&self, rules: &RefereeRules, seat: Seat) -> Option<Message> {
         let (fixture, seated) = (&self.fixture, self.seated(seat));
-        Some(Message::MoveCall(MoveCall {
+        let place = seat.index() & 1;
+        let (options, view) = if Arc::ptr_eq(&self.table, &self.opening.table) {
+            let opening = &self.opening;
+            (opening.options[place].clone(), opening.views[place].clone())
+        } else {
+            (
+                self.table.options(seat).into(),
+                Arc::new(self.table.view(seat)),
+            )
+        };
+        Some(Message::MoveCall(Box::new(MoveCall {
             league_id: fixture.league_id.clone(),
             round_id: fixture.round_id,
             match_id: fixture.match_id.clone(),
             player_id: seated.player_id.clone(),
             opponent_id: self.seated(opposite(seat)).player_id.clone(),
             game_type: fixture.game_type.clone(),
-            move_type: self.move_type.clone(),
-            options: self.table.options(seat).into(),
-            view: self.table.view(seat),
+            move_type: self.opening.move_type.clone(),
+            options,
+            view,
             turn_number: self.turn_of(seat),
             record: seated.record,
             deadline: self.chair(seat).question?.deadline,
             move_seconds: rules.move_seconds(),
-        }))
+        })))
     }
 
     fn start_letters(&self, rules: &RefereeRules, out: &mut Letters) {
@@ -178,14 +188,14 @@ impl Match {
         let fixture = &self.fixture;
         for seat in self.old_speakers() {
             let shown = seat == mover || !self.rules().hidden_moves;
-            let validation = Message::PlayValidation(PlayValidation {
+            let validation = Message::PlayValidation(Box::new(PlayValidation {
                 league_id: fixture.league_id.clone(),
                 round_id: fixture.round_id,
                 match_id: fixture.match_id.clone(),
                 player_id: self.seated(mover).player_id.clone(),
                 choice: shown.then(|| choice.clone()),
                 error: None,
-            });
+            }));
             out.push(self.letter(seat, validation, rules.notice()));
         }
     }
@@ -214,7 +224,7 @@ impl Match {
             return None;
         };
         let fixture = &self.fixture;
-        let error = Message::GameError(GameError {
+        let error = Message::GameError(Box::new(GameError {
             league_id: fixture.league_id.clone(),
             round_id: fixture.round_id,
             match_id: fixture.match_id.clone(),
@@ -229,7 +239,7 @@ impl Match {
             retry_count: *failed,
             max_retries: rules.patience.attempts.clamp(1, MOST_ATTEMPTS),
             next_retry_at: *retry_at,
-        });
+        }));
         let until = retry_at.map_or(rules.patience.game_over, |retry_at| retry_at.since(*at));
         let timeout = until.clamp(SHORTEST_NOTICE, rules.patience.other.max(SHORTEST_NOTICE));
         Some(self.letter(*seat, error, rules.patience.once(timeout)))

@@ -25,6 +25,9 @@ pub const MANUAL_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// once, and a few more.
 const MOST_FACTS_A_STEP: usize = 64;
 
+/// Room for the facts of most steps.
+pub(super) const USUAL_FACTS: usize = 4;
+
 /// What a match has to know of the referee that runs it.
 pub(super) struct Court<'a> {
     pub(super) rules: &'a RefereeRules,
@@ -39,15 +42,16 @@ impl Court<'_> {
 }
 
 impl Match {
-    /// Takes in the first facts of a step and adds to `events` them and all that follow.
+    /// Takes in the first facts of a step but for those it `knows`, and adds all that follow.
     pub(super) fn step(
         mut self,
         at: Timestamp,
         court: &Court<'_>,
         first: Vec<Event>,
+        knows: usize,
     ) -> Vec<Event> {
         let mut events = first;
-        for event in &events {
+        for event in events.iter().skip(knows) {
             self.apply(event);
         }
         for _ in 0..MOST_FACTS_A_STEP {
@@ -55,6 +59,24 @@ impl Match {
                 break;
             };
             self.apply(&event);
+            events.push(event);
+        }
+        events
+    }
+
+    /// The same for a fact of a match whose result stands: no more than its ending is copied.
+    pub(super) fn step_ending(&self, at: Timestamp, court: &Court<'_>, first: Event) -> Vec<Event> {
+        let Some(mut ending) = self.ending.clone() else {
+            return vec![first];
+        };
+        ending.apply(&first);
+        let mut events = Vec::with_capacity(USUAL_FACTS);
+        events.push(first);
+        for _ in 0..MOST_FACTS_A_STEP {
+            let Some(event) = ending.next(self, at, court) else {
+                break;
+            };
+            ending.apply(&event);
             events.push(event);
         }
         events

@@ -12,7 +12,9 @@ use super::Referee;
 use super::command::Reply;
 use super::event::Event;
 use super::fixture::{Fixture, Secrets};
-use super::running::{Match, NoTable};
+use super::next::USUAL_FACTS;
+use super::opening::NoTable;
+use super::running::Match;
 use crate::machine::Decision;
 
 /// How many decided matches may wait for their last letters, beside those that are played.
@@ -60,7 +62,7 @@ impl Referee {
 
     fn place(&self, at: Timestamp, order: &StartMatch) -> Result<Vec<Event>, TurnedDown> {
         let fixture = Fixture::of(order);
-        let held = self.running.get(&order.match_id);
+        let held = self.running.get(&order.match_id).map(|game| &**game);
         let known = held.or_else(|| self.recent.get(&order.match_id));
         match known {
             Some(game) if game.fixture.attempt > order.attempt => Err(TurnedDown::OlderAttempt {
@@ -88,16 +90,18 @@ impl Referee {
     ) -> Result<Vec<Event>, TurnedDown> {
         self.check(order)?;
         let fixture = Arc::new(fixture);
-        let game = Match::open(fixture.clone(), at).map_err(|problem| {
+        let game = Match::open(fixture.clone(), self.opening.as_ref(), at).map_err(|problem| {
             let game = order.game_type.clone();
             match problem {
                 NoTable::UnknownGame => TurnedDown::UnknownGame(game),
                 NoTable::BadSettings(problem) => TurnedDown::BadSettings { game, problem },
             }
         })?;
-        let opened = Event::MatchOpened { fixture, at };
-        let rest = game.step(at, &self.court(), vec![secrets(order)]);
-        Ok([opened].into_iter().chain(rest).collect())
+        let mut events = Vec::with_capacity(USUAL_FACTS);
+        events.push(Event::MatchOpened { fixture, at });
+        events.push(secrets(order));
+        // The first of them is in the match already.
+        Ok(game.step(at, &self.court(), events, 1))
     }
 
     fn check(&self, order: &StartMatch) -> Result<(), TurnedDown> {
@@ -127,7 +131,10 @@ impl Referee {
 
     /// A match that is decided has freed its place: the manager may fill it before it says so.
     fn check_room(&self, match_id: &MatchId) -> Result<(), TurnedDown> {
-        let replaced = self.running.get(match_id).is_some_and(Match::is_playing);
+        let replaced = self
+            .running
+            .get(match_id)
+            .is_some_and(|game| game.is_playing());
         let playing = self.playing - usize::from(replaced);
         let unsettled = self.running.len() - self.playing;
         if playing >= self.rules.max_concurrent as usize || unsettled >= MOST_UNSETTLED {
@@ -158,7 +165,7 @@ impl Referee {
         if first.is_empty() {
             return first;
         }
-        game.clone().step(at, &self.court(), first)
+        game.clone().step(at, &self.court(), first, 0)
     }
 
     /// The manager asks for a match that is over: it is told the result once more.

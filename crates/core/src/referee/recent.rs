@@ -12,16 +12,16 @@ const MOST_RECENT: usize = 256;
 /// The last matches, oldest first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Recent {
-    matches: BTreeMap<MatchId, Match>,
+    matches: BTreeMap<MatchId, Box<Match>>,
     order: VecDeque<MatchId>,
 }
 
 impl Recent {
     pub(super) fn get(&self, match_id: &MatchId) -> Option<&Match> {
-        self.matches.get(match_id)
+        self.matches.get(match_id).map(|game| &**game)
     }
 
-    pub(super) fn keep(&mut self, game: Match) {
+    pub(super) fn keep(&mut self, game: Box<Match>) {
         let match_id = game.fixture.match_id.clone();
         if self.matches.insert(match_id.clone(), game).is_none() {
             self.order.push_back(match_id);

@@ -5,40 +5,32 @@
 
 use std::sync::Arc;
 
-use league_games::{BadSettings, Rules, Seat, Table};
+use league_games::{Rules, Seat, Table};
 use league_protocol::fault::Code;
 use league_protocol::message::MatchResult;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
-use thiserror::Error;
+use serde_json::Value;
 
 use super::command::Question;
 use super::event::{Event, Verdict};
 use super::fixture::{Fixture, Sealed, Seated, Secrets};
+use super::opening::{NoTable, Opening};
 use crate::letter::Peer;
 
 /// The seats of every match.
 pub(super) const SEATS: [Seat; 2] = [Seat::A, Seat::B];
 
-/// Why a match cannot be set up.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(super) enum NoTable {
-    #[error("no such game is known here")]
-    UnknownGame,
-    #[error(transparent)]
-    BadSettings(#[from] BadSettings),
-}
-
-/// One match that this referee runs.
+/// One match that this referee runs; a copy shares all that a step leaves as it is.
+#[derive(Clone)]
 pub(super) struct Match {
     pub(super) fixture: Arc<Fixture>,
     /// When it was taken.
     pub(super) taken_at: Timestamp,
-    /// What a move is called; kept because every request for one says it.
-    pub(super) move_type: Arc<str>,
+    pub(super) opening: Arc<Opening>,
     pub(super) secrets: Option<Arc<Secrets>>,
-    pub(super) table: Box<dyn Table>,
-    pub(super) moves: Vec<(Seat, Sealed)>,
+    pub(super) table: Arc<dyn Table>,
+    pub(super) moves: Arc<Vec<(Seat, Sealed)>>,
     pub(super) chairs: [Chair; 2],
     pub(super) started: bool,
     pub(super) drawn: bool,
@@ -143,16 +135,24 @@ fn peer(seated: &Seated) -> Arc<Peer> {
 }
 
 impl Match {
-    /// Sets up the table; refused if there is no such game or it cannot be played like this.
-    pub(super) fn open(fixture: Arc<Fixture>, at: Timestamp) -> Result<Self, NoTable> {
-        let listing = league_games::find(fixture.game_type.as_str()).ok_or(NoTable::UnknownGame)?;
-        let table = (listing.open)(&fixture.settings)?;
+    /// Sets up the table, like the last one if both begin the same way; refused if there is no
+    /// such game or it cannot be played like this.
+    pub(super) fn open(
+        fixture: Arc<Fixture>,
+        last: Option<&Arc<Opening>>,
+        at: Timestamp,
+    ) -> Result<Self, NoTable> {
+        let (game_type, settings) = (&fixture.game_type, &fixture.settings);
+        let opening = match last.filter(|last| last.fits(game_type, settings)) {
+            Some(last) => Arc::clone(last),
+            None => Arc::new(Opening::of(game_type, settings)?),
+        };
         Ok(Self {
             taken_at: at,
-            move_type: listing.rules.move_type.into(),
+            table: Arc::clone(&opening.table),
+            opening,
             secrets: None,
-            table,
-            moves: Vec::new(),
+            moves: Arc::default(),
             chairs: [0, 1].map(|seat| Chair::new(&fixture.players[seat])),
             started: false,
             drawn: false,
@@ -162,8 +162,8 @@ impl Match {
         })
     }
 
-    pub(super) fn rules(&self) -> Rules {
-        self.table.rules()
+    pub(super) fn rules(&self) -> &Rules {
+        &self.opening.rules
     }
 
     pub(super) fn seated(&self, seat: Seat) -> &Seated {
@@ -274,19 +274,32 @@ impl Match {
         if self.first_roll.is_some()
             && let Some(table) = self.replayed(false)
         {
-            self.table = table;
+            self.table = table.into();
         }
     }
 
     fn take_move(&mut self, seat: Seat, sealed: Sealed) {
-        if self.table.play(seat, &sealed.choice).is_err() {
+        if !self.play(seat, &sealed.choice) {
             // After a restart dice are owed that had been rolled before; the secrets bring them back.
             self.first_roll.get_or_insert(self.moves.len());
         }
-        self.moves.push((seat, sealed));
+        Arc::make_mut(&mut self.moves).push((seat, sealed));
         let chair = self.chair_mut(seat);
         chair.turn_page();
         chair.moves = chair.moves.saturating_add(1);
+    }
+
+    /// Plays a move at a table of its own; says whether it was legal.
+    fn play(&mut self, seat: Seat, choice: &Value) -> bool {
+        if let Some(own) = Arc::get_mut(&mut self.table) {
+            return own.play(seat, choice).is_ok();
+        }
+        let mut own = self.table.boxed_clone();
+        let legal = own.play(seat, choice).is_ok();
+        if legal {
+            self.table = own.into();
+        }
+        legal
     }
 
     fn readdress(&mut self, players: &[Seated; 2]) {
@@ -311,53 +324,41 @@ impl Match {
     }
 
     fn apply_to_ending(&mut self, event: &Event) {
-        let Some(ending) = &mut self.ending else {
-            return;
-        };
-        let tried = ending.report.tried();
+        if let Some(ending) = &mut self.ending {
+            ending.apply(event);
+        }
+    }
+}
+
+impl Ending {
+    /// Takes in a fact of a match whose result stands.
+    pub(super) fn apply(&mut self, event: &Event) {
+        let tried = self.report.tried();
         match event {
-            Event::PlayerTold { seat, .. } => ending.told[seat.index() & 1] = true,
+            Event::PlayerTold { seat, .. } => self.told[seat.index() & 1] = true,
             Event::ReportTried { until, .. } => {
-                ending.report = Report::Sent {
+                self.report = Report::Sent {
                     tried: tried.saturating_add(1),
                     until: *until,
                 };
             }
             Event::ReportFailed { retry_at, .. } => {
-                ending.report = Report::Resting {
+                self.report = Report::Resting {
                     tried,
                     retry_at: *retry_at,
                 };
             }
             Event::ReportSettled { report, at, .. } => {
-                ending.report = Report::Settled(*report);
-                ending.shown_at = (*report == Verdict::Acknowledged).then_some(*at);
+                self.report = Report::Settled(*report);
+                self.shown_at = (*report == Verdict::Acknowledged).then_some(*at);
             }
             Event::Closed { report, at, .. } => {
                 if *report == Verdict::Acknowledged {
-                    ending.shown_at.get_or_insert(*at);
+                    self.shown_at.get_or_insert(*at);
                 }
-                ending.closed = true;
+                self.closed = true;
             }
             _ => {}
-        }
-    }
-}
-
-impl Clone for Match {
-    fn clone(&self) -> Self {
-        Self {
-            fixture: self.fixture.clone(),
-            taken_at: self.taken_at,
-            move_type: self.move_type.clone(),
-            secrets: self.secrets.clone(),
-            table: self.table.boxed_clone(),
-            moves: self.moves.clone(),
-            chairs: self.chairs.clone(),
-            started: self.started,
-            drawn: self.drawn,
-            first_roll: self.first_roll,
-            ending: self.ending.clone(),
         }
     }
 }

@@ -1,17 +1,15 @@
 //! How the manager proves itself to its agents.
 
-use league_core::league::{Command, Reply};
+use league_core::league::{Candidate, Command, Reply};
 use league_core::letter::Credential;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{Enrolment, RegisterResponse};
 use league_protocol::sender::{Agent, Dialect};
+use league_protocol::token::AuthToken;
 
 use crate::world::{SECRET, World, rules};
 
-fn register(
-    world: &mut World,
-    change: impl FnOnce(&mut league_core::league::Candidate),
-) -> Enrolment<PlayerId> {
+fn register(world: &mut World, change: impl FnOnce(&mut Candidate)) -> Enrolment<PlayerId> {
     let mut candidate = world.candidate("Player 1");
     change(&mut candidate);
     let (_, reply) = world.when(&Command::RegisterPlayer(candidate)).unwrap();
@@ -34,19 +32,89 @@ fn every_letter_shows_the_token_that_registration_told_its_receiver() {
 }
 
 #[test]
-fn the_token_is_told_once_and_not_to_one_who_merely_claims_a_name() {
+fn what_lasts_is_told_to_one_who_knows_it_and_not_to_one_who_claims_a_name() {
     let mut world = World::new(rules());
     let league = world.league.rules().league_id.clone();
     let first = register(&mut world, |_| {});
     let agent = Agent::Player(first.id.clone());
-    let expected = SECRET.manager_token(&league, &agent);
-    assert_eq!(first.manager_token, Some(expected));
+    let manager = SECRET.manager_token(&league, &agent);
+    assert_eq!(first.manager_token.as_ref(), Some(&manager));
+    let back = first.return_token.clone();
+    assert_eq!(back, Some(SECRET.return_token(&league, &agent)));
+    let nothing_more = |enrolment: &Enrolment<PlayerId>| {
+        assert_eq!(enrolment.id, first.id);
+        assert_eq!(
+            (&enrolment.manager_token, &enrolment.return_token),
+            (&None, &None)
+        );
+    };
     let again = register(&mut world, |_| {});
-    assert_eq!(again.id, first.id);
-    assert_eq!(again.manager_token, None, "no token was shown");
+    nothing_more(&again);
     let token = Some(again.token);
     let again = register(&mut world, |candidate| candidate.request.token = token);
-    assert_eq!(again.manager_token, None, "a referee may know the token");
+    nothing_more(&again);
+    let token = back.clone();
+    let again = register(&mut world, |candidate| candidate.request.token = token);
+    assert_eq!(again.manager_token, Some(manager));
+    assert_eq!(again.return_token, back);
+}
+
+fn moved(candidate: &mut Candidate, token: Option<AuthToken>) {
+    candidate.request.meta.contact_endpoint = "http://localhost/elsewhere".to_owned();
+    candidate.request.token = token;
+}
+
+#[test]
+fn only_the_return_token_moves_an_agent() {
+    let mut world = World::begun(2, 1, 1);
+    let league = world.league.rules().league_id.clone();
+    let agent = Agent::Player(PlayerId::numbered(1));
+    let auth = world.tokens[&agent].clone();
+    let mut candidate = world.candidate("Player 1");
+    moved(&mut candidate, Some(auth));
+    let before = world.league.clone();
+    let (events, reply) = world.when(&Command::RegisterPlayer(candidate)).unwrap();
+    assert!(events.is_empty());
+    let Reply::Player(RegisterResponse::Rejected { reason }) = reply else {
+        panic!("{reply:?}")
+    };
+    assert!(reason.starts_with("Invalid endpoint: "), "{reason}");
+    assert_eq!(world.league, before);
+    let back = SECRET.return_token(&league, &agent);
+    let enrolment = register(&mut world, |candidate| moved(candidate, Some(back)));
+    let player = world.league.player(&enrolment.id).unwrap();
+    assert_eq!(
+        &*player.member().peer().endpoint,
+        "http://localhost/elsewhere"
+    );
+}
+
+#[test]
+fn the_return_token_throws_out_whoever_came_without_one() {
+    let mut world = World::new(rules());
+    let first = register(&mut world, |_| {});
+    let stranger = register(&mut world, |_| {});
+    let back = first.return_token.clone();
+    register(&mut world, |candidate| candidate.request.token = back);
+    let mut candidate = world.candidate("Player 1");
+    moved(&mut candidate, Some(stranger.token));
+    let (_, reply) = world.when(&Command::RegisterPlayer(candidate)).unwrap();
+    let Reply::Player(RegisterResponse::Rejected { reason }) = reply else {
+        panic!("{reply:?}")
+    };
+    assert_eq!(reason, "Duplicate display name");
+}
+
+#[test]
+fn a_return_token_proves_nothing_but_who_registers() {
+    let world = World::begun(2, 1, 1);
+    let league = world.league.rules().league_id.clone();
+    let agent = Agent::Player(PlayerId::numbered(1));
+    let back = SECRET.return_token(&league, &agent);
+    let refusal = world
+        .league
+        .authenticate(world.now, Some(back.hash()), Some(&agent));
+    assert!(refusal.is_err());
 }
 
 #[test]

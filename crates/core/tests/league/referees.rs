@@ -302,6 +302,25 @@ fn a_match_beyond_the_limit_is_taken_from_a_referee_that_answers_but_never_repor
 }
 
 #[test]
+fn the_limit_on_a_match_counts_from_its_acceptance() {
+    let mut world = World::begun(2, 2, 1);
+    let (referee, order) = world.orders().remove(0);
+    let look_around = |world: &mut World, times: u32| {
+        for _ in 0..times {
+            world.pass(5);
+            let ticket = Ticket::Probe(Agent::Referee(referee.clone()));
+            world.hear(ticket, Ok(Message::Acknowledged));
+        }
+    };
+    look_around(&mut world, 120);
+    world.answer_order(&referee, &order, true);
+    look_around(&mut world, 358);
+    assert_eq!(world.fixture("R1M1").attempt(), 1, "accepted late");
+    look_around(&mut world, 2);
+    assert_eq!(world.fixture("R1M1").attempt(), 2);
+}
+
+#[test]
 fn a_round_without_any_referee_waits_for_one() {
     let mut world = World::begun(4, 1, 2);
     let orders = world.orders();

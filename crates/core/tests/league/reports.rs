@@ -228,7 +228,7 @@ fn order_rest(
             (league_protocol::message::Message::StartMatch(order), Agent::Referee(referee))
                 if order.match_id != first.match_id =>
             {
-                Some((referee.clone(), order))
+                Some((referee.clone(), *order))
             }
             _ => None,
         })

@@ -276,6 +276,9 @@ fn a_stopped_league_takes_results_and_does_nothing_else() {
     assert_eq!(refused, Refusal::Stopping);
     let started = world.when(&Command::Start { admin: true }).unwrap_err();
     assert_eq!(started, Refusal::Stopping);
+    for refusal in [refused, started] {
+        assert_eq!(refusal.to_league_error().code.to_string(), "E009");
+    }
 
     let league = world.replayed();
     let owed = league.pending();

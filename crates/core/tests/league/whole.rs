@@ -28,7 +28,7 @@ fn play(players: u32, referees: u32, capacity: u32, chances: &[u8]) -> World {
                         let Agent::Referee(referee) = &letter.to.agent else {
                             continue;
                         };
-                        orders.push((referee.clone(), order));
+                        orders.push((referee.clone(), *order));
                     }
                     (Message::Ping, Some(ticket @ Ticket::Probe(_))) if chance % 3 != 0 => {
                         world.hear(ticket, Ok(Message::Acknowledged));

@@ -135,7 +135,7 @@ impl World {
         self.letters
             .retain(|letter| match (&letter.message, &letter.to.agent) {
                 (Message::StartMatch(order), Agent::Referee(referee)) => {
-                    orders.push((referee.clone(), order.clone()));
+                    orders.push((referee.clone(), (**order).clone()));
                     false
                 }
                 _ => true,

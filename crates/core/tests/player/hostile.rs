@@ -52,14 +52,17 @@ fn any_move_call() -> impl Strategy<Value = Command> {
         let (id, view, options, turn_number, move_seconds) = parts;
         let shell = Shell::new(rules());
         let call = MoveCall {
-            view,
+            view: view.into(),
             options: options.into(),
             turn_number,
             move_seconds,
             deadline: Timestamp::from_millis(deadline),
             ..call(&shell, &id, 1)
         };
-        Command::MoveWanted { call, token }
+        Command::MoveWanted {
+            call: Box::new(call),
+            token,
+        }
     })
 }
 
@@ -105,7 +108,7 @@ fn any_command() -> impl Strategy<Value = Command> {
         1 => Just(Command::TokenRefused),
         1 => Just(Command::StateWanted),
         1 => (any_match(), any_token()).prop_map(|(id, token)| Command::Invited {
-            invitation: invitation(&id),
+            invitation: Box::new(invitation(&id)),
             token,
         }),
         1 => any_match().prop_map(|id| Command::Told {

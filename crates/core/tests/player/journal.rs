@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use league_core::machine::{Keep, Machine};
 use league_core::player::{
-    Command, Errand, Event, MatchRecord, News, Player, Question, Reply, Verdict,
+    Command, DrawProblem, Errand, Event, MatchRecord, News, Player, Question, Reply, Verdict,
 };
 use league_protocol::fault::Code;
 use league_protocol::id::GameType;
 use league_protocol::message::{MatchStatus, MoveResponse};
+use league_protocol::secret::Commitment;
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 use serde_json::json;
@@ -37,6 +38,12 @@ fn journal_events() -> Vec<Event> {
             round_id: 1,
             match_id: match_id("R1M1"),
             token: TokenHash::of(MATCH_TOKEN),
+            commitment: Some(Commitment([7; 32])),
+        },
+        Event::DrawDisputed {
+            match_id: match_id("R1M1"),
+            problem: DrawProblem::NonceChanged,
+            at,
         },
         Event::Remembered {
             record: Arc::new(MatchRecord {
@@ -104,7 +111,8 @@ fn memory_events() -> Vec<Event> {
                 choice: json!("even"),
                 nonce: None,
                 reasoning: None,
-            },
+            }
+            .into(),
             fallback: None,
         },
         Event::MoveRefused {

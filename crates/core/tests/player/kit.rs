@@ -52,7 +52,7 @@ impl Shell {
         let mut shell = Self::new(rules);
         shell.does(Command::Begin { token_held: false });
         let reply = shell.answers(accepted("P01"));
-        assert_eq!(reply, Reply::TokenGranted(AuthToken::new(OWN_TOKEN)));
+        assert_eq!(reply, granted());
         shell
     }
 
@@ -202,7 +202,7 @@ pub(crate) fn invitation(id: &str) -> GameInvitation {
 
 pub(crate) fn invited(id: &str, token: Option<&str>) -> Command {
     Command::Invited {
-        invitation: invitation(id),
+        invitation: Box::new(invitation(id)),
         token: token.map(TokenHash::of),
     }
 }
@@ -217,7 +217,7 @@ pub(crate) fn call(shell: &Shell, id: &str, turn: u32) -> MoveCall {
         game_type: GameType::new("even_odd").unwrap(),
         move_type: "choose_parity".into(),
         options: Arc::new([json!("even"), json!("odd")]),
-        view: json!({ "lowest": 1, "highest": 10 }),
+        view: Arc::new(json!({ "lowest": 1, "highest": 10 })),
         turn_number: turn,
         record: WinLossDraw::default(),
         deadline: shell.now + Duration::from_secs(30),
@@ -227,7 +227,7 @@ pub(crate) fn call(shell: &Shell, id: &str, turn: u32) -> MoveCall {
 
 pub(crate) fn wants(call: MoveCall) -> Command {
     Command::MoveWanted {
-        call,
+        call: Box::new(call),
         token: Some(TokenHash::of(MATCH_TOKEN)),
     }
 }
@@ -280,5 +280,13 @@ pub(crate) fn changed(over: GameOver, change: impl FnOnce(&mut MatchResult)) -> 
     GameOver {
         result: Arc::new(result),
         ..over
+    }
+}
+
+/// What the shell is told when the player is let in.
+pub(crate) fn granted() -> Reply {
+    Reply::TokenGranted {
+        token: AuthToken::new(OWN_TOKEN),
+        return_token: None,
     }
 }

@@ -1,6 +1,7 @@
 //! The player machine from outside: given what happened, when a command comes, then this.
 
 #[cfg(test)]
+mod disputes;
 mod hostile;
 #[cfg(test)]
 mod journal;

@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 
 use crate::kit::*;
 
+/// The player comes to a match, and the match ends.
 fn ends(shell: &mut Shell, over: GameOver) {
+    shell.does(invited(over.match_id.as_str(), Some(MATCH_TOKEN)));
     assert_eq!(shell.told(News::GameOver(over)), Ok(Reply::Acknowledged));
 }
 

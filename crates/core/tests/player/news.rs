@@ -160,7 +160,7 @@ fn a_round_without_a_match_of_ones_own_changes_nothing() {
 }
 
 fn error(code: Code) -> News {
-    News::GameError(GameError {
+    News::GameError(Box::new(GameError {
         league_id: league(),
         round_id: 1,
         match_id: match_id("R1M1"),
@@ -172,18 +172,18 @@ fn error(code: Code) -> News {
         retry_count: 1,
         max_retries: 3,
         next_retry_at: None,
-    })
+    }))
 }
 
 fn validation(of: &str, error: Option<&str>) -> News {
-    News::PlayValidation(PlayValidation {
+    News::PlayValidation(Box::new(PlayValidation {
         league_id: league(),
         round_id: 1,
         match_id: match_id("R1M1"),
         player_id: player(of),
         choice: None,
         error: error.map(str::to_owned),
-    })
+    }))
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn every_message_to_a_player_becomes_a_command_and_is_acknowledged() {
         assert_eq!(reply.into_message(), Some(Message::Acknowledged));
     }
     assert_eq!(Command::from_message(Message::Ping, None), None);
-    let invitation = Message::GameInvitation(invitation("R1M1"));
+    let invitation = Message::GameInvitation(Box::new(invitation("R1M1")));
     assert_eq!(
         Command::from_message(invitation, Some(TokenHash::of(MATCH_TOKEN))),
         Some(invited("R1M1", Some(MATCH_TOKEN)))

@@ -32,7 +32,7 @@ fn think(reply: Reply) -> Think {
 
 fn moved(reply: Reply) -> (MoveResponse, Option<Fallback>) {
     match reply {
-        Reply::Move { response, fallback } => (response, fallback),
+        Reply::Move { response, fallback } => (Arc::unwrap_or_clone(response), fallback),
         other => panic!("{other:?}"),
     }
 }
@@ -62,7 +62,7 @@ fn an_unknown_game_is_declined_each_time() {
     chess.game_type = GameType::new("chess").unwrap();
     for _ in 0..2 {
         let ack = joined(shell.does(Command::Invited {
-            invitation: chess.clone(),
+            invitation: Box::new(chess.clone()),
             token: None,
         }));
         assert!(!ack.accept);
@@ -79,9 +79,9 @@ fn an_announced_match_wants_its_token() {
         let refusal = shell.tries(invited("R1M1", None)).unwrap_err();
         assert_eq!(code(refusal), Code::TokenMissing);
         let mut stranger = call(&shell, "R1M1", 1);
-        stranger.view = json!(null);
+        stranger.view = json!(null).into();
         let refusal = shell.tries(Command::MoveWanted {
-            call: stranger,
+            call: Box::new(stranger),
             token: None,
         });
         assert_eq!(code(refusal.unwrap_err()), Code::TokenMissing);
@@ -111,7 +111,7 @@ fn a_strict_player_keeps_to_its_league() {
     let mut other = invitation("R1M1");
     other.league_id = LeagueId::new("elsewhere").unwrap();
     let command = Command::Invited {
-        invitation: other,
+        invitation: Box::new(other),
         token: None,
     };
     let refusal = Shell::enrolled(strict())
@@ -137,7 +137,7 @@ fn a_move_is_thought_about_and_then_made() {
     let asked = call(&shell, "R1M1", 1);
     let think = think(shell.does(wants(asked.clone())));
     assert_eq!((&think.match_id, think.turn), (&asked.match_id, 1));
-    assert_eq!(*think.view, asked.view);
+    assert_eq!(think.view, asked.view);
     assert_eq!(think.options, asked.options);
     assert_eq!(think.opponent_id, player("P02"));
     assert_eq!(think.opponent, None);
@@ -153,7 +153,7 @@ fn a_move_is_thought_about_and_then_made() {
     };
     assert_eq!(
         reply.clone().into_message(),
-        Some(Message::MoveResponse(expected.clone()))
+        Some(Message::MoveResponse(Arc::new(expected.clone())))
     );
     assert_eq!(moved(reply), (expected, None));
 }
@@ -194,7 +194,7 @@ fn the_same_turn_in_another_position_is_thought_about_anew() {
     shell.does(wants(asked.clone()));
     shell.does(chooses("R1M1", 1, Some(json!("odd"))));
     let seen_otherwise = MoveCall {
-        view: json!({ "lowest": 0, "highest": 99 }),
+        view: Arc::new(json!({ "lowest": 0, "highest": 99 })),
         ..asked.clone()
     };
     think(shell.does(wants(seen_otherwise)));

@@ -13,7 +13,6 @@ use league_protocol::message::{
     GameError, LeagueError, LeagueQueryResponse, MatchState, MatchStatus, Message, Query,
     RegisterResponse,
 };
-use league_protocol::token::AuthToken;
 
 use crate::kit::*;
 
@@ -45,7 +44,7 @@ fn a_player_that_begins_asks_to_be_admitted() {
     assert_eq!(request.wanted_id.as_deref(), Some("P01"));
     assert_eq!(letter.effort.attempts, 1);
     assert_eq!(letter.effort.timeout, Duration::from_secs(10));
-    assert_eq!(letter.credential, Credential::Own);
+    assert_eq!(letter.credential, Credential::Return);
     assert_eq!(shell.player.phase(), Phase::Registering);
     assert_eq!(shell.player.pending(), shell.letters);
 }
@@ -217,12 +216,14 @@ fn a_player_that_comes_back_with_its_token_asks_whether_it_is_still_known() {
     assert_eq!(query.query, Query::PlayerStats(player("P01")));
     assert_eq!(shell.letters[0].credential, Credential::Own);
     assert_eq!(shell.player.phase(), Phase::Enrolled);
-    shell.answers(Message::LeagueQueryResponse(LeagueQueryResponse {
-        league_id: league(),
-        query_type: "GET_PLAYER_STATS",
-        answer: Err("nothing played yet".to_owned()),
-        by_api_page: false,
-    }));
+    shell.answers(Message::LeagueQueryResponse(Box::new(
+        LeagueQueryResponse {
+            league_id: league(),
+            query_type: "GET_PLAYER_STATS",
+            answer: Err("nothing played yet".to_owned()),
+            by_api_page: false,
+        },
+    )));
     assert_eq!(shell.player.wakeup(), None);
     assert_eq!(shell.letters.len(), 1);
 }
@@ -239,7 +240,7 @@ fn a_token_that_the_manager_no_longer_knows_leads_to_a_fresh_registration() {
         let last = shell.letters.last().unwrap();
         assert!(matches!(last.message, Message::PlayerRegisterRequest(_)));
         let reply = shell.answers(accepted("P07"));
-        assert_eq!(reply, Reply::TokenGranted(AuthToken::new(OWN_TOKEN)));
+        assert_eq!(reply, granted());
         assert_eq!(shell.player.player_id(), Some(&player("P07")));
     }
 }
@@ -277,7 +278,7 @@ fn a_token_refused_elsewhere_leads_to_one_fresh_registration() {
 }
 
 fn token_error(id: &str) -> News {
-    News::GameError(GameError {
+    News::GameError(Box::new(GameError {
         league_id: league(),
         round_id: 1,
         match_id: match_id(id),
@@ -289,7 +290,7 @@ fn token_error(id: &str) -> News {
         retry_count: 1,
         max_retries: 3,
         next_retry_at: None,
-    })
+    }))
 }
 
 #[test]
@@ -315,6 +316,7 @@ fn a_stranger_cannot_make_a_player_register_again() {
 fn another_league_starts_with_a_clean_slate_and_old_figures() {
     let mut shell = Shell::enrolled(rules());
     let end = || News::GameOver(over("R1M1", 1, MatchStatus::Win, Some("P01")));
+    shell.does(invited("R1M1", None));
     shell.told(end()).unwrap();
     shell.told(announcement("R1M2")).unwrap();
     shell.restart();
@@ -323,6 +325,7 @@ fn another_league_starts_with_a_clean_slate_and_old_figures() {
     shell.answers(accepted_in("P01", other));
     let foreign = shell.does(invited("R1M2", Some("another token")));
     assert!(matches!(foreign, Reply::Joined(ack) if ack.accept));
+    shell.does(invited("R1M1", None));
     shell.told(end()).unwrap();
     assert_eq!(shell.player.memory().statistics().wins, 2);
 }

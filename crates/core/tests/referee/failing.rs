@@ -16,7 +16,7 @@ fn error(house: &mut House, number: u32) -> GameError {
     let Message::GameError(error) = house.only(number, "GAME_ERROR").message else {
         panic!()
     };
-    error
+    *error
 }
 
 pub(crate) fn failures(house: &House) -> Vec<(usize, Code)> {

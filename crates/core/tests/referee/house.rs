@@ -53,7 +53,10 @@ impl House {
 
     pub(crate) fn order(&mut self, order: StartMatch) {
         let reply = self
-            .tell(Command::StartMatch { order, token: None })
+            .tell(Command::StartMatch {
+                order: Box::new(order),
+                token: None,
+            })
             .unwrap();
         let Reply::StartMatchAck(ack) = reply else {
             panic!("{reply:?}")

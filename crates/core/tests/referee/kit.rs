@@ -187,7 +187,10 @@ pub(crate) fn response(letter: &Letter<Ticket>, choice: Value) -> MoveResponse {
 }
 
 pub(crate) fn chosen(letter: &Letter<Ticket>, choice: Value) -> Outcome {
-    answer(letter, Message::MoveResponse(response(letter, choice)))
+    answer(
+        letter,
+        Message::MoveResponse(Arc::new(response(letter, choice))),
+    )
 }
 
 pub(crate) fn acknowledged() -> Outcome {

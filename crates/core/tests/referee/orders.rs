@@ -11,7 +11,10 @@ use crate::kit::*;
 fn reason(house: &mut House, order: StartMatch) -> Option<String> {
     let events = house.events.len();
     let Reply::StartMatchAck(ack) = house
-        .tell(Command::StartMatch { order, token: None })
+        .tell(Command::StartMatch {
+            order: Box::new(order),
+            token: None,
+        })
         .unwrap()
     else {
         panic!()

@@ -133,7 +133,10 @@ fn equal_choices_are_a_draw_and_no_nonce_counts_as_empty() {
         let mut response = response(&letter, odd());
         response.nonce = None;
         house
-            .hear(&letter, answer(&letter, Message::MoveResponse(response)))
+            .hear(
+                &letter,
+                answer(&letter, Message::MoveResponse(response.into())),
+            )
             .unwrap();
     }
     let result = house.result("R1M1").unwrap();

@@ -48,7 +48,7 @@ fn calls(token: Option<TokenHash>) -> [Command; 5] {
     let match_id = || id("R1M1");
     [
         Command::StartMatch {
-            order: manual(),
+            order: Box::new(manual()),
             token,
         },
         Command::CollectChoices {
@@ -71,7 +71,7 @@ fn calls(token: Option<TokenHash>) -> [Command; 5] {
 }
 
 fn start(token: Option<TokenHash>) -> Command {
-    let order = manual();
+    let order = Box::new(manual());
     Command::StartMatch { order, token }
 }
 

@@ -66,7 +66,7 @@ fn a_referee_that_was_not_let_in_takes_no_match() {
         .unwrap();
     let reply = house
         .tell(Command::StartMatch {
-            order: order("R1M1"),
+            order: Box::new(order("R1M1")),
             token: None,
         })
         .unwrap();
@@ -95,7 +95,10 @@ fn a_referee_says_who_it_is_and_is_let_in() {
     );
     assert_eq!(
         house.hear(&letter, accepted()),
-        Ok(Reply::TokenGranted(granted()))
+        Ok(Reply::TokenGranted {
+            token: granted(),
+            return_token: None,
+        })
     );
     assert_eq!(
         house.referee.enrolled(),
@@ -285,7 +288,7 @@ fn the_end_of_the_league_ends_orders_and_vain_reports() {
     }
     assert_eq!(house.kinds().last(), Some(&"closed"));
     let command = Command::StartMatch {
-        order: order("R2M1"),
+        order: Box::new(order("R2M1")),
         token: None,
     };
     let Ok(Reply::StartMatchAck(ack)) = house.tell(command) else {
@@ -300,7 +303,7 @@ fn orders_of_another_league_are_turned_down() {
     let mut foreign = order("R1M1");
     foreign.league_id = LeagueId::new("another_league").unwrap();
     let Ok(Reply::StartMatchAck(ack)) = house.tell(Command::StartMatch {
-        order: foreign,
+        order: Box::new(foreign),
         token: None,
     }) else {
         panic!()

@@ -43,7 +43,7 @@ fn played(order: &StartMatch, behave: Behaviour, facts: Option<usize>) -> House 
     let mut house = House::new();
     house.power = facts;
     let command = || league_core::referee::Command::StartMatch {
-        order: order.clone(),
+        order: Box::new(order.clone()),
         token: None,
     };
     house.tell(command()).unwrap();

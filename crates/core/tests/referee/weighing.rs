@@ -1,5 +1,7 @@
 //! Which answers count: tokens, names, nonces, and what is no answer at all.
 
+use std::sync::Arc;
+
 use league_core::letter::{Answer, Letter, Outcome};
 use league_core::referee::Ticket;
 use league_protocol::fault::Code;
@@ -32,7 +34,7 @@ fn weighed(
 fn tokens_are_checked_as_the_league_says() {
     let with = |hash: Option<u32>| {
         move |letter: &Letter<Ticket>| {
-            let message = Message::MoveResponse(response(letter, even()));
+            let message = Message::MoveResponse(Arc::new(response(letter, even())));
             Ok(Answer {
                 message,
                 token: hash.map(|number| token(number).hash()),
@@ -60,7 +62,7 @@ fn an_answer_for_another_match_or_player_does_not_count() {
         move |letter: &Letter<Ticket>| {
             let mut response = response(letter, even());
             change(&mut response);
-            answer(letter, Message::MoveResponse(response))
+            answer(letter, Message::MoveResponse(response.into()))
         }
     };
     let wrong_match = changed(|response| response.match_id = id("R9M9"));
@@ -89,7 +91,7 @@ fn a_nonce_has_a_longest_length() {
         move |letter: &Letter<Ticket>| {
             let mut response = response(letter, even());
             response.nonce = Some("x".repeat(length));
-            answer(letter, Message::MoveResponse(response))
+            answer(letter, Message::MoveResponse(response.into()))
         }
     };
     assert_eq!(weighed(false, Dialect::V2, nonce(128)), []);

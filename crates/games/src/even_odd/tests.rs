@@ -75,7 +75,7 @@ fn a_choice_cannot_be_taken_back() {
     game.play(Seat::B, Parity::Odd).unwrap();
     let refusal = game.play(Seat::B, Parity::Even);
     assert_eq!(refusal, Err(Illegal::NotYourTurn { seat: Seat::B }));
-    assert_eq!(game.turn(), Turn::Seats(vec![Seat::A]));
+    assert_eq!(game.turn(), Turn::Seats([Seat::A].into()));
 }
 
 #[test]

@@ -63,9 +63,9 @@ fn the_ninth_mark_can_still_win() {
 
 #[test]
 fn seat_a_begins_and_the_seats_take_turns() {
-    assert_eq!(after(&[]).turn(), Turn::Seats(vec![Seat::A]));
-    assert_eq!(after(&[4]).turn(), Turn::Seats(vec![Seat::B]));
-    assert_eq!(after(&[4, 0]).turn(), Turn::Seats(vec![Seat::A]));
+    assert_eq!(after(&[]).turn(), Turn::Seats([Seat::A].into()));
+    assert_eq!(after(&[4]).turn(), Turn::Seats([Seat::B].into()));
+    assert_eq!(after(&[4, 0]).turn(), Turn::Seats([Seat::A].into()));
     assert_eq!(after(&[4]).reason(&[]), "the game is not over yet");
 }
 

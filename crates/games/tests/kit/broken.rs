@@ -139,8 +139,8 @@ impl<const FAULT: u8> Game for Broken<FAULT> {
 
     fn turn(&self) -> Turn {
         match (FAULT, self.0.turn()) {
-            (NEVER_ENDS, _) => Turn::Seats(vec![Seat::A]),
-            (NAMES_NOBODY, Turn::Dice) => Turn::Seats(vec![]),
+            (NEVER_ENDS, _) => Turn::Seats([Seat::A].into()),
+            (NAMES_NOBODY, Turn::Dice) => Turn::Seats([].into()),
             (_, turn) => turn,
         }
     }

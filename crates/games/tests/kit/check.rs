@@ -53,7 +53,7 @@ pub(crate) fn the_same_seed_gives_the_same_game(listing: &Listing) -> Result<(),
 pub(crate) fn options_are_open_to_those_who_owe_a_move(listing: &Listing) -> Result<(), String> {
     for_each_position(listing, |table| {
         let owing = owing(table);
-        ensure!(table.turn() != Turn::Seats(vec![]), "nobody's turn");
+        ensure!(table.turn() != Turn::Seats([].into()), "nobody's turn");
         for seat in seats_and_strangers(listing) {
             let options = table.options(seat);
             let expected = owing.contains(&seat);
@@ -322,7 +322,7 @@ pub(crate) fn for_each_position(
 /// The seats that owe a move.
 pub(crate) fn owing(table: &dyn Table) -> Vec<Seat> {
     match table.turn() {
-        Turn::Seats(seats) => seats,
+        Turn::Seats(seats) => seats.to_vec(),
         Turn::Dice | Turn::Over(_) => Vec::new(),
     }
 }

@@ -143,6 +143,11 @@ impl MatchRepository {
         save(&file, document)
     }
 
+    /// Puts a match in its file, whatever stands there.
+    pub fn replace(&self, document: &MatchDocument) -> Result<(), RepositoryError> {
+        save(&self.path(&document.match_id), document)
+    }
+
     /// The version of a match that stands in its own file, written by this attempt.
     pub fn version(&self, match_id: &MatchId, attempt: u32) -> Option<u64> {
         let age: Option<Age> = load(&self.path(match_id)).unwrap_or_default();

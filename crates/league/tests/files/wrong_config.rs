@@ -90,38 +90,39 @@ fn a_wrong_value_is_told_with_its_place_and_what_helps() {
             "`security.enable_auth_tokens` should be `true`, but is `false`",
             "leave the key out for the default, `true`",
         ),
+    ] {
+        let (found, helps) = refused(&content);
+        assert_eq!(found, told);
+        assert_eq!(helps, hint, "{told}");
+    }
+}
+
+#[test]
+fn every_kind_of_value_says_what_it_should_be() {
+    for (content, told) in [
         (
             json!({"security": {"allowed_endpoints": ["loopback", "everywhere"]}}),
             "`security.allowed_endpoints[1]` should be `loopback`, an address, or a network such as `10.0.0.0/8`, but is `\"everywhere\"`",
-            "",
         ),
         (
             json!({"network": {"default_player_port_range": [9, 3]}}),
             "`network.default_player_port_range` should be two ports, such as `[8001, 8100]`, but is `[9,3]`",
-            "leave the key out for the default, `[8101,9100]`",
         ),
         (
             json!({"default_league_id": "../etc"}),
             "`default_league_id` should be an id: a letter or digit, then up to 63 letters, digits, `_` and `-`, but is `\"../etc\"`",
-            "leave the key out for the default, `\"league_2025_even_odd\"`",
         ),
         (
             json!({"schema_version": "2.0.0"}),
             "`schema_version` should be a version such as `1.0.0`, of the first form, but is `\"2.0.0\"`",
-            "leave the key out for the default, `\"1.0.0\"`",
         ),
         (
             json!({"network": 5}),
             "`network` should be an object, but is `5`",
-            "",
         ),
-        (json!([]), "expected an object, found `[]`", ""),
+        (json!([]), "expected an object, found `[]`"),
     ] {
-        let (found, helps) = refused(&content);
-        assert_eq!(found, told);
-        if !hint.is_empty() {
-            assert_eq!(helps, hint, "{told}");
-        }
+        assert_eq!(refused(&content).0, told);
     }
 }
 

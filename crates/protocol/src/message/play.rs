@@ -188,7 +188,7 @@ pub struct MoveCall {
     /// The moves that are legal now.
     pub options: Arc<[Value]>,
     /// What this seat may see of the game.
-    pub view: Value,
+    pub view: Arc<Value>,
     /// Which move of this player in this match it is, from 1.
     pub turn_number: u32,
     /// The player's record so far.

@@ -1,6 +1,7 @@
 //! The errors that we answer with, and the HTTP statuses that go with them.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde_json::value::RawValue;
 
@@ -11,7 +12,7 @@ use super::era::Era;
 ///
 /// The message tells a person at the other end what was wrong and what to send instead. It never
 /// holds a path, a secret or the text of an internal failure.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct RpcError {
     /// The number that programs look at.
     pub code: i64,
@@ -19,6 +20,17 @@ pub struct RpcError {
     pub message: Cow<'static, str>,
     /// More, in a form that the code calls for.
     pub data: Option<Box<RawValue>>,
+}
+
+/// Shows that there is more, and not what: it may repeat what somebody sent.
+impl fmt::Debug for RpcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RpcError")
+            .field("code", &self.code)
+            .field("message", &self.message)
+            .field("data", &self.data.as_ref().map(|_| format_args!("…")))
+            .finish()
+    }
 }
 
 impl RpcError {

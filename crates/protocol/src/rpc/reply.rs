@@ -4,6 +4,7 @@
 //! from [`open`](super::open()) and put [`read_error`] to use on what it finds.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde_json::value::RawValue;
 use thiserror::Error;
@@ -43,7 +44,7 @@ pub fn read_reply(
 }
 
 /// An answer, not yet compared with what was asked.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Response<'a> {
     /// The id of the call it answers; only an error may leave it open.
     pub id: Option<Id<'a>>,
@@ -52,7 +53,7 @@ pub struct Response<'a> {
 }
 
 /// An error that a peer answered with.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct PeerError<'a> {
     /// The number that says what kind of error it is.
     pub code: i64,
@@ -60,6 +61,25 @@ pub struct PeerError<'a> {
     pub message: Cow<'a, str>,
     /// More, in a form that the code calls for.
     pub data: Option<&'a RawValue>,
+}
+
+/// Shows nothing that the peer wrote: a result or an error may hold a token.
+impl fmt::Debug for Response<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outcome = self.outcome.as_ref().map(|_| format_args!("…"));
+        f.debug_struct("Response")
+            .field("id", &self.id)
+            .field("outcome", &outcome)
+            .finish()
+    }
+}
+
+/// Shows the code alone: the words are the peer's, and so is the rest.
+impl fmt::Debug for PeerError<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = self.code;
+        write!(f, "PeerError({code}, …)")
+    }
 }
 
 /// Why something is not the answer that was waited for.

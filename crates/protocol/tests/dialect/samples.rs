@@ -56,7 +56,7 @@ impl Knowledge {
 }
 
 pub(crate) fn register_request() -> Message {
-    Message::PlayerRegisterRequest(RegisterRequest {
+    Message::PlayerRegisterRequest(Box::new(RegisterRequest {
         meta: AgentMeta {
             display_name: "AlphaBot".into(),
             version: "1.0.0".into(),
@@ -67,7 +67,7 @@ pub(crate) fn register_request() -> Message {
         },
         wanted_id: Some("P01".into()),
         token: None,
-    })
+    }))
 }
 
 pub(crate) fn rejected() -> Message {
@@ -77,7 +77,7 @@ pub(crate) fn rejected() -> Message {
 }
 
 pub(crate) fn invitation() -> Message {
-    Message::GameInvitation(GameInvitation {
+    Message::GameInvitation(Box::new(GameInvitation {
         league_id: league(),
         round_id: 1,
         match_id: r1m1(),
@@ -86,7 +86,7 @@ pub(crate) fn invitation() -> Message {
         opponent_id: player(2),
         commitment: Some(Commitment([0xab; 32])),
         move_seconds: 30,
-    })
+    }))
 }
 
 pub(crate) fn join_ack(accept: bool) -> Message {
@@ -118,11 +118,11 @@ pub(crate) fn move_call(game_type: &str) -> MoveCall {
         } else {
             Arc::new([json!({"row": 0, "column": 2})])
         },
-        view: if even_odd {
+        view: Arc::new(if even_odd {
             Value::Null
         } else {
             json!({"board": ["X", null]})
-        },
+        }),
         turn_number: 1,
         record: WinLossDraw::default(),
         deadline: Timestamp::parse("2025-01-15T10:30:40Z").expect("it is a time"),
@@ -244,7 +244,7 @@ pub(crate) fn row(
 }
 
 pub(crate) fn game_error(action_required: &'static str, code: Code) -> Message {
-    Message::GameError(GameError {
+    Message::GameError(Box::new(GameError {
         league_id: league(),
         round_id: 1,
         match_id: r1m1(),
@@ -256,5 +256,5 @@ pub(crate) fn game_error(action_required: &'static str, code: Code) -> Message {
         retry_count: 1,
         max_retries: 3,
         next_retry_at: Timestamp::parse("2025-01-15T10:31:12Z").ok(),
-    })
+    }))
 }

@@ -51,15 +51,15 @@ pub(crate) fn carried() -> Vec<Message> {
             current_player: player(1),
             move_seconds: 30,
         }),
-        Message::MoveCall(call("even_odd")),
-        Message::MoveCall(call("tic_tac_toe")),
-        Message::MoveResponse(MoveResponse {
+        Message::MoveCall(Box::new(call("even_odd"))),
+        Message::MoveCall(Box::new(call("tic_tac_toe"))),
+        Message::MoveResponse(Arc::new(MoveResponse {
             reasoning: Some("a feeling".into()),
             ..move_response("even_odd", json!("odd"))
-        }),
-        Message::PlayValidation(validation(Some(json!("even")), None)),
-        Message::PlayValidation(validation(None, None)),
-        Message::PlayValidation(validation(None, Some("Timeout exceeded".into()))),
+        })),
+        Message::PlayValidation(Box::new(validation(Some(json!("even")), None))),
+        Message::PlayValidation(Box::new(validation(None, None))),
+        Message::PlayValidation(Box::new(validation(None, Some("Timeout exceeded".into())))),
         game_over(1, result()),
         game_over(1, drawn()),
         game_over(1, forfeited(false)),
@@ -164,7 +164,7 @@ fn a_move_of_another_game_passes_through() {
     let mut response = move_response("tic_tac_toe", json!({"row": 1, "column": 1}));
     // 003 has no field for the kind of a play.
     response.move_type = None;
-    let message = Message::MoveResponse(response);
+    let message = Message::MoveResponse(Arc::new(response));
     let json = whole(&message, &knowledge.hints()).unwrap();
     let read = read(&json, Reading::Strict, &knowledge.hints());
     assert_eq!(read.table(), [""; 0]);

@@ -50,7 +50,7 @@ fn means(index: usize, expected: &Message) {
 fn registration_is_understood() {
     means(
         0,
-        &Message::PlayerRegisterRequest(RegisterRequest {
+        &Message::PlayerRegisterRequest(Box::new(RegisterRequest {
             meta: AgentMeta {
                 display_name: "AlphaAgent".into(),
                 version: "1.0.0".into(),
@@ -61,7 +61,7 @@ fn registration_is_understood() {
             },
             wanted_id: None,
             token: None,
-        }),
+        })),
     );
     means(
         1,
@@ -102,7 +102,7 @@ fn the_announcement_is_understood() {
 fn a_match_is_understood() {
     means(
         3,
-        &Message::GameInvitation(GameInvitation {
+        &Message::GameInvitation(Box::new(GameInvitation {
             league_id: uuid(),
             round_id: 1,
             match_id: r1m1(),
@@ -111,7 +111,7 @@ fn a_match_is_understood() {
             opponent_id: player(2),
             commitment: None,
             move_seconds: 30,
-        }),
+        })),
     );
     means(4, &crate::samples::join_ack(true));
     means(
@@ -127,15 +127,15 @@ fn a_match_is_understood() {
     );
     means(
         6,
-        &Message::MoveCall(MoveCall {
+        &Message::MoveCall(Box::new(MoveCall {
             league_id: uuid(),
             deadline: Timestamp::LAST,
             ..move_call("even_odd")
-        }),
+        })),
     );
     means(
         7,
-        &Message::MoveResponse(MoveResponse {
+        &Message::MoveResponse(Arc::new(MoveResponse {
             match_id: r1m1(),
             player_id: None,
             game_type: game("even_odd"),
@@ -143,18 +143,18 @@ fn a_match_is_understood() {
             choice: json!("even"),
             nonce: None,
             reasoning: Some("Strategic choice based on opponent history".into()),
-        }),
+        })),
     );
     means(
         8,
-        &Message::PlayValidation(PlayValidation {
+        &Message::PlayValidation(Box::new(PlayValidation {
             league_id: uuid(),
             round_id: 1,
             match_id: r1m1(),
             player_id: player(1),
             choice: Some(json!("even")),
             error: None,
-        }),
+        })),
     );
 }
 

@@ -27,10 +27,10 @@ fn of_a_match() -> Vec<Message> {
             accept: true,
         }),
         join_ack(false),
-        Message::MoveCall(move_call("even_odd")),
-        Message::MoveCall(move_call("tic_tac_toe")),
-        Message::MoveResponse(own("even_odd", json!("odd"))),
-        Message::MoveResponse(own("tic_tac_toe", json!(4))),
+        Message::MoveCall(Box::new(move_call("even_odd"))),
+        Message::MoveCall(Box::new(move_call("tic_tac_toe"))),
+        Message::MoveResponse(Arc::new(own("even_odd", json!("odd")))),
+        Message::MoveResponse(Arc::new(own("tic_tac_toe", json!(4)))),
         game_over(1, result()),
         game_over(1, drawn()),
         game_over(1, forfeited(true)),
@@ -74,7 +74,7 @@ fn of_the_manager() -> Vec<Message> {
             query: Query::NextMatch(player(1)),
             by_api_page: false,
         }),
-        Message::LeagueQueryResponse(LeagueQueryResponse {
+        Message::LeagueQueryResponse(Box::new(LeagueQueryResponse {
             league_id: league(),
             query_type: "GET_NEXT_MATCH",
             answer: Ok(QueryAnswer::NextMatch(NextMatch {
@@ -84,7 +84,7 @@ fn of_the_manager() -> Vec<Message> {
                 referee_endpoint: Some("http://127.0.0.1:8001/mcp".into()),
             })),
             by_api_page: false,
-        }),
+        })),
         Message::LeagueError(LeagueError {
             original_message_type: Some("LEAGUE_QUERY".into()),
             path: Some("auth_token".into()),

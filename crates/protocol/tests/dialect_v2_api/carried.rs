@@ -31,15 +31,15 @@ pub(crate) fn of_a_match() -> Vec<Message> {
             accept: true,
         }),
         join_ack(false),
-        Message::MoveCall(MoveCall {
+        Message::MoveCall(Box::new(MoveCall {
             record,
             ..move_call("even_odd")
-        }),
-        Message::MoveCall(MoveCall {
+        })),
+        Message::MoveCall(Box::new(MoveCall {
             record,
             ..move_call("tic_tac_toe")
-        }),
-        Message::MoveResponse(move_response("even_odd", json!("odd"))),
+        })),
+        Message::MoveResponse(Arc::new(move_response("even_odd", json!("odd")))),
         game_over(1, result()),
         game_over(1, drawn()),
         report(result()),
@@ -62,7 +62,7 @@ fn start_match() -> Message {
         match_token: AuthToken::new("tok-r1m1"),
         record: WinLossDraw::default(),
     };
-    Message::StartMatch(StartMatch {
+    Message::StartMatch(Box::new(StartMatch {
         league_id: league(),
         round_id: 1,
         match_id: r1m1(),
@@ -74,7 +74,7 @@ fn start_match() -> Message {
         score: Score::default(),
         seed: Seed([0xcd; 32]),
         players: [seat(1), seat(2)],
-    })
+    }))
 }
 
 /// The messages between the manager and the others, as far as they are carried whole.
@@ -144,7 +144,7 @@ pub(crate) fn of_the_manager() -> Vec<Message> {
 }
 
 fn table(by_api_page: bool) -> Message {
-    Message::LeagueQueryResponse(LeagueQueryResponse {
+    Message::LeagueQueryResponse(Box::new(LeagueQueryResponse {
         league_id: league(),
         query_type: "GET_STANDINGS",
         answer: Ok(QueryAnswer::Standings {
@@ -152,7 +152,7 @@ fn table(by_api_page: bool) -> Message {
             rows: Arc::new([row(1, 1, 4, [2, 1, 0])]),
         }),
         by_api_page,
-    })
+    }))
 }
 
 fn league_error() -> Message {
@@ -186,12 +186,12 @@ pub(crate) fn answers() -> Vec<Message> {
         referee_endpoint: None,
     });
     let answer = |query_type, answer| {
-        Message::LeagueQueryResponse(LeagueQueryResponse {
+        Message::LeagueQueryResponse(Box::new(LeagueQueryResponse {
             league_id: league(),
             query_type,
             answer,
             by_api_page: false,
-        })
+        }))
     };
     vec![
         answer("GET_SCHEDULE", Ok(schedule)),
@@ -218,7 +218,7 @@ fn what_is_said_is_read_strictly_without_a_finding_and_means_the_same() {
 #[test]
 fn a_move_of_another_game_passes_through() {
     let knowledge = Knowledge::of("tic_tac_toe");
-    let message = Message::MoveResponse(move_response("tic_tac_toe", json!({"row": 1})));
+    let message = Message::MoveResponse(Arc::new(move_response("tic_tac_toe", json!({"row": 1}))));
     let json = whole(&message, &knowledge.hints()).unwrap();
     let read = read(&json, Reading::Lenient, &knowledge.hints());
     assert_eq!(read.message, Some(message));
@@ -235,9 +235,9 @@ fn a_game_error_loses_its_round_and_no_more() {
     };
     let carried = GameError {
         round_id: 0,
-        ..error
+        ..*error
     };
-    assert_eq!(read.message, Some(Message::GameError(carried)));
+    assert_eq!(read.message, Some(Message::GameError(Box::new(carried))));
 }
 
 #[test]

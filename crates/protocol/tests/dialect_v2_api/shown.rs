@@ -56,7 +56,7 @@ fn registration_is_understood() {
 fn a_match_is_understood() {
     means(
         2,
-        &Message::GameInvitation(GameInvitation {
+        &Message::GameInvitation(Box::new(GameInvitation {
             league_id: league(),
             round_id: 1,
             match_id: r1m1(),
@@ -65,22 +65,22 @@ fn a_match_is_understood() {
             opponent_id: player(2),
             commitment: None,
             move_seconds: 30,
-        }),
+        })),
     );
     means(3, &join_ack(true));
     means(
         4,
-        &Message::MoveCall(MoveCall {
+        &Message::MoveCall(Box::new(MoveCall {
             round_id: 0,
             ..move_call("even_odd")
-        }),
+        })),
     );
     means(
         5,
-        &Message::MoveResponse(MoveResponse {
+        &Message::MoveResponse(Arc::new(MoveResponse {
             nonce: None,
             ..move_response("even_odd", json!("even"))
-        }),
+        })),
     );
 }
 
@@ -119,7 +119,7 @@ fn the_table_is_asked_for_and_told() {
     );
     means(
         8,
-        &Message::LeagueQueryResponse(LeagueQueryResponse {
+        &Message::LeagueQueryResponse(Box::new(LeagueQueryResponse {
             league_id: league(),
             query_type: "GET_STANDINGS",
             answer: Ok(QueryAnswer::Standings {
@@ -127,7 +127,7 @@ fn the_table_is_asked_for_and_told() {
                 rows: Arc::new([row(1, 1, 4, [2, 1, 0])]),
             }),
             by_api_page: true,
-        }),
+        })),
     );
 }
 

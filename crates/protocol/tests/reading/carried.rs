@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::raw;
 
 fn invitation() -> Message {
-    Message::GameInvitation(GameInvitation {
+    Message::GameInvitation(Box::new(GameInvitation {
         league_id: LeagueId::new("550e8400-e29b-41d4-a716-446655440000").expect("an id"),
         round_id: 2,
         match_id: MatchId::new("R2M1").expect("an id"),
@@ -23,7 +23,7 @@ fn invitation() -> Message {
         opponent_id: PlayerId::numbered(2),
         commitment: None,
         move_seconds: 30,
-    })
+    }))
 }
 
 #[test]

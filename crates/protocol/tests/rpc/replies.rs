@@ -196,3 +196,35 @@ fn calls_are_written_as_the_protocol_prints_them() {
         Err(Unwritable::Json(_))
     ));
 }
+
+#[test]
+fn printing_for_programmers_shows_nothing_that_came_over_the_wire() {
+    let secret = "tok-p01-0123456789abcdef";
+    let result = format!(r#"{{"jsonrpc":"2.0","result":{{"auth_token":"{secret}"}},"id":7}}"#);
+    let error = format!(
+        r#"{{"jsonrpc":"2.0","error":{{"code":1,"message":"{secret}","data":"{secret}"}},"id":7}}"#
+    );
+    for body in [&result, &error] {
+        let Ok(rpc::Opened::Single(Ok(members))) = rpc::open(body.as_bytes()) else {
+            panic!("{body}");
+        };
+        let printed = format!("{:?}", rpc::read_response(&members, Era::Simple));
+        assert!(
+            printed.contains("Response") && !printed.contains(secret),
+            "{printed}"
+        );
+    }
+    let peer = rpc::read_reply(error.as_bytes(), 7, Era::Simple)
+        .unwrap()
+        .unwrap_err();
+    assert_eq!(format!("{peer:?}"), "PeerError(1, …)");
+    let own = rpc::RpcError {
+        data: Some(serde_json::value::to_raw_value(secret).unwrap()),
+        ..rpc::RpcError::internal_error()
+    };
+    let printed = format!("{own:?}");
+    assert!(
+        printed.contains("-32603") && !printed.contains(secret),
+        "{printed}"
+    );
+}

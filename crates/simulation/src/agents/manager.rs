@@ -2,7 +2,9 @@
 
 use league_core::league::{Candidate, Command, Event, League, Refusal, Reply, Ticket};
 use league_core::letter::Outcome;
-use league_protocol::message::{LeagueError, Message, RegisterRequest, RegisterResponse};
+use league_protocol::message::{
+    Enrolment, LeagueError, Message, RegisterRequest, RegisterResponse,
+};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
@@ -48,10 +50,10 @@ impl Worker for League {
         };
         match call.message {
             Message::RefereeRegisterRequest(request) => {
-                Ok(Command::RegisterReferee(candidate(request)))
+                Ok(Command::RegisterReferee(candidate(*request)))
             }
             Message::PlayerRegisterRequest(request) => {
-                Ok(Command::RegisterPlayer(candidate(request)))
+                Ok(Command::RegisterPlayer(candidate(*request)))
             }
             Message::MatchResultReport(report) => Ok(Command::Report {
                 token,
@@ -69,9 +71,7 @@ impl Worker for League {
     }
 
     fn follow(reply: Reply, _token: Option<&AuthToken>) -> Step<Command> {
-        reply
-            .to_message()
-            .map_or(Step::Nothing, |message| Step::Say(Box::new(message)))
+        reply.to_message().map_or(Step::Nothing, Step::Say)
     }
 
     fn refuse(refusal: &Refusal) -> LeagueError {
@@ -86,11 +86,11 @@ impl Worker for League {
             )),
             (_, Reply::Player(RegisterResponse::Accepted(enrolment))) => Some(Promise::Enrolled(
                 Agent::Player(enrolment.id.clone()),
-                enrolment.token.clone(),
+                tokens(enrolment),
             )),
             (_, Reply::Referee(RegisterResponse::Accepted(enrolment))) => Some(Promise::Enrolled(
                 Agent::Referee(enrolment.id.clone()),
-                enrolment.token.clone(),
+                tokens(enrolment),
             )),
             _ => None,
         }
@@ -119,4 +119,11 @@ impl Worker for League {
     ) {
         sabotage.tamper_league(self, at, command, events, reply);
     }
+}
+
+/// All that an admitted agent is told and nobody else may know.
+fn tokens<Id>(enrolment: &Enrolment<Id>) -> Vec<AuthToken> {
+    let lasting = [&enrolment.manager_token, &enrolment.return_token];
+    let own = std::iter::once(&enrolment.token);
+    own.chain(lasting.into_iter().flatten()).cloned().collect()
 }

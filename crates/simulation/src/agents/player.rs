@@ -46,11 +46,12 @@ impl Worker for Player {
 
     fn follow(reply: Reply, _token: Option<&AuthToken>) -> Step<Command> {
         match reply {
-            Reply::TokenGranted(token) => Step::Keep(token),
+            Reply::TokenGranted {
+                token,
+                return_token,
+            } => Step::Keep(token, return_token),
             Reply::Think(think) => Step::Think(Box::new(think)),
-            other => other
-                .into_message()
-                .map_or(Step::Nothing, |message| Step::Say(Box::new(message))),
+            other => other.into_message().map_or(Step::Nothing, Step::Say),
         }
     }
 

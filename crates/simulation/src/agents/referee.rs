@@ -59,12 +59,15 @@ impl Worker for Referee {
 
     fn follow(reply: Reply, token: Option<&AuthToken>) -> Step<Command> {
         match reply {
-            Reply::Noted => Step::Say(Box::new(Message::Acknowledged)),
-            Reply::TokenGranted(token) => Step::Keep(token),
+            Reply::Noted => Step::Say(Message::Acknowledged),
+            Reply::TokenGranted {
+                token,
+                return_token,
+            } => Step::Keep(token, return_token),
             Reply::TokenRefused => {
                 Self::begin(token).map_or(Step::Nothing, |command| Step::Next(Box::new(command)))
             }
-            Reply::StartMatchAck(ack) => Step::Say(Box::new(Message::StartMatchAck(ack))),
+            Reply::StartMatchAck(ack) => Step::Say(Message::StartMatchAck(ack)),
             Reply::MatchState(_) => Step::Nothing,
         }
     }

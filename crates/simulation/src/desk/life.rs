@@ -33,7 +33,7 @@ impl<M: Worker> Desk<M> {
         self.life += 1;
         self.wake_at = None;
         if self.token.is_some() && around.fails(around.setting.rates.token_lost, Fault::TokenLost) {
-            (self.token, self.hash) = (None, None);
+            (self.token, self.return_token, self.hash) = (None, None, None);
         }
         around.log(format_args!("{} falls", self.who));
         M::recall(&mut around.oracle, self.who, &self.journal)?;

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use league_core::letter::{Answer, Credential, Failure, Letter};
 use league_protocol::fault::Code;
+use league_protocol::id::PlayerId;
 use league_protocol::message::Message;
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::{AuthToken, TokenHash};
 
 use super::Desk;
 use crate::agents::{Call, Kind, Worker};
-use crate::around::{Answered, Around, Back, Errand, Parcel};
+use crate::around::{Again, Answered, Around, Back, Errand, Parcel};
 use crate::fault::Fault;
 use crate::mischief::VILLAIN;
 use crate::post::{Arrived, Failed, Trying};
@@ -49,10 +50,17 @@ impl<M: Worker> Desk<M> {
         if managers && around.sabotage == Some(Sabotage::AnyoneIsTheManager) {
             token = self.manager_token(around).or(token);
         }
+        let returning = around
+            .sabotage
+            .filter(|sabotage| *sabotage == Sabotage::AnyTokenReturns)
+            .and_then(|_| wanted(&message));
         let call = Call {
             message,
             sender: parcel.sender,
-            own_token: parcel.token,
+            own_token: match returning {
+                Some(agent) => Some(return_token(around, &agent)),
+                None => parcel.token,
+            },
             token,
             dialect,
             chance: match M::KIND {
@@ -145,13 +153,14 @@ impl<M: Worker> Desk<M> {
                 let chance = around.chance.next();
                 let wait = backoff.unwrap_or_default().wait(trying.attempt, chance);
                 let (from, life) = (self.who, self.life);
-                let again = Errand::Again {
+                let again = Again {
                     from,
                     to,
                     life,
                     trying,
                 };
-                around.clock.note(around.now() + wait, again);
+                let at = around.now() + wait;
+                around.clock.note(at, Errand::Again(Box::new(again)));
                 Ok(())
             }
             Failed::Over(Some(ticket)) => {
@@ -194,6 +203,7 @@ impl<M: Worker> Desk<M> {
         let token = match credential {
             Credential::None => None,
             Credential::Own => self.token.clone(),
+            Credential::Return => self.token_to_return().cloned(),
             Credential::Match(token) | Credential::Manager(token) => Some(token),
         };
         around.carry(Parcel {
@@ -211,6 +221,21 @@ impl<M: Worker> Desk<M> {
             }),
         });
     }
+}
+
+/// Who a player that registers would like to be.
+fn wanted(message: &Message) -> Option<Agent> {
+    let Message::PlayerRegisterRequest(request) = message else {
+        return None;
+    };
+    let id = PlayerId::new(request.wanted_id.as_ref()?).ok()?;
+    Some(Agent::Player(id))
+}
+
+/// What an agent alone can come back with.
+fn return_token(around: &Around, agent: &Agent) -> AuthToken {
+    let (league, secret) = (&around.setting.rules.league_id, around.setting.secret);
+    secret.return_token(league, agent)
 }
 
 /// What goes on its way; the last try takes the message itself.

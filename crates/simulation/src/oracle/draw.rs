@@ -1,8 +1,10 @@
 //! Works every draw out again, and plays every decided game again.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use league_core::draw;
+use league_core::player::DrawProblem;
 use league_games::{Outcome, Seat, Turn};
 use league_protocol::id::MatchId;
 use league_protocol::message::{MatchResult, MatchStatus};
@@ -11,7 +13,7 @@ use serde_json::Value;
 
 use super::{Oracle, number};
 use crate::report::Invariant;
-use crate::{Checked, breach};
+use crate::{Checked, Who, breach};
 
 /// One draw in so many is worked out when nothing fails.
 const FEW: u64 = 16;
@@ -63,9 +65,26 @@ impl Oracle {
         }
     }
 
+    /// No honest draw is disputed; but whoever fell may have sent a share that it forgot.
+    pub(super) fn check_dispute(
+        &mut self,
+        who: Who,
+        match_id: &MatchId,
+        problem: DrawProblem,
+    ) -> Checked {
+        let said = self.note(match_id).map(|note| &note.said);
+        let shares = said.into_iter().flatten().filter(|(by, ..)| *by == who);
+        let shares: BTreeSet<&String> = shares.map(|(.., nonce)| nonce).collect();
+        if problem == DrawProblem::NonceChanged && shares.len() > 1 {
+            return Ok(());
+        }
+        let what = format!("player {who} does not believe the draw of `{match_id}`: {problem:?}");
+        breach(Invariant::TheDrawKeepsItsPromise, what)
+    }
+
     fn looks_at_draws(&mut self) -> bool {
         self.seen += 1;
-        self.facts.every_draw || self.seen.is_multiple_of(FEW)
+        self.facts.faults || self.seen.is_multiple_of(FEW)
     }
 
     /// The points follow from the end.

@@ -205,6 +205,7 @@ impl Oracle {
         self.league.add(&self.facts, event)?;
         match event {
             Event::RoundOpened { .. } => self.check_pairs(league)?,
+            Event::RoundClosed { .. } if !self.facts.faults => {}
             Event::RoundClosed { .. } | Event::LeagueCompleted { .. } => {
                 self.check_table(league)?;
                 self.check_states(league)?;

@@ -6,7 +6,7 @@ use league_protocol::id::MatchId;
 use league_protocol::message::{Message, MoveCall};
 use serde::Serialize;
 
-use super::{Oracle, SAMPLE, number};
+use super::{Oracle, QUIET_SAMPLE, SAMPLE, number};
 use crate::around::Back;
 use crate::manners::MARK;
 use crate::report::Invariant;
@@ -68,7 +68,12 @@ impl Oracle {
             return Ok(());
         }
         self.seen += 1;
-        if self.seen.is_multiple_of(SAMPLE) {
+        let one_in = if self.facts.faults {
+            SAMPLE
+        } else {
+            QUIET_SAMPLE
+        };
+        if self.seen.is_multiple_of(one_in) {
             self.search(event)?;
         }
         Ok(())

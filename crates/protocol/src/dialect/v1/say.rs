@@ -219,7 +219,7 @@ fn play_request(call: &model::MoveCall) -> PlayRequest<'_> {
         state.game_type = id(&call.game_type);
         state.move_type = text(&*call.move_type);
         state.valid_options = Field::Is(List::of(call.options.iter().map(Any::from)));
-        state.view = Field::Is((&call.view).into());
+        state.view = Field::Is((&*call.view).into());
     }
     PlayRequest {
         league_id: league(&call.league_id),

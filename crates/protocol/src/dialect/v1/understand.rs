@@ -27,23 +27,25 @@ pub fn understand(body: &Body<'_>, hints: &Hints<'_>, notes: &mut Notes) -> Opti
     let at = &Path::root(body.clause());
     Some(match body {
         Body::LeagueRegisterRequest(request) => {
-            Message::PlayerRegisterRequest(register_request(request, hints, notes)?)
+            Message::PlayerRegisterRequest(Box::new(register_request(request, hints, notes)?))
         }
         Body::LeagueRegisterResponse(response) => {
             Message::PlayerRegisterResponse(register_response(response, hints, at, notes)?)
         }
         Body::LeagueStartAnnouncement(start) => Message::LeagueStart(league_start(start, hints)?),
         Body::GameInvitation(invitation) => {
-            Message::GameInvitation(game_invitation(invitation, hints, at, notes)?)
+            Message::GameInvitation(Box::new(game_invitation(invitation, hints, at, notes)?))
         }
         Body::GameInvitationResponse(response) => Message::GameJoinAck(join_ack(response)?),
         Body::GameStart(start) => Message::GameStart(game_start(start, hints)?),
-        Body::PlayRequest(request) => Message::MoveCall(play_request(request, hints, at, notes)?),
+        Body::PlayRequest(request) => {
+            Message::MoveCall(Box::new(play_request(request, hints, at, notes)?))
+        }
         Body::PlayResponse(response) => {
-            Message::MoveResponse(play_response(response, hints, at, notes)?)
+            Message::MoveResponse(Arc::new(play_response(response, hints, at, notes)?))
         }
         Body::PlayValidation(validation) => {
-            Message::PlayValidation(play_validation(validation, hints)?)
+            Message::PlayValidation(Box::new(play_validation(validation, hints)?))
         }
         Body::GameResult(result) => game_result(result, hints, at, notes)?,
         Body::RoundComplete(round) => Message::RoundCompleted(round_complete(round, hints)?),
@@ -89,7 +91,7 @@ fn register_request(
     understood.wanted_id = understood
         .wanted_id
         .map(|name| player_id(&name).map_or(name, |id| id.to_string()));
-    Some(understood)
+    Some(*understood)
 }
 
 fn register_response(
@@ -228,7 +230,7 @@ fn play_request(
             None if even_odd => Arc::new(["even".into(), "odd".into()]),
             None => Arc::new([]),
         },
-        view: view.map(Any::to_value).unwrap_or_default(),
+        view: Arc::new(view.map(Any::to_value).unwrap_or_default()),
         turn_number: state
             .and_then(|state| state.turn_number.number())
             .unwrap_or(1),

@@ -344,7 +344,7 @@ fn move_call(call: &model::MoveCall) -> GameMoveCall<'_> {
                 opponent_id: id(&call.opponent_id),
                 round_id: round(call.round_id),
                 your_standings: Field::Is(record(call.record)),
-                view: Field::Is((&call.view).into()),
+                view: Field::Is((&*call.view).into()),
                 turn_number: whole(call.turn_number),
                 extra: Extra::default(),
             }),

@@ -1,5 +1,7 @@
 //! From `league.v2` to the model.
 
+use std::sync::Arc;
+
 use crate::dialect::Hints;
 use crate::dialect::words::RegisterWord;
 use crate::fault::Code;
@@ -24,7 +26,7 @@ pub fn understand(body: &Body<'_>, hints: &Hints<'_>, notes: &mut Notes) -> Opti
     let at = &Path::root(body.clause());
     Some(match body {
         Body::RefereeRegisterRequest(request) => {
-            Message::RefereeRegisterRequest(referee_request(request)?)
+            Message::RefereeRegisterRequest(Box::new(referee_request(request)?))
         }
         Body::RefereeRegisterResponse(response) => {
             let answer = Enrolled {
@@ -40,7 +42,7 @@ pub fn understand(body: &Body<'_>, hints: &Hints<'_>, notes: &mut Notes) -> Opti
             Message::RefereeRegisterResponse(enrolment(&answer, hints, at, notes)?)
         }
         Body::LeagueRegisterRequest(request) => {
-            Message::PlayerRegisterRequest(player_request(request)?)
+            Message::PlayerRegisterRequest(Box::new(player_request(request)?))
         }
         Body::LeagueRegisterResponse(response) => {
             let answer = Enrolled {
@@ -59,28 +61,32 @@ pub fn understand(body: &Body<'_>, hints: &Hints<'_>, notes: &mut Notes) -> Opti
         Body::RoundCompleted(round) => Message::RoundCompleted(completed(round, hints)?),
         Body::LeagueCompleted(league) => Message::LeagueCompleted(league_completed(league, hints)?),
         Body::LeagueStandingsUpdate(update) => Message::StandingsUpdate(standings(update, hints)?),
-        Body::StartMatch(order) => Message::StartMatch(start_match(order, at, notes)?),
+        Body::StartMatch(order) => Message::StartMatch(Box::new(start_match(order, at, notes)?)),
         Body::StartMatchAck(ack) => Message::StartMatchAck(start_match_ack(ack, hints, at, notes)?),
         Body::GameInvitation(invitation) => {
-            Message::GameInvitation(game_invitation(invitation, hints, at, notes)?)
+            Message::GameInvitation(Box::new(game_invitation(invitation, hints, at, notes)?))
         }
         Body::GameJoinAck(ack) => Message::GameJoinAck(join_ack(ack, hints, at, notes)?),
-        Body::ChooseParityCall(call) => Message::MoveCall(parity_call(call, hints, at, notes)?),
-        Body::ChooseParityResponse(response) => {
-            Message::MoveResponse(parity_response(response, hints, at, notes)?)
+        Body::ChooseParityCall(call) => {
+            Message::MoveCall(Box::new(parity_call(call, hints, at, notes)?))
         }
-        Body::GameMoveCall(call) => Message::MoveCall(move_call(call, hints, at, notes)?),
+        Body::ChooseParityResponse(response) => {
+            Message::MoveResponse(Arc::new(parity_response(response, hints, at, notes)?))
+        }
+        Body::GameMoveCall(call) => Message::MoveCall(Box::new(move_call(call, hints, at, notes)?)),
         Body::GameMoveResponse(response) => {
-            Message::MoveResponse(move_response(response, hints, at, notes)?)
+            Message::MoveResponse(Arc::new(move_response(response, hints, at, notes)?))
         }
         Body::GameOver(over) => Message::GameOver(game_over(over, hints, at, notes)?),
-        Body::GameError(error) => Message::GameError(game_error(error, hints, at, notes)?),
+        Body::GameError(error) => {
+            Message::GameError(Box::new(game_error(error, hints, at, notes)?))
+        }
         Body::MatchResultReport(report) => {
             Message::MatchResultReport(result_report(report, hints, at, notes)?)
         }
         Body::LeagueQuery(query) => Message::LeagueQuery(league_query(query, hints, at, notes)?),
         Body::LeagueQueryResponse(response) => {
-            Message::LeagueQueryResponse(query_response(response, hints, at, notes)?)
+            Message::LeagueQueryResponse(Box::new(query_response(response, hints, at, notes)?))
         }
         Body::LeagueError(error) => Message::LeagueError(league_error(error)?),
     })

@@ -181,7 +181,7 @@ pub(super) fn parity_call(
         game_type: hints.game(call.game_type.value()),
         move_type: "choose_parity".into(),
         options: Arc::new(["even".into(), "odd".into()]),
-        view: serde_json::Value::Null,
+        view: Arc::new(serde_json::Value::Null),
         turn_number: 1,
         record: standings.map(record).unwrap_or_default(),
         deadline: call.deadline.value().copied().unwrap_or(Timestamp::LAST),
@@ -243,10 +243,12 @@ pub(super) fn move_call(
         game_type: hints.game(call.game_type.value()),
         move_type: request.move_type.text().unwrap_or_default().into(),
         options: options.map(Any::to_value).collect(),
-        view: context
-            .and_then(|context| context.view.get())
-            .map(Any::to_value)
-            .unwrap_or_default(),
+        view: Arc::new(
+            context
+                .and_then(|context| context.view.get())
+                .map(Any::to_value)
+                .unwrap_or_default(),
+        ),
         turn_number: context
             .and_then(|context| context.turn_number.number())
             .unwrap_or(1),

@@ -255,13 +255,15 @@ fn standings(
     let Message::StandingsUpdate(update) = v2::understand(&respelled, hints, notes)? else {
         return None;
     };
-    Some(Message::LeagueQueryResponse(model::LeagueQueryResponse {
-        league_id: update.league_id,
-        query_type: model::Query::Standings.as_str(),
-        answer: Ok(model::QueryAnswer::Standings {
-            round_id: update.round_id,
-            rows: update.standings,
-        }),
-        by_api_page: true,
-    }))
+    Some(Message::LeagueQueryResponse(Box::new(
+        model::LeagueQueryResponse {
+            league_id: update.league_id,
+            query_type: model::Query::Standings.as_str(),
+            answer: Ok(model::QueryAnswer::Standings {
+                round_id: update.round_id,
+                rows: update.standings,
+            }),
+            by_api_page: true,
+        },
+    )))
 }

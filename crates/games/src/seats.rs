@@ -1,0 +1,67 @@
+//! A short list of seats that needs no memory of its own: whose turn it is, is asked all the time.
+
+use std::ops::Deref;
+
+use crate::Seat;
+
+/// The most seats that may owe a move at once.
+pub const MOST_SEATS: usize = 8;
+
+/// Seats in the order in which they were named; those beyond [`MOST_SEATS`] are left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seats {
+    places: [Seat; MOST_SEATS],
+    count: usize,
+}
+
+impl FromIterator<Seat> for Seats {
+    fn from_iter<I: IntoIterator<Item = Seat>>(seats: I) -> Self {
+        let mut list = Self {
+            places: [Seat::A; MOST_SEATS],
+            count: 0,
+        };
+        for (place, seat) in list.places.iter_mut().zip(seats) {
+            *place = seat;
+            list.count += 1;
+        }
+        list
+    }
+}
+
+impl<const N: usize> From<[Seat; N]> for Seats {
+    fn from(seats: [Seat; N]) -> Self {
+        seats.into_iter().collect()
+    }
+}
+
+impl Deref for Seats {
+    type Target = [Seat];
+
+    fn deref(&self) -> &[Seat] {
+        self.places.get(..self.count).unwrap_or_default()
+    }
+}
+
+impl IntoIterator for Seats {
+    type Item = Seat;
+    type IntoIter = std::iter::Take<std::array::IntoIter<Seat, MOST_SEATS>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.places.into_iter().take(self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_holds_what_it_was_given_and_no_more_than_fits() {
+        let two = Seats::from([Seat::B, Seat::A]);
+        assert_eq!(&*two, [Seat::B, Seat::A]);
+        assert!(two.into_iter().eq([Seat::B, Seat::A]));
+        assert!(Seats::from([]).is_empty());
+        let many: Seats = (0..20).map(Seat::new).collect();
+        assert_eq!(many.len(), MOST_SEATS);
+    }
+}

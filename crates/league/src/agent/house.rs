@@ -1,0 +1,208 @@
+//! What every agent is built of: a journal that is replayed, a desk, a post, a reception.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use league_protocol::time::Timestamp;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+use super::Running;
+use crate::archivist::Archivist;
+use crate::chance::Chance;
+use crate::clock;
+use crate::correspondence::Correspondence;
+use crate::desk::{Desk, Witness, Work, Worker};
+use crate::deviations::Deviations;
+use crate::identity::Identity;
+use crate::net::client::Client;
+use crate::net::endpoint::AllowList;
+use crate::net::server::Door;
+use crate::post::Post;
+use crate::reception::{Reception, Role};
+use crate::record::{Opening, Record};
+use crate::root::Root;
+use crate::secrets::SecretError;
+use crate::store::{Durability, Journal, Store, StoreError};
+use crate::transcript::Transcripts;
+
+/// What the agents of one process share.
+#[derive(Clone)]
+pub struct Shared {
+    /// Where files lie.
+    pub root: Root,
+    /// Calls other agents.
+    pub client: Client,
+    /// Which addresses are called.
+    pub allowed: AllowList,
+    /// Where chance comes from.
+    pub chance: Chance,
+    /// What was forgiven whom.
+    pub deviations: Deviations,
+    /// Writes the documents under `data/`.
+    pub archivist: Archivist,
+}
+
+/// An agent could not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// Its journal cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Its secrets cannot be used.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// The journal was written by another kind of agent, or does not say how it began.
+    #[error("`{path}` is not the journal of a {role}")]
+    Foreign {
+        /// Which file.
+        path: String,
+        /// What it should be.
+        role: &'static str,
+    },
+    /// The league cannot be held by its rules.
+    #[error("the rules of the league do not fit: {0}")]
+    Rules(#[from] league_core::league::RulesError),
+}
+
+/// A machine as its journal left it, and the journal.
+pub struct Restored<M: Worker> {
+    /// The machine.
+    pub machine: M,
+    /// Its journal, ready for more.
+    pub journal: Journal,
+}
+
+/// Where a journal lies and how it begins.
+pub struct Place<'p> {
+    /// Where it lies.
+    pub path: &'p Path,
+    /// How safe it must be.
+    pub durability: Durability,
+    /// How it begins, if it is new.
+    pub opening: Opening,
+}
+
+/// Reads a journal into a fresh machine, or begins one.
+///
+/// `make` makes the machine from how the journal began; `see` is shown every record, old ones too,
+/// with the machine after it.
+///
+/// # Errors
+///
+/// The journal may be locked, broken, or another's.
+pub fn restore<M: Worker<Event: DeserializeOwned>>(
+    place: Place<'_>,
+    make: impl Fn(&Opening) -> Result<M, StartError>,
+    mut see: impl FnMut(u64, Timestamp, &Record<M::Event>, &M),
+) -> Result<Restored<M>, StartError> {
+    let Place {
+        path,
+        durability,
+        opening,
+    } = place;
+    let role = opening.role.clone();
+    let foreign = || StartError::Foreign {
+        path: path.display().to_string(),
+        role: match role.as_str() {
+            "league_manager" => "league manager",
+            "referee" => "referee",
+            _ => "player",
+        },
+    };
+    let mut machine: Option<M> = None;
+    let mut problem = None;
+    let opened = Journal::open(path, durability, |entry| {
+        let record: Record<M::Event> = entry.fact;
+        match (&record, &mut machine) {
+            (Record::Opened(found), None) if found.role == role => match make(found) {
+                Ok(made) => machine = Some(made),
+                Err(error) => problem = Some(error),
+            },
+            (Record::Event(event), Some(machine)) => machine.apply(event),
+            (Record::Transcript(_), Some(_)) => {}
+            _ => problem = problem.take().or_else(|| Some(foreign())),
+        }
+        if let Some(machine) = &machine {
+            see(entry.sequence, entry.at, &record, machine);
+        }
+    })?;
+    if let Some(problem) = problem {
+        return Err(problem);
+    }
+    let mut journal = opened.journal;
+    if let Some(cut) = opened.cut {
+        tracing::warn!(
+            event_type = "JOURNAL_CUT",
+            "`{}` ended in the middle of line {}: {} bytes that nobody was told of were cut off",
+            path.display(),
+            cut.line,
+            cut.bytes
+        );
+    }
+    let machine = match machine {
+        Some(machine) => machine,
+        None => {
+            let (at, made) = (clock::now(), make(&opening)?);
+            let record = Record::<M::Event>::Opened(Box::new(opening));
+            let sequence = journal.append(at, std::slice::from_ref(&record))?;
+            see(sequence, at, &record, &made);
+            made
+        }
+    };
+    Ok(Restored { machine, journal })
+}
+
+/// An agent that is about to work.
+pub struct House<M: Worker> {
+    /// The machine and its journal.
+    pub restored: Restored<M>,
+    /// Who it is.
+    pub identity: Arc<Identity>,
+    /// What is said in its matches, if it keeps a record of that.
+    pub transcripts: Option<Transcripts>,
+    /// Sees what happens.
+    pub witness: Box<dyn Witness<M>>,
+    /// What it does first.
+    pub first: Vec<M::Command>,
+}
+
+/// Sets an agent to work; its door is open from now on.
+pub fn settle<M, R>(
+    shared: &Shared,
+    house: House<M>,
+    role: impl FnOnce(Desk<M>) -> R,
+) -> (Running<M>, Arc<dyn Door>)
+where
+    M: Worker<Event: DeserializeOwned>,
+    R: Role,
+{
+    let (desk, inbox) = Desk::inbox();
+    let correspondence = Arc::new(Correspondence {
+        identity: Arc::clone(&house.identity),
+        deviations: shared.deviations.clone(),
+        transcripts: house.transcripts,
+    });
+    let post = Post::new(
+        shared.client.clone(),
+        shared.allowed.clone(),
+        shared.chance.clone(),
+        correspondence,
+        desk.clone(),
+    );
+    let quiet = post.quiet();
+    let work = Work {
+        machine: house.restored.machine,
+        store: Some(Box::new(house.restored.journal)),
+        outbox: Box::new(post),
+        witness: house.witness,
+    };
+    let ended = tokio::spawn(work.run(inbox, house.first));
+    let door = Reception {
+        identity: house.identity,
+        deviations: shared.deviations.clone(),
+        role: role(desk.clone()),
+    };
+    let running = Running { desk, ended, quiet };
+    (running, Arc::new(door))
+}

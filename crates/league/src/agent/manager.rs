@@ -1,0 +1,292 @@
+//! The league manager.
+
+use std::sync::Arc;
+
+use league_core::league::{Candidate, Command, Event, League, LeagueRules, Refusal, Reply, Ticket};
+use league_core::letter::Outcome;
+use league_protocol::message::{LeagueError, LeagueQuery, Message, Query, RegisterRequest};
+use league_protocol::time::Timestamp;
+use league_protocol::token::{AuthToken, TokenHash};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::house::{House, Place, Shared, StartError, restore, settle};
+use super::{Running, not_for_me, unattended};
+use crate::archivist::Archivist;
+use crate::chance::Chance;
+use crate::desk::{Desk, Witness, Worker};
+use crate::identity::{Identity, Newcomer};
+use crate::net::endpoint::AllowList;
+use crate::net::server::Door;
+use crate::projection::publisher::LeaguePublisher;
+use crate::reception::{Arguments, Heard, Role, Spoken};
+use crate::record::{Opening, Record};
+use crate::secrets::LeagueKeys;
+use crate::store::Durability;
+
+impl Worker for League {
+    fn tick() -> Command {
+        Command::Tick
+    }
+
+    fn heard(ticket: Ticket, outcome: Outcome) -> Command {
+        Command::Heard { ticket, outcome }
+    }
+}
+
+/// A fact of the league, told to whoever watches in this process.
+pub type News = (Timestamp, Event);
+
+/// Starts the manager of a league, or takes it up where its journal left it.
+///
+/// # Errors
+///
+/// Its files may not be ours to use, or be in use.
+pub fn start(
+    shared: &Shared,
+    rules: LeagueRules,
+    news: Option<UnboundedSender<News>>,
+) -> Result<(Running<League>, Arc<dyn Door>), StartError> {
+    let league_id = rules.league_id.clone();
+    let keys = LeagueKeys::load_or_make(&shared.root, &league_id, &shared.chance)?;
+    let secret = keys.secret.clone();
+    let mut clerk = Clerk {
+        publisher: LeaguePublisher::new(league_id.clone()),
+        archivist: shared.archivist.clone(),
+        news,
+        untold: Vec::new(),
+    };
+    let restored = restore(
+        Place {
+            path: &shared.root.league_journal(&league_id),
+            durability: Durability::Synced,
+            opening: Opening {
+                role: "league_manager".to_owned(),
+                league_id: Some(league_id.clone()),
+                rules: Some(rules.clone()),
+                reproducible: shared.chance.is_reproducible(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+        },
+        |opening| {
+            let rules = opening.rules.clone().unwrap_or_else(|| rules.clone());
+            Ok(League::new(rules, secret.clone())?)
+        },
+        |sequence, at, record, league| clerk.take_in(sequence, at, record, league),
+    )?;
+    clerk.tell();
+    let rules = restored.machine.rules();
+    let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
+    identity.set_agent(league_protocol::sender::Agent::Manager, league_id);
+    identity.set_game(rules.game_type.clone());
+    let house = House {
+        restored,
+        identity,
+        transcripts: None,
+        witness: Box::new(clerk),
+        first: Vec::new(),
+    };
+    let (allowed, chance) = (shared.allowed.clone(), shared.chance.clone());
+    Ok(settle(shared, house, |desk| Manager {
+        desk,
+        allowed,
+        chance,
+        admin: keys.admin.hash(),
+    }))
+}
+
+/// Sees what happens in the league, writes its documents and tells whoever watches.
+struct Clerk {
+    publisher: LeaguePublisher,
+    archivist: Archivist,
+    news: Option<UnboundedSender<News>>,
+    untold: Vec<News>,
+}
+
+impl Clerk {
+    fn tell(&mut self) {
+        for told in self.untold.drain(..) {
+            if let Some(news) = &self.news {
+                // Whoever watched may have gone.
+                let _ = news.send(told);
+            }
+        }
+    }
+
+    fn keep_news(&mut self, at: Timestamp, event: &Event) {
+        if self.news.is_some() {
+            self.untold.push((at, event.clone()));
+        }
+    }
+}
+
+impl Witness<League> for Clerk {
+    fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, league: &League) {
+        self.publisher.take_in(sequence, at, record, league);
+        if let Record::Event(event) = record {
+            self.keep_news(at, event);
+        }
+    }
+
+    fn remember(&mut self, at: Timestamp, event: &Event) {
+        if matches!(event, Event::MatchAccepted { .. }) {
+            self.keep_news(at, event);
+        }
+    }
+
+    fn settle(&mut self, at: Timestamp, league: &League) {
+        self.tell();
+        self.archivist.publish(self.publisher.due(at, league));
+    }
+
+    fn wakeup(&self) -> Option<Timestamp> {
+        self.publisher.wakeup()
+    }
+
+    fn end(&mut self, at: Timestamp, league: &League) {
+        self.archivist.publish(self.publisher.rest(at, league));
+    }
+}
+
+/// What the manager does with what it is told.
+pub struct Manager {
+    /// The way to its desk.
+    pub desk: Desk<League>,
+    /// Which addresses agents may register with.
+    pub allowed: AllowList,
+    /// Where tokens come from.
+    pub chance: Chance,
+    /// The hash of the token that steers the league.
+    pub admin: TokenHash,
+}
+
+impl Role for Manager {
+    async fn hear(&self, heard: Heard) -> Spoken {
+        let token = heard.token.as_ref().map(AuthToken::hash);
+        let command = match heard.message {
+            Message::RefereeRegisterRequest(request) => {
+                Command::RegisterReferee(self.candidate(*request, heard.dialect))
+            }
+            Message::PlayerRegisterRequest(request) => {
+                Command::RegisterPlayer(self.candidate(*request, heard.dialect))
+            }
+            Message::MatchResultReport(report) => Command::Report {
+                token,
+                sender: heard.sender,
+                report,
+            },
+            Message::LeagueQuery(query) if token == Some(self.admin) => {
+                return self.inform(query).await;
+            }
+            Message::LeagueQuery(query) => Command::Query {
+                token,
+                sender: heard.sender,
+                query,
+            },
+            Message::Ping => return Spoken::Message(Box::new(Message::Acknowledged)),
+            other => return not_for_me(&other),
+        };
+        self.ask(command).await
+    }
+
+    async fn call(&self, tool: &str, arguments: Arguments) -> Option<Spoken> {
+        let token = arguments.token.as_ref().map(AuthToken::hash);
+        let admin = token == Some(self.admin);
+        let command = match tool {
+            "create_schedule" => Command::CreateSchedule { admin },
+            "start_league" => Command::Start { admin },
+            "get_standings" => {
+                let query = LeagueQuery {
+                    league_id: None,
+                    query: Query::Standings,
+                    by_api_page: false,
+                };
+                return Some(self.inform(query).await);
+            }
+            _ => return None,
+        };
+        if token.is_none() {
+            return Some(refuse(&Refusal::TokenMissing));
+        }
+        Some(self.ask(command).await)
+    }
+
+    async fn health(&self) -> Map<String, Value> {
+        let seen = self.desk.look(|league| {
+            json!({
+                "league_id": league.rules().league_id,
+                "game_type": league.rules().game_type,
+                "state": format!("{:?}", league.phase()).to_ascii_uppercase(),
+                "players": league.players().len(),
+                "referees": league.referees().len(),
+                "rounds": league.schedule().rounds(),
+                "round_id": league.round().map(|round| round.number()),
+                "matches_played": league.matches_played(),
+                "matches": league.schedule().total_matches(),
+            })
+        });
+        match seen.await {
+            Ok(Value::Object(health)) => health,
+            _ => Map::new(),
+        }
+    }
+}
+
+impl Manager {
+    fn candidate(
+        &self,
+        request: RegisterRequest,
+        dialect: league_protocol::sender::Dialect,
+    ) -> Candidate {
+        let endpoint = self.allowed.check(&request.meta.contact_endpoint);
+        Candidate {
+            endpoint: endpoint.map(drop).map_err(|error| error.to_string()),
+            request,
+            dialect,
+            chance: self.chance.bytes(),
+        }
+    }
+
+    async fn ask(&self, command: Command) -> Spoken {
+        match self.desk.ask(command).await {
+            Ok(Ok(reply)) => speak(&reply),
+            Ok(Err(refusal)) => refuse(&refusal),
+            Err(error) => unattended(error),
+        }
+    }
+
+    async fn inform(&self, query: LeagueQuery) -> Spoken {
+        let informed = self.desk.look(move |league| league.inform(&query)).await;
+        match informed {
+            Ok(response) => {
+                let message = Message::LeagueQueryResponse(Box::new(response));
+                Spoken::Message(Box::new(message))
+            }
+            Err(error) => unattended(error),
+        }
+    }
+}
+
+fn speak(reply: &Reply) -> Spoken {
+    match reply.to_message() {
+        Some(message) => Spoken::Message(Box::new(message)),
+        None => Spoken::Plain(plain(reply)),
+    }
+}
+
+/// The two replies that no message of the protocol carries.
+fn plain(reply: &Reply) -> Value {
+    match reply {
+        Reply::Schedule {
+            total_rounds,
+            rounds,
+        } => json!({"total_rounds": total_rounds, "rounds": Arc::clone(rounds)}),
+        Reply::Started => json!({"status": "started"}),
+        _ => json!({"status": "ok"}),
+    }
+}
+
+fn refuse(refusal: &Refusal) -> Spoken {
+    let error: LeagueError = refusal.to_league_error();
+    Spoken::error(error)
+}

@@ -1,0 +1,277 @@
+//! A player.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use league_core::letter::Outcome;
+use league_core::player::{Command, Event, Player, PlayerRules, PlayerView, Reply, Think, Ticket};
+use league_protocol::id::{LeagueId, PlayerId};
+use league_protocol::message::Message;
+use league_protocol::sender::Agent;
+use league_protocol::time::Timestamp;
+use league_protocol::token::{AuthToken, hex};
+use serde_json::{Map, Value, json};
+
+use super::house::{House, Place, Shared, StartError, restore, settle};
+use super::{Running, keep_tokens, not_for_me, unattended};
+use crate::archivist::Archivist;
+use crate::chance::Chance;
+use crate::clock;
+use crate::desk::{Desk, Unattended, Witness, Worker};
+use crate::identity::{Identity, Newcomer};
+use crate::net::server::Door;
+use crate::projection::publisher::PlayerPublisher;
+use crate::reception::{Arguments, Heard, Role, Spoken};
+use crate::record::{Opening, Record};
+use crate::secrets;
+use crate::store::Durability;
+use crate::strategy::Strategy;
+
+/// How many characters of chance a player brings to each draw.
+const NONCE_LENGTH: usize = 32;
+
+impl Worker for Player {
+    fn tick() -> Command {
+        Command::Tick
+    }
+
+    fn heard(ticket: Ticket, outcome: Outcome) -> Command {
+        Command::Heard { ticket, outcome }
+    }
+}
+
+/// How a player plays, besides what its machine is told.
+#[derive(Debug, Clone, Copy)]
+pub struct Manner {
+    /// How it chooses.
+    pub strategy: &'static dyn Strategy,
+    /// How long it pretends to think, so that people can watch.
+    pub pace: Duration,
+}
+
+/// Starts a player, or takes it up where its journal left it.
+///
+/// # Errors
+///
+/// Its files may not be ours to use, or be in use.
+pub fn start(
+    shared: &Shared,
+    league: &LeagueId,
+    slot: &PlayerId,
+    rules: PlayerRules,
+    manner: Manner,
+) -> Result<(Running<Player>, Arc<dyn Door>), StartError> {
+    let token_file = secrets::place(&shared.root, league, slot.as_str());
+    let tokens = secrets::load_tokens(&token_file)?;
+    let (name, strict) = (rules.display_name.clone(), rules.strict);
+    let mut publisher = PlayerPublisher::default();
+    let restored = restore(
+        Place {
+            path: &shared.root.player_journal(slot),
+            // Losing the last of its memory in a power cut does a player no wrong.
+            durability: Durability::Written,
+            opening: Opening {
+                role: "player".to_owned(),
+                league_id: None,
+                rules: None,
+                reproducible: shared.chance.is_reproducible(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+        },
+        |_| Ok(Player::new(rules.clone())),
+        |sequence, at, record, _| publisher.take_in(sequence, at, record),
+    )?;
+    let identity = Arc::new(Identity::new(Newcomer::Player(name), strict));
+    if let Some(tokens) = &tokens {
+        identity.set_tokens(tokens);
+    }
+    if let Some((agent, league)) = enrolled(&restored.machine) {
+        identity.set_agent(agent, league);
+    }
+    let token_held = tokens.is_some();
+    let house = House {
+        restored,
+        identity: Arc::clone(&identity),
+        transcripts: None,
+        witness: Box::new(Diary {
+            identity,
+            token_file,
+            publisher,
+            archivist: shared.archivist.clone(),
+        }),
+        first: vec![Command::Begin { token_held }],
+    };
+    let (chance, purpose) = (shared.chance.clone(), slot.to_string());
+    Ok(settle(shared, house, |desk| Competitor {
+        desk,
+        manner,
+        chance,
+        purpose,
+    }))
+}
+
+fn enrolled(player: &Player) -> Option<(Agent, LeagueId)> {
+    let agent = Agent::Player(player.player_id()?.clone());
+    Some((agent, player.league_id()?.clone()))
+}
+
+/// Keeps what the player is given.
+struct Diary {
+    identity: Arc<Identity>,
+    token_file: PathBuf,
+    publisher: PlayerPublisher,
+    archivist: Archivist,
+}
+
+impl Witness<Player> for Diary {
+    fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, player: &Player) {
+        self.publisher.take_in(sequence, at, record);
+        if matches!(record, Record::Event(Event::Enrolled { .. }))
+            && let Some((agent, league)) = enrolled(player)
+        {
+            self.identity.set_agent(agent, league);
+        }
+    }
+
+    fn replied(&mut self, reply: &Reply) -> Option<Command> {
+        if let Reply::TokenGranted {
+            token,
+            return_token,
+        } = reply
+        {
+            let (identity, file) = (&self.identity, &self.token_file);
+            keep_tokens(identity, file, token, return_token.as_ref());
+        }
+        None
+    }
+
+    fn settle(&mut self, at: Timestamp, player: &Player) {
+        self.archivist.publish(self.publisher.due(at, player));
+    }
+
+    fn wakeup(&self) -> Option<Timestamp> {
+        self.publisher.wakeup()
+    }
+
+    fn end(&mut self, at: Timestamp, player: &Player) {
+        self.archivist.publish(self.publisher.rest(at, player));
+    }
+}
+
+/// What a player does with what it is told.
+pub struct Competitor {
+    /// The way to its desk.
+    pub desk: Desk<Player>,
+    /// How it plays.
+    pub manner: Manner,
+    /// Where dice and nonces come from.
+    pub chance: Chance,
+    /// Its own name for chance, so that no two players draw the same from one seed.
+    pub purpose: String,
+}
+
+impl Role for Competitor {
+    async fn hear(&self, heard: Heard) -> Spoken {
+        if matches!(heard.message, Message::Ping) {
+            return Spoken::Message(Box::new(Message::Acknowledged));
+        }
+        let token = heard.token.as_ref().map(AuthToken::hash);
+        let refused = not_for_me(&heard.message);
+        match Command::from_message(heard.message, token) {
+            Some(command) => self.ask(command).await,
+            None => refused,
+        }
+    }
+
+    async fn call(&self, tool: &str, _arguments: Arguments) -> Option<Spoken> {
+        match tool {
+            "get_player_state" => Some(self.ask(Command::StateWanted).await),
+            _ => None,
+        }
+    }
+
+    async fn health(&self) -> Map<String, Value> {
+        let seen = self.desk.look(|player| {
+            json!({
+                "player_id": player.player_id(),
+                "league_id": player.league_id(),
+                "state": format!("{:?}", player.phase()).to_ascii_uppercase(),
+                "problem": player.rejection(),
+                "matches": player.memory().statistics().total_matches,
+            })
+        });
+        let mut health = match seen.await {
+            Ok(Value::Object(health)) => health,
+            _ => Map::new(),
+        };
+        health.insert("strategy".into(), self.manner.strategy.name().into());
+        health
+    }
+}
+
+impl Competitor {
+    async fn ask(&self, command: Command) -> Spoken {
+        let reply = match self.desk.ask(command).await {
+            Ok(Ok(Reply::Think(think))) => match self.think(think).await {
+                Ok(reply) => reply,
+                Err(error) => return unattended(error),
+            },
+            Ok(ruling) => ruling,
+            Err(error) => return unattended(error),
+        };
+        match reply {
+            Ok(Reply::State(view)) => Spoken::Plain(shown(&view)),
+            Ok(reply @ (Reply::Joined(_) | Reply::Move { .. })) => {
+                let message = reply.into_message().unwrap_or(Message::Acknowledged);
+                Spoken::Proven(Box::new(message))
+            }
+            Ok(_) => Spoken::Message(Box::new(Message::Acknowledged)),
+            Err(refusal) => Spoken::error(refusal.to_league_error()),
+        }
+    }
+
+    /// Chooses away from the desk, and comes back with the choice or, too late, without one.
+    async fn think(&self, think: Think) -> Result<crate::desk::Ruling<Player>, Unattended> {
+        let memory = self.desk.look(|player| {
+            let history = player.memory().history();
+            history.cloned().collect::<Vec<_>>()
+        });
+        let memory = memory.await?;
+        let purpose = format!("{}:{}:{}", self.purpose, think.match_id, think.turn);
+        let nonce = hex(&self.chance.bytes_for(&format!("nonce:{purpose}")));
+        let nonce = nonce[..NONCE_LENGTH].to_owned();
+        let (match_id, turn) = (think.match_id.clone(), think.turn);
+        let until = think.until.since(clock::now());
+        let (strategy, mut dice) = (self.manner.strategy, self.chance.dice_for(&purpose));
+        tokio::time::sleep(self.manner.pace.min(until / 2)).await;
+        let choosing =
+            tokio::task::spawn_blocking(move || strategy.choose(&think, &memory, &mut dice));
+        let chosen = tokio::time::timeout(until, choosing).await;
+        let choice = chosen.ok().and_then(Result::ok);
+        let chosen = Command::Chosen {
+            match_id,
+            turn,
+            choice,
+            nonce: Some(nonce),
+            reasoning: None,
+        };
+        self.desk.ask(chosen).await
+    }
+}
+
+/// A player as `get_player_state` shows it.
+fn shown(view: &PlayerView) -> Value {
+    let history: Vec<&league_core::player::MatchRecord> =
+        view.history.iter().map(Arc::as_ref).collect();
+    json!({
+        "player_id": view.player_id,
+        "display_name": view.display_name,
+        "league_id": view.league_id,
+        "state": format!("{:?}", view.phase).to_ascii_uppercase(),
+        "stats": view.statistics,
+        "standing": view.standing,
+        "open_matches": view.open_matches,
+        "history": history,
+    })
+}

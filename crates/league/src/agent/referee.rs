@@ -1,0 +1,293 @@
+//! A referee.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use league_core::letter::Outcome;
+use league_core::referee::{Command, Event, MatchView, Referee, RefereeRules, Reply, Ticket};
+use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
+use league_protocol::message::Message;
+use league_protocol::sender::Agent;
+use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
+use serde_json::{Map, Value, json};
+
+use super::house::{House, Place, Shared, StartError, restore, settle};
+use super::{Running, keep_tokens, missing, not_for_me, unattended};
+use crate::archivist::Archivist;
+use crate::desk::{Desk, Witness, Worker};
+use crate::identity::{Identity, Newcomer};
+use crate::net::server::Door;
+use crate::projection::publisher::RefereePublisher;
+use crate::reception::{Arguments, Heard, Role, Spoken};
+use crate::record::{Opening, Record};
+use crate::secrets;
+use crate::store::Durability;
+use crate::transcript::Transcripts;
+
+impl Worker for Referee {
+    fn tick() -> Command {
+        Command::Tick
+    }
+
+    fn heard(ticket: Ticket, outcome: Outcome) -> Command {
+        Command::Heard { ticket, outcome }
+    }
+}
+
+/// Starts a referee, or takes it up where its journal left it.
+///
+/// # Errors
+///
+/// Its files may not be ours to use, or be in use.
+pub fn start(
+    shared: &Shared,
+    league: &LeagueId,
+    slot: &RefereeId,
+    rules: RefereeRules,
+) -> Result<(Running<Referee>, Arc<dyn Door>), StartError> {
+    let token_file = secrets::place(&shared.root, league, slot.as_str());
+    let tokens = secrets::load_tokens(&token_file)?;
+    let name = rules.display_name.clone();
+    let identity = Arc::new(Identity::new(Newcomer::Referee(name), false));
+    if let Some(tokens) = &tokens {
+        identity.set_tokens(tokens);
+    }
+    let transcripts = Transcripts::default();
+    let mut scribe = Scribe {
+        identity: Arc::clone(&identity),
+        transcripts: transcripts.clone(),
+        attempts: BTreeMap::new(),
+        token_file,
+        publisher: RefereePublisher::default(),
+        archivist: shared.archivist.clone(),
+    };
+    let restored = restore(
+        Place {
+            path: &shared.root.referee_journal(league, slot),
+            durability: Durability::Synced,
+            opening: Opening {
+                role: "referee".to_owned(),
+                league_id: Some(league.clone()),
+                rules: None,
+                reproducible: shared.chance.is_reproducible(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+        },
+        |_| Ok(Referee::new(rules.clone())),
+        |sequence, at, record, referee| scribe.take_in(sequence, at, record, referee),
+    )?;
+    let house = House {
+        restored,
+        identity: Arc::clone(&identity),
+        transcripts: Some(transcripts),
+        witness: Box::new(scribe),
+        first: vec![begin(&identity)],
+    };
+    Ok(settle(shared, house, |desk| Whistle { desk, identity }))
+}
+
+/// Keeps what the referee is given, and the record of its matches.
+struct Scribe {
+    identity: Arc<Identity>,
+    transcripts: Transcripts,
+    /// At which attempt each match is.
+    attempts: BTreeMap<MatchId, u32>,
+    token_file: PathBuf,
+    publisher: RefereePublisher,
+    archivist: Archivist,
+}
+
+impl Witness<Referee> for Scribe {
+    fn record(&mut self, event: &Event) -> Option<Record<Event>> {
+        match event {
+            Event::Closed { match_id, .. } => {
+                let attempt = self.attempts.remove(match_id)?;
+                let transcript = self.transcripts.take(match_id, attempt)?;
+                Some(Record::Transcript(transcript))
+            }
+            _ => None,
+        }
+    }
+
+    fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, _: &Referee) {
+        self.publisher.take_in(sequence, at, record);
+        match record {
+            Record::Event(Event::Enrolled {
+                referee_id,
+                league_id,
+                ..
+            }) => {
+                let agent = Agent::Referee(referee_id.clone());
+                self.identity.set_agent(agent, league_id.clone());
+            }
+            Record::Event(Event::MatchOpened { fixture, .. }) => {
+                self.transcripts.begin(&fixture.match_id);
+                self.attempts
+                    .insert(fixture.match_id.clone(), fixture.attempt);
+            }
+            Record::Event(Event::Closed { match_id, .. }) => {
+                self.attempts.remove(match_id);
+            }
+            Record::Event(_) | Record::Opened(_) | Record::Transcript(_) => {}
+        }
+    }
+
+    fn replied(&mut self, reply: &Reply) -> Option<Command> {
+        match reply {
+            Reply::TokenGranted {
+                token,
+                return_token,
+            } => {
+                let (identity, file) = (&self.identity, &self.token_file);
+                keep_tokens(identity, file, token, return_token.as_ref());
+                None
+            }
+            Reply::TokenRefused => Some(begin(&self.identity)),
+            Reply::Noted | Reply::StartMatchAck(_) | Reply::MatchState(_) => None,
+        }
+    }
+
+    fn settle(&mut self, at: Timestamp, _: &Referee) {
+        self.archivist.publish(self.publisher.due(at));
+    }
+
+    fn wakeup(&self) -> Option<Timestamp> {
+        self.publisher.wakeup()
+    }
+
+    fn end(&mut self, at: Timestamp, _: &Referee) {
+        self.archivist.publish(self.publisher.rest(at));
+    }
+}
+
+/// Registers, with what an earlier registration gave.
+fn begin(identity: &Identity) -> Command {
+    let token = identity.return_token().or_else(|| identity.token());
+    Command::Begin { token }
+}
+
+/// What a referee does with what it is told.
+pub struct Whistle {
+    /// The way to its desk.
+    pub desk: Desk<Referee>,
+    /// Who it is.
+    pub identity: Arc<Identity>,
+}
+
+impl Role for Whistle {
+    async fn hear(&self, heard: Heard) -> Spoken {
+        let token = heard.token.as_ref().map(AuthToken::hash);
+        let command = match heard.message {
+            Message::StartMatch(order) => {
+                let reading = (order.strict, order.game_type.clone());
+                return self
+                    .start(Command::StartMatch { order, token }, reading)
+                    .await;
+            }
+            Message::LeagueCompleted(end) => Command::LeagueCompleted {
+                league_id: end.league_id,
+                token,
+            },
+            Message::Ping => Command::Ping,
+            // What is told to all concerns players; a referee nods.
+            Message::RoundAnnouncement(_)
+            | Message::RoundCompleted(_)
+            | Message::StandingsUpdate(_)
+            | Message::LeagueStart(_) => {
+                return Spoken::Message(Box::new(Message::Acknowledged));
+            }
+            other => return not_for_me(&other),
+        };
+        self.ask(command).await
+    }
+
+    async fn call(&self, tool: &str, arguments: Arguments) -> Option<Spoken> {
+        if tool == "register_to_league" {
+            return Some(self.ask(begin(&self.identity)).await);
+        }
+        let known = [
+            "collect_choices",
+            "draw_number",
+            "finalize_match",
+            "get_match_state",
+        ];
+        if !known.contains(&tool) {
+            return None;
+        }
+        let Some(match_id) = arguments.text("match_id") else {
+            return Some(missing("match_id"));
+        };
+        let Ok(match_id) = MatchId::new(match_id) else {
+            return Some(missing("match_id"));
+        };
+        let token = arguments.token.as_ref().map(AuthToken::hash);
+        let command = match tool {
+            "collect_choices" => Command::CollectChoices { match_id, token },
+            "draw_number" => Command::DrawNumber { match_id, token },
+            "finalize_match" => Command::FinalizeMatch { match_id, token },
+            _ => Command::MatchState { match_id },
+        };
+        Some(self.ask(command).await)
+    }
+
+    async fn health(&self) -> Map<String, Value> {
+        let seen = self.desk.look(|referee| {
+            json!({
+                "league_id": referee.enrolled().map(|(_, league)| league),
+                "registered": referee.enrolled().is_some(),
+                "problem": referee.registration_problem(),
+                "playing": referee.playing(),
+                "max_concurrent_matches": referee.rules().max_concurrent,
+            })
+        });
+        match seen.await {
+            Ok(Value::Object(health)) => health,
+            _ => Map::new(),
+        }
+    }
+}
+
+impl Whistle {
+    /// Takes an order; from whom it counts, it also says how this league is read.
+    async fn start(&self, order: Command, (strict, game): (bool, GameType)) -> Spoken {
+        let spoken = self.ask(order).await;
+        if matches!(spoken, Spoken::Proven(_)) {
+            self.identity.set_strict(strict);
+            self.identity.set_game(game);
+        }
+        spoken
+    }
+
+    async fn ask(&self, command: Command) -> Spoken {
+        match self.desk.ask(command).await {
+            Ok(Ok(Reply::StartMatchAck(ack))) => {
+                Spoken::Proven(Box::new(Message::StartMatchAck(ack)))
+            }
+            Ok(Ok(Reply::MatchState(view))) => Spoken::Plain(shown(&view)),
+            Ok(Ok(Reply::Noted | Reply::TokenGranted { .. } | Reply::TokenRefused)) => {
+                Spoken::Message(Box::new(Message::Acknowledged))
+            }
+            Ok(Err(refusal)) => Spoken::error(refusal.to_league_error()),
+            Err(error) => unattended(error),
+        }
+    }
+}
+
+/// A match as `get_match_state` shows it.
+fn shown(view: &MatchView) -> Value {
+    let [a, b] = &view.players;
+    json!({
+        "league_id": view.league_id,
+        "round_id": view.round_id,
+        "match_id": view.match_id,
+        "attempt": view.attempt,
+        "game_type": view.game_type,
+        "state": view.state.as_str(),
+        "player_A_id": a,
+        "player_B_id": b,
+        "moves": view.moves,
+        "result": view.result,
+    })
+}

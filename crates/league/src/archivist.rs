@@ -1,0 +1,57 @@
+//! One thread that writes the documents under `data/`, so that no desk waits for them.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use crate::projection::publisher::{Archive, Publication};
+use crate::root::Root;
+
+/// The way to the thread that writes documents.
+#[derive(Debug, Clone)]
+pub struct Archivist {
+    publications: Sender<Publication>,
+    thread: Arc<Mutex<Option<JoinHandle<()>>>>,
+}
+
+impl Archivist {
+    /// Begins to write below a root.
+    pub fn new(root: Root) -> Self {
+        let (publications, due) = channel();
+        let thread = std::thread::spawn(move || write(root, &due));
+        Self {
+            publications,
+            thread: Arc::new(Mutex::new(Some(thread))),
+        }
+    }
+
+    /// Has documents written; each takes the place of its former self.
+    pub fn publish(&self, publications: Vec<Publication>) {
+        for publication in publications {
+            // Documents can be made again from the journal, so a writer that is gone loses nothing.
+            let _ = self.publications.send(publication);
+        }
+    }
+
+    /// Waits until all is written that was published; everybody else must have let go of theirs.
+    pub fn finish(self) {
+        let Self {
+            publications,
+            thread,
+        } = self;
+        drop(publications);
+        let thread = thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn write(root: Root, due: &Receiver<Publication>) {
+    let mut archive = Archive::new(root);
+    for publication in due {
+        if let Err(error) = archive.write(&publication) {
+            tracing::error!(event_type = "DOCUMENT_NOT_WRITTEN", "{error}");
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! A whole league in one process: manager, referees and players, each a server of its own.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use league_core::league::{Command, League, LeagueRules};
+use league_core::letter::Peer;
+use league_core::player::{MemoryRule, Player, PlayerRules};
+use league_core::referee::{Referee, RefereeRules};
+use league_protocol::id::{PlayerId, RefereeId};
+use league_protocol::sender::{Agent, Dialect};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+
+use crate::agent::Running;
+use crate::agent::house::{Shared, StartError};
+use crate::agent::manager::{self, News};
+use crate::agent::player::Manner;
+use crate::agent::{player, referee};
+use crate::desk::Worker;
+use crate::net::server::{Doors, bind, serve};
+use crate::store::StoreError;
+
+/// How long the last letters of a league may take.
+pub const LAST_LETTERS: Duration = Duration::from_secs(10);
+
+/// What a league in one process is made of.
+pub struct Plan {
+    /// The rules of the league.
+    pub rules: LeagueRules,
+    /// Its referees.
+    pub referees: Vec<RefereeSeat>,
+    /// Its players.
+    pub players: Vec<PlayerSeat>,
+    /// The manager's port; 0 for any.
+    pub port: u16,
+    /// The port that all players share, each below a path of its own; 0 for any.
+    pub shared_port: Option<u16>,
+    /// The address on which they listen.
+    pub bind: IpAddr,
+    /// The host by which they are called.
+    pub host: String,
+}
+
+/// A referee that is to be started.
+#[derive(Debug, Clone)]
+pub struct RefereeSeat {
+    /// The id it would like.
+    pub id: RefereeId,
+    /// The name that people see.
+    pub name: String,
+    /// How many matches it plays at once.
+    pub max_concurrent: u32,
+    /// Its port; 0 for any.
+    pub port: u16,
+}
+
+/// A player that is to be started.
+#[derive(Debug, Clone)]
+pub struct PlayerSeat {
+    /// The id it would like.
+    pub id: PlayerId,
+    /// The name that people see.
+    pub name: String,
+    /// How it plays.
+    pub manner: Manner,
+    /// Its port, unless it shares one; 0 for any.
+    pub port: u16,
+}
+
+/// A league could not be opened or went down.
+#[derive(Debug, Error)]
+pub enum ArenaError {
+    /// A port could not be had.
+    #[error("could not start `{agent}` on port {port}")]
+    Port {
+        /// Whose.
+        agent: String,
+        /// Which; 0 for any.
+        port: u16,
+        /// Why.
+        source: io::Error,
+    },
+    /// An agent could not start.
+    #[error("could not start `{agent}`")]
+    Start {
+        /// Who.
+        agent: String,
+        /// Why.
+        source: StartError,
+    },
+    /// An agent could not write down a fact, and stopped.
+    #[error("`{agent}` stopped, as it could not write its journal")]
+    Store {
+        /// Who.
+        agent: String,
+        /// Why.
+        source: StoreError,
+    },
+}
+
+/// A league at work.
+pub struct Arena {
+    /// The manager.
+    pub manager: Running<League>,
+    /// Where it answers.
+    pub endpoint: String,
+    /// The referees.
+    pub referees: Vec<(RefereeId, Running<Referee>)>,
+    /// The players.
+    pub players: Vec<(PlayerId, Running<Player>)>,
+    /// What happens in the league, from its first fact on.
+    pub news: UnboundedReceiver<News>,
+    /// Agents that stopped because they could not write.
+    pub failures: UnboundedReceiver<String>,
+    /// The ports that were taken.
+    pub ports: Ports,
+    failing: UnboundedSender<String>,
+    end: watch::Sender<bool>,
+}
+
+/// The ports of a league.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Ports {
+    /// The manager's.
+    pub manager: u16,
+    /// Each referee's.
+    pub referees: Vec<u16>,
+    /// Each player's, unless they share one.
+    pub players: Vec<u16>,
+    /// The one that all players share.
+    pub shared: Option<u16>,
+}
+
+impl Arena {
+    /// Takes all ports and starts all agents.
+    ///
+    /// # Errors
+    ///
+    /// Says which agent could not start, and why.
+    pub async fn open(shared: &Shared, plan: Plan) -> Result<Self, ArenaError> {
+        let end = watch::Sender::new(false);
+        let (tell, news) = unbounded_channel();
+        let listener = plan.listen("league_manager", plan.port).await?;
+        let endpoint = plan.endpoint(&listener);
+        let ports = Ports {
+            manager: port(&listener),
+            ..Ports::default()
+        };
+        let (manager, door) = manager::start(shared, plan.rules.clone(), Some(tell))
+            .map_err(started("league_manager"))?;
+        let doors = Doors::default();
+        doors.open("", door);
+        tokio::spawn(serve(listener, doors, end.subscribe()));
+        let (failing, failures) = unbounded_channel();
+        let mut arena = Self {
+            manager: watched(manager, "league_manager", &failing),
+            endpoint,
+            referees: Vec::new(),
+            players: Vec::new(),
+            news,
+            failures,
+            ports,
+            failing,
+            end,
+        };
+        arena.seat_referees(shared, &plan).await?;
+        arena.seat_players(shared, &plan).await?;
+        Ok(arena)
+    }
+
+    async fn seat_referees(&mut self, shared: &Shared, plan: &Plan) -> Result<(), ArenaError> {
+        for seat in &plan.referees {
+            let listener = plan.listen(seat.id.as_str(), seat.port).await?;
+            self.ports.referees.push(port(&listener));
+            let rules = RefereeRules {
+                display_name: seat.name.clone(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                wanted_id: Some(seat.id.to_string()),
+                endpoint: plan.endpoint(&listener),
+                games: vec![plan.rules.game_type.clone()],
+                max_concurrent: seat.max_concurrent,
+                patience: plan.rules.patience,
+                breaker: plan.rules.breaker,
+                manager: self.manager_peer(),
+            };
+            let league = &plan.rules.league_id;
+            let (running, door) = referee::start(shared, league, &seat.id, rules)
+                .map_err(started(seat.id.as_str()))?;
+            let doors = Doors::default();
+            doors.open("", door);
+            tokio::spawn(serve(listener, doors, self.end.subscribe()));
+            let running = watched(running, seat.id.as_str(), &self.failing);
+            self.referees.push((seat.id.clone(), running));
+        }
+        Ok(())
+    }
+
+    async fn seat_players(&mut self, shared: &Shared, plan: &Plan) -> Result<(), ArenaError> {
+        let mut common = None;
+        if let Some(shared_port) = plan.shared_port {
+            let listener = plan.listen("players", shared_port).await?;
+            self.ports.shared = Some(port(&listener));
+            let (doors, endpoint) = (Doors::default(), plan.endpoint(&listener));
+            let base = endpoint.trim_end_matches("/mcp").to_owned();
+            tokio::spawn(serve(listener, doors.clone(), self.end.subscribe()));
+            common = Some((doors, base));
+        }
+        for seat in &plan.players {
+            let (doors, prefix, endpoint) = match &common {
+                Some((doors, base)) => {
+                    let prefix = format!("/agents/{}", seat.id);
+                    let endpoint = format!("{base}{prefix}/mcp");
+                    (doors.clone(), prefix, endpoint)
+                }
+                None => {
+                    let listener = plan.listen(seat.id.as_str(), seat.port).await?;
+                    self.ports.players.push(port(&listener));
+                    let (doors, endpoint) = (Doors::default(), plan.endpoint(&listener));
+                    tokio::spawn(serve(listener, doors.clone(), self.end.subscribe()));
+                    (doors, String::new(), endpoint)
+                }
+            };
+            let rules = self.player_rules(plan, seat, endpoint);
+            let league = &plan.rules.league_id;
+            let (running, door) = player::start(shared, league, &seat.id, rules, seat.manner)
+                .map_err(started(seat.id.as_str()))?;
+            doors.open(prefix, door);
+            let running = watched(running, seat.id.as_str(), &self.failing);
+            self.players.push((seat.id.clone(), running));
+        }
+        Ok(())
+    }
+
+    fn player_rules(&self, plan: &Plan, seat: &PlayerSeat, endpoint: String) -> PlayerRules {
+        PlayerRules {
+            display_name: seat.name.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            endpoint,
+            games: vec![plan.rules.game_type.clone()],
+            patience: plan.rules.patience,
+            manager: self.manager_peer(),
+            wanted_id: Some(seat.id.to_string()),
+            strict: plan.rules.strict,
+            memory: MemoryRule::default(),
+        }
+    }
+
+    fn manager_peer(&self) -> Arc<Peer> {
+        Arc::new(Peer {
+            agent: Agent::Manager,
+            endpoint: self.endpoint.as_str().into(),
+            dialect: Dialect::V2,
+        })
+    }
+
+    /// Lets the last letters go out, within a bound.
+    pub async fn quieten(&mut self) {
+        let mut quiets = vec![self.manager.quiet.clone()];
+        quiets.extend(
+            self.referees
+                .iter()
+                .map(|(_, running)| running.quiet.clone()),
+        );
+        let all = async {
+            for mut quiet in quiets {
+                quiet.wait().await;
+            }
+        };
+        let _ = tokio::time::timeout(LAST_LETTERS, all).await;
+    }
+
+    /// Ends all agents; what they decided is written.
+    ///
+    /// # Errors
+    ///
+    /// Says if one of them could not write.
+    pub async fn close(self) -> Result<(), ArenaError> {
+        self.manager.desk.bring(Command::Stop).await;
+        self.end.send_replace(true);
+        finish("league_manager", self.manager).await?;
+        for (id, running) in self.referees {
+            finish(id.as_str(), running).await?;
+        }
+        for (id, running) in self.players {
+            finish(id.as_str(), running).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Tells of an agent that stops because it cannot write.
+fn watched<M: Worker>(
+    running: Running<M>,
+    agent: &str,
+    failing: &UnboundedSender<String>,
+) -> Running<M> {
+    let (agent, failing) = (agent.to_owned(), failing.clone());
+    let Running { desk, ended, quiet } = running;
+    let ended = tokio::spawn(async move {
+        let result = ended.await.unwrap_or(Ok(()));
+        if let Err(error) = &result {
+            // Whoever watched may have gone.
+            let _ = failing.send(format!("`{agent}` stopped: {error}"));
+        }
+        result
+    });
+    Running { desk, ended, quiet }
+}
+
+async fn finish<M: Worker>(agent: &str, running: Running<M>) -> Result<(), ArenaError> {
+    running.desk.end().await;
+    match running.ended.await {
+        Ok(Err(source)) => Err(ArenaError::Store {
+            agent: agent.to_owned(),
+            source,
+        }),
+        Ok(Ok(())) | Err(_) => Ok(()),
+    }
+}
+
+impl Plan {
+    async fn listen(&self, agent: &str, port: u16) -> Result<TcpListener, ArenaError> {
+        let address = SocketAddr::new(self.bind, port);
+        bind(address).await.map_err(|source| ArenaError::Port {
+            agent: agent.to_owned(),
+            port,
+            source,
+        })
+    }
+
+    fn endpoint(&self, listener: &TcpListener) -> String {
+        format!("http://{}:{}/mcp", self.host, port(listener))
+    }
+}
+
+fn port(listener: &TcpListener) -> u16 {
+    listener.local_addr().map_or(0, |address| address.port())
+}
+
+fn started(agent: &str) -> impl FnOnce(StartError) -> ArenaError {
+    let agent = agent.to_owned();
+    move |source| ArenaError::Start { agent, source }
+}

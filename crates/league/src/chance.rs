@@ -1,0 +1,131 @@
+//! The only place that asks for chance: tokens, secrets, dice, waits.
+//!
+//! Chance comes from the operating system, or all of it from one number that was given. What is
+//! drawn for a named purpose from a number is the same in every run, in whatever order it is drawn.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use league_games::Dice;
+use sha2::{Digest, Sha256};
+
+/// A source of chance.
+#[derive(Debug, Clone)]
+pub struct Chance(Source);
+
+#[derive(Debug, Clone)]
+enum Source {
+    System,
+    Seeded { seed: u64, drawn: Arc<AtomicU64> },
+}
+
+/// The operating system has no chance to give.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the operating system gives no random bytes: {0}")]
+pub struct NoChance(String);
+
+impl Chance {
+    /// Chance of the operating system, or all of it from a number.
+    ///
+    /// # Errors
+    ///
+    /// The operating system must be able to give random bytes; it is asked once here, so that
+    /// nobody has to ask later.
+    pub fn new(seed: Option<u64>) -> Result<Self, NoChance> {
+        if let Some(seed) = seed {
+            let drawn = Arc::default();
+            return Ok(Self(Source::Seeded { seed, drawn }));
+        }
+        system().map(|_| Self(Source::System))
+    }
+
+    /// Whether the same number gives the same chance again.
+    pub fn is_reproducible(&self) -> bool {
+        matches!(self.0, Source::Seeded { .. })
+    }
+
+    /// 32 bytes that nobody can guess; from a number they depend on how many were drawn before.
+    pub fn bytes(&self) -> [u8; 32] {
+        match &self.0 {
+            Source::System => system().unwrap_or_else(|error| gone(&error)),
+            Source::Seeded { seed, drawn } => {
+                let number = drawn.fetch_add(1, Ordering::Relaxed);
+                digest(&[&seed.to_be_bytes(), b"drawn", &number.to_be_bytes()])
+            }
+        }
+    }
+
+    /// 32 bytes for a purpose; from a number they are the same for the same purpose.
+    pub fn bytes_for(&self, purpose: &str) -> [u8; 32] {
+        match &self.0 {
+            Source::System => self.bytes(),
+            Source::Seeded { seed, .. } => {
+                digest(&[&seed.to_be_bytes(), b"for", purpose.as_bytes()])
+            }
+        }
+    }
+
+    /// Dice for a purpose.
+    pub fn dice_for(&self, purpose: &str) -> Dice {
+        Dice::seeded(first_word(self.bytes_for(purpose)))
+    }
+
+    /// A number for spreading waits.
+    pub fn number(&self) -> u64 {
+        first_word(self.bytes())
+    }
+}
+
+fn first_word([a, b, c, d, e, f, g, h, ..]: [u8; 32]) -> u64 {
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
+
+fn system() -> Result<[u8; 32], NoChance> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| NoChance(error.to_string()))?;
+    Ok(bytes)
+}
+
+/// It gave bytes before, so this is no state in which a token could be made.
+#[expect(
+    clippy::panic,
+    reason = "a token without chance would be worse than no process"
+)]
+fn gone(error: &NoChance) -> ! {
+    panic!("{error}")
+}
+
+fn digest(parts: &[&[u8]]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(b"league chance v1");
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_number_gives_the_same_chance_for_the_same_purpose() {
+        let (one, other) = (Chance::new(Some(7)).unwrap(), Chance::new(Some(7)).unwrap());
+        other.bytes();
+        assert_eq!(one.bytes_for("R1M1"), other.bytes_for("R1M1"));
+        assert_ne!(one.bytes_for("R1M1"), one.bytes_for("R1M2"));
+        assert_ne!(one.bytes(), one.bytes());
+        assert_ne!(
+            one.bytes_for("R1M1"),
+            Chance::new(Some(8)).unwrap().bytes_for("R1M1")
+        );
+    }
+
+    #[test]
+    fn chance_of_the_system_never_repeats() {
+        let chance = Chance::new(None).unwrap();
+        assert_ne!(chance.bytes_for("R1M1"), chance.bytes_for("R1M1"));
+        assert!(!chance.is_reproducible());
+    }
+}

@@ -1,0 +1,159 @@
+//! What every command that touches a league takes, and what it makes of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use league::agent::house::Shared;
+use league::archivist::Archivist;
+use league::chance::Chance;
+use league::config::{ConfigError, ConfigLoader, SystemConfig};
+use league::deviations::Deviations;
+use league::net::client::Client;
+use league::net::endpoint::AllowList;
+use league::root::{DEFAULT_ROOT, Root};
+use league_protocol::id::LeagueId;
+
+use super::Output;
+use super::failure::{Failure, Kind};
+
+/// What every command that touches a league takes.
+#[derive(Debug, Clone, Args)]
+pub(super) struct Common {
+    /// Where config, data and logs lie
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_ROOT)]
+    pub(super) root: PathBuf,
+    /// How to print
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    pub(super) output: Output,
+    /// Print only what was asked for
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+    /// Log more; twice for everything
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub(super) verbose: u8,
+}
+
+impl Common {
+    /// The root.
+    pub(super) fn root(&self) -> Root {
+        Root::new(&self.root)
+    }
+
+    /// Reads the configuration; a key that nothing reads is told on standard error.
+    pub(super) fn config(&self) -> Result<(ConfigLoader, SystemConfig), Failure> {
+        let loader = ConfigLoader::new(self.root());
+        let system = loader.load_system().map_err(bad_config)?;
+        Ok((loader, (*system).clone()))
+    }
+
+    /// What the agents of this process share.
+    pub(super) fn shared(
+        &self,
+        system: &SystemConfig,
+        seed: Option<u64>,
+    ) -> Result<Shared, Failure> {
+        let chance = Chance::new(seed).map_err(|error| Failure {
+            what: "could not start".to_owned(),
+            cause: error.to_string(),
+            hint: "give `--seed N` to do without".to_owned(),
+            kind: Kind::World,
+        })?;
+        Ok(Shared {
+            root: self.root(),
+            client: Client::default(),
+            allowed: AllowList::new(system.security.clone()),
+            chance,
+            deviations: Deviations::default(),
+            archivist: Archivist::new(self.root()),
+        })
+    }
+
+    /// The flags that name the same root again, for commands that are printed.
+    pub(super) fn root_flag(&self) -> String {
+        if self.root.as_os_str() == DEFAULT_ROOT {
+            return String::new();
+        }
+        format!(" --root {}", self.root.display())
+    }
+}
+
+/// The runtime of a command that serves or calls.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    raise_descriptor_limit();
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure {
+            what: "could not start".to_owned(),
+            cause: error.to_string(),
+            hint: "end other programs, or raise the limits of this user".to_owned(),
+            kind: Kind::World,
+        })
+}
+
+/// A league has a connection or two for each agent; a low limit would break it half-way.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    // With the old limit a small league still works.
+    let _ = setrlimit(Resource::Nofile, raised);
+}
+
+/// A configuration that cannot be used.
+pub(super) fn bad_config(error: ConfigError) -> Failure {
+    let cause = std::error::Error::source(&error).map(ToString::to_string);
+    let hint = error.hint();
+    let world = matches!(
+        error,
+        ConfigError::Unreadable { .. } | ConfigError::Unwritable { .. }
+    );
+    Failure {
+        what: "could not use the configuration".to_owned(),
+        cause: match cause {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        },
+        hint: hint.unwrap_or_else(|| "mend the file, or remove it to have it written anew".into()),
+        kind: if world { Kind::World } else { Kind::Use },
+    }
+}
+
+/// Reads the name of a league.
+pub(super) fn league_id(text: &str) -> Result<LeagueId, String> {
+    LeagueId::new(text).map_err(|error| error.to_string())
+}
+
+/// Reads a duration: `400ms`, `2s`, `1m`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let split = text.find(|letter: char| !letter.is_ascii_digit());
+    let (number, unit) = text.split_at(split.unwrap_or(text.len()));
+    let expected = || format!("`{text}` is no duration; write `400ms`, `2s` or `1m`");
+    let number: u64 = number.parse().map_err(|_| expected())?;
+    let millis = match unit {
+        "ms" => Some(number),
+        "s" => number.checked_mul(1_000),
+        "m" => number.checked_mul(60_000),
+        _ => None,
+    };
+    millis.map(Duration::from_millis).ok_or_else(expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read() {
+        assert_eq!(duration("400ms"), Ok(Duration::from_millis(400)));
+        assert_eq!(duration("2s"), Ok(Duration::from_secs(2)));
+        assert_eq!(duration("1m"), Ok(Duration::from_secs(60)));
+        for wrong in ["", "2", "s", "2h", "-1s", "1.5s", "99999999999999999999s"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

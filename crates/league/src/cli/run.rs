@@ -1,0 +1,179 @@
+//! `league run`: a whole league on this machine, then the table.
+
+mod plan;
+mod screen;
+
+use std::io::Write;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use league::arena::{Arena, ArenaError};
+use league::strategy::{self, Strategy};
+use league_core::league::{Event, Phase};
+use league_protocol::id::LeagueId;
+
+use super::Answer;
+use super::common::{Common, duration, league_id, runtime};
+use super::failure::{Failure, Kind};
+use super::signal::Signals;
+use plan::Planned;
+use screen::Screen;
+
+/// Play a whole league on this machine: manager, referees and players, each its own server
+#[derive(Debug, Clone, Args)]
+pub(super) struct Run {
+    #[command(flatten)]
+    pub(super) common: Common,
+    /// How many players [default: from config, 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    players: Option<u32>,
+    /// How many referees [default: from config, 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    referees: Option<u32>,
+    /// Strategies, dealt out to the players in turn
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = strategy::find)]
+    strategies: Vec<&'static dyn Strategy>,
+    /// What is played
+    #[arg(long, value_name = "NAME")]
+    game: Option<String>,
+    /// The ports of the documents, or any that are free
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
+    ports: PortChoice,
+    /// Slow down, so that people can watch: how long a player thinks
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "0ms")]
+    pace: Duration,
+    /// Take all chance from this number: the same league again, not for prizes
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// The league's name [default: from config, with a number if that league exists]
+    #[arg(long, value_name = "ID", value_parser = league_id)]
+    league_id: Option<LeagueId>,
+    /// Go on with a league that was interrupted
+    #[arg(long)]
+    resume: bool,
+}
+
+/// Which ports agents listen on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum PortChoice {
+    /// 8000, 8001, …, 8101, …
+    #[default]
+    Default,
+    /// Any that are free.
+    Auto,
+}
+
+impl Run {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        let runtime = runtime()?;
+        let planned = Planned::make(self)?;
+        let answer = runtime.block_on(self.play(planned, out));
+        // What still runs in the background has nothing left to do.
+        runtime.shutdown_timeout(Duration::from_millis(100));
+        answer
+    }
+
+    async fn play(&self, planned: Planned, out: &mut impl Write) -> Result<Answer, Failure> {
+        let mut signals = Signals::new()?;
+        let mut screen = Screen::new(self, &planned, out);
+        let Planned { shared, plan, .. } = planned;
+        let league = plan.rules.league_id.clone();
+        let seats = plan::Seats::of(&plan, self.seed);
+        let mut arena = Arena::open(&shared, plan).await.map_err(not_opened)?;
+        seats.save(&shared.root, &league, &arena.ports)?;
+        screen.open(&arena.endpoint)?;
+        let ended = watch(&mut arena, &mut signals, &mut screen).await;
+        if matches!(ended, Ok(Ended::Completed)) {
+            arena.quieten().await;
+            let (table, losses) = look(&arena).await;
+            screen.table(&table, &losses, &shared.deviations)?;
+        }
+        let closed = arena.close().await.map_err(not_opened);
+        shared.archivist.finish();
+        let ended = ended?;
+        closed?;
+        match ended {
+            Ended::Completed => screen.farewell(),
+            Ended::Interrupted => screen.interrupted(),
+        }
+    }
+}
+
+/// How a league came to its end.
+enum Ended {
+    Completed,
+    Interrupted,
+}
+
+async fn watch<W: Write>(
+    arena: &mut Arena,
+    signals: &mut Signals,
+    screen: &mut Screen<'_, W>,
+) -> Result<Ended, Failure> {
+    loop {
+        tokio::select! {
+            biased;
+            () = signals.interrupted() => return Ok(Ended::Interrupted),
+            Some(failure) = arena.failures.recv() => return Err(gone_down(failure)),
+            news = arena.news.recv() => match news {
+                Some((at, event)) => {
+                    screen.news(at, &event)?;
+                    if matches!(event, Event::LeagueCompleted { .. }) {
+                        return Ok(Ended::Completed);
+                    }
+                }
+                None => return Err(gone_down("the manager ended".to_owned())),
+            },
+        }
+    }
+}
+
+type Table = std::sync::Arc<[league_protocol::message::StandingRow]>;
+
+async fn look(arena: &Arena) -> (Table, Vec<String>) {
+    let seen = arena.manager.desk.look(|league| {
+        let suspended = league.phase() != Phase::Completed;
+        let state = suspended.then(|| "the league has not ended".to_owned());
+        (league.standings(), state.into_iter().collect())
+    });
+    seen.await.unwrap_or_else(|_| (Table::from([]), Vec::new()))
+}
+
+fn gone_down(cause: String) -> Failure {
+    Failure {
+        what: "the league stopped".to_owned(),
+        cause,
+        hint: "mend the cause, then go on with `league run --resume`".to_owned(),
+        kind: Kind::World,
+    }
+}
+
+/// An arena that could not be opened, or closed.
+fn not_opened(error: ArenaError) -> Failure {
+    let (cause, hint) = match &error {
+        ArenaError::Port { port, source, .. } => (
+            match source.kind() {
+                std::io::ErrorKind::AddrInUse => format!("port {port} is in use"),
+                _ => source.to_string(),
+            },
+            "choose free ports with `--ports auto`, or stop the agent that holds it".to_owned(),
+        ),
+        ArenaError::Start { source, .. } => (super::chain(source), super::start_hint(source)),
+        ArenaError::Store { source, .. } => (
+            super::chain(source),
+            "make room on the disk, then go on with `league run --resume`".to_owned(),
+        ),
+    };
+    let what = match &error {
+        ArenaError::Port { agent, .. } | ArenaError::Start { agent, .. } => {
+            format!("could not start `{agent}`")
+        }
+        ArenaError::Store { .. } => error.to_string(),
+    };
+    Failure {
+        what,
+        cause,
+        hint,
+        kind: Kind::World,
+    }
+}

@@ -1,0 +1,379 @@
+//! Who plays in `league run`: from flags and configuration, or as it was when it was interrupted.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use league::agent::house::Shared;
+use league::agent::player::Manner;
+use league::arena::{Plan, PlayerSeat, Ports, RefereeSeat};
+use league::config::{AgentsConfig, LeagueConfig, SystemConfig, league_rules};
+use league::root::Root;
+use league::strategy;
+use league_core::league::LeagueRules;
+use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
+use serde::{Deserialize, Serialize};
+
+use super::super::common::bad_config;
+use super::super::failure::{Failure, Kind};
+use super::{PortChoice, Run};
+
+/// With more players than this on free ports, they share one listener.
+const MOST_PLAYER_PORTS: usize = 64;
+/// How many leagues of one name are looked through for a free number.
+const MOST_LEAGUES: u32 = 100_000;
+/// The most matches that one of our referees plays at once.
+const MOST_AT_ONCE: u32 = 64;
+
+/// A league that is about to be played.
+pub(super) struct Planned {
+    pub(super) shared: Shared,
+    pub(super) plan: Plan,
+    pub(super) display_name: String,
+    pub(super) resumed: bool,
+    /// A league that was interrupted and is not taken up.
+    pub(super) unfinished: Option<LeagueId>,
+    pub(super) seed: Option<u64>,
+}
+
+/// Who plays, kept so that an interrupted league can be taken up.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Seats {
+    referees: Vec<Referee>,
+    players: Vec<Player>,
+    pace_ms: u64,
+    seed: Option<u64>,
+    #[serde(default)]
+    ports: Ports,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Referee {
+    id: RefereeId,
+    name: String,
+    max_concurrent: u32,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Player {
+    id: PlayerId,
+    name: String,
+    strategy: String,
+}
+
+impl Planned {
+    pub(super) fn make(run: &Run) -> Result<Self, Failure> {
+        let (loader, system) = run.common.config()?;
+        let agents = loader.load_agents().map_err(bad_config)?;
+        let base = run.base_league(&system)?;
+        let root = run.common.root();
+        let found = Found::look(&root, &base);
+        let (league_id, seats) = if run.resume {
+            let league = found
+                .unfinished
+                .clone()
+                .ok_or_else(|| nothing_to_resume(&base))?;
+            let seats = Seats::load(&root, &league)?;
+            (league, Some(seats))
+        } else if run.league_id.is_some() && found.free != base {
+            return Err(taken(&base));
+        } else {
+            (found.free, None)
+        };
+        let config = loader.load_league(&league_id).map_err(bad_config)?;
+        for warning in loader.warnings() {
+            tracing::warn!(event_type = "UNKNOWN_KEY", "{warning}");
+        }
+        let config = run.fitted(&config);
+        let mut rules = league_rules(&system, &config).map_err(bad_config)?;
+        let seats = seats.unwrap_or_else(|| run.seats(&rules, &agents));
+        let counts = (seats.players.len() as u32, seats.referees.len() as u32);
+        rules.start_when = Some(counts);
+        rules.max_players = rules.max_players.max(counts.0);
+        let seed = run.seed.or(seats.seed);
+        Ok(Self {
+            shared: run.common.shared(&system, seed)?,
+            plan: seats.plan(rules, run, &system)?,
+            display_name: config.display_name.clone(),
+            resumed: run.resume,
+            unfinished: found.unfinished.filter(|_| !run.resume),
+            seed,
+        })
+    }
+}
+
+impl Run {
+    /// The name of the league, before a number is put to it.
+    fn base_league(&self, system: &SystemConfig) -> Result<LeagueId, Failure> {
+        if let Some(league) = &self.league_id {
+            return Ok(league.clone());
+        }
+        match self.game.as_deref() {
+            Some(game) if game != league::config::DEFAULT_GAME => {
+                known_game(game)?;
+                LeagueId::new(format!("league_2025_{game}")).map_err(|_| unknown_game(game))
+            }
+            _ => Ok(system.default_league_id.clone()),
+        }
+    }
+
+    /// The configuration with what the flags change.
+    fn fitted(&self, config: &LeagueConfig) -> LeagueConfig {
+        let mut config = config.clone();
+        if let Some(game) = self
+            .game
+            .as_deref()
+            .and_then(|game| GameType::new(game).ok())
+            && game != config.game_type
+        {
+            config.game_type = game;
+            config.game_settings.clear();
+            config.display_name = "League".to_owned();
+        }
+        config
+    }
+
+    fn seats(&self, rules: &LeagueRules, agents: &AgentsConfig) -> Seats {
+        let (usual_players, usual_referees) = rules.start_when.unwrap_or((4, 2));
+        let players = self.players.unwrap_or(usual_players);
+        let referees = self.referees.unwrap_or(usual_referees);
+        let at_once = (players / 2).div_ceil(referees).clamp(2, MOST_AT_ONCE);
+        let strategies = strategy::deal(&self.strategies, &rules.game_type, players as usize);
+        let named = |id: &PlayerId| agents.players.iter().find(|player| player.player_id == *id);
+        let player = |(number, strategy): (u32, &'static dyn strategy::Strategy)| {
+            let id = PlayerId::numbered(number);
+            let name = named(&id).map(|player| player.display_name.clone());
+            Player {
+                name: name.unwrap_or_else(|| format!("Player {number}")),
+                strategy: strategy.name().to_owned(),
+                id,
+            }
+        };
+        let referee = |number| {
+            let id = RefereeId::numbered(number);
+            let mut known = agents.referees.iter();
+            let known = known.find(|referee| referee.referee_id == id);
+            Referee {
+                name: known.map_or_else(
+                    || format!("Referee {number}"),
+                    |referee| referee.display_name.clone(),
+                ),
+                max_concurrent: at_once
+                    .max(known.map_or(0, |referee| referee.max_concurrent_matches)),
+                id,
+            }
+        };
+        Seats {
+            referees: (1..=referees).map(referee).collect(),
+            players: (1..=players).zip(strategies).map(player).collect(),
+            pace_ms: self.pace.as_millis() as u64,
+            seed: self.seed,
+            ports: Ports::default(),
+        }
+    }
+}
+
+impl Seats {
+    pub(super) fn of(plan: &Plan, seed: Option<u64>) -> Self {
+        let referee = |seat: &RefereeSeat| Referee {
+            id: seat.id.clone(),
+            name: seat.name.clone(),
+            max_concurrent: seat.max_concurrent,
+        };
+        let player = |seat: &PlayerSeat| Player {
+            id: seat.id.clone(),
+            name: seat.name.clone(),
+            strategy: seat.manner.strategy.name().to_owned(),
+        };
+        let pace = plan.players.first().map(|seat| seat.manner.pace);
+        Self {
+            referees: plan.referees.iter().map(referee).collect(),
+            players: plan.players.iter().map(player).collect(),
+            pace_ms: pace.unwrap_or_default().as_millis() as u64,
+            seed,
+            ports: Ports::default(),
+        }
+    }
+
+    /// Keeps who plays and where, for `--resume`.
+    pub(super) fn save(
+        mut self,
+        root: &Root,
+        league: &LeagueId,
+        ports: &Ports,
+    ) -> Result<(), Failure> {
+        self.ports = ports.clone();
+        let path = path(root, league);
+        let body = serde_json::to_vec_pretty(&self).unwrap_or_default();
+        let draft = path.with_extension("json.new");
+        let written = fs::write(&draft, body).and_then(|()| fs::rename(&draft, &path));
+        written.map_err(|error| Failure {
+            what: format!("could not write `{}`", path.display()),
+            cause: error.to_string(),
+            hint: "choose another folder with `--root`".to_owned(),
+            kind: Kind::World,
+        })
+    }
+
+    fn load(root: &Root, league: &LeagueId) -> Result<Self, Failure> {
+        let path = path(root, league);
+        let cause = |error: String| Failure {
+            what: format!("could not take up league `{league}`"),
+            cause: format!("`{}`: {error}", path.display()),
+            hint: "start its agents one by one with `league manager`, `referee` and `player`"
+                .to_owned(),
+            kind: Kind::World,
+        };
+        let bytes = fs::read(&path).map_err(|error| cause(error.to_string()))?;
+        serde_json::from_slice(&bytes).map_err(|error| cause(error.to_string()))
+    }
+
+    fn plan(&self, rules: LeagueRules, run: &Run, system: &SystemConfig) -> Result<Plan, Failure> {
+        let ports = self.ports(run, system);
+        let port = |list: &[u16], place: usize| list.get(place).copied().unwrap_or(0);
+        let mut players = Vec::new();
+        for (place, player) in self.players.iter().enumerate() {
+            players.push(PlayerSeat {
+                id: player.id.clone(),
+                name: player.name.clone(),
+                manner: Manner {
+                    strategy: strategy::find(&player.strategy).map_err(unknown_strategy)?,
+                    pace: Duration::from_millis(self.pace_ms),
+                },
+                port: port(&ports.players, place),
+            });
+        }
+        let referee = |(place, referee): (usize, &Referee)| RefereeSeat {
+            id: referee.id.clone(),
+            name: referee.name.clone(),
+            max_concurrent: referee.max_concurrent,
+            port: port(&ports.referees, place),
+        };
+        Ok(Plan {
+            rules,
+            referees: self.referees.iter().enumerate().map(referee).collect(),
+            players,
+            port: ports.manager,
+            shared_port: ports.shared,
+            bind: system.security.bind,
+            host: system.network.base_host.clone(),
+        })
+    }
+
+    /// Where agents listen: as before, as the documents say, or anywhere.
+    fn ports(&self, run: &Run, system: &SystemConfig) -> Ports {
+        if self.ports != Ports::default() {
+            return self.ports.clone();
+        }
+        if run.ports == PortChoice::Auto {
+            let many = self.players.len() > MOST_PLAYER_PORTS;
+            return Ports {
+                shared: many.then_some(0),
+                ..Ports::default()
+            };
+        }
+        let network = &system.network;
+        let counted = |first: u16, count: usize| {
+            let numbers = (0..count).map(|place| first.saturating_add(place as u16));
+            numbers.collect()
+        };
+        Ports {
+            manager: network.default_league_manager_port,
+            referees: counted(
+                network.default_referee_port_range.first,
+                self.referees.len(),
+            ),
+            players: counted(network.default_player_port_range.first, self.players.len()),
+            shared: None,
+        }
+    }
+}
+
+/// The leagues of one name below a root.
+struct Found {
+    /// The first name that is free.
+    free: LeagueId,
+    /// The last one that was begun and not ended.
+    unfinished: Option<LeagueId>,
+}
+
+impl Found {
+    fn look(root: &Root, base: &LeagueId) -> Self {
+        let mut unfinished = None;
+        let mut league = base.clone();
+        for number in 2..MOST_LEAGUES {
+            if !root.league_journal(&league).exists() {
+                break;
+            }
+            if !is_over(root, &league) {
+                unfinished = Some(league.clone());
+            }
+            let Ok(next) = LeagueId::new(format!("{base}_{number}")) else {
+                break;
+            };
+            league = next;
+        }
+        Self {
+            free: league,
+            unfinished,
+        }
+    }
+}
+
+/// Whether a league's journal ends with its end.
+fn is_over(root: &Root, league: &LeagueId) -> bool {
+    let Ok(text) = fs::read_to_string(root.league_journal(league)) else {
+        return false;
+    };
+    let last = text.lines().next_back().unwrap_or_default();
+    last.contains("\"league_completed\"")
+}
+
+fn path(root: &Root, league: &LeagueId) -> PathBuf {
+    root.league_folder(league).join("run.json")
+}
+
+fn known_game(game: &str) -> Result<(), Failure> {
+    match league_games::find(game) {
+        Some(_) => Ok(()),
+        None => Err(unknown_game(game)),
+    }
+}
+
+fn unknown_game(game: &str) -> Failure {
+    let games = league_games::all().iter();
+    let games: Vec<&str> = games.map(|listing| listing.rules.game_type).collect();
+    Failure {
+        what: format!("could not play `{game}`"),
+        cause: "there is no such game".to_owned(),
+        hint: format!("choose one of `{}`", games.join("`, `")),
+        kind: Kind::Use,
+    }
+}
+
+fn unknown_strategy(error: strategy::UnknownStrategy) -> Failure {
+    Failure {
+        what: "could not seat the players".to_owned(),
+        cause: error.to_string(),
+        hint: "mend `run.json` in the league's folder".to_owned(),
+        kind: Kind::Use,
+    }
+}
+
+fn nothing_to_resume(base: &LeagueId) -> Failure {
+    Failure {
+        what: "could not take up a league".to_owned(),
+        cause: format!("no league `{base}` was interrupted here"),
+        hint: "name it with `--league-id`, or start one with `league run`".to_owned(),
+        kind: Kind::Use,
+    }
+}
+
+fn taken(league: &LeagueId) -> Failure {
+    Failure {
+        what: format!("could not start league `{league}`"),
+        cause: "a league of that name is there already".to_owned(),
+        hint: "go on with it by `--resume`, or choose another `--league-id`".to_owned(),
+        kind: Kind::Use,
+    }
+}

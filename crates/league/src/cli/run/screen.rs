@@ -1,0 +1,304 @@
+//! What `league run` shows: how the league begins, each match, the table.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use league::deviations::Deviations;
+use league_core::league::Event;
+use league_protocol::fault::Code;
+use league_protocol::id::{LeagueId, MatchId, PlayerId};
+use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
+use league_protocol::time::Timestamp;
+use serde_json::{Value, json};
+
+use super::super::failure::Failure;
+use super::super::{Answer, Output};
+use super::Run;
+use super::plan::Planned;
+use crate::cli::table;
+
+/// How many rows of the table are shown to people; all stand in `standings.json`.
+const MOST_ROWS: usize = 50;
+
+/// What is shown of one league.
+pub(super) struct Screen<'s, W: Write> {
+    out: &'s mut W,
+    output: Output,
+    quiet: bool,
+    root_flag: String,
+    league: LeagueId,
+    facts: Vec<(&'static str, String)>,
+    title: String,
+    opening: Value,
+    names: BTreeMap<PlayerId, String>,
+    began: BTreeMap<MatchId, Timestamp>,
+    done: u64,
+    total: u64,
+    technical: BTreeMap<Code, u64>,
+    resumed: bool,
+    bar: ProgressBar,
+}
+
+impl<'s, W: Write> Screen<'s, W> {
+    pub(super) fn new(run: &Run, planned: &Planned, out: &'s mut W) -> Self {
+        let plan = &planned.plan;
+        let players = plan.players.len() as u64;
+        let rounds = if players % 2 == 0 {
+            players - 1
+        } else {
+            players
+        };
+        let total = players * (players - 1) / 2;
+        let league = plan.rules.league_id.clone();
+        let seed = match planned.seed {
+            Some(seed) => format!("{seed}: can be played again, not for prizes"),
+            None => "from the operating system".to_owned(),
+        };
+        let game = plan.rules.game_type.to_string();
+        let facts = vec![
+            ("game", format!("{game}, round robin")),
+            (
+                "players",
+                format!("{players}, with {} referees", plan.referees.len()),
+            ),
+            ("matches", format!("{total} in {rounds} rounds")),
+            ("seed", seed),
+            ("files", run.common.root.display().to_string()),
+        ];
+        let opening = json!({
+            "event": "league", "league_id": league, "game_type": game, "format": "round_robin",
+            "players": players, "referees": plan.referees.len(), "matches": total,
+            "rounds": rounds, "seed": planned.seed, "root": run.common.root,
+            "resumed": planned.resumed, "unfinished": planned.unfinished,
+        });
+        let bar = bar(run, total);
+        Self {
+            out,
+            output: run.common.output,
+            quiet: run.common.quiet,
+            root_flag: run.common.root_flag(),
+            title: format!("{} · {league}", planned.display_name),
+            league,
+            facts,
+            opening,
+            names: BTreeMap::new(),
+            began: BTreeMap::new(),
+            done: 0,
+            total,
+            technical: BTreeMap::new(),
+            resumed: planned.resumed,
+            bar,
+        }
+    }
+
+    /// Shows what is about to be played.
+    pub(super) fn open(&mut self, endpoint: &str) -> Result<(), Failure> {
+        if self.output == Output::Json {
+            self.opening["manager"] = endpoint.into();
+            let opening = self.opening.clone();
+            return self.object(&opening);
+        }
+        if self.quiet {
+            return Ok(());
+        }
+        writeln!(self.out, "{}", self.title)?;
+        self.facts.push(("manager", endpoint.to_owned()));
+        for (name, fact) in &self.facts {
+            writeln!(self.out, "  {name:<9}{fact}")?;
+        }
+        if let Some(unfinished) = self.opening["unfinished"].as_str() {
+            writeln!(
+                self.out,
+                "  {:<9}`{unfinished}` was interrupted; take it up with `league run --resume{}`",
+                "note", self.root_flag
+            )?;
+        }
+        writeln!(self.out)?;
+        Ok(())
+    }
+
+    /// Shows what happened in the league.
+    pub(super) fn news(&mut self, at: Timestamp, event: &Event) -> Result<(), Failure> {
+        match event {
+            Event::PlayerRegistered {
+                player_id, meta, ..
+            } => {
+                let name = meta.display_name.clone();
+                self.names.insert(player_id.clone(), name);
+                Ok(())
+            }
+            Event::MatchAccepted { match_id, .. } => {
+                self.began.insert(match_id.clone(), at);
+                Ok(())
+            }
+            Event::ResultRecorded {
+                match_id, result, ..
+            } => self.result(at, match_id, result),
+            _ => Ok(()),
+        }
+    }
+
+    fn result(
+        &mut self,
+        at: Timestamp,
+        match_id: &MatchId,
+        result: &MatchResult,
+    ) -> Result<(), Failure> {
+        self.done += 1;
+        for code in result.failed.values() {
+            *self.technical.entry(*code).or_default() += 1;
+        }
+        let began = self.began.remove(match_id);
+        let millis = began.map(|began| at.since(began).as_millis() as u64);
+        self.bar.set_position(self.done);
+        if self.output == Output::Json {
+            return self.object(&json!({
+                "event": "match", "number": self.done, "of": self.total, "match_id": match_id,
+                "players": result.players, "status": result.status, "winner": result.winner,
+                "reason": result.reason, "failed": result.failed, "milliseconds": millis,
+            }));
+        }
+        if self.quiet {
+            return Ok(());
+        }
+        let line = self.line(match_id, result, millis);
+        let out = &mut *self.out;
+        let written = self.bar.suspend(|| writeln!(out, "{line}"));
+        written.map_err(Failure::from)
+    }
+
+    fn line(&self, match_id: &MatchId, result: &MatchResult, millis: Option<u64>) -> String {
+        let width = self.total.to_string().len();
+        let [a, b] = result.players.each_ref().map(|id| self.name(id));
+        let outcome = match (&result.winner, result.status) {
+            (Some(winner), _) => format!("{} wins", self.name(winner)),
+            (None, MatchStatus::TechnicalLoss) => "both lose".to_owned(),
+            (None, _) => "draw".to_owned(),
+        };
+        let time = millis
+            .map(|millis| format!(" · {millis} ms"))
+            .unwrap_or_default();
+        format!(
+            "{:>width$}/{}  {match_id:<7} {a} – {b}: {outcome} · {}{time}",
+            self.done, self.total, result.reason,
+        )
+    }
+
+    /// Shows the table, technical losses and deviations.
+    pub(super) fn table(
+        &mut self,
+        rows: &[StandingRow],
+        notes: &[String],
+        deviations: &Deviations,
+    ) -> Result<(), Failure> {
+        self.bar.finish_and_clear();
+        let counts = deviations.counts();
+        if self.output == Output::Json {
+            return self.object(&json!({
+                "event": "standings", "league_id": self.league, "standings": rows,
+                "technical_losses": self.technical, "deviations": counts, "notes": notes,
+            }));
+        }
+        if !self.quiet {
+            writeln!(self.out)?;
+        }
+        table::standings(self.out, rows, MOST_ROWS)?;
+        writeln!(self.out)?;
+        writeln!(self.out, "technical losses: {}", causes(&self.technical))?;
+        if counts.is_empty() {
+            writeln!(self.out, "deviations: none")?;
+        } else {
+            writeln!(self.out, "deviations:")?;
+        }
+        for (agent, kinds) in counts {
+            for kind in kinds {
+                let path = &kind.kind.path;
+                writeln!(
+                    self.out,
+                    "  {agent}  {}× `{path}`: {}",
+                    kind.count, kind.detail
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what can be done with a league that is over.
+    pub(super) fn farewell(&mut self) -> Result<Answer, Failure> {
+        if self.output == Output::Text && !self.quiet {
+            let (league, root) = (&self.league, &self.root_flag);
+            writeln!(self.out)?;
+            writeln!(
+                self.out,
+                "check it   league verify --league-id {league}{root}"
+            )?;
+            writeln!(
+                self.out,
+                "rebuild    league replay --league-id {league}{root}"
+            )?;
+        }
+        Ok(Answer::Yes)
+    }
+
+    /// Says how to go on.
+    pub(super) fn interrupted(&mut self) -> Result<Answer, Failure> {
+        self.bar.finish_and_clear();
+        let command = format!(
+            "league run --resume --league-id {}{}",
+            self.league, self.root_flag
+        );
+        if self.output == Output::Json {
+            self.object(&json!({
+                "event": "interrupted", "league_id": self.league, "matches_played": self.done,
+                "resume": command,
+            }))?;
+            return Ok(Answer::Interrupted);
+        }
+        let again = if self.resumed { " again" } else { "" };
+        writeln!(
+            self.out,
+            "interrupted{again} after {} of {} matches; go on with `{command}`",
+            self.done, self.total
+        )?;
+        Ok(Answer::Interrupted)
+    }
+
+    fn name(&self, id: &PlayerId) -> String {
+        match self.names.get(id) {
+            Some(name) => format!("{id} {name}"),
+            None => id.to_string(),
+        }
+    }
+
+    fn object(&mut self, object: &Value) -> Result<(), Failure> {
+        writeln!(self.out, "{object}")?;
+        self.out.flush()?;
+        Ok(())
+    }
+}
+
+/// A bar with the time left, for people who watch.
+fn bar(run: &Run, total: u64) -> ProgressBar {
+    let shown =
+        !run.common.quiet && run.common.output == Output::Text && std::io::stderr().is_terminal();
+    if !shown {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} · {eta} left");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn causes(technical: &BTreeMap<Code, u64>) -> String {
+    if technical.is_empty() {
+        return "none".to_owned();
+    }
+    let causes = technical
+        .iter()
+        .map(|(code, count)| format!("{count} by {} {}", code.as_str(), code.name()));
+    causes.collect::<Vec<_>>().join(", ")
+}

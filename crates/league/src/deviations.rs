@@ -1,0 +1,142 @@
+//! How often each agent left the protocol, and how.
+//!
+//! The first of a kind is told, the rest is counted.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use league_protocol::finding::{Finding, Severity};
+use serde::{Deserialize, Serialize};
+
+/// How many kinds are kept for one agent; more are only counted.
+pub const KINDS_PER_AGENT: usize = 64;
+/// How many agents are kept apart; more are counted as one.
+pub const MOST_AGENTS: usize = 20_000;
+
+/// A way to leave the protocol.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Kind {
+    /// The error code that a strict league would answer.
+    pub code: String,
+    /// Where in the message, with places in lists left out.
+    pub path: String,
+    /// Which clause.
+    pub clause: String,
+}
+
+/// One kind, and how often it was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// Which kind.
+    pub kind: Kind,
+    /// How often.
+    pub count: u64,
+    /// What was found the first time, and what to do.
+    pub detail: String,
+}
+
+/// The deviations of all agents that an agent has talked with.
+#[derive(Debug, Clone, Default)]
+pub struct Deviations(Arc<Mutex<BTreeMap<String, BTreeMap<Kind, (u64, String)>>>>);
+
+impl Deviations {
+    /// Notes what was forgiven an agent.
+    pub fn note(&self, agent: &str, findings: &[Finding]) {
+        let forgiven = findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Deviation);
+        for finding in forgiven {
+            let kind = Kind {
+                code: finding.code.as_str().to_owned(),
+                path: without_places(&finding.path),
+                clause: finding.clause.to_owned(),
+            };
+            if self.add(agent, kind, &finding.detail) {
+                tracing::warn!(
+                    event_type = "DEVIATION",
+                    peer = agent,
+                    path = finding.path,
+                    clause = finding.clause,
+                    "{}",
+                    finding.detail
+                );
+            }
+        }
+    }
+
+    /// What each agent was forgiven, by agent.
+    pub fn counts(&self) -> BTreeMap<String, Vec<Count>> {
+        let agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_one = |kinds: &BTreeMap<Kind, (u64, String)>| {
+            let counts = kinds.iter().map(|(kind, (count, detail))| Count {
+                kind: kind.clone(),
+                count: *count,
+                detail: detail.clone(),
+            });
+            counts.collect()
+        };
+        agents
+            .iter()
+            .map(|(agent, kinds)| (agent.clone(), of_one(kinds)))
+            .collect()
+    }
+
+    /// Counts one; says whether it is the first of its kind.
+    fn add(&self, agent: &str, kind: Kind, detail: &str) -> bool {
+        let mut agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let agent = if agents.len() < MOST_AGENTS || agents.contains_key(agent) {
+            agent
+        } else {
+            "others"
+        };
+        let kinds = agents.entry(agent.to_owned()).or_default();
+        if let Some((count, _)) = kinds.get_mut(&kind) {
+            *count += 1;
+            return false;
+        }
+        let room = kinds.len() < KINDS_PER_AGENT;
+        if room {
+            kinds.insert(kind, (1, detail.to_owned()));
+        }
+        room
+    }
+}
+
+/// A path without the places in its lists, so that each element counts as the same kind.
+fn without_places(path: &str) -> String {
+    let mut inside = false;
+    let keep = |&letter: &char| {
+        match letter {
+            '[' => inside = true,
+            ']' => inside = false,
+            _ => return !inside,
+        }
+        true
+    };
+    path.chars().filter(keep).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_in_lists_are_left_out() {
+        assert_eq!(without_places("matches[12].id"), "matches[].id");
+        assert_eq!(without_places("sender"), "sender");
+    }
+
+    #[test]
+    fn the_second_of_a_kind_is_only_counted() {
+        let deviations = Deviations::default();
+        let kind = || Kind {
+            code: "E003".into(),
+            path: "sender".into(),
+            clause: "000 §2.4.1".into(),
+        };
+        assert!(deviations.add("player:P01", kind(), "add it"));
+        assert!(!deviations.add("player:P01", kind(), "add it"));
+        let counts = deviations.counts();
+        assert_eq!(counts["player:P01"][0].count, 2);
+    }
+}

@@ -1,0 +1,150 @@
+//! Who an agent is, as its post and its reception have to know.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock};
+
+use league_protocol::encode::Sender;
+use league_protocol::finding::Reading;
+use league_protocol::id::{GameType, LeagueId, PlayerId};
+use league_protocol::sender::Agent;
+use league_protocol::token::AuthToken;
+
+use crate::secrets::Tokens;
+
+/// Who an agent is.
+#[derive(Debug)]
+pub struct Identity {
+    /// Its kind and name, for as long as it has no id.
+    pub newcomer: Newcomer,
+    held: RwLock<Held>,
+    strict: AtomicBool,
+}
+
+/// An agent that has no id yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Newcomer {
+    /// The manager has no id at all.
+    Manager,
+    /// A referee, by its name.
+    Referee(String),
+    /// A player, by its name.
+    Player(String),
+}
+
+#[derive(Debug, Clone, Default)]
+struct Held {
+    agent: Option<Agent>,
+    token: Option<AuthToken>,
+    return_token: Option<AuthToken>,
+    league_id: Option<LeagueId>,
+    game_type: Option<GameType>,
+}
+
+impl Identity {
+    /// Somebody whom no league knows yet.
+    pub fn new(newcomer: Newcomer, strict: bool) -> Self {
+        let agent = (newcomer == Newcomer::Manager).then_some(Agent::Manager);
+        Self {
+            newcomer,
+            held: RwLock::new(Held {
+                agent,
+                ..Held::default()
+            }),
+            strict: AtomicBool::new(strict),
+        }
+    }
+
+    /// Its id, once it has one.
+    pub fn agent(&self) -> Option<Agent> {
+        self.held().agent
+    }
+
+    /// The name for logs and the field `sender`.
+    pub fn label(&self) -> String {
+        match (self.agent(), &self.newcomer) {
+            (Some(agent), _) => agent.to_string(),
+            (None, Newcomer::Manager) => Agent::Manager.to_string(),
+            (None, Newcomer::Referee(name)) => format!("referee:{name}"),
+            (None, Newcomer::Player(name)) => format!("player:{name}"),
+        }
+    }
+
+    /// Its id as a player.
+    pub fn player(&self) -> Option<PlayerId> {
+        match self.agent() {
+            Some(Agent::Player(id)) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// What proves it.
+    pub fn token(&self) -> Option<AuthToken> {
+        self.held().token
+    }
+
+    /// What proves it when it comes back.
+    pub fn return_token(&self) -> Option<AuthToken> {
+        self.held().return_token
+    }
+
+    /// The league it is in.
+    pub fn league(&self) -> Option<LeagueId> {
+        self.held().league_id
+    }
+
+    /// What that league plays.
+    pub fn game(&self) -> Option<GameType> {
+        self.held().game_type
+    }
+
+    /// How it reads what others say.
+    pub fn reading(&self) -> Reading {
+        if self.strict.load(Ordering::Relaxed) {
+            Reading::Strict
+        } else {
+            Reading::Lenient
+        }
+    }
+
+    /// Reads strictly from now on, or not.
+    pub fn set_strict(&self, strict: bool) {
+        self.strict.store(strict, Ordering::Relaxed);
+    }
+
+    /// It was given an id in a league.
+    pub fn set_agent(&self, agent: Agent, league_id: LeagueId) {
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        held.agent = Some(agent);
+        held.league_id = Some(league_id);
+    }
+
+    /// It was given tokens; a return token that is held stays good if no other came.
+    pub fn set_tokens(&self, tokens: &Tokens) {
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        held.token = Some(tokens.token.clone());
+        if tokens.return_token.is_some() {
+            held.return_token = tokens.return_token.clone();
+        }
+    }
+
+    /// What the league plays is known.
+    pub fn set_game(&self, game_type: GameType) {
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        held.game_type = Some(game_type);
+    }
+
+    /// Who stands in the field `sender`.
+    pub fn sender<'s>(&'s self, agent: Option<&'s Agent>) -> Sender<'s> {
+        match (agent, &self.newcomer) {
+            (Some(agent), _) => Sender::Agent(agent),
+            (None, Newcomer::Referee(name)) => Sender::NewReferee(name),
+            (None, Newcomer::Player(name)) => Sender::NewPlayer(name),
+            (None, Newcomer::Manager) => Sender::Agent(&Agent::Manager),
+        }
+    }
+
+    fn held(&self) -> Held {
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        held.clone()
+    }
+}

@@ -1,0 +1,5 @@
+//! The wire itself: addresses, our pool of connections, the server.
+
+pub mod client;
+pub mod endpoint;
+pub mod server;

@@ -1,0 +1,198 @@
+//! Calls to other agents over connections that are kept.
+//!
+//! One call is one try: trying again is a rule of the league and is decided elsewhere. The pool is
+//! our own, as general clients cost half as much again (decision 0006).
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::{Method, Request};
+use hyper_util::rt::TokioIo;
+use thiserror::Error;
+use tokio::net::TcpStream;
+
+use super::endpoint::Endpoint;
+
+/// How many unused connections are kept to one address.
+pub const IDLE_PER_ADDRESS: usize = 64;
+
+/// The largest answer that is read, in bytes.
+pub const LARGEST_ANSWER: usize = 4 * 1024 * 1024;
+
+/// Calls other agents.
+#[derive(Debug, Clone, Default)]
+pub struct Client {
+    idle: Arc<Mutex<BTreeMap<SocketAddr, Vec<Connection>>>>,
+}
+
+type Connection = SendRequest<Full<Bytes>>;
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The status of HTTP.
+    pub status: u16,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// Why nothing came back.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CallError {
+    /// No answer in time.
+    #[error("no answer within {0:?}")]
+    Timeout(Duration),
+    /// Nobody listens there, or the connection broke.
+    #[error("no connection: {0}")]
+    Connection(String),
+    /// The answer is larger than anybody needs.
+    #[error("the answer is larger than {LARGEST_ANSWER} bytes")]
+    TooLarge,
+}
+
+impl Client {
+    /// Posts a body once and waits for the answer.
+    ///
+    /// # Errors
+    ///
+    /// Says why there is none; the caller decides whether to try again.
+    pub async fn post(
+        &self,
+        endpoint: &Endpoint,
+        body: Bytes,
+        timeout: Duration,
+    ) -> Result<Answer, CallError> {
+        let request = |body: &Bytes| call(endpoint, Method::POST, body.clone());
+        tokio::time::timeout(timeout, self.exchange(endpoint, &body, request))
+            .await
+            .unwrap_or(Err(CallError::Timeout(timeout)))
+    }
+
+    /// Gets what is at an address.
+    ///
+    /// # Errors
+    ///
+    /// Says why there is no answer.
+    pub async fn get(&self, endpoint: &Endpoint, timeout: Duration) -> Result<Answer, CallError> {
+        let request = |body: &Bytes| call(endpoint, Method::GET, body.clone());
+        tokio::time::timeout(timeout, self.exchange(endpoint, &Bytes::new(), request))
+            .await
+            .unwrap_or(Err(CallError::Timeout(timeout)))
+    }
+
+    /// A kept connection may have been closed by the other side meanwhile; then a fresh one is
+    /// taken. Saying a thing twice does no harm in this protocol.
+    async fn exchange(
+        &self,
+        endpoint: &Endpoint,
+        body: &Bytes,
+        request: impl Fn(&Bytes) -> Result<Request<Full<Bytes>>, CallError>,
+    ) -> Result<Answer, CallError> {
+        if let Some(kept) = self.take(endpoint.address) {
+            match self.over(kept, endpoint, request(body)?).await {
+                Err(Lost::BeforeAnswer(_)) => {}
+                other => return other.map_err(Lost::into_error),
+            }
+        }
+        let fresh = connect(endpoint.address).await?;
+        let answered = self.over(fresh, endpoint, request(body)?).await;
+        answered.map_err(Lost::into_error)
+    }
+
+    async fn over(
+        &self,
+        mut connection: Connection,
+        endpoint: &Endpoint,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Answer, Lost> {
+        let response = connection
+            .send_request(request)
+            .await
+            .map_err(|error| Lost::BeforeAnswer(broken(&error)))?;
+        let status = response.status().as_u16();
+        let body = Limited::new(response.into_body(), LARGEST_ANSWER);
+        let body = body.collect().await.map_err(|error| {
+            Lost::Within(match error.downcast_ref::<hyper::Error>() {
+                Some(error) => broken(error),
+                None => CallError::TooLarge,
+            })
+        })?;
+        self.put(endpoint.address, connection);
+        Ok(Answer {
+            status,
+            body: body.to_bytes(),
+        })
+    }
+
+    fn take(&self, address: SocketAddr) -> Option<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = idle.get_mut(&address)?;
+        std::iter::from_fn(|| kept.pop()).find(SendRequest::is_ready)
+    }
+
+    fn put(&self, address: SocketAddr, connection: Connection) {
+        if connection.is_closed() {
+            return;
+        }
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = idle.entry(address).or_default();
+        if kept.len() < IDLE_PER_ADDRESS {
+            kept.push(connection);
+        }
+    }
+}
+
+/// How far a call came that was lost.
+enum Lost {
+    BeforeAnswer(CallError),
+    Within(CallError),
+}
+
+impl Lost {
+    fn into_error(self) -> CallError {
+        match self {
+            Self::BeforeAnswer(error) | Self::Within(error) => error,
+        }
+    }
+}
+
+async fn connect(address: SocketAddr) -> Result<Connection, CallError> {
+    let lost = |error: std::io::Error| CallError::Connection(error.to_string());
+    let stream = TcpStream::connect(address).await.map_err(lost)?;
+    stream.set_nodelay(true).map_err(lost)?;
+    let (sender, connection) = handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| broken(&error))?;
+    tokio::spawn(async move {
+        // Whoever waits for an answer hears of the end; nobody else has to.
+        let _ = connection.await;
+    });
+    Ok(sender)
+}
+
+fn call(
+    endpoint: &Endpoint,
+    method: Method,
+    body: Bytes,
+) -> Result<Request<Full<Bytes>>, CallError> {
+    Request::builder()
+        .method(method)
+        .uri(&*endpoint.path)
+        .header(HOST, &*endpoint.authority)
+        .header(CONTENT_TYPE, "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .body(Full::new(body))
+        .map_err(|error| CallError::Connection(error.to_string()))
+}
+
+fn broken(error: &hyper::Error) -> CallError {
+    let cause = std::error::Error::source(error).map(ToString::to_string);
+    let cause = cause.map(|cause| format!(": {cause}")).unwrap_or_default();
+    CallError::Connection(format!("{error}{cause}"))
+}

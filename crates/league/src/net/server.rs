@@ -1,0 +1,193 @@
+//! The server of an agent: `POST /mcp`, `GET /health`, bytes in and bytes out.
+//!
+//! Many agents may share one listener, each below a path of its own. What a body means is left to
+//! the [`Door`] behind the path.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use league_protocol::rpc::MAX_BODY;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+/// How many connections one listener serves at once.
+pub const MOST_CONNECTIONS: usize = 20_000;
+/// The most bytes that the head of a request may have.
+pub const LARGEST_HEAD: usize = 64 * 1024;
+/// How long a peer may take to send a head.
+pub const SLOWEST_HEAD: Duration = Duration::from_secs(30);
+/// How long a peer may take to send a body.
+pub const SLOWEST_BODY: Duration = Duration::from_secs(10);
+/// How long open requests may go on when the server ends.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// What answers behind a path.
+pub trait Door: Send + Sync {
+    /// Answers a body that was posted.
+    fn receive(&self, headers: HeaderMap, body: Bytes) -> Answering<'_>;
+    /// Says how the agent is.
+    fn health(&self) -> Answering<'_>;
+}
+
+/// An answer on its way.
+pub type Answering<'d> = Pin<Box<dyn Future<Output = Answered> + Send + 'd>>;
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// The status of HTTP.
+    pub status: u16,
+    /// JSON; nothing for a status that has no body.
+    pub body: Bytes,
+}
+
+/// The doors behind one listener, by what stands before `/mcp` and `/health`.
+#[derive(Clone, Default)]
+pub struct Doors(Arc<RwLock<BTreeMap<String, Arc<dyn Door>>>>);
+
+impl Doors {
+    /// Puts a door behind a prefix, such as `` or `/agents/P01`.
+    pub fn open(&self, prefix: impl Into<String>, door: Arc<dyn Door>) {
+        let mut doors = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        doors.insert(prefix.into(), door);
+    }
+
+    fn find(&self, prefix: &str) -> Option<Arc<dyn Door>> {
+        let doors = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        doors.get(prefix).cloned()
+    }
+}
+
+/// Takes a port, so that it is known before anybody is told of it.
+///
+/// # Errors
+///
+/// The port may be in use, or not ours to take.
+pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    TcpListener::bind(address).await
+}
+
+/// Serves until told to end; open requests get a moment to finish.
+pub async fn serve(listener: TcpListener, doors: Doors, mut end: watch::Receiver<bool>) {
+    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    loop {
+        let accepted = tokio::select! {
+            _ = end.wait_for(|ended| *ended) => break,
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, _)) = accepted else {
+            // Out of descriptors, or a peer that left at once: the next may fare better.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        let Ok(seat) = Arc::clone(&room).try_acquire_owned() else {
+            continue;
+        };
+        let (doors, end) = (doors.clone(), end.clone());
+        tokio::spawn(async move {
+            converse(stream, doors, end).await;
+            drop(seat);
+        });
+    }
+}
+
+async fn converse(stream: TcpStream, doors: Doors, mut end: watch::Receiver<bool>) {
+    if stream.set_nodelay(true).is_err() {
+        return;
+    }
+    let service = service_fn(move |request| {
+        let doors = doors.clone();
+        async move { Ok::<_, Infallible>(answer(&doors, request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(SLOWEST_HEAD)
+        .max_buf_size(LARGEST_HEAD)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        // A peer that breaks the connection has nobody left to be told.
+        _ = connection.as_mut() => return,
+        _ = end.wait_for(|ended| *ended) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = tokio::time::timeout(LAST_WORDS, connection).await;
+}
+
+async fn answer(doors: &Doors, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let path = request.uri().path();
+    let (prefix, tool) = path.split_at(path.rfind('/').unwrap_or(0));
+    let Some(door) = doors.find(prefix) else {
+        return plain(StatusCode::NOT_FOUND, "there is no agent at this path");
+    };
+    match (request.method(), tool) {
+        (&Method::POST, "/mcp") => {
+            let headers = request.headers().clone();
+            match body(request).await {
+                Ok(body) => respond(door.receive(headers, body).await),
+                Err(refused) => refused,
+            }
+        }
+        (&Method::GET, "/health") => respond(door.health().await),
+        (_, "/mcp") => not_allowed("POST"),
+        (_, "/health") => not_allowed("GET"),
+        _ => plain(
+            StatusCode::NOT_FOUND,
+            "agents answer `POST /mcp` and `GET /health`",
+        ),
+    }
+}
+
+async fn body(request: Request<Incoming>) -> Result<Bytes, Response<Full<Bytes>>> {
+    let limited = Limited::new(request.into_body(), MAX_BODY);
+    match tokio::time::timeout(SLOWEST_BODY, limited.collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(plain(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "the body is larger than 256 KiB",
+        )),
+        Ok(Err(_)) => Err(plain(StatusCode::BAD_REQUEST, "the body broke off")),
+        Err(_) => Err(plain(
+            StatusCode::REQUEST_TIMEOUT,
+            "the body did not come in time",
+        )),
+    }
+}
+
+fn respond(answered: Answered) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(answered.body));
+    *response.status_mut() =
+        StatusCode::from_u16(answered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
+}
+
+fn not_allowed(method: &'static str) -> Response<Full<Bytes>> {
+    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "use the other method here");
+    response
+        .headers_mut()
+        .insert(ALLOW, HeaderValue::from_static(method));
+    response
+}
+
+/// A refusal of HTTP, as JSON with one sentence.
+fn plain(status: StatusCode, sentence: &str) -> Response<Full<Bytes>> {
+    let body = serde_json::json!({ "error": sentence }).to_string();
+    respond(Answered {
+        status: status.as_u16(),
+        body: body.into(),
+    })
+}

@@ -1,0 +1,241 @@
+//! The files that only their owner may read: a league's secret, the administrator's token, the
+//! tokens of agents.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use league_core::draw::LeagueSecret;
+use league_protocol::id::LeagueId;
+use league_protocol::token::{AuthToken, hex, unhex};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::chance::Chance;
+use crate::root::Root;
+
+/// What the manager of a league alone knows.
+#[derive(Debug, Clone)]
+pub struct LeagueKeys {
+    /// What every draw and every match token is derived from.
+    pub secret: LeagueSecret,
+    /// What steers the league.
+    pub admin: AuthToken,
+}
+
+/// A secret could not be kept or read.
+#[derive(Debug, Error)]
+pub enum SecretError {
+    /// The file could not be read or written.
+    #[error("could not use the file `{path}`")]
+    File {
+        /// Which file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file holds something else.
+    #[error(
+        "the file `{path}` is not as it was written; restore it, or start another league with \
+         `--league-id`"
+    )]
+    Content {
+        /// Which file.
+        path: String,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeysFile {
+    league_secret: String,
+    admin_token: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct TokenFile {
+    auth_token: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    return_token: Option<String>,
+}
+
+/// What an agent was given when it registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tokens {
+    /// What proves it.
+    pub token: AuthToken,
+    /// What proves it when it comes back.
+    pub return_token: Option<AuthToken>,
+}
+
+impl LeagueKeys {
+    /// Reads the keys of a league, or makes them if it has none.
+    ///
+    /// # Errors
+    ///
+    /// The file may not be ours to read or write, or hold something else.
+    pub fn load_or_make(
+        root: &Root,
+        league: &LeagueId,
+        chance: &Chance,
+    ) -> Result<Self, SecretError> {
+        let path = place(root, league, "manager");
+        if let Some(keys) = Self::load(root, league)? {
+            return Ok(keys);
+        }
+        let secret = chance.bytes_for(&format!("league secret:{league}"));
+        let admin = AuthToken::mint("admin", &chance.bytes_for(&format!("admin token:{league}")));
+        let file = KeysFile {
+            league_secret: hex(&secret),
+            admin_token: admin.reveal().to_owned(),
+        };
+        save(&path, &file)?;
+        Ok(Self {
+            secret: LeagueSecret(secret),
+            admin,
+        })
+    }
+
+    /// Reads the keys of a league, if it has any.
+    ///
+    /// # Errors
+    ///
+    /// The file may not be ours to read, or hold something else.
+    pub fn load(root: &Root, league: &LeagueId) -> Result<Option<Self>, SecretError> {
+        let path = place(root, league, "manager");
+        let Some(file) = load::<KeysFile>(&path)? else {
+            return Ok(None);
+        };
+        let secret = unhex(&file.league_secret).ok_or_else(|| spoilt(&path))?;
+        Ok(Some(Self {
+            secret: LeagueSecret(secret),
+            admin: AuthToken::new(file.admin_token),
+        }))
+    }
+}
+
+/// Where an agent of a league keeps its secret.
+pub fn place(root: &Root, league: &LeagueId, name: &str) -> PathBuf {
+    root.secrets_folder(league).join(format!("{name}.json"))
+}
+
+/// Reads the tokens of an agent, if it has any.
+///
+/// # Errors
+///
+/// The file may not be ours to read, or hold something else.
+pub fn load_tokens(path: &Path) -> Result<Option<Tokens>, SecretError> {
+    let file = load::<TokenFile>(path)?;
+    Ok(file.map(|file| Tokens {
+        token: AuthToken::new(file.auth_token),
+        return_token: file.return_token.map(AuthToken::new),
+    }))
+}
+
+/// Keeps the tokens of an agent in place of older ones.
+///
+/// # Errors
+///
+/// The file may not be ours to write.
+pub fn save_tokens(path: &Path, tokens: &Tokens) -> Result<(), SecretError> {
+    let reveal = |token: &AuthToken| token.reveal().to_owned();
+    let file = TokenFile {
+        auth_token: reveal(&tokens.token),
+        return_token: tokens.return_token.as_ref().map(reveal),
+    };
+    save(path, &file)
+}
+
+fn load<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, SecretError> {
+    match fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|_| spoilt(path)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(failed(path, source)),
+    }
+}
+
+fn save(path: &Path, content: &impl Serialize) -> Result<(), SecretError> {
+    let body = serde_json::to_vec(content).unwrap_or_default();
+    write(path, &body).map_err(|source| failed(path, source))
+}
+
+/// Puts a file in place at once, readable by its owner alone.
+fn write(path: &Path, body: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)?;
+    let draft = path.with_extension("json.new");
+    // A draft that a crash left behind may have other permissions.
+    match fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&draft)?;
+    file.write_all(body)?;
+    file.sync_data()?;
+    fs::rename(&draft, path)
+}
+
+fn failed(path: &Path, source: io::Error) -> SecretError {
+    let path = path.display().to_string();
+    SecretError::File { path, source }
+}
+
+fn spoilt(path: &Path) -> SecretError {
+    let path = path.display().to_string();
+    SecretError::Content { path }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_made_once_and_only_their_owner_reads_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, league) = (Root::new(folder.path()), LeagueId::new("one").unwrap());
+        let chance = Chance::new(None).unwrap();
+        let made = LeagueKeys::load_or_make(&root, &league, &chance).unwrap();
+        let read = LeagueKeys::load_or_make(&root, &league, &chance).unwrap();
+        assert_eq!(made.admin, read.admin);
+        assert_eq!(made.secret, read.secret);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let path = place(&root, &league, "manager");
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(mode(path.parent().unwrap()), 0o700);
+    }
+
+    #[test]
+    fn a_spoilt_file_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("P01.json");
+        fs::write(&path, "{").unwrap();
+        let error = load_tokens(&path).unwrap_err();
+        assert!(error.to_string().contains("P01.json"), "{error}");
+    }
+
+    #[test]
+    fn a_token_takes_the_place_of_an_older_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secrets/P01.json");
+        assert!(load_tokens(&path).unwrap().is_none());
+        for token in ["tok-one", "tok-two"] {
+            let tokens = Tokens {
+                token: AuthToken::new(token),
+                return_token: Some(AuthToken::new("tok-back")),
+            };
+            save_tokens(&path, &tokens).unwrap();
+            assert_eq!(load_tokens(&path).unwrap(), Some(tokens));
+        }
+    }
+}

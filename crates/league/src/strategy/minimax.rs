@@ -1,0 +1,143 @@
+//! Perfect tic-tac-toe: it looks at every way in which the game can go on.
+
+use std::sync::Arc;
+
+use league_core::player::{MatchRecord, Think};
+use league_games::tic_tac_toe::TicTacToe;
+use league_games::{Dice, Game};
+use league_protocol::id::GameType;
+use serde_json::Value;
+
+use super::Strategy;
+
+/// Never loses; wins as soon as it can, and loses time where it would lose the game.
+#[derive(Debug)]
+pub(super) struct Minimax;
+
+impl Strategy for Minimax {
+    fn name(&self) -> &'static str {
+        "minimax"
+    }
+
+    fn description(&self) -> &'static str {
+        "perfect tic-tac-toe: it never loses"
+    }
+
+    fn knows(&self, game: &GameType) -> bool {
+        game.as_str() == TicTacToe::RULES.game_type
+    }
+
+    fn idea(&self, think: &Think, _: &[Arc<MatchRecord>], dice: &mut Dice) -> Option<Value> {
+        let position = Position::read(&think.view)?;
+        let mut known = Worths::new();
+        let weighed: Vec<(i8, &Value)> = think
+            .options
+            .iter()
+            .filter_map(|option| {
+                let after = position.after(option.as_u64()?)?;
+                Some((-after.worth(&mut known), option))
+            })
+            .collect();
+        let highest = weighed.iter().map(|(worth, _)| *worth).max()?;
+        let best: Vec<&Value> = weighed
+            .into_iter()
+            .filter(|(worth, _)| *worth == highest)
+            .map(|(_, option)| option)
+            .collect();
+        dice.pick(&best).copied().cloned()
+    }
+}
+
+const CELLS: u64 = 9;
+const FULL: u16 = 0o777;
+
+/// The rows, columns and diagonals; an octal digit is a row of the board.
+const LINES: [u16; 8] = [0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124];
+
+/// A board as the side that moves next sees it: a bit for each cell.
+#[derive(Debug, Clone, Copy)]
+struct Position {
+    own: u16,
+    other: u16,
+}
+
+impl Position {
+    /// Reads what a seat is shown; nothing if it is no board.
+    fn read(view: &Value) -> Option<Self> {
+        let board = view.get("board")?.as_array()?;
+        let mark = view.get("your_mark").filter(|mark| mark.is_string())?;
+        if board.len() as u64 != CELLS {
+            return None;
+        }
+        let mut position = Self { own: 0, other: 0 };
+        for (cell, held) in board.iter().enumerate() {
+            match held {
+                Value::Null => {}
+                held if held == mark => position.own |= 1 << cell,
+                _ => position.other |= 1 << cell,
+            }
+        }
+        Some(position)
+    }
+
+    /// The position after a move, seen by the other side; nothing if the cell is not free.
+    fn after(self, cell: u64) -> Option<Self> {
+        let bit = if cell < CELLS { 1 << cell } else { return None };
+        let free = (self.own | self.other) & bit == 0;
+        free.then_some(Self {
+            own: self.other,
+            other: self.own | bit,
+        })
+    }
+
+    /// What the position is worth to the side that moves next: above 0 it wins, below 0 it loses,
+    /// and the sooner the more.
+    fn worth(self, known: &mut Worths) -> i8 {
+        if let Some(worth) = known.get(self) {
+            return worth;
+        }
+        let worth = if self.is_lost() {
+            -1 - self.free_cells()
+        } else {
+            let moves = (0..CELLS).filter_map(|cell| self.after(cell));
+            let worths = moves.map(|after| -after.worth(known));
+            worths.max().unwrap_or(0)
+        };
+        known.set(self, worth);
+        worth
+    }
+
+    fn is_lost(self) -> bool {
+        LINES.iter().any(|line| self.other & line == *line)
+    }
+
+    fn free_cells(self) -> i8 {
+        (FULL & !(self.own | self.other))
+            .count_ones()
+            .try_into()
+            .unwrap_or(0)
+    }
+}
+
+/// What positions are worth that were looked at before; many ways lead to each.
+struct Worths(Vec<Option<i8>>);
+
+impl Worths {
+    fn new() -> Self {
+        Self(vec![None; 1 << (2 * CELLS)])
+    }
+
+    fn get(&self, position: Position) -> Option<i8> {
+        self.0.get(Self::place(position)).copied().flatten()
+    }
+
+    fn set(&mut self, position: Position, worth: i8) {
+        if let Some(known) = self.0.get_mut(Self::place(position)) {
+            *known = Some(worth);
+        }
+    }
+
+    fn place(position: Position) -> usize {
+        usize::from(position.own) << CELLS | usize::from(position.other)
+    }
+}

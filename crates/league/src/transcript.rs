@@ -1,0 +1,109 @@
+//! What is said in matches, held back until each is over.
+//!
+//! Choices and seeds stand in these messages, so they stay in memory until the end is written.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use league_protocol::id::MatchId;
+use league_protocol::time::Timestamp;
+use serde_json::Value;
+
+use crate::record::{Said, Transcript};
+
+/// How many messages of a match are kept; the rest of an endless quarrel is left out.
+pub const LONGEST_TRANSCRIPT: usize = 512;
+/// How large a message may be to be kept, in bytes; a larger one is named only.
+pub const LARGEST_SAID: usize = 16 * 1024;
+
+/// What is said in the matches that are being played.
+#[derive(Debug, Clone, Default)]
+pub struct Transcripts(Arc<Mutex<BTreeMap<MatchId, Vec<Said>>>>);
+
+impl Transcripts {
+    /// Keeps a message; tokens are taken out.
+    pub fn add(
+        &self,
+        match_id: &MatchId,
+        timestamp: Timestamp,
+        from: String,
+        to: String,
+        message: Option<Value>,
+    ) {
+        let Some(mut message) = message else { return };
+        without_tokens(&mut message);
+        let message_type = message
+            .get("message_type")
+            .and_then(Value::as_str)
+            .map(|name| name.chars().take(64).collect())
+            .unwrap_or_default();
+        if message.to_string().len() > LARGEST_SAID {
+            message = Value::Null;
+        }
+        let said = Said {
+            timestamp,
+            from,
+            to,
+            message_type,
+            message,
+        };
+        let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let messages = matches.entry(match_id.clone()).or_default();
+        if messages.len() < LONGEST_TRANSCRIPT {
+            messages.push(said);
+        }
+    }
+
+    /// Forgets what was said so far in a match that begins anew.
+    pub fn begin(&self, match_id: &MatchId) {
+        let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        matches.remove(match_id);
+    }
+
+    /// Gives out the record of a match that is over.
+    pub fn take(&self, match_id: &MatchId, attempt: u32) -> Option<Transcript> {
+        let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let messages = matches.remove(match_id)?;
+        Some(Transcript {
+            match_id: match_id.clone(),
+            attempt,
+            messages,
+        })
+    }
+}
+
+/// Takes every member out that is named as a token.
+fn without_tokens(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|name, _| !name.to_ascii_lowercase().contains("token"));
+            members.values_mut().for_each(without_tokens);
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(without_tokens),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn tokens_are_taken_out_wherever_they_stand() {
+        let transcripts = Transcripts::default();
+        let id = MatchId::new("R1M1").unwrap();
+        let message = json!({
+            "message_type": "GAME_ERROR",
+            "auth_token": "tok-secret",
+            "context": [{"provided_token": "tok-secret", "left": 1}],
+        });
+        let (from, to) = ("referee:REF01".to_owned(), "player:P01".to_owned());
+        transcripts.add(&id, Timestamp::default(), from, to, Some(message));
+        let taken = transcripts.take(&id, 1).unwrap();
+        let expected = json!({"message_type": "GAME_ERROR", "context": [{"left": 1}]});
+        assert_eq!(taken.messages[0].message, expected);
+        assert!(transcripts.take(&id, 1).is_none());
+    }
+}
