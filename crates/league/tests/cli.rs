@@ -1,5 +1,10 @@
 //! The screens: command, exit code, output.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, in a function beside it too"
+)]
+
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -7,10 +12,14 @@ use std::process::{Command, Stdio};
 mod completions;
 #[path = "cli/explain.rs"]
 mod explain;
+#[path = "verify/played.rs"]
+mod played;
 #[path = "cli/readme.rs"]
 mod readme;
 #[path = "cli/schema.rs"]
 mod schema;
+#[path = "cli/verify.rs"]
+mod verify;
 
 /// Runs `league` with standard input and shows what a person would see.
 fn league(arguments: &[&str], input: &str) -> String {

@@ -131,33 +131,44 @@ fn write_text(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn write_checked(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
-    if let (Some(phase), Some(head)) = (&checked.phase, &checked.head) {
-        writeln!(out, "  league    {phase}, {}", chance(checked))?;
-        writeln!(out, "  journal   {} lines, head {head}", checked.lines)?;
+    let Some(phase) = &checked.phase else {
+        return Ok(());
+    };
+    writeln!(out, "  league    {phase}, {}", chance(checked))?;
+    if let Some(head) = &checked.head {
+        let lines = counted(checked.lines, "line");
+        writeln!(out, "  journal   {lines}, head {head}")?;
     }
     if checked.unfinished_bytes > 0 {
-        let bytes = checked.unfinished_bytes;
+        let bytes = counted(checked.unfinished_bytes, "byte");
         writeln!(
             out,
-            "  at its end {bytes} bytes that are being written, or were when the manager ended"
+            "  its end   {bytes} not written to their end, left out"
         )?;
     }
-    let (players, referees) = (checked.players, checked.referees);
-    writeln!(out, "  agents    {players} players, {referees} referees")?;
-    let (results, matches, rounds) = (checked.results, checked.matches, checked.rounds);
+    let players = counted(checked.players as u64, "player");
+    let referees = counted(checked.referees as u64, "referee");
+    writeln!(out, "  agents    {players}, {referees}")?;
+    let rounds = counted(u64::from(checked.rounds), "round");
     writeln!(
         out,
-        "  results   {results} of {matches} matches in {rounds} rounds, each draw opened and each \
-         game played again"
+        "  results   {} of {} in {rounds}, each draw opened and each game played again",
+        checked.results, checked.matches
     )?;
     for document in &checked.documents {
         writeln!(out, "  agrees    {}", document.display())?;
     }
     if checked.referee_journals > 0 {
-        let (journals, lines) = (checked.referee_journals, checked.referee_lines);
-        writeln!(out, "  referees  {journals} journals, {lines} lines")?;
+        let journals = counted(checked.referee_journals, "journal");
+        let lines = counted(checked.referee_lines, "line");
+        writeln!(out, "  referees  {journals}, {lines}")?;
     }
     Ok(())
+}
+
+fn counted(number: u64, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
 }
 
 fn chance(checked: &Checked) -> &'static str {

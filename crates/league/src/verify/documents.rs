@@ -35,6 +35,10 @@ impl Documents {
         let list = RoundsRepository::new(root, league.clone());
         let found_table = table.path().exists().then(|| table.load()).transpose()?;
         let found_list = list.path().exists().then(|| list.load()).transpose()?;
+        // A document that tells nothing yet reflects no entry.
+        let found_table =
+            found_table.filter(|found| *found != StandingsDocument::new(league.clone()));
+        let found_list = found_list.filter(|found| *found != RoundsDocument::new(league.clone()));
         Ok(Self {
             table: found_table.map(|found| (table.path().to_owned(), found)),
             list: found_list.map(|found| (list.path().to_owned(), found)),

@@ -8,7 +8,7 @@ use league::record::{Record, Said, Transcript};
 use league_core::breaker::BreakerRule;
 use league_core::draw::LeagueSecret;
 use league_core::league::{self as manager, Candidate, League, LeagueRules};
-use league_core::letter::{Answer, Letter, Peer};
+use league_core::letter::{Answer, Credential, Letter, Peer};
 use league_core::machine::{Keep, Machine};
 use league_core::patience::Patience;
 use league_core::referee::{self, Referee, RefereeRules};
@@ -159,6 +159,10 @@ impl World {
         {
             let command = referee::Command::StartMatch {
                 order: order.clone(),
+                token: match &letter.credential {
+                    Credential::Manager(token) => Some(token.hash()),
+                    _ => None,
+                },
             };
             if let Some(referee::Reply::StartMatchAck(ack)) = self.whistle(id, &command, witness) {
                 answer = Message::StartMatchAck(ack);
