@@ -5,6 +5,7 @@ mod common;
 mod completions;
 mod explain;
 mod failure;
+mod logging;
 mod run;
 mod schema;
 mod signal;

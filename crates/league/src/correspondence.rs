@@ -60,6 +60,29 @@ impl Correspondence {
         body.map_or(Written::Nothing, Written::Body)
     }
 
+    /// Logs that a letter goes out; what it says may still be hidden.
+    pub fn log_sent<T>(&self, letter: &Letter<T>) {
+        tracing::debug!(
+            agent_id = self.identity.log_name(),
+            event_type = "MESSAGE_SENT",
+            message_type = letter.message.v2_type(),
+            to = %letter.to.agent,
+            match_id = match_of(&letter.message).map(|id| id.as_str()),
+        );
+    }
+
+    /// Logs that nothing came back.
+    pub fn log_lost<T>(&self, letter: &Letter<T>, error: &client::CallError) {
+        tracing::info!(
+            agent_id = self.identity.log_name(),
+            event_type = "NO_ANSWER",
+            message_type = letter.message.v2_type(),
+            to = %letter.to.agent,
+            match_id = match_of(&letter.message).map(|id| id.as_str()),
+            "{error}"
+        );
+    }
+
     fn proof<T>(&self, letter: &Letter<T>) -> Option<AuthToken> {
         match &letter.credential {
             // A referee that comes back brings its proof in the request itself.

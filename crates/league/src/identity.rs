@@ -86,6 +86,16 @@ impl Identity {
         }
     }
 
+    /// The name of its log.
+    pub fn log_name(&self) -> String {
+        match self.agent() {
+            Some(Agent::Player(id)) => id.to_string(),
+            Some(Agent::Referee(id)) => id.to_string(),
+            Some(Agent::Manager) => "league_manager".to_owned(),
+            None => "newcomers".to_owned(),
+        }
+    }
+
     /// Its id as a player.
     pub fn player(&self) -> Option<PlayerId> {
         match self.agent() {

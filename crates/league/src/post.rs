@@ -152,9 +152,13 @@ impl<M: Worker> Office<M> {
             }
         };
         let timeout = letter.effort.timeout;
+        self.correspondence.log_sent(letter);
         match self.client.post(endpoint, body, timeout).await {
             Ok(answer) => self.correspondence.read(letter, id, &answer),
-            Err(error) => Err(failure(&error)),
+            Err(error) => {
+                self.correspondence.log_lost(letter, &error);
+                Err(failure(&error))
+            }
         }
     }
 

@@ -205,6 +205,13 @@ impl<R: Role> Reception<R> {
         let spoken = match self.understood(&mut decoded) {
             Ok(heard) => {
                 let kind = heard.message.v2_type();
+                tracing::debug!(
+                    agent_id = self.identity.log_name(),
+                    event_type = "MESSAGE_RECEIVED",
+                    message_type = kind,
+                    conversation_id = conversation.as_ref().map(ConversationId::as_str),
+                    from = heard.sender.as_ref().map(tracing::field::display),
+                );
                 named(self.role.hear(heard).await, kind)
             }
             Err(finding) => {

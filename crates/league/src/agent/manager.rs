@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use league_core::league::{Candidate, Command, Event, League, LeagueRules, Refusal, Reply, Ticket};
 use league_core::letter::Outcome;
+use league_protocol::id::LeagueId;
 use league_protocol::message::{LeagueError, LeagueQuery, Message, Query, RegisterRequest};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -51,6 +52,7 @@ pub fn start(
     let keys = LeagueKeys::load_or_make(&shared.root, &league_id, &shared.chance)?;
     let secret = keys.secret.clone();
     let mut clerk = Clerk {
+        league_id: league_id.clone(),
         publisher: LeaguePublisher::new(league_id.clone()),
         archivist: shared.archivist.clone(),
         news,
@@ -97,6 +99,7 @@ pub fn start(
 
 /// Sees what happens in the league, writes its documents and tells whoever watches.
 struct Clerk {
+    league_id: LeagueId,
     publisher: LeaguePublisher,
     archivist: Archivist,
     news: Option<UnboundedSender<News>>,
@@ -106,6 +109,7 @@ struct Clerk {
 impl Clerk {
     fn tell(&mut self) {
         for told in self.untold.drain(..) {
+            log(&self.league_id, &told.1);
             if let Some(news) = &self.news {
                 // Whoever watched may have gone.
                 let _ = news.send(told);
@@ -114,9 +118,7 @@ impl Clerk {
     }
 
     fn keep_news(&mut self, at: Timestamp, event: &Event) {
-        if self.news.is_some() {
-            self.untold.push((at, event.clone()));
-        }
+        self.untold.push((at, event.clone()));
     }
 }
 
@@ -145,6 +147,60 @@ impl Witness<League> for Clerk {
 
     fn end(&mut self, at: Timestamp, league: &League) {
         self.archivist.publish(self.publisher.rest(at, league));
+    }
+}
+
+/// Logs a fact of the league.
+fn log(league: &LeagueId, event: &Event) {
+    let told = |event_type: &str, sentence: String| {
+        tracing::info!(component = "league_manager", league_id = %league, event_type, "{sentence}");
+    };
+    match event {
+        Event::PlayerRegistered { player_id, .. } => {
+            told("PLAYER_REGISTERED", format!("player {player_id} is in"));
+        }
+        Event::RefereeRegistered { referee_id, .. } => {
+            told("REFEREE_REGISTERED", format!("referee {referee_id} is in"));
+        }
+        Event::AgentReturned { agent, .. } => told("AGENT_RETURNED", format!("{agent} came back")),
+        Event::LeagueStarted { .. } => told("LEAGUE_STARTED", "the league begins".to_owned()),
+        Event::RoundOpened { round, .. } => told("ROUND_OPENED", format!("round {round} begins")),
+        Event::MatchesMoved { moves, .. } => {
+            told(
+                "MATCHES_MOVED",
+                format!("{} matches change hands", moves.len()),
+            );
+        }
+        Event::ResultRecorded {
+            match_id, result, ..
+        } => told("RESULT_RECORDED", format!("{match_id}: {}", result.reason)),
+        Event::ReportConflicted {
+            match_id, referee, ..
+        } => tracing::warn!(
+            component = "league_manager", league_id = %league, event_type = "REPORT_CONFLICTED",
+            "{referee} told another end of {match_id}; the first one stands"
+        ),
+        Event::ReportRefused {
+            match_id,
+            referee,
+            problem,
+            ..
+        } => tracing::warn!(
+            component = "league_manager", league_id = %league, event_type = "REPORT_REFUSED",
+            "the report of {match_id} by {referee} is not believed: {problem}"
+        ),
+        Event::PlayerShutDown { player_id, .. } => tracing::warn!(
+            component = "league_manager", league_id = %league, event_type = "PLAYER_SHUT_DOWN",
+            "{player_id} is out of the league after too many technical losses in a row"
+        ),
+        Event::RoundClosed { round, .. } => told("ROUND_CLOSED", format!("round {round} is over")),
+        Event::LeagueCompleted { .. } => told("LEAGUE_COMPLETED", "the league is over".to_owned()),
+        Event::MatchAccepted { .. }
+        | Event::AgentFailed { .. }
+        | Event::AgentAnswered { .. }
+        | Event::RefereeSuspended { .. }
+        | Event::ProbesSent { .. }
+        | Event::Stopped => {}
     }
 }
 

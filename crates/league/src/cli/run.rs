@@ -76,7 +76,9 @@ impl Run {
     async fn play(&self, planned: Planned, out: &mut impl Write) -> Result<Answer, Failure> {
         let mut signals = Signals::new()?;
         let mut screen = Screen::new(self, &planned, out);
-        let Planned { shared, plan, .. } = planned;
+        let Planned {
+            shared, plan, logs, ..
+        } = planned;
         let league = plan.rules.league_id.clone();
         let seats = plan::Seats::of(&plan, self.seed);
         let mut arena = Arena::open(&shared, plan).await.map_err(not_opened)?;
@@ -90,6 +92,7 @@ impl Run {
         }
         let closed = arena.close().await.map_err(not_opened);
         shared.archivist.finish();
+        drop(logs);
         let ended = ended?;
         closed?;
         match ended {

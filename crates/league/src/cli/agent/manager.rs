@@ -13,6 +13,7 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::common::{Common, bad_config, league_id, runtime};
 use super::super::failure::Failure;
+use super::super::logging;
 use super::super::signal::Signals;
 use super::super::{Answer, Output};
 use super::{Serving, endpoint, listen, not_started, object, port_of};
@@ -54,6 +55,7 @@ impl Manager {
     async fn serve(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let signals = Signals::new()?;
         let (loader, system) = self.common.config()?;
+        let logs = logging::begin(&self.common, &system);
         let league = self.league_id.as_ref().unwrap_or(&system.default_league_id);
         let mut config = (*loader.load_league(league).map_err(bad_config)?).clone();
         if let Some(game) = self
@@ -103,6 +105,7 @@ impl Manager {
         };
         let answer = serving.finishing(signals, &mut quiet).await;
         shared.archivist.finish();
+        drop(logs);
         answer
     }
 

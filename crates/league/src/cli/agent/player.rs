@@ -13,6 +13,7 @@ use league_protocol::id::PlayerId;
 use super::super::Answer;
 use super::super::common::{bad_config, duration, runtime};
 use super::super::failure::{Failure, Kind};
+use super::super::logging;
 use super::super::signal::Signals;
 use super::{Joining, Serving, endpoint, listen, not_started, peer, port_of};
 
@@ -55,6 +56,7 @@ impl Player {
         let signals = Signals::new()?;
         let common = &self.joining.common;
         let (loader, system) = common.config()?;
+        let logs = logging::begin(common, &system);
         let agents = loader.load_agents().map_err(bad_config)?;
         let defaults = loader.load_player_defaults().map_err(bad_config)?;
         let known = agents.players.iter().find(|known| self.is(known));
@@ -106,6 +108,7 @@ impl Player {
         };
         let answer = serving.finishing(signals, &mut quiet).await;
         shared.archivist.finish();
+        drop(logs);
         answer
     }
 

@@ -11,6 +11,7 @@ use league_protocol::id::RefereeId;
 use super::super::Answer;
 use super::super::common::{bad_config, runtime};
 use super::super::failure::Failure;
+use super::super::logging;
 use super::super::signal::Signals;
 use super::{Joining, Serving, endpoint, listen, not_started, peer, port_of};
 
@@ -44,6 +45,7 @@ impl Referee {
         let signals = Signals::new()?;
         let common = &self.joining.common;
         let (loader, system) = common.config()?;
+        let logs = logging::begin(common, &system);
         let agents = loader.load_agents().map_err(bad_config)?;
         let defaults = loader.load_referee_defaults().map_err(bad_config)?;
         let known = agents.referees.iter().find(|known| self.is(known));
@@ -91,6 +93,7 @@ impl Referee {
         };
         let answer = serving.finishing(signals, &mut quiet).await;
         shared.archivist.finish();
+        drop(logs);
         answer
     }
 

@@ -8,6 +8,7 @@ use league::agent::house::Shared;
 use league::agent::player::Manner;
 use league::arena::{Plan, PlayerSeat, Ports, RefereeSeat};
 use league::config::{AgentsConfig, LeagueConfig, SystemConfig, league_rules};
+use league::log::LogGuard;
 use league::root::Root;
 use league::strategy;
 use league_core::league::LeagueRules;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::common::bad_config;
 use super::super::failure::{Failure, Kind};
+use super::super::logging;
 use super::{PortChoice, Run};
 
 /// With more players than this on free ports, they share one listener.
@@ -34,6 +36,7 @@ pub(super) struct Planned {
     /// A league that was interrupted and is not taken up.
     pub(super) unfinished: Option<LeagueId>,
     pub(super) seed: Option<u64>,
+    pub(super) logs: LogGuard,
 }
 
 /// Who plays, kept so that an interrupted league can be taken up.
@@ -64,6 +67,7 @@ struct Player {
 impl Planned {
     pub(super) fn make(run: &Run) -> Result<Self, Failure> {
         let (loader, system) = run.common.config()?;
+        let logs = logging::begin(&run.common, &system);
         let agents = loader.load_agents().map_err(bad_config)?;
         let base = run.base_league(&system)?;
         let root = run.common.root();
@@ -98,6 +102,7 @@ impl Planned {
             resumed: run.resume,
             unfinished: found.unfinished.filter(|_| !run.resume),
             seed,
+            logs,
         })
     }
 }

@@ -1,0 +1,91 @@
+//! Where log lines of a command go: to the files below its root, and warnings to people.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::{Mutex, PoisonError};
+
+use league::config::{LogLevel, SystemConfig};
+use league::log::{LogGuard, layer};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+
+use super::Output;
+use super::common::Common;
+
+/// How many different warnings are told to people; the files hold all.
+const MOST_TOLD: usize = 50;
+
+/// Begins to log; the guard writes what waits when it is dropped.
+pub(super) fn begin(common: &Common, system: &SystemConfig) -> LogGuard {
+    let level = match common.verbose {
+        0 => system.logging.level,
+        _ => LogLevel::Debug,
+    };
+    let (files, guard) = layer(common.root(), level);
+    let told = (!common.quiet && common.output == Output::Text).then(Told::default);
+    let most = match level {
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Warning => LevelFilter::WARN,
+        LogLevel::Error => LevelFilter::ERROR,
+    };
+    // A second subscriber in one process is refused, and the first goes on.
+    let _ = tracing_subscriber::registry()
+        .with(files)
+        .with(told)
+        .try_init();
+    guard
+}
+
+/// Tells warnings and errors on standard error, each kind once.
+#[derive(Default)]
+struct Told(Mutex<BTreeSet<String>>);
+
+impl<S: Subscriber> Layer<S> for Told {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let level = *event.metadata().level();
+        if level > Level::WARN {
+            return;
+        }
+        let mut sentence = Sentence::default();
+        event.record(&mut sentence);
+        let kind = if level == Level::ERROR {
+            "error"
+        } else {
+            "warning"
+        };
+        let peer = sentence
+            .peer
+            .map(|peer| format!("{peer}: "))
+            .unwrap_or_default();
+        let line = format!("{kind}: {peer}{}", sentence.message);
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() < MOST_TOLD && told.insert(line.clone()) {
+            // Nothing is left to be done if even this cannot be printed.
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
+    }
+}
+
+#[derive(Default)]
+struct Sentence {
+    message: String,
+    peer: Option<String>,
+}
+
+impl Visit for Sentence {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        match field.name() {
+            "message" => {
+                let _ = write!(self.message, "{value:?}");
+            }
+            "peer" => self.peer = Some(format!("{value:?}").trim_matches('"').to_owned()),
+            _ => {}
+        }
+    }
+}
