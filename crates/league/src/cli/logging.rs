@@ -36,6 +36,7 @@ pub(super) fn begin(common: &Common, system: &SystemConfig) -> LogGuard {
     };
     // A second subscriber in one process is refused, and the first goes on.
     let _ = tracing_subscriber::registry()
+        .with(most)
         .with(files)
         .with(told)
         .try_init();
