@@ -5,20 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::letter::Outcome;
-use league_core::player::{Command, Event, Player, PlayerRules, PlayerView, Reply, Think, Ticket};
+use league_core::player::{
+    Command, Event, Player, PlayerRules, PlayerView, Refusal, Reply, Think, Ticket,
+};
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, hex};
 use serde_json::{Map, Value, json};
+use tokio::sync::watch;
 
 use super::house::{House, Place, Shared, StartError, restore, settle};
 use super::{Running, keep_tokens, not_for_me, unattended};
 use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::clock;
-use crate::desk::{Desk, Unattended, Witness, Worker};
+use crate::desk::{Desk, Ruling, Unattended, Witness, Worker};
 use crate::identity::{Identity, Life, Newcomer};
 use crate::net::server::Door;
 use crate::projection::publisher::PlayerPublisher;
@@ -30,6 +33,8 @@ use crate::strategy::Strategy;
 
 /// How many characters of chance a player brings to each draw.
 const NONCE_LENGTH: usize = 32;
+/// How long an invitation waits for the announcement that it overtook; well within its deadline.
+const LONGEST_ANNOUNCEMENT: Duration = Duration::from_secs(2);
 
 impl Worker for Player {
     fn tick() -> Command {
@@ -90,6 +95,8 @@ pub fn start(
         identity.set_agent(agent, league);
     }
     let token_held = tokens.is_some();
+    let announced = watch::Sender::new(0);
+    let announcements = announced.subscribe();
     let house = House {
         restored,
         identity: Arc::clone(&identity),
@@ -99,6 +106,7 @@ pub fn start(
             token_file,
             publisher,
             archivist: shared.archivist.clone(),
+            announced,
         }),
         first: vec![Command::Begin { token_held }],
     };
@@ -108,6 +116,7 @@ pub fn start(
         manner,
         chance,
         purpose,
+        announcements,
     }))
 }
 
@@ -122,6 +131,8 @@ struct Diary {
     token_file: PathBuf,
     publisher: PlayerPublisher,
     archivist: Archivist,
+    /// Counts announcements of matches.
+    announced: watch::Sender<u64>,
 }
 
 impl Witness<Player> for Diary {
@@ -132,6 +143,9 @@ impl Witness<Player> for Diary {
                 if let Some((agent, league)) = enrolled(player) {
                     self.identity.set_agent(agent, league);
                 }
+            }
+            Record::Event(Event::Announced { .. }) => {
+                self.announced.send_modify(|announced| *announced += 1);
             }
             Record::Event(Event::Rejected { reason, .. }) => {
                 self.identity.set_life(Life::Rejected(reason.clone()));
@@ -178,6 +192,8 @@ pub struct Competitor {
     pub chance: Chance,
     /// Its own name for chance, so that no two players draw the same from one seed.
     pub purpose: String,
+    /// Counts announcements of matches.
+    pub announcements: watch::Receiver<u64>,
 }
 
 impl Role for Competitor {
@@ -221,7 +237,7 @@ impl Role for Competitor {
 
 impl Competitor {
     async fn ask(&self, command: Command) -> Spoken {
-        let reply = match self.desk.ask(command).await {
+        let reply = match self.announced(command).await {
             Ok(Ok(Reply::Think(think))) => match self.think(think).await {
                 Ok(reply) => reply,
                 Err(error) => return unattended(error),
@@ -240,8 +256,25 @@ impl Competitor {
         }
     }
 
+    /// Asks the desk; an invitation that overtook the announcement of its match waits for it.
+    async fn announced(&self, command: Command) -> Result<Ruling<Player>, Unattended> {
+        let mut announcements = self.announcements.clone();
+        let waited = tokio::time::Instant::now() + LONGEST_ANNOUNCEMENT;
+        loop {
+            announcements.borrow_and_update();
+            let ruling = self.desk.ask(command.clone()).await?;
+            if !matches!(ruling, Err(Refusal::NotAnnounced { .. })) {
+                return Ok(ruling);
+            }
+            let announced = tokio::time::timeout_at(waited, announcements.changed());
+            if !matches!(announced.await, Ok(Ok(()))) {
+                return Ok(ruling);
+            }
+        }
+    }
+
     /// Chooses away from the desk, and comes back with the choice or, too late, without one.
-    async fn think(&self, think: Think) -> Result<crate::desk::Ruling<Player>, Unattended> {
+    async fn think(&self, think: Think) -> Result<Ruling<Player>, Unattended> {
         let memory = self.desk.look(|player| {
             let history = player.memory().history();
             history.cloned().collect::<Vec<_>>()
