@@ -70,7 +70,7 @@ pub fn start(
     let token_file = secrets::place(&shared.root, league, slot.as_str());
     let tokens = secrets::load_tokens(&token_file)?;
     let (name, strict) = (rules.display_name.clone(), rules.strict);
-    let mut publisher = PlayerPublisher::default();
+    let mut publisher = PlayerPublisher::among(shared.crowd);
     let restored = restore(
         Place {
             path: &shared.root.player_journal(slot),
