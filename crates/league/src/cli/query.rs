@@ -176,7 +176,7 @@ fn unknown(sentence: String) -> Failure {
     Failure {
         what: "the league manager has no answer".to_owned(),
         cause: sentence,
-        hint: "see who is in the league with `league query standings`".to_owned(),
+        hint: "see who plays and how far it is with `league query standings`".to_owned(),
         kind: Kind::No,
     }
 }

@@ -78,12 +78,7 @@ impl Start {
                 out,
                 "league `{league_id}` has begun: {players}, {rounds}, {matches}"
             )?;
-            writeln!(
-                out,
-                "see it with `league watch {}{}`",
-                inquirer.endpoint(),
-                self.common.root_flag()
-            )?;
+            writeln!(out, "see it with `league watch {}`", inquirer.endpoint())?;
         }
         Ok(())
     }

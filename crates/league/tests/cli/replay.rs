@@ -93,7 +93,21 @@ fn a_match_is_told(root: &str) {
 fn where_there_is_no_league_there_is_nothing_to_replay() {
     let folder = tempfile::tempdir().expect("there is room");
     let root = folder.path().to_str().expect("the path is text");
-    insta::assert_snapshot!(league(&["replay", root], "").replace(root, "ROOT"), @"");
+    insta::assert_snapshot!(league(&["replay", root], "").replace(root, "ROOT"), @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not replay `ROOT`
+      cause: there is no league below `ROOT`
+    hint: name the folder that holds `data/leagues`
+    ");
     let named = league(&["replay", root, "--league-id", "other"], "").replace(root, "ROOT");
-    insta::assert_snapshot!(named, @"");
+    insta::assert_snapshot!(named, @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not replay `ROOT`
+      cause: there is no journal `ROOT/data/leagues/other/journal.jsonl`
+    hint: name the folder that holds `data/leagues`, or another `--league-id`
+    ");
 }

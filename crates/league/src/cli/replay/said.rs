@@ -4,10 +4,13 @@ use std::io::{self, Write};
 
 use league::record::Said;
 use league::repository::MatchDocument;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The longest content of a message that is shown, in characters.
-const LONGEST_CONTENT: usize = 120;
+const LONGEST_CONTENT: usize = 160;
+
+/// The longest text inside a message that is shown, in characters; a time fits.
+const LONGEST_TEXT: usize = 20;
 
 /// What stands in every message, or in the line already.
 const KNOWN: [&str; 8] = [
@@ -98,16 +101,38 @@ fn content(message: &Value) -> String {
     let Value::Object(members) = message else {
         return String::new();
     };
-    let told = members
-        .iter()
-        .filter(|(name, _)| !KNOWN.contains(&name.as_str()));
-    let told: Vec<String> = told
-        .map(|(name, value)| format!("{name}={value}"))
+    let told = told(members, |name| !KNOWN.contains(&name));
+    shortened(&told, LONGEST_CONTENT)
+}
+
+/// The members of an object, what is plain before what has parts.
+fn told(members: &Map<String, Value>, wanted: impl Fn(&str) -> bool) -> String {
+    let wanted = members.iter().filter(|(name, _)| wanted(name));
+    let (nested, plain): (Vec<_>, Vec<_>) =
+        wanted.partition(|(_, value)| value.is_object() || value.is_array());
+    let all = plain.into_iter().chain(nested);
+    let all: Vec<String> = all
+        .map(|(name, value)| format!("{name}={}", briefly(value)))
         .collect();
-    let told = told.join(" ");
-    match told.char_indices().nth(LONGEST_CONTENT) {
-        Some((cut, _)) => format!("{}…", &told[..cut]),
-        None => told,
+    all.join(" ")
+}
+
+fn briefly(value: &Value) -> String {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) => shortened(text, LONGEST_TEXT),
+        Value::Array(elements) => {
+            let elements: Vec<String> = elements.iter().map(briefly).collect();
+            format!("[{}]", elements.join(" "))
+        }
+        Value::Object(members) => format!("{{{}}}", told(members, |_| true)),
+    }
+}
+
+fn shortened(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
     }
 }
 
@@ -130,12 +155,15 @@ mod tests {
     #[test]
     fn the_content_is_one_harmless_line_of_moderate_length() {
         let message = json!({
-            "protocol": "league.v2", "match_id": "R1M1", "parity_choice": "even",
-            "note": "\u{1b}[2J\u{202e}\n",
+            "protocol": "league.v2", "match_id": "R1M1",
+            "game_result": {"choices": {"P01": "even"}, "drawn_number": 8},
+            "note": "\u{1b}[2J\u{202e}\n", "parity_choice": "even",
         });
-        let shown = harmless(&content(&message));
-        assert_eq!(shown, r#"note="\u001b[2J\u{202e}\n" parity_choice="even""#);
-        let long = content(&json!({"note": "ä".repeat(1_000)}));
+        assert_eq!(
+            harmless(&content(&message)),
+            r"note=\u{1b}[2J\u{202e}\n parity_choice=even game_result={drawn_number=8 choices={P01=even}}"
+        );
+        let long = content(&json!({"notes": vec!["ä".repeat(1_000); 100]}));
         assert_eq!(long.chars().count(), LONGEST_CONTENT + 1);
         assert_eq!(content(&Value::Null), "");
     }

@@ -97,10 +97,10 @@ fn last_line(scene: &Scene) -> Line<'_> {
     let endpoint = &scene.endpoint;
     match &scene.away {
         Some(cause) => Line::from(format!(
-            "no answer from {endpoint}: {cause}; still trying · q quits"
+            "q quits · no answer from {endpoint}: {cause}; still trying"
         ))
         .reversed(),
-        None => Line::from(format!("{endpoint} · q quits")).dim(),
+        None => Line::from(format!("q quits · {endpoint}")).dim(),
     }
 }
 

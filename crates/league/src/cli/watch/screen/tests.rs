@@ -49,21 +49,54 @@ fn shown(scene: &Scene, width: u16, height: u16) -> String {
 
 #[test]
 fn a_league_that_runs() {
-    insta::assert_snapshot!(shown(&seen(4), 80, 10), @"");
+    insta::assert_snapshot!(shown(&seen(4), 80, 10), @r#"
+    "league_2025_even_odd · even_odd · round 2 of 3 · 4 of 6 matches played          "
+    " 66% █████████████████████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░"
+    "                                                                                "
+    "   #  id      player                        played    won  drawn   lost  points "
+    "   1  P01     Agent 1                            2      1      0      1       3 "
+    "   2  P02     Agent 2                            2      1      0      1       3 "
+    "   3  P03     Agent 3                            2      1      0      1       3 "
+    "   4  P04     Agent 4                            2      1      0      1       3 "
+    "                                                                                "
+    "q quits · http://localhost:8000/mcp                                             "
+    "#);
 }
 
 #[test]
 fn the_rows_that_fit_and_how_many_do_not() {
-    insta::assert_snapshot!(shown(&seen(1_000), 80, 8), @"");
+    insta::assert_snapshot!(shown(&seen(1_000), 80, 8), @r#"
+    "league_2025_even_odd · even_odd · round 2 of 3 · 4 of 6 matches played          "
+    " 66% █████████████████████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░"
+    "                                                                                "
+    "   #  id      player                        played    won  drawn   lost  points "
+    "   1  P01     Agent 1                            2      1      0      1       3 "
+    "   2  P02     Agent 2                            2      1      0      1       3 "
+    "              and 998 more                                                      "
+    "q quits · http://localhost:8000/mcp                                             "
+    "#);
 }
 
 #[test]
 fn a_manager_that_is_away_leaves_what_was_seen() {
     let mut scene = seen(2);
     scene.away = Some("no connection: Connection refused (os error 111)".to_owned());
-    insta::assert_snapshot!(shown(&scene, 110, 7), @"");
+    insta::assert_snapshot!(shown(&scene, 110, 7), @r#"
+    "league_2025_even_odd · even_odd · round 2 of 3 · 4 of 6 matches played                                        "
+    " 66% █████████████████████████████████████████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░"
+    "                                                                                                              "
+    "   #  id      player                        played    won  drawn   lost  points                               "
+    "   1  P01     Agent 1                            2      1      0      1       3                               "
+    "   2  P02     Agent 2                            2      1      0      1       3                               "
+    "q quits · no answer from http://localhost:8000/mcp: no connection: Connection refused (os error 111); still tr"
+    "#);
     scene.seen = None;
-    insta::assert_snapshot!(shown(&scene, 110, 4), @"");
+    insta::assert_snapshot!(shown(&scene, 110, 4), @r#"
+    "waiting for the league manager                                                                                "
+    "                                                                                                              "
+    "                                                                                                              "
+    "q quits · no answer from http://localhost:8000/mcp: no connection: Connection refused (os error 111); still tr"
+    "#);
 }
 
 #[test]
