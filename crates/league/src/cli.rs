@@ -133,15 +133,14 @@ impl Command {
 /// An error with all its causes, in one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |error| error.source());
-    let told = causes.fold(error.to_string(), |told, cause| {
+    causes.fold(error.to_string(), |told, cause| {
         let cause = cause.to_string();
         if told.ends_with(&cause) {
             told
         } else {
             format!("{told}: {cause}")
         }
-    });
-    told
+    })
 }
 
 /// What helps an agent that could not start.
