@@ -39,24 +39,7 @@ fn a_league_is_started_watched_to_its_end_and_asked() {
     see it with `league watch URL`
     --- errors
     ");
-    let watched = league(&["watch", &endpoint, "--output", "json"], "");
-    assert!(watched.starts_with("exit code 0\n"), "{watched}");
-    let tables = objects(&watched);
-    let last = tables.last().expect("the table was printed");
-    assert_eq!(last["event"], "table");
-    assert_eq!(last["state"], "COMPLETED");
-    assert_eq!(last["matches_played"], 1);
-    assert_eq!(last["standings"].as_array().map(Vec::len), Some(2));
-    assert!(
-        tables.windows(2).all(|two| two[0] != two[1]),
-        "only changes are printed: {watched}"
-    );
-    let table = league(&["watch", &endpoint], "");
-    assert!(table.starts_with("exit code 0\n"), "{table}");
-    assert!(
-        table.contains("over after 1 round · 1 of 1 match played"),
-        "{table}"
-    );
+    it_is_watched_to_its_end(&endpoint);
     insta::assert_snapshot!(ask(&["query", "schedule"]), @"
     exit code 0
     --- out
@@ -84,6 +67,27 @@ fn a_league_is_started_watched_to_its_end_and_asked() {
       cause: the league has begun already
     hint: see how far it is with `league watch`
     ");
+}
+
+fn it_is_watched_to_its_end(endpoint: &str) {
+    let watched = league(&["watch", endpoint, "--output", "json"], "");
+    assert!(watched.starts_with("exit code 0\n"), "{watched}");
+    let tables = objects(&watched);
+    let last = tables.last().expect("the table was printed");
+    assert_eq!(last["event"], "table");
+    assert_eq!(last["state"], "COMPLETED");
+    assert_eq!(last["matches_played"], 1);
+    assert_eq!(last["standings"].as_array().map(Vec::len), Some(2));
+    assert!(
+        tables.windows(2).all(|two| two[0] != two[1]),
+        "only changes are printed: {watched}"
+    );
+    let table = league(&["watch", endpoint], "");
+    assert!(table.starts_with("exit code 0\n"), "{table}");
+    assert!(
+        table.contains("over after 1 round · 1 of 1 match played"),
+        "{table}"
+    );
 }
 
 #[test]
