@@ -5,20 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::letter::Outcome;
-use league_core::player::{Command, Event, Player, PlayerRules, PlayerView, Reply, Think, Ticket};
+use league_core::player::{
+    Command, Event, Player, PlayerRules, PlayerView, Refusal, Reply, Think, Ticket,
+};
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, hex};
 use serde_json::{Map, Value, json};
+use tokio::sync::watch;
 
 use super::house::{House, Place, Shared, StartError, restore, settle};
 use super::{Running, keep_tokens, not_for_me, unattended};
 use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::clock;
-use crate::desk::{Desk, Unattended, Witness, Worker};
+use crate::desk::{Desk, Ruling, Unattended, Witness, Worker};
 use crate::identity::{Identity, Life, Newcomer};
 use crate::net::server::Door;
 use crate::projection::publisher::PlayerPublisher;
@@ -66,6 +69,8 @@ pub fn start(
     let tokens = secrets::load_tokens(&token_file)?;
     let (name, strict) = (rules.display_name.clone(), rules.strict);
     let mut publisher = PlayerPublisher::default();
+    let (announced, announcements) = watch::channel(());
+    let patience = rules.patience.join / 2;
     let restored = restore(
         Place {
             path: &shared.root.player_journal(slot),
@@ -97,6 +102,7 @@ pub fn start(
         witness: Box::new(Diary {
             identity,
             token_file,
+            announced,
             publisher,
             archivist: shared.archivist.clone(),
         }),
@@ -106,6 +112,8 @@ pub fn start(
     Ok(settle(shared, house, |desk| Competitor {
         desk,
         manner,
+        announcements,
+        patience,
         chance,
         purpose,
     }))
@@ -120,6 +128,8 @@ fn enrolled(player: &Player) -> Option<(Agent, LeagueId)> {
 struct Diary {
     identity: Arc<Identity>,
     token_file: PathBuf,
+    /// Tells that a match was announced.
+    announced: watch::Sender<()>,
     publisher: PlayerPublisher,
     archivist: Archivist,
 }
@@ -139,6 +149,7 @@ impl Witness<Player> for Diary {
             Record::Event(Event::LeagueCompleted { .. }) => {
                 self.identity.set_life(Life::Completed);
             }
+            Record::Event(Event::Announced { .. }) => self.announced.send_replace(()),
             _ => {}
         }
     }
@@ -174,6 +185,10 @@ pub struct Competitor {
     pub desk: Desk<Player>,
     /// How it plays.
     pub manner: Manner,
+    /// Changes when a match was announced.
+    pub announcements: watch::Receiver<()>,
+    /// How long a call may wait for the announcement of its match.
+    pub patience: Duration,
     /// Where dice and nonces come from.
     pub chance: Chance,
     /// Its own name for chance, so that no two players draw the same from one seed.
@@ -221,7 +236,7 @@ impl Role for Competitor {
 
 impl Competitor {
     async fn ask(&self, command: Command) -> Spoken {
-        let reply = match self.desk.ask(command).await {
+        let reply = match self.put(command).await {
             Ok(Ok(Reply::Think(think))) => match self.think(think).await {
                 Ok(reply) => reply,
                 Err(error) => return unattended(error),
@@ -240,8 +255,28 @@ impl Competitor {
         }
     }
 
+    /// Brings a command to the desk, and again when its match has been announced: the manager's
+    /// announcement and the referee's call come by different roads, and either may be first.
+    async fn put(&self, command: Command) -> Result<Ruling<Player>, Unattended> {
+        let mut announcements = self.announcements.clone();
+        let announced = async {
+            loop {
+                announcements.mark_unchanged();
+                let ruling = self.desk.ask(command.clone()).await;
+                let early = matches!(ruling, Ok(Err(Refusal::NotAnnounced { .. })));
+                if !early || announcements.changed().await.is_err() {
+                    return ruling;
+                }
+            }
+        };
+        match tokio::time::timeout(self.patience, announced).await {
+            Ok(ruling) => ruling,
+            Err(_) => self.desk.ask(command).await,
+        }
+    }
+
     /// Chooses away from the desk, and comes back with the choice or, too late, without one.
-    async fn think(&self, think: Think) -> Result<crate::desk::Ruling<Player>, Unattended> {
+    async fn think(&self, think: Think) -> Result<Ruling<Player>, Unattended> {
         let memory = self.desk.look(|player| {
             let history = player.memory().history();
             history.cloned().collect::<Vec<_>>()
