@@ -29,6 +29,9 @@ use crate::store::StoreError;
 /// How long the last letters of a league may take.
 pub const LAST_LETTERS: Duration = Duration::from_secs(10);
 
+/// What the manager is called when it cannot start.
+const MANAGER: &str = "the league manager";
+
 /// What a league in one process is made of.
 pub struct Plan {
     /// The rules of the league.
@@ -77,7 +80,7 @@ pub struct PlayerSeat {
 #[derive(Debug, Error)]
 pub enum ArenaError {
     /// A port could not be had.
-    #[error("could not start `{agent}` on port {port}")]
+    #[error("could not start {agent} on port {port}")]
     Port {
         /// Whose.
         agent: String,
@@ -87,7 +90,7 @@ pub enum ArenaError {
         source: io::Error,
     },
     /// An agent could not start.
-    #[error("could not start `{agent}`")]
+    #[error("could not start {agent}")]
     Start {
         /// Who.
         agent: String,
@@ -146,14 +149,14 @@ impl Arena {
     pub async fn open(shared: &Shared, plan: Plan) -> Result<Self, ArenaError> {
         let end = watch::Sender::new(false);
         let (tell, news) = unbounded_channel();
-        let listener = plan.listen("league_manager", plan.port).await?;
+        let listener = plan.listen(MANAGER, plan.port).await?;
         let endpoint = plan.endpoint(&listener);
         let ports = Ports {
             manager: port(&listener),
             ..Ports::default()
         };
-        let (manager, door) = manager::start(shared, plan.rules.clone(), Some(tell))
-            .map_err(started("league_manager"))?;
+        let (manager, door) =
+            manager::start(shared, plan.rules.clone(), Some(tell)).map_err(started(MANAGER))?;
         let doors = Doors::default();
         doors.open("", door);
         tokio::spawn(serve(listener, doors, end.subscribe()));
@@ -176,7 +179,8 @@ impl Arena {
 
     async fn seat_referees(&mut self, shared: &Shared, plan: &Plan) -> Result<(), ArenaError> {
         for seat in &plan.referees {
-            let listener = plan.listen(seat.id.as_str(), seat.port).await?;
+            let label = format!("referee `{}`", seat.id);
+            let listener = plan.listen(&label, seat.port).await?;
             self.ports.referees.push(port(&listener));
             let rules = RefereeRules {
                 display_name: seat.name.clone(),
@@ -190,8 +194,8 @@ impl Arena {
                 manager: self.manager_peer(),
             };
             let league = &plan.rules.league_id;
-            let (running, door) = referee::start(shared, league, &seat.id, rules)
-                .map_err(started(seat.id.as_str()))?;
+            let (running, door) =
+                referee::start(shared, league, &seat.id, rules).map_err(started(&label))?;
             let doors = Doors::default();
             doors.open("", door);
             tokio::spawn(serve(listener, doors, self.end.subscribe()));
@@ -204,7 +208,7 @@ impl Arena {
     async fn seat_players(&mut self, shared: &Shared, plan: &Plan) -> Result<(), ArenaError> {
         let mut common = None;
         if let Some(shared_port) = plan.shared_port {
-            let listener = plan.listen("players", shared_port).await?;
+            let listener = plan.listen("the players", shared_port).await?;
             self.ports.shared = Some(port(&listener));
             let (doors, endpoint) = (Doors::default(), plan.endpoint(&listener));
             let base = endpoint.trim_end_matches("/mcp").to_owned();
@@ -212,6 +216,7 @@ impl Arena {
             common = Some((doors, base));
         }
         for seat in &plan.players {
+            let label = format!("player `{}`", seat.id);
             let (doors, prefix, endpoint) = match &common {
                 Some((doors, base)) => {
                     let prefix = format!("/agents/{}", seat.id);
@@ -219,7 +224,7 @@ impl Arena {
                     (doors.clone(), prefix, endpoint)
                 }
                 None => {
-                    let listener = plan.listen(seat.id.as_str(), seat.port).await?;
+                    let listener = plan.listen(&label, seat.port).await?;
                     self.ports.players.push(port(&listener));
                     let (doors, endpoint) = (Doors::default(), plan.endpoint(&listener));
                     tokio::spawn(serve(listener, doors.clone(), self.end.subscribe()));
@@ -229,7 +234,7 @@ impl Arena {
             let rules = self.player_rules(plan, seat, endpoint);
             let league = &plan.rules.league_id;
             let (running, door) = player::start(shared, league, &seat.id, rules, seat.manner)
-                .map_err(started(seat.id.as_str()))?;
+                .map_err(started(&label))?;
             doors.open(prefix, door);
             let running = watched(running, seat.id.as_str(), &self.failing);
             self.players.push((seat.id.clone(), running));

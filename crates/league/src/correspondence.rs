@@ -73,6 +73,16 @@ impl Correspondence {
 
     /// Logs that nothing came back.
     pub fn log_lost<T>(&self, letter: &Letter<T>, error: &client::CallError) {
+        if letter.to.agent == Agent::Manager {
+            // Without its manager an agent can do nothing but ask again, so people should know.
+            return tracing::warn!(
+                agent_id = self.identity.log_name(),
+                event_type = "MANAGER_SILENT",
+                message_type = letter.message.v2_type(),
+                "the league manager at {} does not answer, so it is asked again: {error}",
+                letter.to.endpoint
+            );
+        }
         tracing::info!(
             agent_id = self.identity.log_name(),
             event_type = "NO_ANSWER",

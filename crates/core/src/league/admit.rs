@@ -81,6 +81,21 @@ impl League {
         self.players.add(id.as_str(), player, PlayerId::numbered);
     }
 
+    /// Gives players numbers by their ids, so that who meets whom does not depend on who was
+    /// quickest to register.
+    pub(super) fn seat_players(&mut self) {
+        let numbers = self.players.sort();
+        let renumber = |who: Who| match who {
+            Who::Player(old) => Who::Player(numbers.get(&old).copied().unwrap_or(old)),
+            Who::Referee(_) => who,
+        };
+        for who in self.names.values_mut().chain(self.tokens.values_mut()) {
+            *who = renumber(*who);
+        }
+        let suspended = self.fleeting.suspended.iter().copied();
+        self.fleeting.suspended = suspended.map(renumber).collect();
+    }
+
     fn add_referee(&mut self, id: &RefereeId, member: Member, capacity: u32) {
         let who = Who::Referee(self.referees.len());
         self.names.insert(folded(&member.name), who);

@@ -118,8 +118,9 @@ impl League {
         }
     }
 
-    fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.phase = Phase::Running;
+        self.seat_players();
         let sides = Sides::for_game(self.rules.sides_matter);
         self.schedule = Schedule::new(self.players.len(), sides);
         self.standings = Standings::new(self.schedule, self.rules.score);

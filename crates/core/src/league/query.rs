@@ -12,7 +12,7 @@ use super::authenticate::Caller;
 use super::command::Reply;
 use super::event::Event;
 use super::refusal::Refusal;
-use super::schedule::{Pairing, Schedule, Sides};
+use super::schedule::{Pairing, Schedule};
 use super::{League, Phase};
 use crate::machine::Decision;
 
@@ -25,12 +25,12 @@ impl League {
         if !admin {
             return Err(Refusal::NotAdmin);
         }
-        let schedule = if self.phase == Phase::Registering {
-            let sides = Sides::for_game(self.rules.sides_matter);
-            Schedule::new(self.players.len(), sides)
-        } else {
-            self.schedule
-        };
+        if self.phase == Phase::Registering {
+            let mut begun = self.clone();
+            begun.begin();
+            return begun.create_schedule(admin);
+        }
+        let schedule = self.schedule;
         if schedule.rounds() == 0 {
             return Err(Refusal::TooFew {
                 players: self.players.len(),

@@ -318,6 +318,26 @@ impl<T> Roster<T> {
     }
 }
 
+impl Roster<Player> {
+    /// Puts players in the order of their ids, short ones first as numbers grow longer, and gives
+    /// each one's new number by its old one.
+    pub(super) fn sort(&mut self) -> BTreeMap<u32, u32> {
+        let order = |player: &Player| {
+            let id = without_case(player.id.as_str()).into_owned();
+            (id.len(), id)
+        };
+        self.members.sort_by_cached_key(order);
+        let mut numbers = BTreeMap::new();
+        for (new, player) in (0..).zip(&self.members) {
+            let id = without_case(player.id.as_str());
+            if let Some(number) = self.by_id.get_mut(&*id) {
+                numbers.insert(std::mem::replace(number, new), new);
+            }
+        }
+        numbers
+    }
+}
+
 /// The form in which ids are compared; those that we number have it already.
 fn without_case(id: &str) -> Cow<'_, str> {
     if id.bytes().any(|byte| byte.is_ascii_lowercase()) {

@@ -40,6 +40,37 @@ fn the_league_begins_by_itself_when_enough_have_come() {
 }
 
 #[test]
+fn who_meets_whom_does_not_depend_on_who_registered_first() {
+    let pairings = |order: &[&str]| {
+        let mut world = World::new(rules());
+        world.admit_referee("Whistle", 9);
+        for id in order {
+            let mut candidate = world.candidate(id);
+            candidate.request.wanted_id = Some((*id).to_owned());
+            world.when(&Command::RegisterPlayer(candidate)).unwrap();
+        }
+        let schedule = world.when(&Command::CreateSchedule { admin: true });
+        let schedule = schedule.unwrap().1;
+        world.when(&Command::Start { admin: true }).unwrap();
+        world.settle();
+        let begun = world.when(&Command::CreateSchedule { admin: true });
+        assert_eq!(begun.unwrap().1, schedule, "as it was shown before");
+        for id in order {
+            let player = world.league.player(&PlayerId::new(*id).unwrap()).unwrap();
+            assert_eq!(&**player.member().display_name(), *id);
+        }
+        let orders = world.orders().into_iter();
+        let pairings = orders.map(|(_, order)| order.players.map(|player| player.player_id));
+        (schedule, pairings.collect::<Vec<_>>())
+    };
+    let usual = pairings(&["P01", "P02", "P09", "P10", "P100", "dragon"]);
+    assert_eq!(
+        pairings(&["P10", "dragon", "P02", "P100", "P01", "P09"]),
+        usual
+    );
+}
+
+#[test]
 fn only_the_administrator_starts_and_only_once_and_only_with_enough() {
     let mut world = World::new(rules());
     let start = |admin| Command::Start { admin };

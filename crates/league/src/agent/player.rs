@@ -33,8 +33,6 @@ use crate::strategy::Strategy;
 
 /// How many characters of chance a player brings to each draw.
 const NONCE_LENGTH: usize = 32;
-/// How long an invitation waits for the announcement that it overtook; well within its deadline.
-const LONGEST_ANNOUNCEMENT: Duration = Duration::from_secs(2);
 
 impl Worker for Player {
     fn tick() -> Command {
@@ -71,6 +69,8 @@ pub fn start(
     let tokens = secrets::load_tokens(&token_file)?;
     let (name, strict) = (rules.display_name.clone(), rules.strict);
     let mut publisher = PlayerPublisher::among(shared.crowd);
+    let (announced, announcements) = watch::channel(());
+    let patience = rules.patience.join / 2;
     let restored = restore(
         Place {
             path: &shared.root.player_journal(slot),
@@ -95,8 +95,6 @@ pub fn start(
         identity.set_agent(agent, league);
     }
     let token_held = tokens.is_some();
-    let announced = watch::Sender::new(0);
-    let announcements = announced.subscribe();
     let house = House {
         restored,
         identity: Arc::clone(&identity),
@@ -104,9 +102,9 @@ pub fn start(
         witness: Box::new(Diary {
             identity,
             token_file,
+            announced,
             publisher,
             archivist: shared.archivist.clone(),
-            announced,
         }),
         first: vec![Command::Begin { token_held }],
     };
@@ -114,9 +112,10 @@ pub fn start(
     Ok(settle(shared, house, |desk| Competitor {
         desk,
         manner,
+        announcements,
+        patience,
         chance,
         purpose,
-        announcements,
     }))
 }
 
@@ -129,10 +128,10 @@ fn enrolled(player: &Player) -> Option<(Agent, LeagueId)> {
 struct Diary {
     identity: Arc<Identity>,
     token_file: PathBuf,
+    /// Tells that a match was announced.
+    announced: watch::Sender<()>,
     publisher: PlayerPublisher,
     archivist: Archivist,
-    /// Counts announcements of matches.
-    announced: watch::Sender<u64>,
 }
 
 impl Witness<Player> for Diary {
@@ -144,15 +143,13 @@ impl Witness<Player> for Diary {
                     self.identity.set_agent(agent, league);
                 }
             }
-            Record::Event(Event::Announced { .. }) => {
-                self.announced.send_modify(|announced| *announced += 1);
-            }
             Record::Event(Event::Rejected { reason, .. }) => {
                 self.identity.set_life(Life::Rejected(reason.clone()));
             }
             Record::Event(Event::LeagueCompleted { .. }) => {
                 self.identity.set_life(Life::Completed);
             }
+            Record::Event(Event::Announced { .. }) => self.announced.send_replace(()),
             _ => {}
         }
     }
@@ -188,12 +185,14 @@ pub struct Competitor {
     pub desk: Desk<Player>,
     /// How it plays.
     pub manner: Manner,
+    /// Changes when a match was announced.
+    pub announcements: watch::Receiver<()>,
+    /// How long a call may wait for the announcement of its match.
+    pub patience: Duration,
     /// Where dice and nonces come from.
     pub chance: Chance,
     /// Its own name for chance, so that no two players draw the same from one seed.
     pub purpose: String,
-    /// Counts announcements of matches.
-    pub announcements: watch::Receiver<u64>,
 }
 
 impl Role for Competitor {
@@ -237,7 +236,7 @@ impl Role for Competitor {
 
 impl Competitor {
     async fn ask(&self, command: Command) -> Spoken {
-        let reply = match self.announced(command).await {
+        let reply = match self.put(command).await {
             Ok(Ok(Reply::Think(think))) => match self.think(think).await {
                 Ok(reply) => reply,
                 Err(error) => return unattended(error),
@@ -256,20 +255,23 @@ impl Competitor {
         }
     }
 
-    /// Asks the desk; an invitation that overtook the announcement of its match waits for it.
-    async fn announced(&self, command: Command) -> Result<Ruling<Player>, Unattended> {
+    /// Brings a command to the desk, and again when its match has been announced: the manager's
+    /// announcement and the referee's call come by different roads, and either may be first.
+    async fn put(&self, command: Command) -> Result<Ruling<Player>, Unattended> {
         let mut announcements = self.announcements.clone();
-        let waited = tokio::time::Instant::now() + LONGEST_ANNOUNCEMENT;
-        loop {
-            announcements.borrow_and_update();
-            let ruling = self.desk.ask(command.clone()).await?;
-            if !matches!(ruling, Err(Refusal::NotAnnounced { .. })) {
-                return Ok(ruling);
+        let announced = async {
+            loop {
+                announcements.mark_unchanged();
+                let ruling = self.desk.ask(command.clone()).await;
+                let early = matches!(ruling, Ok(Err(Refusal::NotAnnounced { .. })));
+                if !early || announcements.changed().await.is_err() {
+                    return ruling;
+                }
             }
-            let announced = tokio::time::timeout_at(waited, announcements.changed());
-            if !matches!(announced.await, Ok(Ok(()))) {
-                return Ok(ruling);
-            }
+        };
+        match tokio::time::timeout(self.patience, announced).await {
+            Ok(ruling) => ruling,
+            Err(_) => self.desk.ask(command).await,
         }
     }
 

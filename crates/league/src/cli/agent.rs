@@ -105,6 +105,24 @@ impl<M: Worker, W: Write> Serving<'_, M, W> {
     }
 }
 
+/// Says where an agent answers.
+fn greet(
+    out: &mut impl Write,
+    common: &Common,
+    agent: &str,
+    endpoint: &str,
+) -> Result<(), Failure> {
+    if common.output == Output::Json {
+        let greeting = json!({"event": "listening", "agent": agent, "endpoint": endpoint});
+        return object(out, &greeting);
+    }
+    if !common.quiet {
+        writeln!(out, "{agent}: answers at {endpoint}")?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
 /// Says how far an agent is.
 fn tell(out: &mut impl Write, common: &Common, agent: &str, life: &Life) -> Result<(), Failure> {
     if common.output == Output::Json {
@@ -146,7 +164,7 @@ async fn listen(
 ) -> Result<tokio::net::TcpListener, Failure> {
     let address = SocketAddr::new(system.security.bind, port);
     bind(address).await.map_err(|error| Failure {
-        what: format!("could not start `{agent}`"),
+        what: format!("could not start {agent}"),
         cause: match error.kind() {
             std::io::ErrorKind::AddrInUse => format!("port {port} is in use"),
             _ => format!("port {port}: {error}"),
@@ -178,7 +196,7 @@ fn port_of(endpoint: &str) -> Option<u16> {
 fn not_started(agent: &str, error: &StartError) -> Failure {
     let wrong_use = matches!(error, StartError::Rules(_));
     Failure {
-        what: format!("could not start `{agent}`"),
+        what: format!("could not start {agent}"),
         cause: super::chain(error),
         hint: super::start_hint(error),
         kind: if wrong_use { Kind::Use } else { Kind::World },

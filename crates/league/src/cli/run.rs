@@ -169,7 +169,7 @@ fn not_opened(error: ArenaError) -> Failure {
     };
     let what = match &error {
         ArenaError::Port { agent, .. } | ArenaError::Start { agent, .. } => {
-            format!("could not start `{agent}`")
+            format!("could not start {agent}")
         }
         ArenaError::Store { .. } => error.to_string(),
     };

@@ -18,6 +18,9 @@ use super::super::signal::Signals;
 use super::super::{Answer, Output};
 use super::{Serving, endpoint, listen, not_started, object, port_of};
 
+/// What the manager is called when it cannot start.
+const LABEL: &str = "the league manager";
+
 /// Run the league manager: it registers agents, pairs them, keeps the standings
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Manager {
@@ -80,11 +83,11 @@ impl Manager {
         let usual = system.network.default_league_manager_port;
         let configured = loader.load_agents().map_err(bad_config)?;
         let configured = port_of(&configured.league_manager.endpoint).unwrap_or(usual);
-        let listener = listen(&system, "league_manager", self.port.unwrap_or(configured)).await?;
+        let listener = listen(&system, LABEL, self.port.unwrap_or(configured)).await?;
         let shared = self.common.shared(&system, self.seed)?;
         let (tell, mut news) = unbounded_channel();
         let (running, door) = manager::start(&shared, rules, Some(tell))
-            .map_err(|error| not_started("league_manager", &error))?;
+            .map_err(|error| not_started(LABEL, &error))?;
         self.greet(out, league, &endpoint(&system, &listener))?;
         let identity = running.identity.clone();
         tokio::spawn(async move {

@@ -15,7 +15,7 @@ use super::super::common::{bad_config, duration, runtime};
 use super::super::failure::{Failure, Kind};
 use super::super::logging;
 use super::super::signal::Signals;
-use super::{Joining, Serving, endpoint, listen, not_started, peer, port_of};
+use super::{Joining, Serving, endpoint, greet, listen, not_started, peer, port_of};
 
 /// Run a player: it registers with the manager, comes to its matches and chooses
 #[derive(Debug, Clone, Args)]
@@ -68,7 +68,8 @@ impl Player {
             .clone()
             .or_else(|| player_id(&format!("port-{}", self.port)).ok());
         let slot = slot.unwrap_or_else(|| PlayerId::numbered(1));
-        let listener = listen(&system, slot.as_str(), self.port).await?;
+        let label = format!("player `{slot}`");
+        let listener = listen(&system, &label, self.port).await?;
         let name = self.joining.name.clone();
         let name = name.or(known.map(|known| known.display_name.clone()));
         let games = known.map(|known| known.game_types.clone());
@@ -96,7 +97,9 @@ impl Player {
         let league = league.unwrap_or(&system.default_league_id);
         let shared = common.shared(&system, self.seed)?;
         let (running, door) = player::start(&shared, league, &slot, rules, manner)
-            .map_err(|error| not_started(slot.as_str(), &error))?;
+            .map_err(|error| not_started(&label, &error))?;
+        let address = endpoint(&system, &listener);
+        greet(out, common, &running.identity.label(), &address)?;
         let mut quiet = running.quiet.clone();
         let serving = Serving {
             running,

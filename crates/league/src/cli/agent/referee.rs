@@ -13,7 +13,7 @@ use super::super::common::{bad_config, runtime};
 use super::super::failure::Failure;
 use super::super::logging;
 use super::super::signal::Signals;
-use super::{Joining, Serving, endpoint, listen, not_started, peer, port_of};
+use super::{Joining, Serving, endpoint, greet, listen, not_started, peer, port_of};
 
 /// Run a referee: it registers with the manager and runs the matches that it is given
 #[derive(Debug, Clone, Args)]
@@ -57,7 +57,8 @@ impl Referee {
             .clone()
             .or_else(|| referee_id(&format!("port-{}", self.port)).ok());
         let slot = slot.unwrap_or_else(|| RefereeId::numbered(1));
-        let listener = listen(&system, slot.as_str(), self.port).await?;
+        let label = format!("referee `{slot}`");
+        let listener = listen(&system, &label, self.port).await?;
         let name = self.joining.name.clone();
         let name = name.or(known.map(|known| known.display_name.clone()));
         let at_once = known.map(|known| known.max_concurrent_matches);
@@ -81,7 +82,9 @@ impl Referee {
         let league = league.unwrap_or(&system.default_league_id);
         let shared = common.shared(&system, None)?;
         let (running, door) = referee::start(&shared, league, &slot, rules)
-            .map_err(|error| not_started(slot.as_str(), &error))?;
+            .map_err(|error| not_started(&label, &error))?;
+        let address = endpoint(&system, &listener);
+        greet(out, common, &running.identity.label(), &address)?;
         let mut quiet = running.quiet.clone();
         let serving = Serving {
             running,
