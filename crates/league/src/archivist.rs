@@ -10,17 +10,22 @@ use crate::root::Root;
 /// The way to the thread that writes documents.
 #[derive(Debug, Clone)]
 pub struct Archivist {
-    publications: Sender<Publication>,
+    orders: Sender<Order>,
     thread: Arc<Mutex<Option<JoinHandle<()>>>>,
+}
+
+enum Order {
+    Write(Box<Publication>),
+    Stop,
 }
 
 impl Archivist {
     /// Begins to write below a root.
     pub fn new(root: Root) -> Self {
-        let (publications, due) = channel();
+        let (orders, due) = channel();
         let thread = std::thread::spawn(move || write(root, &due));
         Self {
-            publications,
+            orders,
             thread: Arc::new(Mutex::new(Some(thread))),
         }
     }
@@ -29,27 +34,27 @@ impl Archivist {
     pub fn publish(&self, publications: Vec<Publication>) {
         for publication in publications {
             // Documents can be made again from the journal, so a writer that is gone loses nothing.
-            let _ = self.publications.send(publication);
+            let _ = self.orders.send(Order::Write(Box::new(publication)));
         }
     }
 
-    /// Waits until all is written that was published; everybody else must have let go of theirs.
-    pub fn finish(self) {
-        let Self {
-            publications,
-            thread,
-        } = self;
-        drop(publications);
-        let thread = thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+    /// Waits until all is written that was published before.
+    pub fn finish(&self) {
+        let _ = self.orders.send(Order::Stop);
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(thread) = thread {
             let _ = thread.join();
         }
     }
 }
 
-fn write(root: Root, due: &Receiver<Publication>) {
+fn write(root: Root, due: &Receiver<Order>) {
     let mut archive = Archive::new(root);
-    for publication in due {
+    while let Ok(Order::Write(publication)) = due.recv() {
         if let Err(error) = archive.write(&publication) {
             tracing::error!(event_type = "DOCUMENT_NOT_WRITTEN", "{error}");
         }

@@ -294,14 +294,14 @@ impl Arena {
     pub async fn close(self) -> Result<(), ArenaError> {
         self.manager.desk.bring(Command::Stop).await;
         self.end.send_replace(true);
-        finish("league_manager", self.manager).await?;
+        let mut closed = finish("league_manager", self.manager).await;
         for (id, running) in self.referees {
-            finish(id.as_str(), running).await?;
+            closed = closed.and(finish(id.as_str(), running).await);
         }
         for (id, running) in self.players {
-            finish(id.as_str(), running).await?;
+            closed = closed.and(finish(id.as_str(), running).await);
         }
-        Ok(())
+        closed
     }
 }
 

@@ -1,16 +1,21 @@
 //! The command line: one file a command.
 
 mod agent;
+mod asking;
 mod common;
 mod completions;
 mod explain;
 mod failure;
 mod logging;
+mod query;
+mod replay;
 mod run;
 mod schema;
 mod signal;
+mod start;
 mod table;
 mod verify;
+mod watch;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -42,13 +47,16 @@ Examples:
   league                                   play a league of four, and print the table
   league run --players 8 --pace 400ms      more players, slow enough to watch
   league run --resume                      go on with a league that was interrupted
+  league watch                             the live table of a running league
+  league query stats --player P01          ask a running manager
   league explain message.json              say what a message is and what is wrong with it
   league explain - < message.json          the same from standard input
   league explain --strict --output json -  for machines, forgiving nothing
   league schema GAME_INVITATION            the JSON Schema of a message
   league schema --dialect v1 > v1.json     of every message of a dialect
   league completions bash                  what a shell needs to complete these commands
-  league verify SHARED                     work out a league again from its journal";
+  league verify SHARED                     work out a league again from its journal
+  league replay SHARED --match R1M1        what was said in a match";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -56,10 +64,14 @@ enum Command {
     Manager(agent::Manager),
     Referee(agent::Referee),
     Player(agent::Player),
+    Start(start::Start),
+    Watch(watch::Watch),
+    Query(query::Query),
     Explain(explain::Explain),
     Schema(schema::Schema),
     Completions(completions::Completions),
     Verify(verify::Verify),
+    Replay(replay::Replay),
 }
 
 /// How a command prints.
@@ -106,10 +118,14 @@ impl Command {
             Self::Manager(manager) => manager.run(out),
             Self::Referee(referee) => referee.run(out),
             Self::Player(player) => player.run(out),
+            Self::Start(start) => start.run(out),
+            Self::Watch(watch) => watch.run(out),
+            Self::Query(query) => query.run(out),
             Self::Explain(explain) => explain.run(out),
             Self::Schema(schema) => schema.run(out),
             Self::Completions(completions) => completions.run(out),
             Self::Verify(verify) => verify.run(out),
+            Self::Replay(replay) => replay.run(out),
         }
     }
 }
@@ -117,15 +133,14 @@ impl Command {
 /// An error with all its causes, in one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |error| error.source());
-    let told = causes.fold(error.to_string(), |told, cause| {
+    causes.fold(error.to_string(), |told, cause| {
         let cause = cause.to_string();
         if told.ends_with(&cause) {
             told
         } else {
             format!("{told}: {cause}")
         }
-    });
-    told
+    })
 }
 
 /// What helps an agent that could not start.

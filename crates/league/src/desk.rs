@@ -90,10 +90,13 @@ impl<M: Worker> Clone for Desk<M> {
 /// What a machine says to a command.
 pub type Ruling<M> = Result<<M as Machine>::Reply, <M as Machine>::Refusal>;
 
+/// Where a ruling is waited for.
+type Back<M> = oneshot::Sender<Ruling<M>>;
+
 enum Visit<M: Worker> {
     Command {
         command: M::Command,
-        back: Option<oneshot::Sender<Ruling<M>>>,
+        back: Option<Back<M>>,
     },
     Look(Box<dyn FnOnce(&M) + Send>),
     End,
@@ -191,7 +194,7 @@ struct Batch<M: Worker> {
     /// The place of the record before the first.
     before: u64,
     records: Vec<Record<M::Event>>,
-    rulings: Vec<(Ruling<M>, Option<oneshot::Sender<Ruling<M>>>)>,
+    rulings: Vec<(Ruling<M>, Option<Back<M>>)>,
     letters: Vec<Letter<M::Ticket>>,
 }
 
@@ -245,12 +248,7 @@ impl<M: Worker> Work<M> {
         }
     }
 
-    fn attend(
-        &mut self,
-        batch: &mut Batch<M>,
-        command: &M::Command,
-        back: Option<oneshot::Sender<Ruling<M>>>,
-    ) {
+    fn attend(&mut self, batch: &mut Batch<M>, command: &M::Command, back: Option<Back<M>>) {
         let ruling = self.machine.decide(batch.at, command);
         let ruling = ruling.map(|decision| {
             for event in decision.events {
@@ -360,9 +358,8 @@ async fn gather<M: Worker>(
         return visits;
     };
     let wait = due.since(clock::now());
-    match tokio::time::timeout(wait, taken).await {
-        Ok(0) => visits.push(Visit::End),
-        Ok(_) | Err(_) => {}
+    if let Ok(0) = tokio::time::timeout(wait, taken).await {
+        visits.push(Visit::End);
     }
     visits
 }

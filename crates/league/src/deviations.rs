@@ -37,7 +37,10 @@ pub struct Count {
 
 /// The deviations of all agents that an agent has talked with.
 #[derive(Debug, Clone, Default)]
-pub struct Deviations(Arc<Mutex<BTreeMap<String, BTreeMap<Kind, (u64, String)>>>>);
+pub struct Deviations(Arc<Mutex<BTreeMap<String, Kinds>>>);
+
+/// How often each kind was seen, and what was found the first time.
+type Kinds = BTreeMap<Kind, (u64, String)>;
 
 impl Deviations {
     /// Notes what was forgiven an agent.
@@ -67,7 +70,7 @@ impl Deviations {
     /// What each agent was forgiven, by agent.
     pub fn counts(&self) -> BTreeMap<String, Vec<Count>> {
         let agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_one = |kinds: &BTreeMap<Kind, (u64, String)>| {
+        let of_one = |kinds: &Kinds| {
             let counts = kinds.iter().map(|(kind, (count, detail))| Count {
                 kind: kind.clone(),
                 count: *count,

@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod archivist;
 pub mod arena;
+pub mod ask;
 pub mod chance;
 pub mod clock;
 pub mod config;

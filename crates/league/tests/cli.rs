@@ -8,18 +8,26 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+#[path = "cli/agents.rs"]
+mod agents;
 #[path = "cli/completions.rs"]
 mod completions;
 #[path = "cli/explain.rs"]
 mod explain;
 #[path = "verify/played.rs"]
 mod played;
+#[path = "cli/query.rs"]
+mod query;
 #[path = "cli/readme.rs"]
 mod readme;
+#[path = "cli/replay.rs"]
+mod replay;
 #[path = "cli/schema.rs"]
 mod schema;
 #[path = "cli/verify.rs"]
 mod verify;
+#[path = "cli/watch.rs"]
+mod watch;
 
 /// Runs `league` with standard input and shows what a person would see.
 fn league(arguments: &[&str], input: &str) -> String {

@@ -41,6 +41,8 @@ pub struct Shared {
     pub deviations: Deviations,
     /// Writes the documents under `data/`.
     pub archivist: Archivist,
+    /// How many agents there are in this process.
+    pub crowd: usize,
 }
 
 /// An agent could not start.

@@ -50,7 +50,7 @@ pub fn start(
 ) -> Result<(Running<League>, Arc<dyn Door>), StartError> {
     let league_id = rules.league_id.clone();
     let keys = LeagueKeys::load_or_make(&shared.root, &league_id, &shared.chance)?;
-    let secret = keys.secret.clone();
+    let secret = keys.secret;
     let mut clerk = Clerk {
         league_id: league_id.clone(),
         publisher: LeaguePublisher::new(league_id.clone()),
@@ -72,7 +72,7 @@ pub fn start(
         },
         |opening| {
             let rules = opening.rules.clone().unwrap_or_else(|| rules.clone());
-            Ok(League::new(rules, secret.clone())?)
+            Ok(League::new(rules, secret)?)
         },
         |sequence, at, record, league| clerk.take_in(sequence, at, record, league),
     )?;

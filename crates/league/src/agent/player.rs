@@ -68,7 +68,7 @@ pub fn start(
     let token_file = secrets::place(&shared.root, league, slot.as_str());
     let tokens = secrets::load_tokens(&token_file)?;
     let (name, strict) = (rules.display_name.clone(), rules.strict);
-    let mut publisher = PlayerPublisher::default();
+    let mut publisher = PlayerPublisher::among(shared.crowd);
     let (announced, announcements) = watch::channel(());
     let patience = rules.patience.join / 2;
     let restored = restore(

@@ -66,6 +66,7 @@ impl Common {
             chance,
             deviations: Deviations::default(),
             archivist: Archivist::new(self.root()),
+            crowd: 1,
         })
     }
 

@@ -23,6 +23,8 @@ pub(super) enum Kind {
     Use,
     /// The world failed: a disk, a port, a peer.
     World,
+    /// It was asked, and the answer is no.
+    No,
     /// Whoever read our output went away; nothing to tell.
     ReaderGone,
 }
@@ -39,6 +41,7 @@ impl Failure {
             let _ = io::stderr().write_all(text.as_bytes());
         }
         match self.kind {
+            Kind::No => ExitCode::from(1),
             Kind::Use => ExitCode::from(2),
             Kind::World => ExitCode::from(3),
             Kind::ReaderGone => ExitCode::SUCCESS,

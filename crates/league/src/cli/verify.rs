@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use league::root::{DEFAULT_ROOT, Root};
@@ -24,8 +24,11 @@ Examples:
   league verify --output json /copies/SHARED | jq .verified")]
 pub(super) struct Verify {
     /// The root of the league's files
-    #[arg(default_value = DEFAULT_ROOT)]
+    #[arg(default_value = DEFAULT_ROOT, conflicts_with = "root")]
     dir: PathBuf,
+    /// The same, as the other commands take it
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
     /// One league only; without it every league below the root
     #[arg(long, value_parser = league_id)]
     league_id: Option<LeagueId>,
@@ -40,7 +43,7 @@ fn league_id(text: &str) -> Result<LeagueId, String> {
 
 impl Verify {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        let root = Root::new(&self.dir);
+        let root = Root::new(self.dir());
         let chosen = match &self.league_id {
             Some(league) => vec![league.clone()],
             None => leagues(&root).map_err(|error| self.failed(&error))?,
@@ -58,6 +61,10 @@ impl Verify {
             }
         }
         Ok(answer)
+    }
+
+    fn dir(&self) -> &Path {
+        self.root.as_deref().unwrap_or(&self.dir)
     }
 
     fn print(&self, verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
@@ -88,7 +95,7 @@ impl Verify {
             ),
         };
         Failure {
-            what: format!("could not verify `{}`", self.dir.display()),
+            what: format!("could not verify `{}`", self.dir().display()),
             cause,
             hint,
             kind: if used_wrongly { Kind::Use } else { Kind::World },

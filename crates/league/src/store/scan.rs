@@ -11,7 +11,7 @@ use super::error::{Damage, StoreError};
 use super::line::{self, Head, LONGEST_LINE};
 
 /// The most facts that are written at once.
-pub const MOST_IN_A_BATCH: u32 = 65_536;
+pub const MOST_IN_A_BATCH: u32 = 262_144;
 
 /// How far a journal could be read.
 #[derive(Debug, Default)]

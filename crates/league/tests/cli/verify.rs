@@ -37,6 +37,17 @@ fn a_league_that_holds_is_verified() {
 }
 
 #[test]
+fn the_root_may_be_named_as_in_other_commands() {
+    let folder = tempfile::tempdir().expect("there is room");
+    write(folder.path(), &records());
+    let root = folder.path().to_str().expect("the path is text");
+    let shown = league(&["verify", "--root", root], "");
+    assert!(shown.starts_with("exit code 0"), "{shown}");
+    let shown = league(&["verify", "--root", root, "elsewhere"], "");
+    assert!(shown.starts_with("exit code 2"), "{shown}");
+}
+
+#[test]
 fn a_league_that_does_not_hold_ends_with_one_and_names_the_line() {
     let folder = tempfile::tempdir().expect("there is room");
     write(folder.path(), &records());

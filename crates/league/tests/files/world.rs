@@ -228,7 +228,7 @@ impl World {
                     nonce: Some(nonce(player, &call.match_id)),
                     reasoning: None,
                 };
-                (&call.match_id, Message::MoveResponse(response))
+                (&call.match_id, Message::MoveResponse(response.into()))
             }
             _ => return Message::Acknowledged,
         };

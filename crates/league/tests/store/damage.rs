@@ -135,7 +135,7 @@ fn a_line_that_is_whole_and_makes_no_sense_is_never_cut_off() {
 fn a_batch_that_does_not_add_up_is_refused() {
     for (from, to) in [
         (r#""more":1"#, r#""more":2"#),
-        (r#""more":3"#, r#""more":70000"#),
+        (r#""more":3"#, r#""more":300000"#),
     ] {
         let place = Place::holding(&[&["one", "two", "three", "four"]]);
         let text = String::from_utf8(place.bytes()).unwrap();

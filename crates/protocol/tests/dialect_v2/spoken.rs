@@ -144,7 +144,7 @@ fn the_manager_is_spelled_as_the_document_spells_it() {
     insta::assert_snapshot!(spoken(&of_the_manager()), @r#"
     LEAGUE_REGISTER_REQUEST {"player_meta":{"display_name":"AlphaBot","version":"1.0.0","protocol_version":"2.1.0","game_types":["even_odd"],"contact_endpoint":"http://127.0.0.1:8101/mcp"},"player_id":"P01"}
     LEAGUE_REGISTER_RESPONSE {"status":"REJECTED","reason":"Registration closed"}
-    REFEREE_REGISTER_RESPONSE {"status":"ACCEPTED","referee_id":"REF01","auth_token":"tok-ref01-abc","league_id":"league_2025_even_odd","reason":null}
+    REFEREE_REGISTER_RESPONSE {"status":"ACCEPTED","referee_id":"REF01","auth_token":"tok-ref01-abc","manager_token":"tok-manager-abc","return_token":"tok-return-abc","league_id":"league_2025_even_odd","reason":null}
     ROUND_ANNOUNCEMENT {"league_id":"league_2025_even_odd","round_id":1,"matches":[{"match_id":"R1M1","game_type":"even_odd","player_A_id":"P01","player_B_id":"P02","referee_endpoint":"http://127.0.0.1:8001/mcp","draw_commitment":"abababababababababababababababababababababababababababababababab","match_token":"tok-r1m1"}]}
     LEAGUE_STANDINGS_UPDATE {"league_id":"league_2025_even_odd","round_id":1,"standings":[{"rank":1,"player_id":"P04","display_name":"","played":3,"wins":2,"draws":1,"losses":0,"points":7}]}
     LEAGUE_QUERY {"league_id":"league_2025_even_odd","query_type":"GET_NEXT_MATCH","query_params":{"player_id":"P01"}}

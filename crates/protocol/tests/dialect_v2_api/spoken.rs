@@ -38,9 +38,9 @@ fn a_match_is_spelled_as_the_page_spells_it() {
 fn the_manager_is_spelled_as_the_page_spells_it() {
     insta::assert_snapshot!(spoken(&of_the_manager()), @r###"
     LEAGUE_REGISTER_REQUEST {"player_meta":{"display_name":"AlphaBot","version":"1.0.0","protocol_version":"2.1.0","game_types":["even_odd"],"contact_endpoint":"http://127.0.0.1:8101/mcp"},"player_id":"P01"}
-    LEAGUE_REGISTER_RESPONSE {"status":"REGISTERED","player_id":"P01","auth_token":"tok-p01-abc","league_id":"league_2025_even_odd"}
+    LEAGUE_REGISTER_RESPONSE {"status":"REGISTERED","player_id":"P01","auth_token":"tok-p01-abc","manager_token":"tok-manager-abc","return_token":"tok-return-abc","league_id":"league_2025_even_odd"}
     LEAGUE_REGISTER_RESPONSE {"status":"REJECTED","reason":"Registration closed"}
-    REFEREE_REGISTER_RESPONSE {"status":"ACCEPTED","referee_id":"REF01","auth_token":"tok-ref01-abc","league_id":"league_2025_even_odd","reason":null}
+    REFEREE_REGISTER_RESPONSE {"status":"ACCEPTED","referee_id":"REF01","auth_token":"tok-ref01-abc","manager_token":"tok-manager-abc","return_token":"tok-return-abc","league_id":"league_2025_even_odd","reason":null}
     ROUND_ANNOUNCEMENT {"league_id":"league_2025_even_odd","round_id":"ROUND_1","matches":[{"match_id":"R1M1","game_type":"even_odd","player_A_id":"P01","player_B_id":"P02","referee_endpoint":"http://127.0.0.1:8001/mcp","draw_commitment":"abababababababababababababababababababababababababababababababab","match_token":"tok-r1m1"}]}
     ROUND_COMPLETED {"league_id":"league_2025_even_odd","round_id":"ROUND_1","matches_completed":2,"matches_played":2,"next_round_id":"ROUND_2","summary":{"total_matches":2,"wins":1,"draws":1,"technical_losses":0}}
     LEAGUE_STANDINGS_UPDATE {"league_id":"league_2025_even_odd","round_id":"ROUND_1","standings":[{"rank":1,"player_id":"P04","display_name":"","played":3,"wins":2,"draws":1,"losses":0,"points":7}]}

@@ -96,7 +96,10 @@ impl Planned {
         rules.max_players = rules.max_players.max(counts.0);
         let seed = run.seed.or(seats.seed);
         Ok(Self {
-            shared: run.common.shared(&system, seed)?,
+            shared: Shared {
+                crowd: seats.players.len(),
+                ..run.common.shared(&system, seed)?
+            },
             plan: seats.plan(rules, run, &system)?,
             display_name: config.display_name.clone(),
             resumed: run.resume,

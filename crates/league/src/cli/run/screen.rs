@@ -44,7 +44,7 @@ impl<'s, W: Write> Screen<'s, W> {
     pub(super) fn new(run: &Run, planned: &Planned, out: &'s mut W) -> Self {
         let plan = &planned.plan;
         let players = plan.players.len() as u64;
-        let rounds = if players % 2 == 0 {
+        let rounds = if players.is_multiple_of(2) {
             players - 1
         } else {
             players

@@ -12,9 +12,22 @@ use crate::record::Record;
 #[derive(Debug, Clone, Default)]
 pub struct PlayerPublisher {
     memory: Pace,
+    crowd: usize,
 }
 
+/// How many rows each player of the same process counts as, so that a thousand of them do not
+/// write their memories all the time.
+const ROWS_A_PLAYER: usize = 100;
+
 impl PlayerPublisher {
+    /// A publisher among those of so many players in one process.
+    pub fn among(players: usize) -> Self {
+        Self {
+            memory: Pace::default(),
+            crowd: players,
+        }
+    }
+
     /// Takes in an entry of the player's journal.
     pub fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>) {
         match record {
@@ -29,7 +42,8 @@ impl PlayerPublisher {
     /// The document, if it is due now; it counts as written.
     pub fn due(&mut self, now: Timestamp, player: &Player) -> Vec<Publication> {
         let remembered = player.memory().history().len();
-        let due = self.memory.take(now, remembered);
+        let rows = remembered.max(self.crowd.saturating_mul(ROWS_A_PLAYER));
+        let due = self.memory.take(now, rows);
         let document = due.and_then(|(version, at)| history(player, version, at));
         document.map(Publication::History).into_iter().collect()
     }

@@ -1,0 +1,113 @@
+//! What a person sees.
+
+use league::ask::{Health, State};
+use league_protocol::id::{GameType, LeagueId, PlayerId};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use super::*;
+
+fn seen(players: u32) -> Scene {
+    let row = |rank: u32| StandingRow {
+        rank,
+        shared_rank: rank,
+        player_id: PlayerId::numbered(rank),
+        display_name: format!("Agent {rank}").into(),
+        played: 2,
+        wins: 1,
+        draws: 0,
+        losses: 1,
+        technical_losses: 0,
+        points: 3,
+    };
+    let health = Health {
+        league_id: LeagueId::new("league_2025_even_odd").unwrap(),
+        game_type: GameType::new("even_odd").unwrap(),
+        state: State::Running,
+        players,
+        referees: 2,
+        rounds: 3,
+        round_id: Some(2),
+        matches_played: 4,
+        matches: 6,
+    };
+    Scene {
+        endpoint: "http://localhost:8000/mcp".to_owned(),
+        seen: Some(Seen {
+            health,
+            rows: (1..=players).map(row).collect(),
+        }),
+        away: None,
+    }
+}
+
+fn shown(scene: &Scene, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(frame, scene)).unwrap();
+    terminal.backend().to_string()
+}
+
+#[test]
+fn a_league_that_runs() {
+    insta::assert_snapshot!(shown(&seen(4), 80, 10), @r#"
+    "league_2025_even_odd · even_odd · round 2 of 3 · 4 of 6 matches played          "
+    " 66% █████████████████████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░"
+    "                                                                                "
+    "   #  id      player                        played    won  drawn   lost  points "
+    "   1  P01     Agent 1                            2      1      0      1       3 "
+    "   2  P02     Agent 2                            2      1      0      1       3 "
+    "   3  P03     Agent 3                            2      1      0      1       3 "
+    "   4  P04     Agent 4                            2      1      0      1       3 "
+    "                                                                                "
+    "q quits · http://localhost:8000/mcp                                             "
+    "#);
+}
+
+#[test]
+fn the_rows_that_fit_and_how_many_do_not() {
+    insta::assert_snapshot!(shown(&seen(1_000), 80, 8), @r#"
+    "league_2025_even_odd · even_odd · round 2 of 3 · 4 of 6 matches played          "
+    " 66% █████████████████████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░"
+    "                                                                                "
+    "   #  id      player                        played    won  drawn   lost  points "
+    "   1  P01     Agent 1                            2      1      0      1       3 "
+    "   2  P02     Agent 2                            2      1      0      1       3 "
+    "              and 998 more                                                      "
+    "q quits · http://localhost:8000/mcp                                             "
+    "#);
+}
+
+#[test]
+fn a_manager_that_is_away_leaves_what_was_seen() {
+    let mut scene = seen(2);
+    scene.away = Some("no connection: Connection refused (os error 111)".to_owned());
+    insta::assert_snapshot!(shown(&scene, 110, 7), @r#"
+    "league_2025_even_odd · even_odd · round 2 of 3 · 4 of 6 matches played                                        "
+    " 66% █████████████████████████████████████████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░"
+    "                                                                                                              "
+    "   #  id      player                        played    won  drawn   lost  points                               "
+    "   1  P01     Agent 1                            2      1      0      1       3                               "
+    "   2  P02     Agent 2                            2      1      0      1       3                               "
+    "q quits · no answer from http://localhost:8000/mcp: no connection: Connection refused (os error 111); still tr"
+    "#);
+    scene.seen = None;
+    insta::assert_snapshot!(shown(&scene, 110, 4), @r#"
+    "waiting for the league manager                                                                                "
+    "                                                                                                              "
+    "                                                                                                              "
+    "q quits · no answer from http://localhost:8000/mcp: no connection: Connection refused (os error 111); still tr"
+    "#);
+}
+
+#[test]
+fn no_size_and_no_figures_are_too_odd_to_draw() {
+    let mut scene = seen(3);
+    for (width, height) in [(1, 1), (3, 2), (10, 4), (500, 1)] {
+        shown(&scene, width, height);
+    }
+    if let Some(seen) = &mut scene.seen {
+        seen.health.matches_played = u64::MAX;
+        seen.health.round_id = None;
+    }
+    assert!(shown(&scene, 80, 10).contains("100%"));
+}
