@@ -6,6 +6,7 @@
     reason = "a chore is run by a person who reads its output"
 )]
 
+mod kill9;
 mod run;
 mod sim;
 mod steps;
@@ -29,6 +30,8 @@ enum Chore {
     Test(test::Options),
     /// Run leagues in virtual time with everything going wrong that can.
     Sim(sim::Options),
+    /// Kill agents of real leagues at random, and see that nothing is lost.
+    Kill9(kill9::Options),
     /// Walk through the schedule of a large league and show time and memory.
     Schedule(sim::Size),
 }
@@ -37,6 +40,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match CommandLine::parse().chore {
         Chore::Test(options) => test::test(&options),
         Chore::Sim(options) => sim::sim(&options),
+        Chore::Kill9(options) => kill9::kill9(&options),
         Chore::Schedule(size) => sim::schedule(&size),
     }
 }

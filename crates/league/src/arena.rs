@@ -210,34 +210,40 @@ impl Arena {
         if let Some(shared_port) = plan.shared_port {
             let listener = plan.listen("the players", shared_port).await?;
             self.ports.shared = Some(port(&listener));
-            let (doors, endpoint) = (Doors::default(), plan.endpoint(&listener));
-            let base = endpoint.trim_end_matches("/mcp").to_owned();
-            tokio::spawn(serve(listener, doors.clone(), self.end.subscribe()));
-            common = Some((doors, base));
+            common = Some((listener, Doors::default()));
         }
         for seat in &plan.players {
             let label = format!("player `{}`", seat.id);
-            let (doors, prefix, endpoint) = match &common {
-                Some((doors, base)) => {
+            let (own, prefix, endpoint) = match &common {
+                Some((listener, _)) => {
                     let prefix = format!("/agents/{}", seat.id);
-                    let endpoint = format!("{base}{prefix}/mcp");
-                    (doors.clone(), prefix, endpoint)
+                    let base = plan.endpoint(listener);
+                    let endpoint = format!("{}{prefix}/mcp", base.trim_end_matches("/mcp"));
+                    (None, prefix, endpoint)
                 }
                 None => {
                     let listener = plan.listen(&label, seat.port).await?;
                     self.ports.players.push(port(&listener));
-                    let (doors, endpoint) = (Doors::default(), plan.endpoint(&listener));
-                    tokio::spawn(serve(listener, doors.clone(), self.end.subscribe()));
-                    (doors, String::new(), endpoint)
+                    let endpoint = plan.endpoint(&listener);
+                    (Some(listener), String::new(), endpoint)
                 }
             };
             let rules = self.player_rules(plan, seat, endpoint);
             let league = &plan.rules.league_id;
             let (running, door) = player::start(shared, league, &seat.id, rules, seat.manner)
                 .map_err(started(&label))?;
+            let doors = common.as_ref().map(|(_, doors)| doors.clone());
+            let doors = doors.unwrap_or_default();
             doors.open(prefix, door);
+            // Callers wait until the door is there, so that none is told that nobody is.
+            if let Some(listener) = own {
+                tokio::spawn(serve(listener, doors, self.end.subscribe()));
+            }
             let running = watched(running, seat.id.as_str(), &self.failing);
             self.players.push((seat.id.clone(), running));
+        }
+        if let Some((listener, doors)) = common {
+            tokio::spawn(serve(listener, doors, self.end.subscribe()));
         }
         Ok(())
     }

@@ -1,0 +1,27 @@
+//! Leagues of real processes on free ports: from the first registration to the last table.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, in a function beside it too"
+)]
+
+#[path = "end_to_end/ground.rs"]
+mod ground;
+#[path = "end_to_end/hostile.rs"]
+mod hostile;
+#[path = "end_to_end/http.rs"]
+mod http;
+#[path = "end_to_end/kills.rs"]
+mod kills;
+#[path = "end_to_end/process.rs"]
+mod process;
+#[path = "end_to_end/refusals.rs"]
+mod refusals;
+#[path = "end_to_end/scripted.rs"]
+mod scripted;
+#[path = "end_to_end/separate.rs"]
+mod separate;
+#[path = "end_to_end/unruly.rs"]
+mod unruly;
+#[path = "end_to_end/whole.rs"]
+mod whole;

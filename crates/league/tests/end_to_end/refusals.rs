@@ -1,0 +1,129 @@
+//! Agents that must not start: wrong files, wrong ports, wrong configuration; and one that waits.
+
+use std::fs;
+use std::net::TcpListener;
+
+use serde_json::json;
+
+use crate::ground::{Ground, LEAGUE};
+use crate::process::{Process, league};
+
+#[test]
+fn a_port_in_use_is_named() {
+    let ground = Ground::new();
+    let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let number = port.to_string();
+    let own = ["--root", ground.root(), "--port", &number];
+    for (arguments, agent) in [
+        (vec!["referee", "--referee-id", "REF02"], "referee `REF02`"),
+        (vec!["player", "--player-id", "P03"], "player `P03`"),
+        (vec!["manager"], "the league manager"),
+    ] {
+        let ended = league(arguments.into_iter().chain(own));
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        let expected = format!(
+            "error: could not start {agent}\n  cause: port {port} is in use\n\
+             hint: choose another with `--port`, or stop the agent that holds it\n"
+        );
+        assert_eq!(ended.errors, expected);
+    }
+}
+
+#[test]
+fn a_second_manager_on_one_root_is_told_who_was_first() {
+    let ground = Ground::new();
+    let first = ground.manager(&[]);
+    let ended = league(["manager", "--port", "0", "--root", ground.root()]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let pid = format!("process `{}`", first.process.pid());
+    assert!(ended.errors.contains(&pid), "{ended:?}");
+    assert!(ended.errors.contains("hint: "), "{ended:?}");
+}
+
+#[test]
+fn a_root_that_cannot_be_written_is_named() {
+    let ground = Ground::new();
+    let file = ground.path("file");
+    fs::write(&file, "no folder").unwrap();
+    let below = file.join("root");
+    let below = below.to_str().unwrap();
+    for command in ["manager", "referee", "player", "run"] {
+        let ended = league([command, "--root", below]);
+        assert_eq!(ended.code, Some(3), "{command}: {ended:?}");
+        assert!(ended.errors.contains(below), "{command}: {ended:?}");
+        assert!(ended.errors.contains("hint: "), "{command}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_broken_configuration_is_told_with_file_path_and_hint() {
+    let ground = Ground::new();
+    let system = json!({"timeouts": {"move_timeout_sec": "soon"}});
+    ground.write("config/system.json", &system);
+    for command in ["manager", "referee", "player", "run"] {
+        let ended = league([command, "--root", ground.root()]);
+        assert_eq!(ended.code, Some(2), "{command}: {ended:?}");
+        for part in [
+            "config/system.json",
+            "timeouts.move_timeout_sec",
+            "\nhint: ",
+        ] {
+            assert!(ended.errors.contains(part), "{command}: {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn a_tampered_journal_is_found_and_not_gone_on_with() {
+    let ground = Ground::new();
+    let played = ["run", "--ports", "auto", "--root", ground.root(), "-q"];
+    assert_eq!(league(played).code, Some(0));
+    ground.verified();
+    let journal = ground.league("journal.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    let wrong = text
+        .lines()
+        .position(|line| line.contains("result_recorded"))
+        .unwrap();
+    let lines: Vec<String> = text
+        .lines()
+        .enumerate()
+        .map(|(place, line)| match place == wrong {
+            true => line.replacen("\"points\":[", "\"points\":[1", 1),
+            false => line.to_owned(),
+        })
+        .collect();
+    fs::write(&journal, lines.join("\n") + "\n").unwrap();
+    let named = format!("line {}", wrong + 1);
+
+    let ended = league(["verify", ground.root()]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.out.contains(&named), "{ended:?}");
+    let ended = league(["manager", "--port", "0", "--root", ground.root()]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.errors.contains(&named), "{ended:?}");
+    assert!(ended.errors.contains(LEAGUE), "{ended:?}");
+}
+
+#[test]
+fn a_player_without_a_manager_keeps_asking_until_it_is_told_to_end() {
+    let ground = Ground::hasty();
+    let manager = "http://localhost:1/mcp";
+    let own = [
+        "player",
+        "--port",
+        "0",
+        "--player-id",
+        "P01",
+        "--manager",
+        manager,
+    ];
+    let mut player = Process::start(own.into_iter().chain(["--root", ground.root()]));
+    player.line(|line| line.contains("answers at http://localhost:"));
+    player.line(|line| line.contains("asks to be admitted"));
+    player.warning(|line| line.contains("does not answer") && line.contains(manager));
+    player.see_running();
+    let ended = player.stop();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
