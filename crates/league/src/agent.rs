@@ -49,6 +49,12 @@ fn not_for_me(message: &Message) -> Spoken {
     Spoken::error(error)
 }
 
+/// The answer of an agent that no league has admitted: nobody could prove anything to it.
+fn not_in_yet() -> Spoken {
+    let detail = "this agent is not in a league yet: try again when it is";
+    Spoken::error(LeagueError::new(Code::Connection, detail))
+}
+
 /// The answer to a call of a tool without an argument that it needs.
 fn missing(name: &str) -> Spoken {
     let detail = format!("the argument `{name}` is missing or no text; add it");

@@ -23,7 +23,7 @@ use crate::agent::manager::{self, News};
 use crate::agent::player::Manner;
 use crate::agent::{player, referee};
 use crate::desk::Worker;
-use crate::net::server::{Doors, bind, serve};
+use crate::net::server::{Door, Doors, bind, serve};
 use crate::store::StoreError;
 
 /// How long the last letters of a league may take.
@@ -95,7 +95,7 @@ pub enum ArenaError {
         /// Who.
         agent: String,
         /// Why.
-        source: StartError,
+        source: Box<StartError>,
     },
     /// An agent could not write down a fact, and stopped.
     #[error("`{agent}` stopped, as it could not write its journal")]
@@ -121,8 +121,6 @@ pub struct Arena {
     pub news: UnboundedReceiver<News>,
     /// Agents that stopped because they could not write.
     pub failures: UnboundedReceiver<String>,
-    /// The ports that were taken.
-    pub ports: Ports,
     failing: UnboundedSender<String>,
     end: watch::Sender<bool>,
 }
@@ -140,27 +138,67 @@ pub struct Ports {
     pub shared: Option<u16>,
 }
 
+/// The ports of a league, taken before anybody starts.
+pub struct Taken {
+    manager: TcpListener,
+    referees: Vec<TcpListener>,
+    players: Vec<TcpListener>,
+    shared: Option<TcpListener>,
+}
+
+impl Taken {
+    /// Takes all ports of a plan.
+    ///
+    /// # Errors
+    ///
+    /// Says whose port could not be had, and why; nothing was started then.
+    pub async fn take(plan: &Plan) -> Result<Self, ArenaError> {
+        let mut taken = Self {
+            manager: plan.listen(MANAGER, plan.port).await?,
+            referees: Vec::new(),
+            players: Vec::new(),
+            shared: None,
+        };
+        for seat in &plan.referees {
+            let listener = plan.listen(&seat.label(), seat.port).await?;
+            taken.referees.push(listener);
+        }
+        match plan.shared_port {
+            Some(shared) => taken.shared = Some(plan.listen("the players", shared).await?),
+            None => {
+                for seat in &plan.players {
+                    let listener = plan.listen(&seat.label(), seat.port).await?;
+                    taken.players.push(listener);
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Which ports they are.
+    pub fn ports(&self) -> Ports {
+        Ports {
+            manager: port(&self.manager),
+            referees: self.referees.iter().map(port).collect(),
+            players: self.players.iter().map(port).collect(),
+            shared: self.shared.as_ref().map(port),
+        }
+    }
+}
+
 impl Arena {
-    /// Takes all ports and starts all agents.
+    /// Starts all agents behind ports that are taken.
     ///
     /// # Errors
     ///
     /// Says which agent could not start, and why.
-    pub async fn open(shared: &Shared, plan: Plan) -> Result<Self, ArenaError> {
+    pub fn open(shared: &Shared, plan: &Plan, taken: Taken) -> Result<Self, ArenaError> {
         let end = watch::Sender::new(false);
         let (tell, news) = unbounded_channel();
-        let listener = plan.listen(MANAGER, plan.port).await?;
-        let endpoint = plan.endpoint(&listener);
-        let ports = Ports {
-            manager: port(&listener),
-            ..Ports::default()
-        };
+        let (failing, failures) = unbounded_channel();
+        let endpoint = plan.endpoint(&taken.manager);
         let (manager, door) =
             manager::start(shared, plan.rules.clone(), Some(tell)).map_err(started(MANAGER))?;
-        let doors = Doors::default();
-        doors.open("", door);
-        tokio::spawn(serve(listener, doors, end.subscribe()));
-        let (failing, failures) = unbounded_channel();
         let mut arena = Self {
             manager: watched(manager, "league_manager", &failing),
             endpoint,
@@ -168,20 +206,32 @@ impl Arena {
             players: Vec::new(),
             news,
             failures,
-            ports,
             failing,
             end,
         };
-        arena.seat_referees(shared, &plan).await?;
-        arena.seat_players(shared, &plan).await?;
+        arena.receive(taken.manager, door);
+        arena.seat_referees(shared, plan, taken.referees)?;
+        match taken.shared {
+            Some(listener) => arena.seat_crowd(shared, plan, listener)?,
+            None => arena.seat_players(shared, plan, taken.players)?,
+        }
         Ok(arena)
     }
 
-    async fn seat_referees(&mut self, shared: &Shared, plan: &Plan) -> Result<(), ArenaError> {
-        for seat in &plan.referees {
-            let label = format!("referee `{}`", seat.id);
-            let listener = plan.listen(&label, seat.port).await?;
-            self.ports.referees.push(port(&listener));
+    /// Serves one agent behind a listener of its own.
+    fn receive(&self, listener: TcpListener, door: Arc<dyn Door>) {
+        let doors = Doors::default();
+        doors.open("", door);
+        tokio::spawn(serve(listener, doors, self.end.subscribe()));
+    }
+
+    fn seat_referees(
+        &mut self,
+        shared: &Shared,
+        plan: &Plan,
+        listeners: Vec<TcpListener>,
+    ) -> Result<(), ArenaError> {
+        for (seat, listener) in plan.referees.iter().zip(listeners) {
             let rules = RefereeRules {
                 display_name: seat.name.clone(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -195,57 +245,64 @@ impl Arena {
             };
             let league = &plan.rules.league_id;
             let (running, door) =
-                referee::start(shared, league, &seat.id, rules).map_err(started(&label))?;
-            let doors = Doors::default();
-            doors.open("", door);
-            tokio::spawn(serve(listener, doors, self.end.subscribe()));
+                referee::start(shared, league, &seat.id, rules).map_err(started(&seat.label()))?;
+            self.receive(listener, door);
             let running = watched(running, seat.id.as_str(), &self.failing);
             self.referees.push((seat.id.clone(), running));
         }
         Ok(())
     }
 
-    async fn seat_players(&mut self, shared: &Shared, plan: &Plan) -> Result<(), ArenaError> {
-        let mut common = None;
-        if let Some(shared_port) = plan.shared_port {
-            let listener = plan.listen("the players", shared_port).await?;
-            self.ports.shared = Some(port(&listener));
-            common = Some((listener, Doors::default()));
-        }
-        for seat in &plan.players {
-            let label = format!("player `{}`", seat.id);
-            let (own, prefix, endpoint) = match &common {
-                Some((listener, _)) => {
-                    let prefix = format!("/agents/{}", seat.id);
-                    let base = plan.endpoint(listener);
-                    let endpoint = format!("{}{prefix}/mcp", base.trim_end_matches("/mcp"));
-                    (None, prefix, endpoint)
-                }
-                None => {
-                    let listener = plan.listen(&label, seat.port).await?;
-                    self.ports.players.push(port(&listener));
-                    let endpoint = plan.endpoint(&listener);
-                    (Some(listener), String::new(), endpoint)
-                }
-            };
-            let rules = self.player_rules(plan, seat, endpoint);
-            let league = &plan.rules.league_id;
-            let (running, door) = player::start(shared, league, &seat.id, rules, seat.manner)
-                .map_err(started(&label))?;
-            let doors = common.as_ref().map(|(_, doors)| doors.clone());
-            let doors = doors.unwrap_or_default();
-            doors.open(prefix, door);
-            // Callers wait until the door is there, so that none is told that nobody is.
-            if let Some(listener) = own {
-                tokio::spawn(serve(listener, doors, self.end.subscribe()));
-            }
-            let running = watched(running, seat.id.as_str(), &self.failing);
-            self.players.push((seat.id.clone(), running));
-        }
-        if let Some((listener, doors)) = common {
-            tokio::spawn(serve(listener, doors, self.end.subscribe()));
+    /// Seats players with a port each.
+    fn seat_players(
+        &mut self,
+        shared: &Shared,
+        plan: &Plan,
+        listeners: Vec<TcpListener>,
+    ) -> Result<(), ArenaError> {
+        for (seat, listener) in plan.players.iter().zip(listeners) {
+            let endpoint = plan.endpoint(&listener);
+            let door = self.seat_player(shared, plan, seat, endpoint)?;
+            self.receive(listener, door);
         }
         Ok(())
+    }
+
+    /// Seats players who share a port, each below a path of its own. Callers wait until all doors
+    /// are there, so that none is told that nobody is.
+    fn seat_crowd(
+        &mut self,
+        shared: &Shared,
+        plan: &Plan,
+        listener: TcpListener,
+    ) -> Result<(), ArenaError> {
+        let doors = Doors::default();
+        let base = plan.endpoint(&listener);
+        let base = base.trim_end_matches("/mcp");
+        for seat in &plan.players {
+            let prefix = format!("/agents/{}", seat.id);
+            let endpoint = format!("{base}{prefix}/mcp");
+            let door = self.seat_player(shared, plan, seat, endpoint)?;
+            doors.open(prefix, door);
+        }
+        tokio::spawn(serve(listener, doors, self.end.subscribe()));
+        Ok(())
+    }
+
+    fn seat_player(
+        &mut self,
+        shared: &Shared,
+        plan: &Plan,
+        seat: &PlayerSeat,
+        endpoint: String,
+    ) -> Result<Arc<dyn Door>, ArenaError> {
+        let rules = self.player_rules(plan, seat, endpoint);
+        let league = &plan.rules.league_id;
+        let (running, door) = player::start(shared, league, &seat.id, rules, seat.manner)
+            .map_err(started(&seat.label()))?;
+        let running = watched(running, seat.id.as_str(), &self.failing);
+        self.players.push((seat.id.clone(), running));
+        Ok(door)
     }
 
     fn player_rules(&self, plan: &Plan, seat: &PlayerSeat, endpoint: String) -> PlayerRules {
@@ -314,12 +371,17 @@ fn watched<M: Worker>(
     let (agent, failing) = (agent.to_owned(), failing.clone());
     let ended = running.ended;
     let ended = tokio::spawn(async move {
-        let result = ended.await.unwrap_or(Ok(()));
-        if let Err(error) = &result {
+        let ended = ended.await;
+        let failure = match &ended {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(failure) = failure {
             // Whoever watched may have gone.
-            let _ = failing.send(format!("`{agent}` stopped: {error}"));
+            let _ = failing.send(format!("`{agent}` stopped: {failure}"));
         }
-        result
+        ended.unwrap_or(Ok(()))
     });
     Running { ended, ..running }
 }
@@ -332,6 +394,18 @@ async fn finish<M: Worker>(agent: &str, running: Running<M>) -> Result<(), Arena
             source,
         }),
         Ok(Ok(())) | Err(_) => Ok(()),
+    }
+}
+
+impl RefereeSeat {
+    fn label(&self) -> String {
+        format!("referee `{}`", self.id)
+    }
+}
+
+impl PlayerSeat {
+    fn label(&self) -> String {
+        format!("player `{}`", self.id)
     }
 }
 
@@ -356,5 +430,8 @@ fn port(listener: &TcpListener) -> u16 {
 
 fn started(agent: &str) -> impl FnOnce(StartError) -> ArenaError {
     let agent = agent.to_owned();
-    move |source| ArenaError::Start { agent, source }
+    move |source| ArenaError::Start {
+        agent,
+        source: Box::new(source),
+    }
 }

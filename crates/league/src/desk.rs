@@ -90,6 +90,9 @@ impl<M: Worker> Clone for Desk<M> {
 /// What a machine says to a command.
 pub type Ruling<M> = Result<<M as Machine>::Reply, <M as Machine>::Refusal>;
 
+/// A look at the machine.
+type Look<M> = Box<dyn FnOnce(&M) + Send>;
+
 /// Where a ruling is waited for.
 type Back<M> = oneshot::Sender<Ruling<M>>;
 
@@ -98,7 +101,7 @@ enum Visit<M: Worker> {
         command: M::Command,
         back: Option<Back<M>>,
     },
-    Look(Box<dyn FnOnce(&M) + Send>),
+    Look(Look<M>),
     End,
 }
 
@@ -196,6 +199,7 @@ struct Batch<M: Worker> {
     records: Vec<Record<M::Event>>,
     rulings: Vec<(Ruling<M>, Option<Back<M>>)>,
     letters: Vec<Letter<M::Ticket>>,
+    looks: Vec<Look<M>>,
 }
 
 impl<M: Worker> Work<M> {
@@ -225,7 +229,7 @@ impl<M: Worker> Work<M> {
             for visit in visits {
                 match visit {
                     Visit::Command { command, back } => self.attend(&mut batch, &command, back),
-                    Visit::Look(look) => look(&self.machine),
+                    Visit::Look(look) => batch.looks.push(look),
                     Visit::End => ended = true,
                 }
             }
@@ -245,6 +249,7 @@ impl<M: Worker> Work<M> {
             records: Vec::new(),
             rulings: Vec::new(),
             letters: Vec::new(),
+            looks: Vec::new(),
         }
     }
 
@@ -299,6 +304,10 @@ impl<M: Worker> Work<M> {
                 // Whoever asked may have gone.
                 let _ = back.send(ruling);
             }
+        }
+        // Whoever looks sees only what is written.
+        for look in batch.looks {
+            look(&self.machine);
         }
         for letter in batch.letters {
             self.outbox.post(letter);

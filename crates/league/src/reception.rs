@@ -212,7 +212,10 @@ impl<R: Role> Reception<R> {
                     conversation_id = conversation.as_ref().map(ConversationId::as_str),
                     from = heard.sender.as_ref().map(tracing::field::display),
                 );
-                named(self.role.hear(heard).await, kind)
+                let sender = heard.sender.clone();
+                let spoken = named(self.role.hear(heard).await, kind);
+                self.note(&spoken, sender.as_ref(), &decoded.notes.findings);
+                spoken
             }
             Err(finding) => {
                 let mut error = LeagueError::from(&finding);
@@ -233,17 +236,22 @@ impl<R: Role> Reception<R> {
             ..Hints::default()
         };
         let message = decoded.message(&hints);
-        let sender = sender(decoded);
-        let who = sender
-            .as_ref()
-            .map_or("unknown".to_owned(), Agent::to_string);
-        self.deviations.note(&who, &decoded.notes.findings);
         Ok(Heard {
             message: message?,
-            sender,
+            sender: sender(decoded),
             token: decoded.token(),
             dialect: decoded.dialect,
         })
+    }
+
+    /// Notes what was forgiven, under the name of a caller who was believed.
+    fn note(&self, spoken: &Spoken, sender: Option<&Agent>, findings: &[Finding]) {
+        let refused = matches!(spoken, Spoken::Message(message)
+            if matches!(**message, Message::LeagueError(_)));
+        match sender.filter(|_| !refused) {
+            Some(sender) => self.deviations.note(&sender.to_string(), findings),
+            None => self.deviations.note("unproven callers", findings),
+        }
     }
 
     fn written(

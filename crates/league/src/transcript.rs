@@ -48,14 +48,22 @@ impl Transcripts {
             message,
         };
         let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let messages = matches.entry(match_id.clone()).or_default();
-        if messages.len() < LONGEST_TRANSCRIPT {
+        // What is said of a match that is over or was never begun is not kept.
+        if let Some(messages) = matches.get_mut(match_id)
+            && messages.len() < LONGEST_TRANSCRIPT
+        {
             messages.push(said);
         }
     }
 
-    /// Forgets what was said so far in a match that begins anew.
+    /// Begins the record of a match, without what was said in an earlier attempt.
     pub fn begin(&self, match_id: &MatchId) {
+        let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        matches.insert(match_id.clone(), Vec::new());
+    }
+
+    /// Forgets a match that is over.
+    pub fn forget(&self, match_id: &MatchId) {
         let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         matches.remove(match_id);
     }
@@ -99,6 +107,7 @@ mod tests {
             "auth_token": "tok-secret",
             "context": [{"provided_token": "tok-secret", "left": 1}],
         });
+        transcripts.begin(&id);
         let (from, to) = ("referee:REF01".to_owned(), "player:P01".to_owned());
         transcripts.add(&id, Timestamp::default(), from, to, Some(message));
         let taken = transcripts.take(&id, 1).unwrap();

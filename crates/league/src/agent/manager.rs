@@ -76,7 +76,14 @@ pub fn start(
         },
         |sequence, at, record, league| clerk.take_in(sequence, at, record, league),
     )?;
-    clerk.tell();
+    let taken_up = clerk.untold.len();
+    clerk.pass_on();
+    if taken_up > 0 {
+        tracing::info!(
+            component = "league_manager", league_id = %league_id, event_type = "LEAGUE_TAKEN_UP",
+            "the league goes on after {taken_up} facts"
+        );
+    }
     let rules = restored.machine.rules();
     let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
     identity.set_agent(league_protocol::sender::Agent::Manager, league_id);
@@ -107,9 +114,16 @@ struct Clerk {
 }
 
 impl Clerk {
+    /// Logs what is new, and tells whoever watches.
     fn tell(&mut self) {
+        for (_, event) in &self.untold {
+            log(&self.league_id, event);
+        }
+        self.pass_on();
+    }
+
+    fn pass_on(&mut self) {
         for told in self.untold.drain(..) {
-            log(&self.league_id, &told.1);
             if let Some(news) = &self.news {
                 // Whoever watched may have gone.
                 let _ = news.send(told);

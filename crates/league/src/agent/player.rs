@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use super::house::{House, Place, Shared, StartError, restore, settle};
-use super::{Running, keep_tokens, not_for_me, unattended};
+use super::{Running, keep_tokens, not_for_me, not_in_yet, unattended};
 use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::clock;
@@ -100,7 +100,7 @@ pub fn start(
         identity: Arc::clone(&identity),
         transcripts: None,
         witness: Box::new(Diary {
-            identity,
+            identity: Arc::clone(&identity),
             token_file,
             announced,
             publisher,
@@ -115,6 +115,7 @@ pub fn start(
         announcements,
         patience,
         chance,
+        identity,
         purpose,
     }))
 }
@@ -143,6 +144,13 @@ impl Witness<Player> for Diary {
                     self.identity.set_agent(agent, league);
                 }
             }
+            Record::Event(Event::DrawDisputed {
+                match_id, problem, ..
+            }) => tracing::warn!(
+                agent_id = self.identity.log_name(),
+                event_type = "DRAW_DISPUTED",
+                "the draw of {match_id} is disputed: {problem:?}"
+            ),
             Record::Event(Event::Rejected { reason, .. }) => {
                 self.identity.set_life(Life::Rejected(reason.clone()));
             }
@@ -191,6 +199,8 @@ pub struct Competitor {
     pub patience: Duration,
     /// Where dice and nonces come from.
     pub chance: Chance,
+    /// Who it is.
+    pub identity: Arc<Identity>,
     /// Its own name for chance, so that no two players draw the same from one seed.
     pub purpose: String,
 }
@@ -199,6 +209,9 @@ impl Role for Competitor {
     async fn hear(&self, heard: Heard) -> Spoken {
         if matches!(heard.message, Message::Ping) {
             return Spoken::Message(Box::new(Message::Acknowledged));
+        }
+        if !self.is_in().await {
+            return not_in_yet();
         }
         let token = heard.token.as_ref().map(AuthToken::hash);
         let refused = not_for_me(&heard.message);
@@ -255,6 +268,14 @@ impl Competitor {
         }
     }
 
+    /// Whether a league has admitted it; a call that overtook the admission waits for it.
+    async fn is_in(&self) -> bool {
+        let mut life = self.identity.life();
+        let admitted = life.wait_for(|life| *life != Life::Registering);
+        let waited = tokio::time::timeout(self.patience, admitted).await;
+        matches!(waited, Ok(Ok(_))) || self.identity.agent().is_some()
+    }
+
     /// Brings a command to the desk, and again when its match has been announced: the manager's
     /// announcement and the referee's call come by different roads, and either may be first.
     async fn put(&self, command: Command) -> Result<Ruling<Player>, Unattended> {
@@ -286,11 +307,13 @@ impl Competitor {
         let nonce = hex(&self.chance.bytes_for(&format!("nonce:{purpose}")));
         let nonce = nonce[..NONCE_LENGTH].to_owned();
         let (match_id, turn) = (think.match_id.clone(), think.turn);
-        let until = think.until.since(clock::now());
+        let deadline = think.until;
+        let until = deadline.since(clock::now());
         let (strategy, mut dice) = (self.manner.strategy, self.chance.dice_for(&purpose));
         tokio::time::sleep(self.manner.pace.min(until / 2)).await;
         let choosing =
             tokio::task::spawn_blocking(move || strategy.choose(&think, &memory, &mut dice));
+        let until = deadline.since(clock::now());
         let chosen = tokio::time::timeout(until, choosing).await;
         let choice = chosen.ok().and_then(Result::ok);
         let chosen = Command::Chosen {
@@ -317,5 +340,6 @@ fn shown(view: &PlayerView) -> Value {
         "standing": view.standing,
         "open_matches": view.open_matches,
         "history": history,
+        "disputed_draws": view.disputed,
     })
 }

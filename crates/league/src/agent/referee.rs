@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use league_core::letter::Outcome;
 use league_core::referee::{Command, Event, MatchView, Referee, RefereeRules, Reply, Ticket};
-use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
+use league_protocol::id::{LeagueId, MatchId, RefereeId};
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
@@ -14,7 +14,7 @@ use league_protocol::token::AuthToken;
 use serde_json::{Map, Value, json};
 
 use super::house::{House, Place, Shared, StartError, restore, settle};
-use super::{Running, keep_tokens, missing, not_for_me, unattended};
+use super::{Running, keep_tokens, missing, not_for_me, not_in_yet, unattended};
 use crate::archivist::Archivist;
 use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Life, Newcomer};
@@ -123,15 +123,29 @@ impl Witness<Referee> for Scribe {
                 self.identity.set_agent(agent, league_id.clone());
             }
             Record::Event(Event::MatchOpened { fixture, .. }) => {
+                self.identity.set_strict(fixture.strict);
+                self.identity.set_game(fixture.game_type.clone());
                 self.transcripts.begin(&fixture.match_id);
                 self.attempts
                     .insert(fixture.match_id.clone(), fixture.attempt);
             }
             Record::Event(Event::Closed { match_id, .. }) => {
                 self.attempts.remove(match_id);
+                self.transcripts.forget(match_id);
             }
             Record::Event(Event::LeagueEnded { .. }) => self.identity.set_life(Life::Completed),
             Record::Event(_) | Record::Opened(_) | Record::Transcript(_) => {}
+        }
+    }
+
+    fn remember(&mut self, _: Timestamp, event: &Event) {
+        if let Event::RegistrationFailed { detail, .. } = event {
+            let agent_id = self.identity.log_name();
+            tracing::warn!(
+                agent_id,
+                event_type = "NOT_REGISTERED",
+                "not registered: {detail}"
+            );
         }
     }
 
@@ -181,12 +195,8 @@ impl Role for Whistle {
     async fn hear(&self, heard: Heard) -> Spoken {
         let token = heard.token.as_ref().map(AuthToken::hash);
         let command = match heard.message {
-            Message::StartMatch(order) => {
-                let reading = (order.strict, order.game_type.clone());
-                return self
-                    .start(Command::StartMatch { order, token }, reading)
-                    .await;
-            }
+            _ if self.identity.agent().is_none() => return not_in_yet(),
+            Message::StartMatch(order) => Command::StartMatch { order, token },
             Message::LeagueCompleted(end) => Command::LeagueCompleted {
                 league_id: end.league_id,
                 token,
@@ -206,7 +216,12 @@ impl Role for Whistle {
 
     async fn call(&self, tool: &str, arguments: Arguments) -> Option<Spoken> {
         if tool == "register_to_league" {
-            return Some(self.ask(begin(&self.identity)).await);
+            // It registers by itself until it is in; whoever calls may only ask how far it is.
+            return Some(Spoken::Plain(json!({
+                "status": if self.identity.agent().is_some() { "registered" } else { "registering" },
+                "agent": self.identity.label(),
+                "league_id": self.identity.league(),
+            })));
         }
         let known = [
             "collect_choices",
@@ -251,16 +266,6 @@ impl Role for Whistle {
 }
 
 impl Whistle {
-    /// Takes an order; from whom it counts, it also says how this league is read.
-    async fn start(&self, order: Command, (strict, game): (bool, GameType)) -> Spoken {
-        let spoken = self.ask(order).await;
-        if matches!(spoken, Spoken::Proven(_)) {
-            self.identity.set_strict(strict);
-            self.identity.set_game(game);
-        }
-        spoken
-    }
-
     async fn ask(&self, command: Command) -> Spoken {
         match self.desk.ask(command).await {
             Ok(Ok(Reply::StartMatchAck(ack))) => {

@@ -14,7 +14,7 @@ use league::agent::house::{Shared, StartError};
 use league::arena::LAST_LETTERS;
 use league::config::{AgentsConfig, ConfigLoader, SystemConfig};
 use league::desk::Worker;
-use league::identity::Life;
+use league::identity::{Life, Newcomer};
 use league::log::LogGuard;
 use league::net::server::{Door, Doors, bind, serve};
 use league_core::letter::Peer;
@@ -23,10 +23,10 @@ use league_protocol::sender::{Agent, Dialect};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::common::{Common, bad_config};
+use super::common::{Common, bad_config, tell_unknown_keys};
 use super::failure::{Failure, Kind};
 use super::logging;
-use super::signal::Signals;
+use super::signal::{Signals, Wish};
 use super::{Answer, Output};
 pub(super) use manager::Manager;
 pub(super) use player::Player;
@@ -51,6 +51,9 @@ struct Joining {
     exit_when_done: bool,
 }
 
+/// What is said of an agent whose desk ended by itself.
+const STOPPED: &str = "the agent stopped";
+
 /// What an agent stands on before it starts.
 struct Ground {
     signals: Signals,
@@ -67,9 +70,6 @@ impl Ground {
         let (loader, system) = common.config()?;
         let logs = logging::begin(common, &system);
         let agents = loader.load_agents().map_err(bad_config)?;
-        for warning in loader.warnings() {
-            tracing::warn!(event_type = "UNKNOWN_KEY", "{warning}");
-        }
         Ok(Self {
             signals,
             loader,
@@ -129,6 +129,7 @@ impl<M: Worker> Serving<M> {
         exit_when_done: bool,
         out: &mut impl Write,
     ) -> Result<Answer, Failure> {
+        tell_unknown_keys(&ground.loader);
         let doors = Doors::default();
         doors.open("", Arc::clone(&self.door));
         let end = watch::Sender::new(false);
@@ -138,7 +139,8 @@ impl<M: Worker> Serving<M> {
         end.send_replace(true);
         // It ends by itself, within a bound.
         let _ = server.await;
-        let ended = if running.ended.is_finished() {
+        let stopped_early = matches!(&lived, Err(failure) if failure.what == STOPPED);
+        let ended = if stopped_early {
             Ok(Ok(()))
         } else {
             running.desk.end().await;
@@ -146,8 +148,8 @@ impl<M: Worker> Serving<M> {
         };
         self.shared.archivist.finish();
         match ended {
-            Ok(Err(error)) => Err(stopped(Ok(Err(error)))),
-            Ok(Ok(())) | Err(_) => lived,
+            Ok(Ok(())) => lived,
+            failed => Err(stopped(failed)),
         }
     }
 }
@@ -164,7 +166,9 @@ async fn live<M: Worker>(
     let mut said = None;
     loop {
         let now = life.borrow_and_update().clone();
-        if said.as_ref() != Some(&now) {
+        let keeps_it = matches!(running.identity.newcomer, Newcomer::Manager);
+        let known = keeps_it && now == Life::Enrolled;
+        if !known && said.as_ref() != Some(&now) {
             tell(out, common, &running.identity.label(), &now)?;
             said = Some(now.clone());
         }
@@ -172,20 +176,34 @@ async fn live<M: Worker>(
             Life::Rejected(reason) => return Err(rejected(&reason)),
             Life::Completed if exit_when_done => {
                 // The last letters, such as the end itself, are still on their way.
-                let quiet = running.quiet.wait();
-                let _ = tokio::time::timeout(LAST_LETTERS, quiet).await;
+                let quiet = tokio::time::timeout(LAST_LETTERS, running.quiet.wait());
+                tokio::select! {
+                    _ = quiet => {}
+                    _ = signals.heard() => {}
+                }
                 return Ok(Answer::Yes);
             }
             Life::Registering | Life::Enrolled | Life::Completed => {}
         }
         tokio::select! {
-            () = signals.interrupted() => return Ok(Answer::Yes),
+            wish = signals.heard() => return ending(out, common, wish),
             ended = &mut running.ended => return Err(stopped(ended)),
             changed = life.changed() => if changed.is_err() {
                 return Ok(Answer::Yes);
             },
         }
     }
+}
+
+/// Ends as it was asked to: politely, or interrupted, and then says how to go on.
+fn ending(out: &mut impl Write, common: &Common, wish: Wish) -> Result<Answer, Failure> {
+    if wish == Wish::Terminate {
+        return Ok(Answer::Yes);
+    }
+    if common.output == Output::Text && !common.quiet {
+        writeln!(out, "interrupted; go on with the same command")?;
+    }
+    Ok(Answer::Interrupted)
 }
 
 /// Says where an agent answers.
@@ -296,7 +314,7 @@ fn stopped(
         Err(error) => error.to_string(),
     };
     Failure {
-        what: "the agent stopped".to_owned(),
+        what: STOPPED.to_owned(),
         cause,
         hint: "mend the cause, then start it again with the same command".to_owned(),
         kind: Kind::World,

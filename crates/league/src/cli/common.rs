@@ -12,7 +12,7 @@ use league::deviations::Deviations;
 use league::net::client::Client;
 use league::net::endpoint::AllowList;
 use league::root::{DEFAULT_ROOT, Root};
-use league_protocol::id::LeagueId;
+use league_protocol::id::{GameType, LeagueId};
 
 use super::Output;
 use super::failure::{Failure, Kind};
@@ -29,7 +29,7 @@ pub(super) struct Common {
     /// Print only what was asked for
     #[arg(short, long)]
     pub(super) quiet: bool,
-    /// Log more; twice for everything
+    /// Log every message that is sent and received, without its content
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub(super) verbose: u8,
 }
@@ -40,7 +40,7 @@ impl Common {
         Root::new(&self.root)
     }
 
-    /// Reads the configuration; a key that nothing reads is told on standard error.
+    /// Reads the configuration.
     pub(super) fn config(&self) -> Result<(ConfigLoader, SystemConfig), Failure> {
         let loader = ConfigLoader::new(self.root());
         let system = loader.load_system().map_err(bad_config)?;
@@ -75,7 +75,23 @@ impl Common {
         if self.root.as_os_str() == DEFAULT_ROOT {
             return String::new();
         }
-        format!(" --root {}", self.root.display())
+        format!(" --root {}", quoted(&self.root.display().to_string()))
+    }
+}
+
+/// A word of a command, as a shell has to read it.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
+    if word.chars().all(plain) && !word.is_empty() {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Tells of keys in the configuration that nothing reads.
+pub(super) fn tell_unknown_keys(loader: &ConfigLoader) {
+    for warning in loader.warnings() {
+        tracing::warn!(event_type = "UNKNOWN_KEY", "{warning}");
     }
 }
 
@@ -127,6 +143,19 @@ pub(super) fn bad_config(error: ConfigError) -> Failure {
 /// Reads the name of a league.
 pub(super) fn league_id(text: &str) -> Result<LeagueId, String> {
     LeagueId::new(text).map_err(|error| error.to_string())
+}
+
+/// Reads the name of a game.
+pub(super) fn game_type(text: &str) -> Result<GameType, String> {
+    let known = league_games::find(text).and_then(|_| GameType::new(text).ok());
+    known.ok_or_else(|| {
+        let games = league_games::all().iter();
+        let games: Vec<&str> = games.map(|listing| listing.rules.game_type).collect();
+        format!(
+            "there is no such game; choose one of `{}`",
+            games.join("`, `")
+        )
+    })
 }
 
 /// Reads a duration: `400ms`, `2s`, `1m`.

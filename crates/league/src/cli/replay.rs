@@ -30,8 +30,11 @@ Examples:
   league replay --match R1M1 --output json | jq .message")]
 pub(super) struct Replay {
     /// The root of the league's files
-    #[arg(default_value = DEFAULT_ROOT)]
+    #[arg(default_value = DEFAULT_ROOT, conflicts_with = "root")]
     dir: PathBuf,
+    /// The same, as the other commands take it
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
     /// One league only; without it every league below the root
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
@@ -49,7 +52,7 @@ fn match_id(text: &str) -> Result<MatchId, String> {
 
 impl Replay {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        let root = Root::new(&self.dir);
+        let root = Root::new(self.root.as_ref().unwrap_or(&self.dir));
         let chosen = self.chosen(&root)?;
         if let Some(match_id) = &self.match_id {
             return self.step(&root, &chosen, match_id, out);
@@ -68,7 +71,10 @@ impl Replay {
         }
         let found = leagues(root).map_err(|error| self.not_rebuilt(error))?;
         if found.is_empty() {
-            let cause = format!("there is no league below `{}`", self.dir.display());
+            let cause = format!(
+                "there is no league below `{}`",
+                self.root.as_ref().unwrap_or(&self.dir).display()
+            );
             return Err(self.wrong(cause, "name the folder that holds `data/leagues`"));
         }
         Ok(found)
@@ -139,7 +145,10 @@ impl Replay {
     }
 
     fn what(&self) -> String {
-        format!("could not replay `{}`", self.dir.display())
+        format!(
+            "could not replay `{}`",
+            self.root.as_ref().unwrap_or(&self.dir).display()
+        )
     }
 
     fn wrong(&self, cause: String, hint: &str) -> Failure {

@@ -7,13 +7,13 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use league::arena::{Arena, ArenaError};
+use league::arena::{Arena, ArenaError, Taken};
 use league::strategy::{self, Strategy};
-use league_core::league::{Event, Phase};
-use league_protocol::id::LeagueId;
+use league_core::league::{Event, League};
+use league_protocol::id::{GameType, LeagueId};
 
 use super::Answer;
-use super::common::{Common, duration, league_id, runtime};
+use super::common::{Common, duration, game_type, league_id, runtime};
 use super::failure::{Failure, Kind};
 use super::signal::Signals;
 use plan::Planned;
@@ -34,8 +34,8 @@ pub(super) struct Run {
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = strategy::find)]
     strategies: Vec<&'static dyn Strategy>,
     /// What is played
-    #[arg(long, value_name = "NAME")]
-    game: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = game_type)]
+    game: Option<GameType>,
     /// The ports of the documents, or any that are free
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     ports: PortChoice,
@@ -48,8 +48,8 @@ pub(super) struct Run {
     /// The league's name [default: from config, with a number if that league exists]
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
-    /// Go on with a league that was interrupted
-    #[arg(long)]
+    /// Go on with a league that was interrupted, as it was
+    #[arg(long, conflicts_with_all = ["players", "referees", "strategies", "game", "seed"])]
     resume: bool,
 }
 
@@ -77,18 +77,26 @@ impl Run {
         let mut signals = Signals::new()?;
         let mut screen = Screen::new(self, &planned, out);
         let Planned {
-            shared, plan, logs, ..
+            shared,
+            plan,
+            logs,
+            seed,
+            ..
         } = planned;
-        let league = plan.rules.league_id.clone();
-        let seats = plan::Seats::of(&plan, self.seed);
-        let mut arena = Arena::open(&shared, plan).await.map_err(not_opened)?;
-        seats.save(&shared.root, &league, &arena.ports)?;
+        let taken = Taken::take(&plan).await.map_err(not_opened)?;
+        let seats = plan::Seats::of(&plan, seed, taken.ports());
+        seats.save(&shared.root, &plan.rules.league_id)?;
+        let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
         screen.open(&arena.endpoint)?;
         let ended = watch(&mut arena, &mut signals, &mut screen).await;
         if matches!(ended, Ok(Ended::Completed)) {
-            arena.quieten().await;
-            let (table, losses) = look(&arena).await;
-            screen.table(&table, &losses, &shared.deviations)?;
+            tokio::select! {
+                () = arena.quieten() => {}
+                () = signals.interrupted() => {}
+            }
+            let table = arena.manager.desk.look(League::standings).await;
+            let table = table.unwrap_or_else(|_| [].into());
+            screen.table(&table, &shared.deviations)?;
         }
         let closed = arena.close().await.map_err(not_opened);
         shared.archivist.finish();
@@ -131,17 +139,6 @@ async fn watch<W: Write>(
     }
 }
 
-type Table = std::sync::Arc<[league_protocol::message::StandingRow]>;
-
-async fn look(arena: &Arena) -> (Table, Vec<String>) {
-    let seen = arena.manager.desk.look(|league| {
-        let suspended = league.phase() != Phase::Completed;
-        let state = suspended.then(|| "the league has not ended".to_owned());
-        (league.standings(), state.into_iter().collect())
-    });
-    seen.await.unwrap_or_else(|_| (Table::from([]), Vec::new()))
-}
-
 fn gone_down(cause: String) -> Failure {
     Failure {
         what: "the league stopped".to_owned(),
@@ -161,7 +158,7 @@ fn not_opened(error: ArenaError) -> Failure {
             },
             "choose free ports with `--ports auto`, or stop the agent that holds it".to_owned(),
         ),
-        ArenaError::Start { source, .. } => (super::chain(source), super::start_hint(source)),
+        ArenaError::Start { source, .. } => (super::chain(&**source), super::start_hint(source)),
         ArenaError::Store { source, .. } => (
             super::chain(source),
             "make room on the disk, then go on with `league run --resume`".to_owned(),

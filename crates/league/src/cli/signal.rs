@@ -4,6 +4,15 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::failure::{Failure, Kind};
 
+/// A wish to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// Ctrl-C: somebody breaks off.
+    Interrupt,
+    /// A polite end, as a supervisor asks for it.
+    Terminate,
+}
+
 /// Hears the wish to end.
 pub(super) struct Signals {
     interrupt: Signal,
@@ -26,11 +35,16 @@ impl Signals {
         })
     }
 
-    /// Waits for the wish to end.
-    pub(super) async fn interrupted(&mut self) {
+    /// Waits for the wish to end, and tells which it is.
+    pub(super) async fn heard(&mut self) -> Wish {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => Wish::Interrupt,
+            _ = self.terminate.recv() => Wish::Terminate,
         }
+    }
+
+    /// Waits for the wish to end, of whatever kind.
+    pub(super) async fn interrupted(&mut self) {
+        self.heard().await;
     }
 }

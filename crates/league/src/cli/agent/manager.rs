@@ -11,7 +11,7 @@ use league_protocol::id::{GameType, LeagueId};
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::super::common::{Common, bad_config, league_id, runtime};
+use super::super::common::{Common, bad_config, game_type, league_id, runtime};
 use super::super::failure::Failure;
 use super::super::{Answer, Output};
 use super::{Ground, Serving, endpoint, listen, not_started, object, port_of};
@@ -37,8 +37,8 @@ pub(crate) struct Manager {
     #[arg(long, value_name = "N")]
     referees: Option<u32>,
     /// What is played [default: from the league's file]
-    #[arg(long, value_name = "NAME")]
-    game: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = game_type)]
+    game: Option<GameType>,
     /// Take all chance from this number: the same league again, not for prizes
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -88,11 +88,9 @@ impl Manager {
     fn rules(&self, ground: &Ground, league: &LeagueId) -> Result<LeagueRules, Failure> {
         let config = ground.loader.load_league(league).map_err(bad_config)?;
         let mut config = (*config).clone();
-        let game = self.game.as_deref();
-        if let Some(game) = game.and_then(|game| GameType::new(game).ok())
-            && game != config.game_type
-        {
-            config.game_type = game;
+        let game = self.game.as_ref();
+        if let Some(game) = game.filter(|game| **game != config.game_type) {
+            config.game_type = game.clone();
             config.game_settings.clear();
         }
         if let Some(players) = self.players {

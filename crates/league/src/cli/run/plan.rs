@@ -15,7 +15,7 @@ use league_core::league::LeagueRules;
 use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
 use serde::{Deserialize, Serialize};
 
-use super::super::common::bad_config;
+use super::super::common::{bad_config, tell_unknown_keys};
 use super::super::failure::{Failure, Kind};
 use super::super::logging;
 use super::{PortChoice, Run};
@@ -44,6 +44,7 @@ pub(super) struct Planned {
 pub(super) struct Seats {
     referees: Vec<Referee>,
     players: Vec<Player>,
+    game_type: GameType,
     pace_ms: u64,
     seed: Option<u64>,
     #[serde(default)]
@@ -69,9 +70,9 @@ impl Planned {
         let (loader, system) = run.common.config()?;
         let logs = logging::begin(&run.common, &system);
         let agents = loader.load_agents().map_err(bad_config)?;
-        let base = run.base_league(&system)?;
+        let base = run.base_league(&system);
         let root = run.common.root();
-        let found = Found::look(&root, &base);
+        let found = Found::look(&root, &base, run.league_id.is_some() && run.resume);
         let (league_id, seats) = if run.resume {
             let league = found
                 .unfinished
@@ -85,10 +86,11 @@ impl Planned {
             (found.free, None)
         };
         let config = loader.load_league(&league_id).map_err(bad_config)?;
-        for warning in loader.warnings() {
-            tracing::warn!(event_type = "UNKNOWN_KEY", "{warning}");
-        }
-        let config = run.fitted(&config);
+        tell_unknown_keys(&loader);
+        let game = seats
+            .as_ref()
+            .map_or(run.game.as_ref(), |seats| Some(&seats.game_type));
+        let config = fitted(&config, game);
         let mut rules = league_rules(&system, &config).map_err(bad_config)?;
         let seats = seats.unwrap_or_else(|| run.seats(&rules, &agents));
         let counts = (seats.players.len() as u32, seats.referees.len() as u32);
@@ -112,33 +114,15 @@ impl Planned {
 
 impl Run {
     /// The name of the league, before a number is put to it.
-    fn base_league(&self, system: &SystemConfig) -> Result<LeagueId, Failure> {
-        if let Some(league) = &self.league_id {
-            return Ok(league.clone());
-        }
-        match self.game.as_deref() {
-            Some(game) if game != league::config::DEFAULT_GAME => {
-                known_game(game)?;
-                LeagueId::new(format!("league_2025_{game}")).map_err(|_| unknown_game(game))
-            }
-            _ => Ok(system.default_league_id.clone()),
-        }
-    }
-
-    /// The configuration with what the flags change.
-    fn fitted(&self, config: &LeagueConfig) -> LeagueConfig {
-        let mut config = config.clone();
-        if let Some(game) = self
-            .game
-            .as_deref()
-            .and_then(|game| GameType::new(game).ok())
-            && game != config.game_type
-        {
-            config.game_type = game;
-            config.game_settings.clear();
-            config.display_name = "League".to_owned();
-        }
-        config
+    fn base_league(&self, system: &SystemConfig) -> LeagueId {
+        let named = self.league_id.clone();
+        let of_game = || {
+            let other = |game: &&GameType| game.as_str() != league::config::DEFAULT_GAME;
+            let game = self.game.as_ref().filter(other)?;
+            LeagueId::new(format!("league_2025_{game}")).ok()
+        };
+        let usual = || system.default_league_id.clone();
+        named.or_else(of_game).unwrap_or_else(usual)
     }
 
     fn seats(&self, rules: &LeagueRules, agents: &AgentsConfig) -> Seats {
@@ -174,6 +158,7 @@ impl Run {
         Seats {
             referees: (1..=referees).map(referee).collect(),
             players: (1..=players).zip(strategies).map(player).collect(),
+            game_type: rules.game_type.clone(),
             pace_ms: self.pace.as_millis() as u64,
             seed: self.seed,
             ports: Ports::default(),
@@ -181,8 +166,19 @@ impl Run {
     }
 }
 
+/// The configuration with another game, if one is named.
+fn fitted(config: &LeagueConfig, game: Option<&GameType>) -> LeagueConfig {
+    let mut config = config.clone();
+    if let Some(game) = game.filter(|game| **game != config.game_type) {
+        config.game_type = game.clone();
+        config.game_settings.clear();
+        config.display_name = "League".to_owned();
+    }
+    config
+}
+
 impl Seats {
-    pub(super) fn of(plan: &Plan, seed: Option<u64>) -> Self {
+    pub(super) fn of(plan: &Plan, seed: Option<u64>, ports: Ports) -> Self {
         let referee = |seat: &RefereeSeat| Referee {
             id: seat.id.clone(),
             name: seat.name.clone(),
@@ -197,24 +193,21 @@ impl Seats {
         Self {
             referees: plan.referees.iter().map(referee).collect(),
             players: plan.players.iter().map(player).collect(),
+            game_type: plan.rules.game_type.clone(),
             pace_ms: pace.unwrap_or_default().as_millis() as u64,
             seed,
-            ports: Ports::default(),
+            ports,
         }
     }
 
-    /// Keeps who plays and where, for `--resume`.
-    pub(super) fn save(
-        mut self,
-        root: &Root,
-        league: &LeagueId,
-        ports: &Ports,
-    ) -> Result<(), Failure> {
-        self.ports = ports.clone();
+    /// Keeps who plays and where, for `--resume`, before anybody starts.
+    pub(super) fn save(&self, root: &Root, league: &LeagueId) -> Result<(), Failure> {
         let path = path(root, league);
-        let body = serde_json::to_vec_pretty(&self).unwrap_or_default();
+        let body = serde_json::to_vec_pretty(self).unwrap_or_default();
         let draft = path.with_extension("json.new");
-        let written = fs::write(&draft, body).and_then(|()| fs::rename(&draft, &path));
+        let written = fs::create_dir_all(root.league_folder(league))
+            .and_then(|()| fs::write(&draft, body))
+            .and_then(|()| fs::rename(&draft, &path));
         written.map_err(|error| Failure {
             what: format!("could not write `{}`", path.display()),
             cause: error.to_string(),
@@ -306,7 +299,8 @@ struct Found {
 }
 
 impl Found {
-    fn look(root: &Root, base: &LeagueId) -> Self {
+    /// Looks through all numbers of a name, or at this one league alone.
+    fn look(root: &Root, base: &LeagueId, alone: bool) -> Self {
         let mut unfinished = None;
         let mut league = base.clone();
         for number in 2..MOST_LEAGUES {
@@ -315,6 +309,9 @@ impl Found {
             }
             if !is_over(root, &league) {
                 unfinished = Some(league.clone());
+            }
+            if alone {
+                break;
             }
             let Ok(next) = LeagueId::new(format!("{base}_{number}")) else {
                 break;
@@ -333,30 +330,12 @@ fn is_over(root: &Root, league: &LeagueId) -> bool {
     let Ok(text) = fs::read_to_string(root.league_journal(league)) else {
         return false;
     };
-    let last = text.lines().next_back().unwrap_or_default();
-    last.contains("\"league_completed\"")
+    // Something may come after the end, such as a report that contradicts.
+    text.contains("{\"event\":{\"league_completed\"")
 }
 
 fn path(root: &Root, league: &LeagueId) -> PathBuf {
     root.league_folder(league).join("run.json")
-}
-
-fn known_game(game: &str) -> Result<(), Failure> {
-    match league_games::find(game) {
-        Some(_) => Ok(()),
-        None => Err(unknown_game(game)),
-    }
-}
-
-fn unknown_game(game: &str) -> Failure {
-    let games = league_games::all().iter();
-    let games: Vec<&str> = games.map(|listing| listing.rules.game_type).collect();
-    Failure {
-        what: format!("could not play `{game}`"),
-        cause: "there is no such game".to_owned(),
-        hint: format!("choose one of `{}`", games.join("`, `")),
-        kind: Kind::Use,
-    }
 }
 
 fn unknown_strategy(error: strategy::UnknownStrategy) -> Failure {

@@ -189,7 +189,6 @@ impl<'s, W: Write> Screen<'s, W> {
     pub(super) fn table(
         &mut self,
         rows: &[StandingRow],
-        notes: &[String],
         deviations: &Deviations,
     ) -> Result<(), Failure> {
         self.bar.finish_and_clear();
@@ -197,7 +196,7 @@ impl<'s, W: Write> Screen<'s, W> {
         if self.output == Output::Json {
             return self.object(&json!({
                 "event": "standings", "league_id": self.league, "standings": rows,
-                "technical_losses": self.technical, "deviations": counts, "notes": notes,
+                "technical_losses": self.technical, "deviations": counts,
             }));
         }
         if !self.quiet {
