@@ -1,17 +1,17 @@
 //! A whole league in one process: manager, referees and players, each a server of its own.
 
+mod plan;
+
 use std::io;
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::league::{Command, League, LeagueRules};
+use league_core::league::{Command, League};
 use league_core::letter::Peer;
 use league_core::player::{MemoryRule, Player, PlayerRules};
 use league_core::referee::{Referee, RefereeRules};
 use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::sender::{Agent, Dialect};
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -20,61 +20,18 @@ use tokio::sync::watch;
 use crate::agent::Running;
 use crate::agent::house::{Shared, StartError};
 use crate::agent::manager::{self, News};
-use crate::agent::player::Manner;
 use crate::agent::{player, referee};
 use crate::desk::Worker;
-use crate::net::server::{Door, Doors, bind, serve};
+use crate::net::server::{Door, Doors, serve};
 use crate::store::StoreError;
+
+pub use plan::{Plan, PlayerSeat, Ports, RefereeSeat, Taken};
 
 /// How long the last letters of a league may take.
 pub const LAST_LETTERS: Duration = Duration::from_secs(10);
 
 /// What the manager is called when it cannot start.
 const MANAGER: &str = "the league manager";
-
-/// What a league in one process is made of.
-pub struct Plan {
-    /// The rules of the league.
-    pub rules: LeagueRules,
-    /// Its referees.
-    pub referees: Vec<RefereeSeat>,
-    /// Its players.
-    pub players: Vec<PlayerSeat>,
-    /// The manager's port; 0 for any.
-    pub port: u16,
-    /// The port that all players share, each below a path of its own; 0 for any.
-    pub shared_port: Option<u16>,
-    /// The address on which they listen.
-    pub bind: IpAddr,
-    /// The host by which they are called.
-    pub host: String,
-}
-
-/// A referee that is to be started.
-#[derive(Debug, Clone)]
-pub struct RefereeSeat {
-    /// The id it would like.
-    pub id: RefereeId,
-    /// The name that people see.
-    pub name: String,
-    /// How many matches it plays at once.
-    pub max_concurrent: u32,
-    /// Its port; 0 for any.
-    pub port: u16,
-}
-
-/// A player that is to be started.
-#[derive(Debug, Clone)]
-pub struct PlayerSeat {
-    /// The id it would like.
-    pub id: PlayerId,
-    /// The name that people see.
-    pub name: String,
-    /// How it plays.
-    pub manner: Manner,
-    /// Its port, unless it shares one; 0 for any.
-    pub port: u16,
-}
 
 /// A league could not be opened or went down.
 #[derive(Debug, Error)]
@@ -103,7 +60,7 @@ pub enum ArenaError {
         /// Who.
         agent: String,
         /// Why.
-        source: StoreError,
+        source: Box<StoreError>,
     },
 }
 
@@ -123,67 +80,6 @@ pub struct Arena {
     pub failures: UnboundedReceiver<String>,
     failing: UnboundedSender<String>,
     end: watch::Sender<bool>,
-}
-
-/// The ports of a league.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Ports {
-    /// The manager's.
-    pub manager: u16,
-    /// Each referee's.
-    pub referees: Vec<u16>,
-    /// Each player's, unless they share one.
-    pub players: Vec<u16>,
-    /// The one that all players share.
-    pub shared: Option<u16>,
-}
-
-/// The ports of a league, taken before anybody starts.
-pub struct Taken {
-    manager: TcpListener,
-    referees: Vec<TcpListener>,
-    players: Vec<TcpListener>,
-    shared: Option<TcpListener>,
-}
-
-impl Taken {
-    /// Takes all ports of a plan.
-    ///
-    /// # Errors
-    ///
-    /// Says whose port could not be had, and why; nothing was started then.
-    pub async fn take(plan: &Plan) -> Result<Self, ArenaError> {
-        let mut taken = Self {
-            manager: plan.listen(MANAGER, plan.port).await?,
-            referees: Vec::new(),
-            players: Vec::new(),
-            shared: None,
-        };
-        for seat in &plan.referees {
-            let listener = plan.listen(&seat.label(), seat.port).await?;
-            taken.referees.push(listener);
-        }
-        match plan.shared_port {
-            Some(shared) => taken.shared = Some(plan.listen("the players", shared).await?),
-            None => {
-                for seat in &plan.players {
-                    let listener = plan.listen(&seat.label(), seat.port).await?;
-                    taken.players.push(listener);
-                }
-            }
-        }
-        Ok(taken)
-    }
-
-    /// Which ports they are.
-    pub fn ports(&self) -> Ports {
-        Ports {
-            manager: port(&self.manager),
-            referees: self.referees.iter().map(port).collect(),
-            players: self.players.iter().map(port).collect(),
-            shared: self.shared.as_ref().map(port),
-        }
-    }
 }
 
 impl Arena {
@@ -391,41 +287,10 @@ async fn finish<M: Worker>(agent: &str, running: Running<M>) -> Result<(), Arena
     match running.ended.await {
         Ok(Err(source)) => Err(ArenaError::Store {
             agent: agent.to_owned(),
-            source,
+            source: Box::new(source),
         }),
         Ok(Ok(())) | Err(_) => Ok(()),
     }
-}
-
-impl RefereeSeat {
-    fn label(&self) -> String {
-        format!("referee `{}`", self.id)
-    }
-}
-
-impl PlayerSeat {
-    fn label(&self) -> String {
-        format!("player `{}`", self.id)
-    }
-}
-
-impl Plan {
-    async fn listen(&self, agent: &str, port: u16) -> Result<TcpListener, ArenaError> {
-        let address = SocketAddr::new(self.bind, port);
-        bind(address).await.map_err(|source| ArenaError::Port {
-            agent: agent.to_owned(),
-            port,
-            source,
-        })
-    }
-
-    fn endpoint(&self, listener: &TcpListener) -> String {
-        format!("http://{}:{}/mcp", self.host, port(listener))
-    }
-}
-
-fn port(listener: &TcpListener) -> u16 {
-    listener.local_addr().map_or(0, |address| address.port())
 }
 
 fn started(agent: &str) -> impl FnOnce(StartError) -> ArenaError {

@@ -3,6 +3,8 @@
 //! JSON-RPC and the envelope are read here, once for all kinds of agents; what a message means to
 //! one of them is left to its [`Role`].
 
+mod asked;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,7 +16,7 @@ use league_protocol::fault::Code;
 use league_protocol::finding::Finding;
 use league_protocol::id::{ConversationId, PlayerId, RefereeId};
 use league_protocol::message::{LeagueError, Message};
-use league_protocol::rpc::members::{Members, split, text};
+use league_protocol::rpc::members::{split, text};
 use league_protocol::rpc::{self, Call, Era, Frame, Incoming, RpcError};
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::AuthToken;
@@ -25,6 +27,7 @@ use crate::clock;
 use crate::deviations::Deviations;
 use crate::identity::Identity;
 use crate::net::server::{Answered, Answering, Door};
+use asked::Asked;
 
 /// What a kind of agent does with what it is told.
 pub trait Role: Send + Sync + 'static {
@@ -292,64 +295,6 @@ impl<R: Role> Reception<R> {
 /// The JSON of an answer, its members in the order in which they are written.
 fn raw(answer: &impl serde::Serialize) -> Box<RawValue> {
     serde_json::value::to_raw_value(answer).unwrap_or_else(|_| RawValue::NULL.to_owned())
-}
-
-/// What a call asks for.
-struct Asked<'c> {
-    tool: String,
-    params: Option<&'c RawValue>,
-    /// Whether it came as MCP's `tools/call`, and is answered so.
-    wrapped: bool,
-}
-
-impl<'c> Asked<'c> {
-    fn of(call: &Call<'c>) -> Result<Self, RpcError> {
-        let params = call.params.named()?;
-        if call.method != "tools/call" {
-            return Ok(Self {
-                tool: call.method.clone().into_owned(),
-                params,
-                wrapped: false,
-            });
-        }
-        let members = params.and_then(|params| split(params.get()).ok());
-        let members = members.unwrap_or_default();
-        let Some(tool) = members.get("name").and_then(text) else {
-            let message = "`params.name` must be the name of a tool.";
-            return Err(RpcError::invalid_params(message));
-        };
-        Ok(Self {
-            tool: tool.into_owned(),
-            params: members.get("arguments"),
-            wrapped: true,
-        })
-    }
-
-    /// The message in it: the parameters themselves, or their `message` or `arguments`.
-    fn message(&self) -> Option<&'c RawValue> {
-        let params = self.params?;
-        let members: Members<'c> = split(params.get()).ok()?;
-        if members.has("message_type") {
-            return Some(params);
-        }
-        let inner = members
-            .get("message")
-            .or_else(|| members.get("arguments"))?;
-        let is_message = split(inner.get()).is_ok_and(|members| members.has("message_type"));
-        is_message.then_some(inner)
-    }
-
-    fn arguments(&self) -> Arguments {
-        let members = self
-            .params
-            .and_then(|raw| serde_json::from_str(raw.get()).ok());
-        let members: serde_json::Map<String, Value> = members.unwrap_or_default();
-        let token = members.get("auth_token").and_then(Value::as_str);
-        Arguments {
-            token: token.filter(|token| !token.is_empty()).map(AuthToken::new),
-            members,
-        }
-    }
 }
 
 /// Whom the field `sender` names, if it is an id that could be held.

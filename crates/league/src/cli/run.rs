@@ -160,7 +160,7 @@ fn not_opened(error: ArenaError) -> Failure {
         ),
         ArenaError::Start { source, .. } => (super::chain(&**source), super::start_hint(source)),
         ArenaError::Store { source, .. } => (
-            super::chain(source),
+            super::chain(&**source),
             "make room on the disk, then go on with `league run --resume`".to_owned(),
         ),
     };

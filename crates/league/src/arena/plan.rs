@@ -1,0 +1,148 @@
+//! Who is to be started where, and the ports for it.
+
+use std::net::{IpAddr, SocketAddr};
+
+use league_core::league::LeagueRules;
+use league_protocol::id::{PlayerId, RefereeId};
+use serde::{Deserialize, Serialize};
+use tokio::net::TcpListener;
+
+use super::{ArenaError, MANAGER};
+use crate::agent::player::Manner;
+use crate::net::server::bind;
+
+/// What a league in one process is made of.
+pub struct Plan {
+    /// The rules of the league.
+    pub rules: LeagueRules,
+    /// Its referees.
+    pub referees: Vec<RefereeSeat>,
+    /// Its players.
+    pub players: Vec<PlayerSeat>,
+    /// The manager's port; 0 for any.
+    pub port: u16,
+    /// The port that all players share, each below a path of its own; 0 for any.
+    pub shared_port: Option<u16>,
+    /// The address on which they listen.
+    pub bind: IpAddr,
+    /// The host by which they are called.
+    pub host: String,
+}
+
+/// A referee that is to be started.
+#[derive(Debug, Clone)]
+pub struct RefereeSeat {
+    /// The id it would like.
+    pub id: RefereeId,
+    /// The name that people see.
+    pub name: String,
+    /// How many matches it plays at once.
+    pub max_concurrent: u32,
+    /// Its port; 0 for any.
+    pub port: u16,
+}
+
+/// A player that is to be started.
+#[derive(Debug, Clone)]
+pub struct PlayerSeat {
+    /// The id it would like.
+    pub id: PlayerId,
+    /// The name that people see.
+    pub name: String,
+    /// How it plays.
+    pub manner: Manner,
+    /// Its port, unless it shares one; 0 for any.
+    pub port: u16,
+}
+
+/// The ports of a league.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Ports {
+    /// The manager's.
+    pub manager: u16,
+    /// Each referee's.
+    pub referees: Vec<u16>,
+    /// Each player's, unless they share one.
+    pub players: Vec<u16>,
+    /// The one that all players share.
+    pub shared: Option<u16>,
+}
+
+/// The ports of a league, taken before anybody starts.
+pub struct Taken {
+    pub(super) manager: TcpListener,
+    pub(super) referees: Vec<TcpListener>,
+    pub(super) players: Vec<TcpListener>,
+    pub(super) shared: Option<TcpListener>,
+}
+
+impl Taken {
+    /// Takes all ports of a plan.
+    ///
+    /// # Errors
+    ///
+    /// Says whose port could not be had, and why; nothing was started then.
+    pub async fn take(plan: &Plan) -> Result<Self, ArenaError> {
+        let mut taken = Self {
+            manager: plan.listen(MANAGER, plan.port).await?,
+            referees: Vec::new(),
+            players: Vec::new(),
+            shared: None,
+        };
+        for seat in &plan.referees {
+            let listener = plan.listen(&seat.label(), seat.port).await?;
+            taken.referees.push(listener);
+        }
+        match plan.shared_port {
+            Some(shared) => taken.shared = Some(plan.listen("the players", shared).await?),
+            None => {
+                for seat in &plan.players {
+                    let listener = plan.listen(&seat.label(), seat.port).await?;
+                    taken.players.push(listener);
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Which ports they are.
+    pub fn ports(&self) -> Ports {
+        Ports {
+            manager: port(&self.manager),
+            referees: self.referees.iter().map(port).collect(),
+            players: self.players.iter().map(port).collect(),
+            shared: self.shared.as_ref().map(port),
+        }
+    }
+}
+
+impl RefereeSeat {
+    pub(super) fn label(&self) -> String {
+        format!("referee `{}`", self.id)
+    }
+}
+
+impl PlayerSeat {
+    pub(super) fn label(&self) -> String {
+        format!("player `{}`", self.id)
+    }
+}
+
+impl Plan {
+    async fn listen(&self, agent: &str, port: u16) -> Result<TcpListener, ArenaError> {
+        let address = SocketAddr::new(self.bind, port);
+        bind(address).await.map_err(|source| ArenaError::Port {
+            agent: agent.to_owned(),
+            port,
+            source,
+        })
+    }
+
+    pub(super) fn endpoint(&self, listener: &TcpListener) -> String {
+        format!("http://{}:{}/mcp", self.host, port(listener))
+    }
+}
+
+fn port(listener: &TcpListener) -> u16 {
+    listener.local_addr().map_or(0, |address| address.port())
+}
