@@ -94,7 +94,6 @@ pub fn start(
     if let Some((agent, league)) = enrolled(&restored.machine) {
         identity.set_agent(agent, league);
     }
-    let token_held = tokens.is_some();
     let announced = watch::Sender::new(0);
     let announcements = announced.subscribe();
     let house = House {
@@ -108,7 +107,7 @@ pub fn start(
             archivist: shared.archivist.clone(),
             announced,
         }),
-        first: vec![Command::Begin { token_held }],
+        first: vec![Command::Begin],
     };
     let (chance, purpose) = (shared.chance.clone(), slot.to_string());
     Ok(settle(shared, house, |desk| Competitor {
