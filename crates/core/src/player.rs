@@ -19,7 +19,7 @@ pub use announced::ANNOUNCED_MATCHES;
 pub use command::{Command, News};
 pub use contact::{LONGEST_REASON, OUTCOME_GRACE, SHORTEST_WAIT};
 pub use dispute::{DrawProblem, SHOWN_DISPUTES};
-pub use event::{Errand, Event, Question};
+pub use event::{Event, Question};
 pub use memory::{
     DISTINCT_CHOICES, KNOWN_ENDS, LONGEST_CHOICE, MatchRecord, Memory, MemoryRule, Opponent,
     RECENT_CHOICES, Statistics, Verdict,
@@ -74,8 +74,6 @@ pub struct PlayerRules {
 pub enum Ticket {
     /// A wish to be admitted.
     Registration(u32),
-    /// A question whether the player is still known.
-    Confirmation(u32),
 }
 
 /// One player.
@@ -134,7 +132,7 @@ impl Player {
 
     /// Where it is on its way through the league.
     pub fn phase(&self) -> Phase {
-        if self.contact.is_registering() {
+        if !self.contact.is_quiet() {
             Phase::Registering
         } else if self.rejected.is_some() {
             Phase::Rejected
@@ -219,11 +217,8 @@ impl Machine for Player {
 
     fn decide(&self, at: Timestamp, command: &Command) -> Result<Decision<Event, Reply>, Refusal> {
         match command {
-            Command::Begin { token_held } => Ok(self.begin(at, *token_held)),
+            Command::Begin | Command::TokenRefused => Ok(self.register(at)),
             Command::Heard { ticket, outcome } => Ok(self.heard(at, ticket, outcome)),
-            Command::TokenRefused => {
-                Ok(self.ask_manager(at, Errand::Register { show_token: true }))
-            }
             Command::Invited { invitation, token } => self.invited(at, invitation, token.as_ref()),
             Command::MoveWanted { call, token } => self.move_wanted(at, call, token.as_ref()),
             Command::Chosen {
@@ -269,12 +264,15 @@ impl Machine for Player {
                 self.memory.add(record);
             }
             Event::LeagueCompleted { league_id, .. } => self.completed = Some(league_id.clone()),
-            Event::ManagerAsked { errand, number, at } => {
-                let give_up_at = self.give_up_at(*errand, *at);
-                self.contact.asked(*errand, *number, give_up_at);
+            Event::ManagerAsked {
+                show_token,
+                number,
+                at,
+            } => {
+                let give_up_at = self.give_up_at(*at);
+                self.contact.asked(*show_token, *number, give_up_at);
             }
             Event::ManagerSilent { retry_at, .. } => self.contact.silent(*retry_at),
-            Event::Confirmed => self.contact.settled(),
             Event::TokenDoubted { match_id } => self.doubted = Some(match_id.clone()),
             Event::Joined {
                 match_id,
@@ -305,8 +303,8 @@ impl Machine for Player {
     }
 
     fn letters(&self, event: &Event, out: &mut Vec<Letter<Ticket>>) {
-        if let Event::ManagerAsked { errand, .. } = event {
-            out.push(self.letter(*errand));
+        if let Event::ManagerAsked { show_token, .. } = event {
+            out.push(self.letter(*show_token));
         }
     }
 

@@ -94,6 +94,11 @@ impl<M: Worker> Desk<M> {
         self.return_token.as_ref().or(self.token.as_ref())
     }
 
+    /// The token behind a hash that went out with an answer, if it is still the agent's own.
+    pub(crate) fn token_behind(&self, shown: TokenHash) -> Option<&AuthToken> {
+        self.token.as_ref().filter(|_| self.hash == Some(shown))
+    }
+
     /// The moment has come that the machine wanted to be woken at.
     pub(crate) fn wake(&mut self, around: &mut Around, life: u32) -> Checked {
         if !self.up || self.life != life {

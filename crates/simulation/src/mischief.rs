@@ -18,8 +18,8 @@ use crate::chance::Chance;
 use crate::fault::Fault;
 use crate::setting::{Setting, endpoint};
 
-/// How many reports are remembered to be misused.
-const MOST_REPORTS: usize = 8;
+/// How many reports, and how many tokens, are remembered to be misused.
+const MOST_LOOT: usize = 8;
 
 /// One who is no agent of the league.
 pub(crate) const VILLAIN: Who = 666;
@@ -32,27 +32,24 @@ pub(crate) struct Loot {
 }
 
 impl Loot {
-    /// Picks up what passes by.
+    /// Picks up a report that passes by.
     pub(crate) fn pick_up(&mut self, chance: &mut Chance, parcel: &Parcel) {
-        let Message::MatchResultReport(report) = &parcel.message else {
-            // A referee sees the token of a player, but not what it registers with.
-            let seen = matches!(parcel.message, Message::LeagueQuery(_));
-            if let (Some(Agent::Player(id)), Some(token)) = (&parcel.sender, &parcel.token)
-                && seen
-                && self.players.len() < MOST_REPORTS
-            {
-                let entry = (parcel.from, id.clone(), token.clone());
-                self.players.push(entry);
-            }
-            return;
-        };
-        let entry = (parcel.from, parcel.token.clone(), report.clone());
-        if self.reports.len() < MOST_REPORTS {
-            self.reports.push(entry);
-        } else {
-            let place = usize::try_from(chance.below(MOST_REPORTS as u64)).unwrap_or(0);
-            self.reports[place] = entry;
+        if let Message::MatchResultReport(report) = &parcel.message {
+            let entry = (parcel.from, parcel.token.clone(), report.clone());
+            hoard(&mut self.reports, chance, entry);
         }
+    }
+
+    /// Picks up the token of a player from its answer to a referee, which is not the one that it
+    /// registers with.
+    pub(crate) fn overhear(
+        &mut self,
+        chance: &mut Chance,
+        who: Who,
+        id: &PlayerId,
+        token: &AuthToken,
+    ) {
+        hoard(&mut self.players, chance, (who, id.clone(), token.clone()));
     }
 
     /// Makes one call, and plans the next.
@@ -185,6 +182,16 @@ impl Loot {
             }),
             back: None,
         }
+    }
+}
+
+/// Keeps an entry, in place of another if there are many already.
+fn hoard<T>(loot: &mut Vec<T>, chance: &mut Chance, entry: T) {
+    if loot.len() < MOST_LOOT {
+        loot.push(entry);
+    } else {
+        let place = usize::try_from(chance.below(MOST_LOOT as u64)).unwrap_or(0);
+        loot[place] = entry;
     }
 }
 

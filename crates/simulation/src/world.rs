@@ -11,7 +11,7 @@ use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 
 use crate::agents::Worker;
-use crate::around::{Around, Errand, Parcel, Silence};
+use crate::around::{Answered, Around, Errand, Parcel, Silence};
 use crate::clock::Clock;
 use crate::desk::Desk;
 use crate::digest::Digest;
@@ -111,6 +111,7 @@ impl World {
 
     /// Lets the league go on until it is over and everybody knows.
     pub(crate) fn run(mut self) -> Result<Report, Box<Breach>> {
+        self.open_doors();
         match self.go_on().and_then(|()| self.end()) {
             Ok(()) => Ok(self.figures()),
             Err(mut breach) => {
@@ -121,7 +122,6 @@ impl World {
     }
 
     fn go_on(&mut self) -> Checked {
-        self.open_doors();
         while let Some(errand) = self.around.clock.advance() {
             self.around.stormy = self.around.now() < self.around.setting.calm_from;
             self.meet(errand)?;
@@ -161,6 +161,7 @@ impl World {
             }
             Errand::Carry(parcel) => self.deliver(*parcel),
             Errand::Return(answered) | Errand::Echo(answered) => {
+                self.overhear(&answered);
                 at_desk!(self, answered.back.to, |desk, around| desk
                     .hear(around, *answered))
             }
@@ -191,8 +192,25 @@ impl World {
         }
     }
 
+    /// Whether somebody is about who has no right to be.
+    fn is_unsafe(&self) -> bool {
+        self.around.stormy && self.around.setting.rates.mischief > 0
+    }
+
+    /// The token that a player shows a referee is seen by others too.
+    fn overhear(&mut self, answered: &Answered) {
+        let place = (answered.back.asked as usize).checked_sub(1 + self.referees.len());
+        let desk = place.and_then(|place| self.players.get(place));
+        if let (Some(desk), Some(shown), true) = (desk, answered.token, self.is_unsafe())
+            && let (Some(id), Some(token)) = (desk.machine.player_id(), desk.token_behind(shown))
+        {
+            let chance = &mut self.around.chance;
+            self.loot.overhear(chance, desk.who, id, token);
+        }
+    }
+
     fn deliver(&mut self, parcel: Parcel) -> Checked {
-        if self.around.stormy && self.around.setting.rates.mischief > 0 && parcel.to == 0 {
+        if self.is_unsafe() && parcel.to == 0 {
             self.loot.pick_up(&mut self.around.chance, &parcel);
         }
         let place = (parcel.from as usize).checked_sub(1 + self.referees.len());
@@ -366,3 +384,6 @@ fn player_rules(setting: &Setting, who: Who, manager: &Arc<Peer>) -> PlayerRules
         memory: MemoryRule::default(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,11 +14,8 @@ use crate::letter::Outcome;
 /// What the world may bring to a player.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// The process is up: get into the league, or make sure to be in it still.
-    Begin {
-        /// Whether the shell still holds the token of an earlier registration.
-        token_held: bool,
-    },
+    /// The process is up: get into the league, or come back to it.
+    Begin,
     /// What became of a letter.
     Heard {
         /// Which letter.

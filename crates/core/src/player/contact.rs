@@ -6,14 +6,13 @@ use league_protocol::CURRENT_VERSION;
 use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::message::{
-    AgentMeta, Enrolment, LeagueError, LeagueQuery, Message, Query, RegisterRequest,
-    RegisterResponse,
+    AgentMeta, Enrolment, LeagueError, Message, RegisterRequest, RegisterResponse,
 };
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use sha2::{Digest, Sha256};
 
-use super::event::{Errand, Event};
+use super::event::Event;
 use super::reply::Reply;
 use super::{Player, Ticket};
 use crate::letter::{Credential, Effort, Letter, Outcome};
@@ -42,11 +41,11 @@ enum Talk {
     #[default]
     Quiet,
     Asked {
-        errand: Errand,
+        show_token: bool,
         give_up_at: Timestamp,
     },
     Waiting {
-        errand: Errand,
+        show_token: bool,
         retry_at: Timestamp,
     },
 }
@@ -56,7 +55,6 @@ enum Talk {
 pub(super) struct Place {
     pub(super) player_id: PlayerId,
     pub(super) league_id: LeagueId,
-    pub(super) endpoint: String,
     /// What the manager's token must hash to.
     pub(super) manager: Option<TokenHash>,
 }
@@ -67,7 +65,6 @@ impl Place {
         let Event::Enrolled {
             player_id,
             league_id,
-            endpoint,
             manager,
             ..
         } = event
@@ -77,7 +74,6 @@ impl Place {
         Some(Self {
             player_id: player_id.clone(),
             league_id: league_id.clone(),
-            endpoint: endpoint.clone(),
             manager: *manager,
         })
     }
@@ -88,19 +84,6 @@ impl Contact {
         self.talk == Talk::Quiet
     }
 
-    pub(super) fn is_registering(&self) -> bool {
-        matches!(
-            self.talk,
-            Talk::Asked {
-                errand: Errand::Register { .. },
-                ..
-            } | Talk::Waiting {
-                errand: Errand::Register { .. },
-                ..
-            }
-        )
-    }
-
     pub(super) fn wakeup(&self) -> Option<Timestamp> {
         match self.talk {
             Talk::Quiet => None,
@@ -109,15 +92,21 @@ impl Contact {
         }
     }
 
-    pub(super) fn asked(&mut self, errand: Errand, number: u32, give_up_at: Timestamp) {
+    pub(super) fn asked(&mut self, show_token: bool, number: u32, give_up_at: Timestamp) {
         self.letters = number;
-        self.talk = Talk::Asked { errand, give_up_at };
+        self.talk = Talk::Asked {
+            show_token,
+            give_up_at,
+        };
     }
 
     pub(super) fn silent(&mut self, retry_at: Timestamp) {
         self.failures = self.failures.saturating_add(1);
-        if let Talk::Asked { errand, .. } = self.talk {
-            self.talk = Talk::Waiting { errand, retry_at };
+        if let Talk::Asked { show_token, .. } = self.talk {
+            self.talk = Talk::Waiting {
+                show_token,
+                retry_at,
+            };
         }
     }
 
@@ -128,21 +117,13 @@ impl Contact {
 }
 
 impl Player {
-    pub(super) fn begin(&self, at: Timestamp, token_held: bool) -> Decision<Event, Reply> {
-        let same_address = |place: &Place| place.endpoint == self.rules.endpoint;
-        let may_be_in = token_held && !self.is_completed();
-        let errand = if may_be_in && self.place.as_ref().is_some_and(same_address) {
-            Errand::Confirm
-        } else {
-            Errand::Register { show_token: true }
-        };
-        self.ask_manager(at, errand)
-    }
-
-    /// Sends a letter to the manager, unless one is under way already.
-    pub(super) fn ask_manager(&self, at: Timestamp, errand: Errand) -> Decision<Event, Reply> {
+    /// Asks to be admitted, unless a letter is under way already.
+    ///
+    /// A player that is in the league and starts again asks too: only so does the manager learn
+    /// that it was away, and say again what it may have missed.
+    pub(super) fn register(&self, at: Timestamp) -> Decision<Event, Reply> {
         if self.contact.is_quiet() {
-            self.ask_now(at, errand)
+            self.ask_now(at, true)
         } else {
             Decision::reply(Reply::Acknowledged)
         }
@@ -151,7 +132,10 @@ impl Player {
     pub(super) fn tick(&self, at: Timestamp) -> Decision<Event, Reply> {
         match self.contact.talk {
             Talk::Asked { give_up_at, .. } if at >= give_up_at => self.ask_later(at, Code::Timeout),
-            Talk::Waiting { errand, retry_at } if at >= retry_at => self.ask_now(at, errand),
+            Talk::Waiting {
+                show_token,
+                retry_at,
+            } if at >= retry_at => self.ask_now(at, show_token),
             Talk::Quiet | Talk::Asked { .. } | Talk::Waiting { .. } => {
                 Decision::reply(Reply::Acknowledged)
             }
@@ -164,68 +148,55 @@ impl Player {
         ticket: &Ticket,
         outcome: &Outcome,
     ) -> Decision<Event, Reply> {
-        let Talk::Asked { errand, .. } = self.contact.talk else {
+        let Talk::Asked { show_token, .. } = self.contact.talk else {
             return Decision::reply(Reply::Acknowledged);
         };
-        if *ticket != self.ticket(errand) {
+        if *ticket != self.ticket() {
             return Decision::reply(Reply::Acknowledged);
         }
-        match (errand, outcome.as_ref().map(|answer| &answer.message)) {
-            (_, Err(failure)) => self.ask_later(at, failure.code),
-            (_, Ok(Message::LeagueError(error))) => self.refused(at, errand, error),
-            (Errand::Register { .. }, Ok(Message::PlayerRegisterResponse(response))) => {
-                self.answered(at, response)
-            }
-            (Errand::Confirm, Ok(Message::LeagueQueryResponse(_))) => Decision {
-                events: vec![Event::Confirmed],
-                reply: Reply::Acknowledged,
-            },
-            (_, Ok(_)) => self.ask_later(at, Code::InvalidMessage),
+        match outcome.as_ref().map(|answer| &answer.message) {
+            Err(failure) => self.ask_later(at, failure.code),
+            Ok(Message::LeagueError(error)) => self.refused(at, show_token, error),
+            Ok(Message::PlayerRegisterResponse(response)) => self.answered(at, response),
+            Ok(_) => self.ask_later(at, Code::InvalidMessage),
         }
     }
 
     /// The letter that is under way, to be sent again by a shell that lost it.
     pub(super) fn letter_under_way(&self) -> Option<Letter<Ticket>> {
         match self.contact.talk {
-            Talk::Asked { errand, .. } => Some(self.letter(errand)),
+            Talk::Asked { show_token, .. } => Some(self.letter(show_token)),
             Talk::Quiet | Talk::Waiting { .. } => None,
         }
     }
 
-    pub(super) fn letter(&self, errand: Errand) -> Letter<Ticket> {
-        let message = match (errand, &self.place) {
-            (Errand::Confirm, Some(place)) => Message::LeagueQuery(LeagueQuery {
-                league_id: Some(place.league_id.clone()),
-                query: Query::PlayerStats(place.player_id.clone()),
-                by_api_page: false,
-            }),
-            (Errand::Confirm | Errand::Register { .. }, _) => {
-                Message::PlayerRegisterRequest(Box::new(self.request()))
-            }
-        };
-        let credential = match errand {
-            Errand::Register { show_token: false } => Credential::None,
-            Errand::Register { show_token: true } => Credential::Return,
-            Errand::Confirm => Credential::Own,
-        };
+    pub(super) fn letter(&self, show_token: bool) -> Letter<Ticket> {
         Letter {
             to: self.rules.manager.clone(),
-            message,
-            credential,
-            effort: self.effort(errand),
-            ticket: Some(self.ticket(errand)),
+            message: Message::PlayerRegisterRequest(Box::new(self.request())),
+            credential: if show_token {
+                Credential::Return
+            } else {
+                Credential::None
+            },
+            effort: self.effort(),
+            ticket: Some(self.ticket()),
         }
     }
 
     /// When an outcome that has not come counts as silence.
-    pub(super) fn give_up_at(&self, errand: Errand, at: Timestamp) -> Timestamp {
-        at + self.effort(errand).timeout + OUTCOME_GRACE
+    pub(super) fn give_up_at(&self, at: Timestamp) -> Timestamp {
+        at + self.effort().timeout + OUTCOME_GRACE
     }
 
-    fn ask_now(&self, at: Timestamp, errand: Errand) -> Decision<Event, Reply> {
+    fn ask_now(&self, at: Timestamp, show_token: bool) -> Decision<Event, Reply> {
         let number = self.contact.letters.wrapping_add(1);
         Decision {
-            events: vec![Event::ManagerAsked { errand, number, at }],
+            events: vec![Event::ManagerAsked {
+                show_token,
+                number,
+                at,
+            }],
             reply: Reply::Acknowledged,
         }
     }
@@ -267,37 +238,30 @@ impl Player {
         }
     }
 
-    /// What a refusal means depends on what was asked: one that concerns the token is an order to
-    /// register afresh, one that may pass is waited out, any other is final.
+    /// A refusal that may pass is waited out, one that concerns the token is an order to register
+    /// without it, any other is final.
     fn refused(
         &self,
         at: Timestamp,
-        errand: Errand,
+        show_token: bool,
         error: &LeagueError,
     ) -> Decision<Event, Reply> {
-        match errand {
-            _ if error.code.retryable() => self.ask_later(at, error.code),
-            Errand::Confirm => self.ask_now(at, Errand::Register { show_token: true }),
-            Errand::Register { show_token: true } if error.code == Code::TokenInvalid => {
-                self.ask_now(at, Errand::Register { show_token: false })
-            }
-            Errand::Register { .. } => rejected(at, &format!("{} {}", error.code, error.detail)),
+        if error.code.retryable() {
+            self.ask_later(at, error.code)
+        } else if show_token && error.code == Code::TokenInvalid {
+            self.ask_now(at, false)
+        } else {
+            rejected(at, &format!("{} {}", error.code, error.detail))
         }
     }
 
-    fn ticket(&self, errand: Errand) -> Ticket {
-        match errand {
-            Errand::Register { .. } => Ticket::Registration(self.contact.letters),
-            Errand::Confirm => Ticket::Confirmation(self.contact.letters),
-        }
+    fn ticket(&self) -> Ticket {
+        Ticket::Registration(self.contact.letters)
     }
 
-    fn effort(&self, errand: Errand) -> Effort {
+    fn effort(&self) -> Effort {
         let patience = &self.rules.patience;
-        patience.once(match errand {
-            Errand::Register { .. } => patience.register,
-            Errand::Confirm => patience.query,
-        })
+        patience.once(patience.register)
     }
 
     /// The wait doubles with each failure, whatever the strategy for matches is: a manager that

@@ -80,11 +80,11 @@ pub enum Event {
         at: Timestamp,
     },
 
-    /// A letter goes to the manager.
+    /// The manager is asked to admit the player.
     #[serde(skip)]
     ManagerAsked {
-        /// What is wanted.
-        errand: Errand,
+        /// Whether the token of an earlier registration is shown, if there is one.
+        show_token: bool,
         /// Counts the letters to the manager, from 1.
         number: u32,
         /// When.
@@ -98,9 +98,6 @@ pub enum Event {
         /// When it is asked again.
         retry_at: Timestamp,
     },
-    /// The manager still knows the player by its token.
-    #[serde(skip)]
-    Confirmed,
     /// A referee found the player's token wrong.
     #[serde(skip)]
     TokenDoubted {
@@ -159,18 +156,6 @@ pub enum Event {
     },
 }
 
-/// What is wanted from the manager.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Errand {
-    /// To be admitted.
-    Register {
-        /// Whether the token of an earlier registration is shown, if there is one.
-        show_token: bool,
-    },
-    /// To hear that an earlier registration still holds.
-    Confirm,
-}
-
 /// A move that is wanted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
@@ -198,7 +183,6 @@ impl Event {
             | Self::LeagueCompleted { .. } => Keep::Journal,
             Self::ManagerAsked { .. }
             | Self::ManagerSilent { .. }
-            | Self::Confirmed
             | Self::TokenDoubted { .. }
             | Self::Joined { .. }
             | Self::Asked { .. }

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::Player;
 use super::command::News;
-use super::event::{Errand, Event};
+use super::event::Event;
 use super::memory::{MatchRecord, Verdict};
 use super::refusal::Refusal;
 use super::reply::Reply;
@@ -150,10 +150,7 @@ impl Player {
         let mut events = vec![Event::TokenDoubted {
             match_id: match_id.clone(),
         }];
-        events.extend(
-            self.ask_manager(at, Errand::Register { show_token: true })
-                .events,
-        );
+        events.extend(self.register(at).events);
         events
     }
 

@@ -168,7 +168,7 @@ fn the_end_of_a_match_that_nobody_spoke_of_is_not_remembered() {
 #[test]
 fn a_player_that_knows_its_manager_comes_only_to_what_was_announced() {
     let mut shell = Shell::new(rules());
-    shell.does(Command::Begin { token_held: false });
+    shell.does(Command::Begin);
     shell.answers(Message::PlayerRegisterResponse(RegisterResponse::Accepted(
         Enrolment {
             id: player("P01"),

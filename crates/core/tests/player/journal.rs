@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use league_core::machine::{Keep, Machine};
 use league_core::player::{
-    Command, DrawProblem, Errand, Event, MatchRecord, News, Player, Question, Reply, Verdict,
+    Command, DrawProblem, Event, MatchRecord, News, Player, Question, Reply, Verdict,
 };
 use league_protocol::fault::Code;
 use league_protocol::id::GameType;
@@ -72,7 +72,7 @@ fn memory_events() -> Vec<Event> {
     let match_id = match_id("R1M1");
     vec![
         Event::ManagerAsked {
-            errand: Errand::Confirm,
+            show_token: true,
             number: 1,
             at,
         },
@@ -80,7 +80,6 @@ fn memory_events() -> Vec<Event> {
             code: Code::Timeout,
             retry_at: at,
         },
-        Event::Confirmed,
         Event::TokenDoubted {
             match_id: match_id.clone(),
         },

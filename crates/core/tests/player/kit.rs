@@ -50,7 +50,7 @@ impl Shell {
     /// A player that is in the league as `P01`.
     pub(crate) fn enrolled(rules: PlayerRules) -> Self {
         let mut shell = Self::new(rules);
-        shell.does(Command::Begin { token_held: false });
+        shell.does(Command::Begin);
         let reply = shell.answers(accepted("P01"));
         assert_eq!(reply, granted());
         shell

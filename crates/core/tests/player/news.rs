@@ -96,7 +96,7 @@ fn a_player_whose_league_is_over_registers_for_the_next() {
     let mut shell = Shell::enrolled(rules());
     shell.told(completed(league())).unwrap();
     shell.restart();
-    shell.does(Command::Begin { token_held: true });
+    shell.does(Command::Begin);
     let next = LeagueId::new("league_2026").unwrap();
     shell.answers(accepted_in("P01", next));
     assert_eq!(shell.player.phase(), Phase::Enrolled);

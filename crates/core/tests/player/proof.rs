@@ -27,7 +27,7 @@ fn admitted(manager: Option<&str>) -> Message {
 
 fn enrolled() -> Shell {
     let mut shell = Shell::new(rules());
-    shell.does(Command::Begin { token_held: false });
+    shell.does(Command::Begin);
     shell.answers(admitted(Some(MANAGER)));
     shell
 }

@@ -10,8 +10,7 @@ use league_core::player::{
 use league_protocol::fault::Code;
 use league_protocol::id::LeagueId;
 use league_protocol::message::{
-    GameError, LeagueError, LeagueQueryResponse, MatchState, MatchStatus, Message, Query,
-    RegisterResponse,
+    GameError, LeagueError, MatchState, MatchStatus, Message, RegisterResponse,
 };
 
 use crate::kit::*;
@@ -30,7 +29,7 @@ fn rejected(reason: &str) -> Message {
 fn a_player_that_begins_asks_to_be_admitted() {
     let mut shell = Shell::new(rules());
     assert_eq!(shell.player.phase(), Phase::Idle);
-    let reply = shell.does(Command::Begin { token_held: false });
+    let reply = shell.does(Command::Begin);
     assert_eq!(reply, Reply::Acknowledged);
     let [letter] = shell.letters.as_slice() else {
         panic!("{:?}", shell.letters)
@@ -52,8 +51,8 @@ fn a_player_that_begins_asks_to_be_admitted() {
 #[test]
 fn beginning_twice_sends_one_letter() {
     let mut shell = Shell::new(rules());
-    shell.does(Command::Begin { token_held: false });
-    shell.does(Command::Begin { token_held: false });
+    shell.does(Command::Begin);
+    shell.does(Command::Begin);
     assert_eq!(shell.letters.len(), 1);
 }
 
@@ -71,7 +70,7 @@ fn an_admitted_player_hands_its_token_to_the_shell_and_to_nobody_else() {
 #[test]
 fn a_rejected_player_says_why_and_stops_until_it_is_told_to_begin_again() {
     let mut shell = Shell::new(rules());
-    shell.does(Command::Begin { token_held: false });
+    shell.does(Command::Begin);
     let reply = shell.answers(rejected("Registration closed"));
     let reason = "Registration closed".to_owned();
     assert_eq!(reply, Reply::Rejected { reason });
@@ -80,7 +79,7 @@ fn a_rejected_player_says_why_and_stops_until_it_is_told_to_begin_again() {
     assert_eq!(shell.player.wakeup(), None);
     shell.restart();
     assert_eq!(shell.player.phase(), Phase::Rejected);
-    shell.does(Command::Begin { token_held: false });
+    shell.does(Command::Begin);
     shell.answers(accepted("P01"));
     assert_eq!(shell.player.phase(), Phase::Enrolled);
 }
@@ -88,7 +87,7 @@ fn a_rejected_player_says_why_and_stops_until_it_is_told_to_begin_again() {
 #[test]
 fn a_long_reason_is_cut() {
     let mut shell = Shell::new(rules());
-    shell.does(Command::Begin { token_held: false });
+    shell.does(Command::Begin);
     shell.answers(rejected(&"é".repeat(100_000)));
     let kept = shell.player.rejection().unwrap().chars().count();
     assert_eq!(kept, LONGEST_REASON);
@@ -97,7 +96,7 @@ fn a_long_reason_is_cut() {
 #[test]
 fn an_error_that_cannot_pass_is_a_rejection_with_its_code() {
     let mut shell = Shell::new(rules());
-    shell.does(Command::Begin { token_held: false });
+    shell.does(Command::Begin);
     shell.answers(refused(Code::VersionMismatch));
     assert_eq!(shell.player.rejection(), Some("E018 no"));
 }
@@ -105,7 +104,7 @@ fn an_error_that_cannot_pass_is_a_rejection_with_its_code() {
 #[test]
 fn a_silent_manager_is_asked_again_after_waits_that_grow_to_a_bound() {
     let mut shell = Shell::new(rules());
-    shell.does(Command::Begin { token_held: false });
+    shell.does(Command::Begin);
     let mut waits = Vec::new();
     for tries in 1..=12 {
         assert_eq!(shell.letters.len(), tries);
@@ -129,7 +128,7 @@ fn players_that_failed_together_do_not_come_back_together() {
             display_name: name.to_owned(),
             ..rules()
         });
-        shell.does(Command::Begin { token_held: false });
+        shell.does(Command::Begin);
         shell.hears(silence(Code::Connection));
         shell.player.wakeup()
     };
@@ -141,7 +140,7 @@ fn players_that_failed_together_do_not_come_back_together() {
 fn a_busy_manager_and_one_that_talks_nonsense_are_asked_again() {
     for answer in [refused(Code::RateLimited), Message::Acknowledged] {
         let mut shell = Shell::new(rules());
-        shell.does(Command::Begin { token_held: false });
+        shell.does(Command::Begin);
         shell.answers(answer);
         assert!(shell.journal.is_empty());
         shell.sleeps();
@@ -152,7 +151,7 @@ fn a_busy_manager_and_one_that_talks_nonsense_are_asked_again() {
 #[test]
 fn an_outcome_that_never_comes_counts_as_silence() {
     let mut shell = Shell::new(rules());
-    shell.does(Command::Begin { token_held: false });
+    shell.does(Command::Begin);
     shell.now = shell.now + Duration::from_secs(14);
     shell.does(Command::Tick);
     assert!(shell.events.is_empty());
@@ -171,18 +170,14 @@ fn an_outcome_that_never_comes_counts_as_silence() {
 #[test]
 fn an_answer_to_an_older_letter_changes_nothing() {
     let mut shell = Shell::new(rules());
-    shell.does(Command::Begin { token_held: false });
+    shell.does(Command::Begin);
     shell.hears(silence(Code::Timeout));
     shell.sleeps();
     let outcome = Ok(Answer {
         message: accepted("P09"),
         token: None,
     });
-    for ticket in [
-        Ticket::Registration(1),
-        Ticket::Confirmation(2),
-        Ticket::Registration(3),
-    ] {
+    for ticket in [Ticket::Registration(1), Ticket::Registration(3)] {
         let outcome = outcome.clone();
         let reply = shell.does(Command::Heard { ticket, outcome });
         assert_eq!(reply, Reply::Acknowledged);
@@ -197,7 +192,7 @@ fn an_answer_to_an_older_letter_changes_nothing() {
 #[test]
 fn a_registration_refused_for_its_token_is_tried_at_once_without_one() {
     let mut shell = Shell::new(rules());
-    shell.does(Command::Begin { token_held: true });
+    shell.does(Command::Begin);
     shell.answers(refused(Code::TokenInvalid));
     assert_eq!(shell.letters[1].credential, Credential::None);
     shell.answers(refused(Code::TokenInvalid));
@@ -206,66 +201,38 @@ fn a_registration_refused_for_its_token_is_tried_at_once_without_one() {
 }
 
 #[test]
-fn a_player_that_comes_back_with_its_token_asks_whether_it_is_still_known() {
+fn a_player_that_starts_again_registers_with_what_it_has_and_stays_who_it_is() {
     let mut shell = Shell::enrolled(rules());
+    shell.told(announcement("R1M1")).unwrap();
     shell.restart();
-    shell.does(Command::Begin { token_held: true });
-    let Message::LeagueQuery(query) = &shell.letters[0].message else {
+    shell.does(Command::Begin);
+    let [letter] = shell.letters.as_slice() else {
         panic!("{:?}", shell.letters)
     };
-    assert_eq!(query.query, Query::PlayerStats(player("P01")));
-    assert_eq!(shell.letters[0].credential, Credential::Own);
+    assert!(matches!(letter.message, Message::PlayerRegisterRequest(_)));
+    assert_eq!(letter.credential, Credential::Return);
+    assert_eq!(shell.player.phase(), Phase::Registering);
+    let joined = shell.does(invited("R1M1", Some(MATCH_TOKEN)));
+    assert!(matches!(joined, Reply::Joined(ack) if ack.accept));
+    assert_eq!(shell.answers(accepted("P01")), granted());
     assert_eq!(shell.player.phase(), Phase::Enrolled);
-    shell.answers(Message::LeagueQueryResponse(Box::new(
-        LeagueQueryResponse {
-            league_id: league(),
-            query_type: "GET_PLAYER_STATS",
-            answer: Err("nothing played yet".to_owned()),
-            by_api_page: false,
-        },
-    )));
     assert_eq!(shell.player.wakeup(), None);
     assert_eq!(shell.letters.len(), 1);
 }
 
 #[test]
-fn a_token_that_the_manager_no_longer_knows_leads_to_a_fresh_registration() {
-    for code in [Code::TokenInvalid, Code::PlayerNotRegistered] {
-        let mut shell = Shell::enrolled(rules());
-        shell.restart();
-        shell.does(Command::Begin { token_held: true });
-        shell.hears(silence(Code::Connection));
-        shell.sleeps();
-        shell.answers(refused(code));
-        let last = shell.letters.last().unwrap();
-        assert!(matches!(last.message, Message::PlayerRegisterRequest(_)));
-        let reply = shell.answers(accepted("P07"));
-        assert_eq!(reply, granted());
-        assert_eq!(shell.player.player_id(), Some(&player("P07")));
-    }
-}
-
-#[test]
-fn a_player_without_its_token_or_at_a_new_address_registers_again() {
+fn a_player_that_the_manager_no_longer_knows_is_somebody_new() {
     let mut shell = Shell::enrolled(rules());
     shell.restart();
-    shell.does(Command::Begin { token_held: false });
-    assert!(matches!(
-        shell.letters[0].message,
-        Message::PlayerRegisterRequest(_)
-    ));
-
-    let mut moved = Shell::new(PlayerRules {
-        endpoint: "http://127.0.0.1:9999/mcp".to_owned(),
-        ..rules()
-    });
-    moved.journal = shell.journal;
-    moved.restart();
-    moved.does(Command::Begin { token_held: true });
-    assert!(matches!(
-        moved.letters[0].message,
-        Message::PlayerRegisterRequest(_)
-    ));
+    shell.does(Command::Begin);
+    shell.hears(silence(Code::Connection));
+    shell.sleeps();
+    shell.answers(refused(Code::TokenInvalid));
+    let last = shell.letters.last().unwrap();
+    assert!(matches!(last.message, Message::PlayerRegisterRequest(_)));
+    assert_eq!(last.credential, Credential::None);
+    assert_eq!(shell.answers(accepted("P07")), granted());
+    assert_eq!(shell.player.player_id(), Some(&player("P07")));
 }
 
 #[test]
@@ -320,7 +287,7 @@ fn another_league_starts_with_a_clean_slate_and_old_figures() {
     shell.told(end()).unwrap();
     shell.told(announcement("R1M2")).unwrap();
     shell.restart();
-    shell.does(Command::Begin { token_held: false });
+    shell.does(Command::Begin);
     let other = LeagueId::new("league_2026").unwrap();
     shell.answers(accepted_in("P01", other));
     let foreign = shell.does(invited("R1M2", Some("another token")));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use league_core::letter::Outcome;
 use league_core::player::{
-    Command, Event, Player, PlayerRules, PlayerView, Refusal, Reply, Think, Ticket,
+    Command, Event, Phase, Player, PlayerRules, PlayerView, Refusal, Reply, Think, Ticket,
 };
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::message::Message;
@@ -94,7 +94,12 @@ pub fn start(
     if let Some((agent, league)) = enrolled(&restored.machine) {
         identity.set_agent(agent, league);
     }
-    let token_held = tokens.is_some();
+    // Of a league that is over there is nothing more to be had.
+    let over = restored.machine.phase() == Phase::Completed
+        && restored.machine.league_id() == Some(league);
+    if over {
+        identity.set_life(Life::Completed);
+    }
     let house = House {
         restored,
         identity: Arc::clone(&identity),
@@ -106,7 +111,11 @@ pub fn start(
             publisher,
             archivist: shared.archivist.clone(),
         }),
-        first: vec![Command::Begin { token_held }],
+        first: if over {
+            Vec::new()
+        } else {
+            vec![Command::Begin]
+        },
     };
     let (chance, purpose) = (shared.chance.clone(), slot.to_string());
     Ok(settle(shared, house, |desk| Competitor {

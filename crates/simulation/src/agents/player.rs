@@ -23,9 +23,8 @@ impl Worker for Player {
         Command::Heard { ticket, outcome }
     }
 
-    fn begin(token: Option<&AuthToken>) -> Option<Command> {
-        let token_held = token.is_some();
-        Some(Command::Begin { token_held })
+    fn begin(_token: Option<&AuthToken>) -> Option<Command> {
+        Some(Command::Begin)
     }
 
     fn name(&self) -> Option<Agent> {

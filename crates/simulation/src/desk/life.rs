@@ -14,8 +14,17 @@ use crate::{Checked, breach};
 const LONGEST_ABSENCE: u64 = 180;
 
 impl<M: Worker> Desk<M> {
-    /// The process dies: what was not safe is lost, but for what had reached the disk by chance.
+    /// The process dies, and comes back after a while.
     pub(super) fn fall(&mut self, around: &mut Around) -> Checked {
+        self.go_down(around)?;
+        let absence = Duration::from_millis(around.chance.between(10, LONGEST_ABSENCE * 1_000));
+        let rise = Errand::Rise { who: self.who };
+        around.clock.note(around.now() + absence, rise);
+        Ok(())
+    }
+
+    /// The process dies: what was not safe is lost, but for what had reached the disk by chance.
+    pub(crate) fn go_down(&mut self, around: &mut Around) -> Checked {
         around.report.crashes += 1;
         let unsafe_facts = (self.journal.len() - self.synced) as u64;
         let kept = around.chance.below(unsafe_facts + 1);
@@ -36,11 +45,7 @@ impl<M: Worker> Desk<M> {
             (self.token, self.return_token, self.hash) = (None, None, None);
         }
         around.log(format_args!("{} falls", self.who));
-        M::recall(&mut around.oracle, self.who, &self.journal)?;
-        let absence = Duration::from_millis(around.chance.between(10, LONGEST_ABSENCE * 1_000));
-        let rise = Errand::Rise { who: self.who };
-        around.clock.note(around.now() + absence, rise);
-        Ok(())
+        M::recall(&mut around.oracle, self.who, &self.journal)
     }
 
     /// The process comes back with nothing but its journal.

@@ -1,0 +1,48 @@
+//! Leagues in which one chosen thing goes wrong, and nothing else.
+
+use super::*;
+use crate::chance::Chance;
+
+/// Whoever comes after it is a player.
+const THE_REFEREE: Who = 1;
+
+/// A league of four that has just opened a round; nobody has heard of the round yet.
+fn at_the_opening_of(round: u32, seed: u64) -> World {
+    let plan = Plan {
+        players: (4, 4),
+        referees: (1, 1),
+        game: Some("even_odd"),
+        ..Plan::without_faults(6)
+    };
+    let mut world = World::new(Setting::draw(Chance::new(seed), &plan), &plan);
+    world.open_doors();
+    let is_open = |world: &World| {
+        let present = world.manager.machine.round();
+        present.is_some_and(|present| present.number() == round)
+    };
+    while !is_open(&world) {
+        let errand = world.around.clock.advance().expect("the league goes on");
+        world.meet(errand).expect("nothing is wrong so far");
+    }
+    world
+}
+
+fn stays_away(world: &mut World, who: Who, seconds: u64) {
+    at_desk!(world, who, |desk, around| desk.go_down(around)).expect("nothing is wrong so far");
+    let back = world.around.now() + Duration::from_secs(seconds);
+    world.around.clock.note(back, Errand::Rise { who });
+}
+
+#[test]
+fn a_player_that_was_away_when_its_round_was_announced_comes_back_and_plays() {
+    for player in [2, 3, 4, 5] {
+        let mut world = at_the_opening_of(2, player.into());
+        // What was to be said of two rounds is given up by then, and nobody is invited yet.
+        stays_away(&mut world, player, 110);
+        stays_away(&mut world, THE_REFEREE, 150);
+        world.go_on().expect("no promise is broken");
+        world.end().expect("no promise is broken");
+        let report = world.figures();
+        assert_eq!((report.matches, report.technical_losses), (6, 0));
+    }
+}
