@@ -66,7 +66,7 @@ pub fn start(
     manner: Manner,
 ) -> Result<(Running<Player>, Arc<dyn Door>), StartError> {
     let token_file = secrets::place(&shared.root, league, slot.as_str());
-    let tokens = secrets::load_tokens(&token_file)?;
+    let tokens = secrets::load_or_pledge(&token_file, &shared.chance)?;
     let (name, strict) = (rules.display_name.clone(), rules.strict);
     let mut publisher = PlayerPublisher::among(shared.crowd);
     let (announced, announcements) = watch::channel(());
@@ -88,13 +88,10 @@ pub fn start(
         |sequence, at, record, _| publisher.take_in(sequence, at, record),
     )?;
     let identity = Arc::new(Identity::new(Newcomer::Player(name), strict));
-    if let Some(tokens) = &tokens {
-        identity.set_tokens(tokens);
-    }
+    identity.set_tokens(&tokens);
     if let Some((agent, league)) = enrolled(&restored.machine) {
         identity.set_agent(agent, league);
     }
-    let token_held = tokens.is_some();
     let house = House {
         restored,
         identity: Arc::clone(&identity),
@@ -106,7 +103,7 @@ pub fn start(
             publisher,
             archivist: shared.archivist.clone(),
         }),
-        first: vec![Command::Begin { token_held }],
+        first: vec![Command::Begin { token_held: true }],
     };
     let (chance, purpose) = (shared.chance.clone(), slot.to_string());
     Ok(settle(shared, house, |desk| Competitor {
