@@ -10,20 +10,22 @@ use std::sync::Arc;
 
 use clap::Args;
 use league::agent::Running;
-use league::agent::house::StartError;
+use league::agent::house::{Shared, StartError};
 use league::arena::LAST_LETTERS;
-use league::config::SystemConfig;
+use league::config::{AgentsConfig, ConfigLoader, SystemConfig};
 use league::desk::Worker;
 use league::identity::Life;
+use league::log::LogGuard;
 use league::net::server::{Door, Doors, bind, serve};
-use league::post::Quiet;
 use league_core::letter::Peer;
+use league_protocol::id::LeagueId;
 use league_protocol::sender::{Agent, Dialect};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::common::Common;
+use super::common::{Common, bad_config};
 use super::failure::{Failure, Kind};
+use super::logging;
 use super::signal::Signals;
 use super::{Answer, Output};
 pub(super) use manager::Manager;
@@ -40,7 +42,7 @@ struct Joining {
     manager: Option<String>,
     /// The league whose files it keeps [default: from config]
     #[arg(long, value_name = "ID", value_parser = super::common::league_id)]
-    league_id: Option<league_protocol::id::LeagueId>,
+    league_id: Option<LeagueId>,
     /// The name that people see
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -49,58 +51,139 @@ struct Joining {
     exit_when_done: bool,
 }
 
+/// What an agent stands on before it starts.
+struct Ground {
+    signals: Signals,
+    loader: ConfigLoader,
+    system: SystemConfig,
+    agents: Arc<AgentsConfig>,
+    _logs: LogGuard,
+}
+
+impl Ground {
+    /// Reads the configuration and begins to log.
+    fn find(common: &Common) -> Result<Self, Failure> {
+        let signals = Signals::new()?;
+        let (loader, system) = common.config()?;
+        let logs = logging::begin(common, &system);
+        let agents = loader.load_agents().map_err(bad_config)?;
+        for warning in loader.warnings() {
+            tracing::warn!(event_type = "UNKNOWN_KEY", "{warning}");
+        }
+        Ok(Self {
+            signals,
+            loader,
+            system,
+            agents,
+            _logs: logs,
+        })
+    }
+}
+
+impl Joining {
+    fn league<'g>(&'g self, ground: &'g Ground) -> &'g LeagueId {
+        let named = self.league_id.as_ref();
+        named.unwrap_or(&ground.system.default_league_id)
+    }
+
+    /// The way to the manager.
+    fn peer(&self, ground: &Ground) -> Arc<Peer> {
+        let named = self.manager.as_deref();
+        let endpoint = named.unwrap_or(&ground.agents.league_manager.endpoint);
+        Arc::new(Peer {
+            agent: Agent::Manager,
+            endpoint: endpoint.into(),
+            dialect: Dialect::V2,
+        })
+    }
+
+    /// Says where the agent answers and serves it to its end.
+    async fn stay<M: Worker>(
+        &self,
+        ground: Ground,
+        serving: Serving<M>,
+        out: &mut impl Write,
+    ) -> Result<Answer, Failure> {
+        let address = endpoint(&ground.system, &serving.listener);
+        let agent = serving.running.identity.label();
+        greet(out, &self.common, &agent, &address)?;
+        let (common, exit) = (&self.common, self.exit_when_done);
+        serving.run(ground, common, exit, out).await
+    }
+}
+
 /// An agent that was started, and what it takes to serve it.
-struct Serving<'s, M: Worker, W: Write> {
+struct Serving<M: Worker> {
+    shared: Shared,
     running: Running<M>,
     door: Arc<dyn Door>,
     listener: tokio::net::TcpListener,
-    common: &'s Common,
-    out: &'s mut W,
-    exit_when_done: bool,
 }
 
-impl<M: Worker, W: Write> Serving<'_, M, W> {
+impl<M: Worker> Serving<M> {
     /// Serves until it is told to end, its league is over, or it cannot write.
-    async fn finishing(
+    async fn run(
         mut self,
-        mut signals: Signals,
-        quiet: &mut Quiet,
+        mut ground: Ground,
+        common: &Common,
+        exit_when_done: bool,
+        out: &mut impl Write,
     ) -> Result<Answer, Failure> {
         let doors = Doors::default();
         doors.open("", Arc::clone(&self.door));
         let end = watch::Sender::new(false);
         let server = tokio::spawn(serve(self.listener, doors, end.subscribe()));
-        let mut life = self.running.identity.life();
-        let mut said = None;
-        let answer = loop {
-            let now = life.borrow_and_update().clone();
-            if said.as_ref() != Some(&now) {
-                tell(self.out, self.common, &self.running.identity.label(), &now)?;
-                said = Some(now.clone());
-            }
-            match now {
-                Life::Rejected(reason) => break Err(rejected(&reason)),
-                Life::Completed if self.exit_when_done => {
-                    // The last letters, such as the end itself, are still on their way.
-                    let _ = tokio::time::timeout(LAST_LETTERS, quiet.wait()).await;
-                    break Ok(Answer::Yes);
-                }
-                _ => {}
-            }
-            tokio::select! {
-                () = signals.interrupted() => break Ok(Answer::Yes),
-                ended = &mut self.running.ended => return Err(stopped(ended)),
-                changed = life.changed() => if changed.is_err() { break Ok(Answer::Yes) },
-            }
-        };
+        let running = &mut self.running;
+        let lived = live(running, &mut ground.signals, common, exit_when_done, out).await;
         end.send_replace(true);
-        self.running.desk.end().await;
-        let ended = self.running.ended.await;
-        // What is still on its way has had its moment.
-        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), server).await;
+        // It ends by itself, within a bound.
+        let _ = server.await;
+        let ended = if running.ended.is_finished() {
+            Ok(Ok(()))
+        } else {
+            running.desk.end().await;
+            (&mut running.ended).await
+        };
+        self.shared.archivist.finish();
         match ended {
             Ok(Err(error)) => Err(stopped(Ok(Err(error)))),
-            _ => answer,
+            Ok(Ok(())) | Err(_) => lived,
+        }
+    }
+}
+
+/// Tells how far the agent is, until there is a reason to end.
+async fn live<M: Worker>(
+    running: &mut Running<M>,
+    signals: &mut Signals,
+    common: &Common,
+    exit_when_done: bool,
+    out: &mut impl Write,
+) -> Result<Answer, Failure> {
+    let mut life = running.identity.life();
+    let mut said = None;
+    loop {
+        let now = life.borrow_and_update().clone();
+        if said.as_ref() != Some(&now) {
+            tell(out, common, &running.identity.label(), &now)?;
+            said = Some(now.clone());
+        }
+        match now {
+            Life::Rejected(reason) => return Err(rejected(&reason)),
+            Life::Completed if exit_when_done => {
+                // The last letters, such as the end itself, are still on their way.
+                let quiet = running.quiet.wait();
+                let _ = tokio::time::timeout(LAST_LETTERS, quiet).await;
+                return Ok(Answer::Yes);
+            }
+            Life::Registering | Life::Enrolled | Life::Completed => {}
+        }
+        tokio::select! {
+            () = signals.interrupted() => return Ok(Answer::Yes),
+            ended = &mut running.ended => return Err(stopped(ended)),
+            changed = life.changed() => if changed.is_err() {
+                return Ok(Answer::Yes);
+            },
         }
     }
 }
@@ -177,14 +260,6 @@ async fn listen(
 fn endpoint(system: &SystemConfig, listener: &tokio::net::TcpListener) -> String {
     let port = listener.local_addr().map_or(0, |address| address.port());
     format!("http://{}:{port}/mcp", system.network.base_host)
-}
-
-fn peer(manager: &str) -> Arc<Peer> {
-    Arc::new(Peer {
-        agent: Agent::Manager,
-        endpoint: manager.into(),
-        dialect: Dialect::V2,
-    })
 }
 
 /// The port of an address in the configuration.

@@ -102,6 +102,10 @@ pub async fn serve(listener: TcpListener, doors: Doors, mut end: watch::Receiver
             drop(seat);
         });
     }
+    drop(listener);
+    // Whoever is being answered hears the end of it.
+    let empty = room.acquire_many(MOST_CONNECTIONS as u32);
+    let _ = tokio::time::timeout(LAST_WORDS, empty).await;
 }
 
 async fn converse(stream: TcpStream, doors: Doors, mut end: watch::Receiver<bool>) {

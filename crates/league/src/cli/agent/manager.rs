@@ -6,17 +6,15 @@ use clap::Args;
 use league::agent::manager;
 use league::config::league_rules;
 use league::identity::Life;
-use league_core::league::Event;
+use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::common::{Common, bad_config, league_id, runtime};
 use super::super::failure::Failure;
-use super::super::logging;
-use super::super::signal::Signals;
 use super::super::{Answer, Output};
-use super::{Serving, endpoint, listen, not_started, object, port_of};
+use super::{Ground, Serving, endpoint, listen, not_started, object, port_of};
 
 /// What the manager is called when it cannot start.
 const LABEL: &str = "the league manager";
@@ -56,15 +54,42 @@ impl Manager {
     }
 
     async fn serve(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        let signals = Signals::new()?;
-        let (loader, system) = self.common.config()?;
-        let logs = logging::begin(&self.common, &system);
+        let ground = Ground::find(&self.common)?;
+        let system = &ground.system;
         let league = self.league_id.as_ref().unwrap_or(&system.default_league_id);
-        let mut config = (*loader.load_league(league).map_err(bad_config)?).clone();
-        if let Some(game) = self
-            .game
-            .as_deref()
-            .and_then(|game| GameType::new(game).ok())
+        let rules = self.rules(&ground, league)?;
+        let usual = system.network.default_league_manager_port;
+        let configured = port_of(&ground.agents.league_manager.endpoint).unwrap_or(usual);
+        let listener = listen(system, LABEL, self.port.unwrap_or(configured)).await?;
+        let shared = self.common.shared(system, self.seed)?;
+        let (tell, mut news) = unbounded_channel();
+        let (running, door) = manager::start(&shared, rules, Some(tell))
+            .map_err(|error| not_started(LABEL, &error))?;
+        self.greet(out, league, &endpoint(system, &listener))?;
+        let identity = running.identity.clone();
+        tokio::spawn(async move {
+            while let Some((_, event)) = news.recv().await {
+                if matches!(event, Event::LeagueCompleted { .. }) {
+                    identity.set_life(Life::Completed);
+                }
+            }
+        });
+        let serving = Serving {
+            shared,
+            running,
+            door,
+            listener,
+        };
+        let (common, exit) = (&self.common, self.exit_when_done);
+        serving.run(ground, common, exit, out).await
+    }
+
+    /// The rules of the league, with what the flags change.
+    fn rules(&self, ground: &Ground, league: &LeagueId) -> Result<LeagueRules, Failure> {
+        let config = ground.loader.load_league(league).map_err(bad_config)?;
+        let mut config = (*config).clone();
+        let game = self.game.as_deref();
+        if let Some(game) = game.and_then(|game| GameType::new(game).ok())
             && game != config.game_type
         {
             config.game_type = game;
@@ -76,40 +101,7 @@ impl Manager {
         if let Some(referees) = self.referees {
             config.participants.expected_referees = referees;
         }
-        let rules = league_rules(&system, &config).map_err(bad_config)?;
-        for warning in loader.warnings() {
-            tracing::warn!(event_type = "UNKNOWN_KEY", "{warning}");
-        }
-        let usual = system.network.default_league_manager_port;
-        let configured = loader.load_agents().map_err(bad_config)?;
-        let configured = port_of(&configured.league_manager.endpoint).unwrap_or(usual);
-        let listener = listen(&system, LABEL, self.port.unwrap_or(configured)).await?;
-        let shared = self.common.shared(&system, self.seed)?;
-        let (tell, mut news) = unbounded_channel();
-        let (running, door) = manager::start(&shared, rules, Some(tell))
-            .map_err(|error| not_started(LABEL, &error))?;
-        self.greet(out, league, &endpoint(&system, &listener))?;
-        let identity = running.identity.clone();
-        tokio::spawn(async move {
-            while let Some((_, event)) = news.recv().await {
-                if matches!(event, Event::LeagueCompleted { .. }) {
-                    identity.set_life(Life::Completed);
-                }
-            }
-        });
-        let mut quiet = running.quiet.clone();
-        let serving = Serving {
-            running,
-            door,
-            listener,
-            common: &self.common,
-            out,
-            exit_when_done: self.exit_when_done,
-        };
-        let answer = serving.finishing(signals, &mut quiet).await;
-        shared.archivist.finish();
-        drop(logs);
-        answer
+        league_rules(&ground.system, &config).map_err(bad_config)
     }
 
     fn greet(

@@ -13,9 +13,7 @@ use league_protocol::id::PlayerId;
 use super::super::Answer;
 use super::super::common::{bad_config, duration, runtime};
 use super::super::failure::{Failure, Kind};
-use super::super::logging;
-use super::super::signal::Signals;
-use super::{Joining, Serving, endpoint, greet, listen, not_started, peer, port_of};
+use super::{Ground, Joining, Serving, endpoint, listen, not_started, port_of};
 
 /// Run a player: it registers with the manager, comes to its matches and chooses
 #[derive(Debug, Clone, Args)]
@@ -53,66 +51,54 @@ impl Player {
     }
 
     async fn serve(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        let signals = Signals::new()?;
-        let common = &self.joining.common;
-        let (loader, system) = common.config()?;
-        let logs = logging::begin(common, &system);
-        let agents = loader.load_agents().map_err(bad_config)?;
-        let defaults = loader.load_player_defaults().map_err(bad_config)?;
-        let known = agents.players.iter().find(|known| self.is(known));
-        let wanted = self
-            .player_id
-            .clone()
-            .or(known.map(|known| known.player_id.clone()));
+        let ground = Ground::find(&self.joining.common)?;
+        let known = ground.agents.players.iter().find(|known| self.is(known));
+        let known_id = known.map(|known| known.player_id.clone());
+        let wanted = self.player_id.clone().or(known_id);
         let slot = wanted
             .clone()
             .or_else(|| player_id(&format!("port-{}", self.port)).ok());
         let slot = slot.unwrap_or_else(|| PlayerId::numbered(1));
         let label = format!("player `{slot}`");
-        let listener = listen(&system, &label, self.port).await?;
+        let listener = listen(&ground.system, &label, self.port).await?;
+        let defaults = ground.loader.load_player_defaults().map_err(bad_config)?;
         let name = self.joining.name.clone();
         let name = name.or(known.map(|known| known.display_name.clone()));
         let games = known.map(|known| known.game_types.clone());
-        let configured = known.map_or(&defaults.strategy, |known| &known.strategy);
-        let manager = self.joining.manager.as_ref();
         let rules = PlayerRules {
             display_name: name.unwrap_or_else(|| format!("Player {slot}")),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            endpoint: endpoint(&system, &listener),
+            endpoint: endpoint(&ground.system, &listener),
             games: games.unwrap_or_else(|| defaults.game_types.clone()),
-            patience: patience(&system),
-            manager: peer(manager.unwrap_or(&agents.league_manager.endpoint)),
+            patience: patience(&ground.system),
+            manager: self.joining.peer(&ground),
             wanted_id: wanted.map(|id| id.to_string()),
             strict: self.strict,
             memory: defaults.memory.rule(),
         };
-        let manner = Manner {
+        let configured = known.map_or(&defaults.strategy, |known| &known.strategy);
+        let manner = self.manner(configured)?;
+        let shared = self.joining.common.shared(&ground.system, self.seed)?;
+        let league = self.joining.league(&ground);
+        let (running, door) = player::start(&shared, league, &slot, rules, manner)
+            .map_err(|error| not_started(&label, &error))?;
+        let serving = Serving {
+            shared,
+            running,
+            door,
+            listener,
+        };
+        self.joining.stay(ground, serving, out).await
+    }
+
+    fn manner(&self, configured: &str) -> Result<Manner, Failure> {
+        Ok(Manner {
             strategy: match self.strategy {
                 Some(strategy) => strategy,
                 None => strategy::find(configured).map_err(|error| unknown(&error))?,
             },
             pace: self.pace,
-        };
-        let league = self.joining.league_id.as_ref();
-        let league = league.unwrap_or(&system.default_league_id);
-        let shared = common.shared(&system, self.seed)?;
-        let (running, door) = player::start(&shared, league, &slot, rules, manner)
-            .map_err(|error| not_started(&label, &error))?;
-        let address = endpoint(&system, &listener);
-        greet(out, common, &running.identity.label(), &address)?;
-        let mut quiet = running.quiet.clone();
-        let serving = Serving {
-            running,
-            door,
-            listener,
-            common,
-            out,
-            exit_when_done: self.joining.exit_when_done,
-        };
-        let answer = serving.finishing(signals, &mut quiet).await;
-        shared.archivist.finish();
-        drop(logs);
-        answer
+        })
     }
 
     /// Whether an entry of the configuration is about this player.

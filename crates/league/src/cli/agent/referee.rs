@@ -11,9 +11,7 @@ use league_protocol::id::RefereeId;
 use super::super::Answer;
 use super::super::common::{bad_config, runtime};
 use super::super::failure::Failure;
-use super::super::logging;
-use super::super::signal::Signals;
-use super::{Joining, Serving, endpoint, greet, listen, not_started, peer, port_of};
+use super::{Ground, Joining, Serving, endpoint, listen, not_started, port_of};
 
 /// Run a referee: it registers with the manager and runs the matches that it is given
 #[derive(Debug, Clone, Args)]
@@ -42,62 +40,58 @@ impl Referee {
     }
 
     async fn serve(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        let signals = Signals::new()?;
-        let common = &self.joining.common;
-        let (loader, system) = common.config()?;
-        let logs = logging::begin(common, &system);
-        let agents = loader.load_agents().map_err(bad_config)?;
-        let defaults = loader.load_referee_defaults().map_err(bad_config)?;
-        let known = agents.referees.iter().find(|known| self.is(known));
-        let wanted = self
-            .referee_id
-            .clone()
-            .or(known.map(|known| known.referee_id.clone()));
+        let ground = Ground::find(&self.joining.common)?;
+        let known = ground.agents.referees.iter().find(|known| self.is(known));
+        let known_id = known.map(|known| known.referee_id.clone());
+        let wanted = self.referee_id.clone().or(known_id);
         let slot = wanted
             .clone()
             .or_else(|| referee_id(&format!("port-{}", self.port)).ok());
         let slot = slot.unwrap_or_else(|| RefereeId::numbered(1));
         let label = format!("referee `{slot}`");
-        let listener = listen(&system, &label, self.port).await?;
-        let name = self.joining.name.clone();
-        let name = name.or(known.map(|known| known.display_name.clone()));
-        let at_once = known.map(|known| known.max_concurrent_matches);
-        let games = known.map(|known| known.game_types.clone());
-        let manager = self.joining.manager.as_ref();
+        let listener = listen(&ground.system, &label, self.port).await?;
+        let rules = self.rules(&ground, known, &slot, &listener)?;
         let rules = RefereeRules {
-            display_name: name.unwrap_or_else(|| format!("Referee {slot}")),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
             wanted_id: wanted.map(|id| id.to_string()),
-            endpoint: endpoint(&system, &listener),
-            games: games.unwrap_or_else(|| defaults.game_types.clone()),
-            max_concurrent: self
-                .max_matches
-                .or(at_once)
-                .unwrap_or(defaults.max_concurrent_matches),
-            patience: referee_patience(&system),
-            breaker: breaker_rule(&system),
-            manager: peer(manager.unwrap_or(&agents.league_manager.endpoint)),
+            ..rules
         };
-        let league = self.joining.league_id.as_ref();
-        let league = league.unwrap_or(&system.default_league_id);
-        let shared = common.shared(&system, None)?;
+        let shared = self.joining.common.shared(&ground.system, None)?;
+        let league = self.joining.league(&ground);
         let (running, door) = referee::start(&shared, league, &slot, rules)
             .map_err(|error| not_started(&label, &error))?;
-        let address = endpoint(&system, &listener);
-        greet(out, common, &running.identity.label(), &address)?;
-        let mut quiet = running.quiet.clone();
         let serving = Serving {
+            shared,
             running,
             door,
             listener,
-            common,
-            out,
-            exit_when_done: self.joining.exit_when_done,
         };
-        let answer = serving.finishing(signals, &mut quiet).await;
-        shared.archivist.finish();
-        drop(logs);
-        answer
+        self.joining.stay(ground, serving, out).await
+    }
+
+    fn rules(
+        &self,
+        ground: &Ground,
+        known: Option<&RefereeConfig>,
+        slot: &RefereeId,
+        listener: &tokio::net::TcpListener,
+    ) -> Result<RefereeRules, Failure> {
+        let defaults = ground.loader.load_referee_defaults().map_err(bad_config)?;
+        let name = self.joining.name.clone();
+        let name = name.or(known.map(|known| known.display_name.clone()));
+        let games = known.map(|known| known.game_types.clone());
+        let at_once = known.map(|known| known.max_concurrent_matches);
+        let at_once = self.max_matches.or(at_once);
+        Ok(RefereeRules {
+            display_name: name.unwrap_or_else(|| format!("Referee {slot}")),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            wanted_id: None,
+            endpoint: endpoint(&ground.system, listener),
+            games: games.unwrap_or_else(|| defaults.game_types.clone()),
+            max_concurrent: at_once.unwrap_or(defaults.max_concurrent_matches),
+            patience: referee_patience(&ground.system),
+            breaker: breaker_rule(&ground.system),
+            manager: self.joining.peer(ground),
+        })
     }
 
     /// Whether an entry of the configuration is about this referee.
