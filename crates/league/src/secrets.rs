@@ -132,6 +132,24 @@ pub fn load_tokens(path: &Path) -> Result<Option<Tokens>, SecretError> {
     }))
 }
 
+/// Reads the tokens of an agent; one that has none makes a pledge to register with, and keeps it
+/// first, so that it is known again if it ends before the answer is kept.
+///
+/// # Errors
+///
+/// The file may not be ours to use, or hold something else.
+pub fn load_or_pledge(path: &Path, chance: &Chance) -> Result<Tokens, SecretError> {
+    if let Some(tokens) = load_tokens(path)? {
+        return Ok(tokens);
+    }
+    let tokens = Tokens {
+        token: AuthToken::pledge(&chance.bytes()),
+        return_token: None,
+    };
+    save_tokens(path, &tokens)?;
+    Ok(tokens)
+}
+
 /// Keeps the tokens of an agent in place of older ones.
 ///
 /// # Errors
@@ -222,6 +240,16 @@ mod tests {
         fs::write(&path, "{").unwrap();
         let error = load_tokens(&path).unwrap_err();
         assert!(error.to_string().contains("P01.json"), "{error}");
+    }
+
+    #[test]
+    fn a_pledge_is_made_once_and_stays_until_a_token_comes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secrets/P01.json");
+        let chance = Chance::new(None).unwrap();
+        let made = load_or_pledge(&path, &chance).unwrap();
+        assert!(made.token.is_pledge());
+        assert_eq!(load_or_pledge(&path, &chance).unwrap(), made);
     }
 
     #[test]

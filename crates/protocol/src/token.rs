@@ -9,6 +9,9 @@ use smol_str::SmolStr;
 /// The longest token that is looked at, in bytes.
 pub const MAX_TOKEN_LENGTH: usize = 512;
 
+/// What stands in a pledge where other tokens have the name of their owner.
+const PLEDGE: &str = "pledge";
+
 /// A secret that proves who is calling.
 ///
 /// It is handed to its owner once and travels in messages; it is never stored by the league and
@@ -31,6 +34,19 @@ impl AuthToken {
         text.push('-');
         push_hex(&mut text, chance);
         Self(text.into())
+    }
+
+    /// Makes a pledge: a token that an agent makes for itself before it registers, so that it is
+    /// known again even if the answer to its registration gets lost.
+    pub fn pledge(chance: &[u8; 32]) -> Self {
+        Self::mint(PLEDGE, chance)
+    }
+
+    /// Whether it has the form of a pledge.
+    pub fn is_pledge(&self) -> bool {
+        let rest = self.0.strip_prefix("tok-");
+        let digits = rest.and_then(|rest| rest.strip_prefix(PLEDGE)?.strip_prefix('-'));
+        digits.is_some_and(|digits| unhex(digits).is_some())
     }
 
     /// The secret itself, for putting it on the wire or into its owner's own file.
@@ -150,6 +166,15 @@ mod tests {
         assert_eq!(format!("{token:?}"), "AuthToken(…)");
         assert_eq!(token.masked(), "tok-p01-…");
         assert!(token.reveal().starts_with("tok-p01-abab"));
+    }
+
+    #[test]
+    fn a_pledge_is_told_from_other_tokens() {
+        assert!(AuthToken::pledge(&[0xab; 32]).is_pledge());
+        assert!(!AuthToken::mint("P01", &[0xab; 32]).is_pledge());
+        for text in ["", "tok-pledge-", "tok-pledge-abc", "pledge"] {
+            assert!(!AuthToken::new(text).is_pledge(), "{text}");
+        }
     }
 
     #[test]

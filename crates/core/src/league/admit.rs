@@ -21,10 +21,12 @@ impl League {
                 meta,
                 dialect,
                 token,
+                pledge,
                 at,
             } => {
                 let agent = Agent::Player(player_id.clone());
-                let member = self.make_member(agent, meta, *dialect, *token, *at);
+                let mut member = self.make_member(agent, meta, *dialect, *token, *at);
+                member.pledge = *pledge;
                 self.add_player(player_id, member);
             }
             Event::RefereeRegistered {
@@ -32,10 +34,12 @@ impl League {
                 meta,
                 dialect,
                 token,
+                pledge,
                 at,
             } => {
                 let agent = Agent::Referee(referee_id.clone());
-                let member = self.make_member(agent, meta, *dialect, *token, *at);
+                let mut member = self.make_member(agent, meta, *dialect, *token, *at);
+                member.pledge = *pledge;
                 self.add_referee(referee_id, member, capacity(meta));
             }
             Event::AgentReturned {
@@ -129,6 +133,7 @@ impl League {
         fresh.unproved = proof.is_none();
         let token = fresh.token;
         if let Some(member) = self.member_mut(who) {
+            fresh.pledge = member.pledge;
             let displaced = member.unproved && proof.is_some_and(|proof| proof != member.token);
             fresh.replaced = if displaced {
                 std::mem::take(&mut member.replaced)

@@ -30,6 +30,9 @@ pub enum Event {
         dialect: Dialect,
         /// The hash of its token.
         token: TokenHash,
+        /// The hash of the pledge that it showed, if it showed one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pledge: Option<TokenHash>,
         /// When.
         at: Timestamp,
     },
@@ -43,6 +46,9 @@ pub enum Event {
         dialect: Dialect,
         /// The hash of its token.
         token: TokenHash,
+        /// The hash of the pledge that it showed, if it showed one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pledge: Option<TokenHash>,
         /// When.
         at: Timestamp,
     },

@@ -78,6 +78,7 @@ impl League {
                 meta: trimmed(&candidate.request.meta),
                 dialect: candidate.dialect,
                 token: token.hash(),
+                pledge: pledge(candidate),
                 at,
             }
         };
@@ -128,6 +129,7 @@ impl League {
                 meta: trimmed(&candidate.request.meta),
                 dialect: candidate.dialect,
                 token: token.hash(),
+                pledge: pledge(candidate),
                 at,
             }
         };
@@ -167,10 +169,17 @@ impl League {
         (dialect != Dialect::V1).then(token)
     }
 
-    /// Whether a proof is the token that is told to the agent alone.
+    /// Whether a proof is known to the agent alone: the token that was told to nobody else, or the
+    /// pledge by which it comes back if that answer was lost.
     fn is_return_token(&self, agent: &Agent, proof: Proof) -> bool {
-        let token = || self.secret.return_token(&self.rules.league_id, agent);
-        proof.is_some_and(|proof| proof == token().hash())
+        let token = || {
+            self.secret
+                .return_token(&self.rules.league_id, agent)
+                .hash()
+        };
+        let member = self.find_agent(agent).and_then(|who| self.member(who));
+        let pledge = member.and_then(|member| member.pledge);
+        proof.is_some_and(|proof| pledge == Some(proof) || proof == token())
     }
 
     /// What makes a request an error rather than a wish that is not granted.
@@ -261,6 +270,13 @@ const UNSUPPORTED: &str = "Unsupported game type";
 const DUPLICATE: &str = "Duplicate display name";
 const CLOSED: &str = "Registration closed";
 const MOVED: &str = "Invalid endpoint: it is not the registered one; show the return token to move";
+
+/// What a newcomer made for itself; another token may have been seen by others.
+fn pledge(candidate: &Candidate) -> Proof {
+    let token = candidate.request.token.as_ref()?;
+    let own = candidate.dialect != Dialect::V1 && token.is_pledge();
+    own.then(|| token.hash())
+}
 
 fn returned(
     agent: Agent,

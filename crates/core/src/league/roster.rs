@@ -58,6 +58,8 @@ pub struct Member {
     pub(super) manager_token: Option<AuthToken>,
     pub(super) token: TokenHash,
     pub(super) token_given: Timestamp,
+    /// What it made for itself and showed when it came first.
+    pub(super) pledge: Option<TokenHash>,
     /// The tokens before this one, oldest first; at most [`MOST_REPLACED`].
     pub(super) replaced: Vec<TokenHash>,
     /// Whether it was given its token without showing an older one.
@@ -84,6 +86,7 @@ impl Member {
             manager_token: None,
             token,
             token_given: at,
+            pledge: None,
             replaced: Vec::new(),
             unproved: false,
             health: Health::default(),

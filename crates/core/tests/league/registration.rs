@@ -100,6 +100,30 @@ fn each_reason_for_turning_an_agent_away_is_told_in_the_documents_words() {
 }
 
 #[test]
+fn an_agent_whose_first_answer_was_lost_comes_back_by_its_pledge() {
+    let mut world = World::new(rules());
+    let pledge = AuthToken::pledge(&[9; 32]);
+    let candidate = changed(world.candidate("Alpha"), |candidate| {
+        candidate.request.token = Some(pledge.clone());
+    });
+    let lost = enrolled(&mut world, candidate.clone());
+    world.admit_player("Beta");
+    world.admit_referee("Whistle", 1);
+    world.when(&Command::Start { admin: true }).unwrap();
+    world.settle();
+    let stranger = changed(world.candidate("Alpha"), |candidate| {
+        candidate.request.token = Some(AuthToken::pledge(&[8; 32]));
+    });
+    assert_eq!(reason(&mut world, stranger), "Duplicate display name");
+    for _ in 0..2 {
+        let back = enrolled(&mut world, candidate.clone());
+        assert_eq!(back.id, lost.id);
+        assert_eq!(back.return_token, lost.return_token);
+        assert_eq!(back.manager_token, lost.manager_token);
+    }
+}
+
+#[test]
 fn a_referee_may_not_take_the_name_of_a_player() {
     let mut world = World::new(rules());
     world.admit_player("Alpha");

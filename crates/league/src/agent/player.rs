@@ -66,7 +66,7 @@ pub fn start(
     manner: Manner,
 ) -> Result<(Running<Player>, Arc<dyn Door>), StartError> {
     let token_file = secrets::place(&shared.root, league, slot.as_str());
-    let tokens = secrets::load_tokens(&token_file)?;
+    let tokens = secrets::load_or_pledge(&token_file, &shared.chance)?;
     let (name, strict) = (rules.display_name.clone(), rules.strict);
     let mut publisher = PlayerPublisher::among(shared.crowd);
     let (announced, announcements) = watch::channel(());
@@ -88,9 +88,7 @@ pub fn start(
         |sequence, at, record, _| publisher.take_in(sequence, at, record),
     )?;
     let identity = Arc::new(Identity::new(Newcomer::Player(name), strict));
-    if let Some(tokens) = &tokens {
-        identity.set_tokens(tokens);
-    }
+    identity.set_tokens(&tokens);
     if let Some((agent, league)) = enrolled(&restored.machine) {
         identity.set_agent(agent, league);
     }

@@ -48,12 +48,10 @@ pub fn start(
     rules: RefereeRules,
 ) -> Result<(Running<Referee>, Arc<dyn Door>), StartError> {
     let token_file = secrets::place(&shared.root, league, slot.as_str());
-    let tokens = secrets::load_tokens(&token_file)?;
+    let tokens = secrets::load_or_pledge(&token_file, &shared.chance)?;
     let name = rules.display_name.clone();
     let identity = Arc::new(Identity::new(Newcomer::Referee(name), false));
-    if let Some(tokens) = &tokens {
-        identity.set_tokens(tokens);
-    }
+    identity.set_tokens(&tokens);
     let transcripts = Transcripts::default();
     let mut scribe = Scribe {
         identity: Arc::clone(&identity),

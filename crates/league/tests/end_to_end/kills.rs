@@ -95,7 +95,6 @@ impl Tally {
 
 /// Plays a league in which agents are killed, and compares it with one that nobody disturbed.
 fn disturbed_league(seed: u64, most: u64, tally: &mut Tally) {
-    println!("league of seed {seed}");
     let expected = undisturbed(seed);
     let mut field = Field::start(patient_ground(), seed);
     let mut chance = Chance(seed | 1);
