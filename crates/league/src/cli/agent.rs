@@ -1,5 +1,6 @@
 //! `league manager`, `league referee`, `league player`: one agent, as chapters 8 and 11 start it.
 
+mod chronicle;
 mod manager;
 mod player;
 mod referee;
@@ -21,6 +22,7 @@ use league_core::letter::Peer;
 use league_protocol::id::LeagueId;
 use league_protocol::sender::{Agent, Dialect};
 use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 
 use super::common::{Common, bad_config, tell_unknown_keys};
@@ -118,6 +120,8 @@ struct Serving<M: Worker> {
     running: Running<M>,
     door: Arc<dyn Door>,
     listener: tokio::net::TcpListener,
+    /// Lines to print as they come.
+    lines: UnboundedReceiver<String>,
 }
 
 impl<M: Worker> Serving<M> {
@@ -135,7 +139,11 @@ impl<M: Worker> Serving<M> {
         let end = watch::Sender::new(false);
         let server = tokio::spawn(serve(self.listener, doors, end.subscribe()));
         let running = &mut self.running;
-        let lived = live(running, &mut ground.signals, common, exit_when_done, out).await;
+        let heard = Heard {
+            signals: &mut ground.signals,
+            lines: &mut self.lines,
+        };
+        let lived = live(running, heard, common, exit_when_done, out).await;
         end.send_replace(true);
         // It ends by itself, within a bound.
         let _ = server.await;
@@ -154,10 +162,16 @@ impl<M: Worker> Serving<M> {
     }
 }
 
+/// What an agent's process hears besides requests.
+struct Heard<'h> {
+    signals: &'h mut Signals,
+    lines: &'h mut UnboundedReceiver<String>,
+}
+
 /// Tells how far the agent is, until there is a reason to end.
 async fn live<M: Worker>(
     running: &mut Running<M>,
-    signals: &mut Signals,
+    Heard { signals, lines }: Heard<'_>,
     common: &Common,
     exit_when_done: bool,
     out: &mut impl Write,
@@ -166,9 +180,13 @@ async fn live<M: Worker>(
     let mut said = None;
     loop {
         let now = life.borrow_and_update().clone();
+        while let Ok(line) = lines.try_recv() {
+            writeln!(out, "{line}")?;
+        }
+        // A manager does not register anywhere.
         let keeps_it = matches!(running.identity.newcomer, Newcomer::Manager);
-        let known = keeps_it && now == Life::Enrolled;
-        if !known && said.as_ref() != Some(&now) {
+        let shown = !keeps_it || now == Life::Completed;
+        if shown && said.as_ref() != Some(&now) {
             tell(out, common, &running.identity.label(), &now)?;
             said = Some(now.clone());
         }
@@ -188,6 +206,10 @@ async fn live<M: Worker>(
         tokio::select! {
             wish = signals.heard() => return ending(out, common, wish),
             ended = &mut running.ended => return Err(stopped(ended)),
+            Some(line) = lines.recv() => {
+                writeln!(out, "{line}")?;
+                out.flush()?;
+            }
             changed = life.changed() => if changed.is_err() {
                 return Ok(Answer::Yes);
             },

@@ -14,6 +14,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use super::super::common::{Common, bad_config, game_type, league_id, runtime};
 use super::super::failure::Failure;
 use super::super::{Answer, Output};
+use super::chronicle::Chronicle;
 use super::{Ground, Serving, endpoint, listen, not_started, object, port_of};
 
 /// What the manager is called when it cannot start.
@@ -58,6 +59,7 @@ impl Manager {
         let system = &ground.system;
         let league = self.league_id.as_ref().unwrap_or(&system.default_league_id);
         let rules = self.rules(&ground, league)?;
+        let start_when = rules.start_when;
         let usual = system.network.default_league_manager_port;
         let configured = port_of(&ground.agents.league_manager.endpoint).unwrap_or(usual);
         let listener = listen(system, LABEL, self.port.unwrap_or(configured)).await?;
@@ -67,8 +69,14 @@ impl Manager {
             .map_err(|error| not_started(LABEL, &error))?;
         self.greet(out, league, &endpoint(system, &listener))?;
         let identity = running.identity.clone();
+        let mut chronicle = Chronicle::new(&self.common, start_when);
+        let (print, lines) = unbounded_channel();
         tokio::spawn(async move {
-            while let Some((_, event)) = news.recv().await {
+            while let Some((at, event)) = news.recv().await {
+                if let Some(line) = chronicle.line(at, &event) {
+                    // Whoever printed may be gone.
+                    let _ = print.send(line);
+                }
                 if matches!(event, Event::LeagueCompleted { .. }) {
                     identity.set_life(Life::Completed);
                 }
@@ -79,6 +87,7 @@ impl Manager {
             running,
             door,
             listener,
+            lines,
         };
         let (common, exit) = (&self.common, self.exit_when_done);
         serving.run(ground, common, exit, out).await

@@ -9,6 +9,7 @@ use league::config::{PlayerConfig, patience};
 use league::strategy::{self, Strategy};
 use league_core::player::PlayerRules;
 use league_protocol::id::PlayerId;
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::Answer;
 use super::super::common::{bad_config, duration, runtime};
@@ -87,6 +88,7 @@ impl Player {
             running,
             door,
             listener,
+            lines: unbounded_channel().1,
         };
         self.joining.stay(ground, serving, out).await
     }

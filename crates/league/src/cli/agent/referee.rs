@@ -7,6 +7,7 @@ use league::agent::referee;
 use league::config::{RefereeConfig, breaker_rule, referee_patience};
 use league_core::referee::RefereeRules;
 use league_protocol::id::RefereeId;
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::Answer;
 use super::super::common::{bad_config, runtime};
@@ -64,6 +65,7 @@ impl Referee {
             running,
             door,
             listener,
+            lines: unbounded_channel().1,
         };
         self.joining.stay(ground, serving, out).await
     }
