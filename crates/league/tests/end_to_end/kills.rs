@@ -95,7 +95,7 @@ impl Tally {
 
 /// Plays a league in which agents are killed, and compares it with one that nobody disturbed.
 fn disturbed_league(seed: u64, most: u64, tally: &mut Tally) {
-    let expected = undisturbed(seed);
+    let (expected, rows) = undisturbed(seed);
     let mut field = Field::start(patient_ground(), seed);
     let mut chance = Chance(seed | 1);
     for _ in 0..most {
@@ -116,8 +116,7 @@ fn disturbed_league(seed: u64, most: u64, tally: &mut Tally) {
         tally.moved += u64::from(!agrees(result, &expected[match_id], seed));
     }
     if found == expected {
-        let rows = field.ground.standings();
-        assert_eq!(rows.as_array().unwrap().len(), PLAYERS as usize);
+        assert_eq!(table(&field.ground), rows, "seed {seed}");
     }
 }
 
@@ -141,8 +140,8 @@ fn agrees(found: &Value, expected: &Value, seed: u64) -> bool {
     false
 }
 
-/// The results of the same league when nobody disturbs it.
-fn undisturbed(seed: u64) -> BTreeMap<String, Value> {
+/// The results and the table of the same league when nobody disturbs it.
+fn undisturbed(seed: u64) -> (BTreeMap<String, Value>, Vec<Value>) {
     let ground = Ground::new();
     let (seed, players) = (seed.to_string(), PLAYERS.to_string());
     let ended = league([
@@ -160,7 +159,16 @@ fn undisturbed(seed: u64) -> BTreeMap<String, Value> {
         "random",
     ]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    ground.results()
+    (ground.results(), table(&ground))
+}
+
+/// The rows of the table without the names, which each command chooses in its own way.
+fn table(ground: &Ground) -> Vec<Value> {
+    let mut rows = ground.standings().as_array().unwrap().clone();
+    for row in &mut rows {
+        row["display_name"].take();
+    }
+    rows
 }
 
 /// A league in which one who was killed has the time to come back.
