@@ -22,7 +22,7 @@ use crate::agent::house::{Shared, StartError};
 use crate::agent::manager::{self, News};
 use crate::agent::{player, referee};
 use crate::desk::Worker;
-use crate::net::server::{Door, Doors, serve};
+use crate::net::server::{Door, Doors, Limits, serve};
 use crate::store::StoreError;
 
 pub use plan::{Plan, PlayerSeat, Ports, RefereeSeat, Taken};
@@ -79,6 +79,7 @@ pub struct Arena {
     /// Agents that stopped because they could not write.
     pub failures: UnboundedReceiver<String>,
     failing: UnboundedSender<String>,
+    limits: Limits,
     end: watch::Sender<bool>,
 }
 
@@ -103,6 +104,7 @@ impl Arena {
             news,
             failures,
             failing,
+            limits: shared.limits,
             end,
         };
         arena.receive(taken.manager, door);
@@ -118,7 +120,7 @@ impl Arena {
     fn receive(&self, listener: TcpListener, door: Arc<dyn Door>) {
         let doors = Doors::default();
         doors.open("", door);
-        tokio::spawn(serve(listener, doors, self.end.subscribe()));
+        tokio::spawn(serve(listener, doors, self.limits, self.end.subscribe()));
     }
 
     fn seat_referees(
@@ -181,7 +183,12 @@ impl Arena {
             let door = self.seat_player(shared, plan, seat, endpoint)?;
             doors.open(prefix, door);
         }
-        tokio::spawn(serve(listener, doors, self.end.subscribe()));
+        // The manager may call all of them at once, and so may referees.
+        let limits = Limits {
+            connections: self.limits.connections.max(4 * plan.players.len()),
+            ..self.limits
+        };
+        tokio::spawn(serve(listener, doors, limits, self.end.subscribe()));
         Ok(())
     }
 

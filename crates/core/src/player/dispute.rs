@@ -42,6 +42,12 @@ impl Disputes {
 }
 
 impl Player {
+    /// Whether an end opens the promise that was made on the draw of its match.
+    pub(super) fn opens_promise(&self, over: &GameOver) -> bool {
+        let promised = self.announced.commitment(&over.match_id).is_some();
+        promised && self.draw_problem(over).is_none()
+    }
+
     /// What is wrong with the draw of a match that is over, as far as this player can tell.
     ///
     /// After a restart it no longer knows what it sent before.

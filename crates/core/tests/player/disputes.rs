@@ -80,6 +80,28 @@ fn a_draw_as_promised_with_the_own_share_is_no_dispute() {
 }
 
 #[test]
+fn an_end_without_a_token_is_believed_if_it_opens_the_promise() {
+    let mut shell = moved();
+    let untold = |over| Command::Told {
+        news: News::GameOver(over),
+        token: None,
+    };
+    let guessed = drawn("R1M1", NONCE, |draw| draw.seed.0[0] ^= 1);
+    let unopened = over("R1M1", 1, MatchStatus::Win, Some("P01"));
+    for forged in [guessed, unopened] {
+        let refused = shell.tries(untold(forged));
+        assert!(
+            matches!(refused, Err(Refusal::NoToken { .. })),
+            "{refused:?}"
+        );
+    }
+    let opened = shell.tries(untold(drawn("R1M1", NONCE, |_| {})));
+    assert_eq!(opened, Ok(Reply::Acknowledged));
+    let remembered = shell.events.last();
+    assert!(matches!(remembered, Some(Event::Remembered { .. })));
+}
+
+#[test]
 fn a_broken_promise_is_noted_and_shown_after_a_restart_too() {
     let with = |problem| vec![(match_id("R1M1"), problem)];
     let other_seed = drawn("R1M1", NONCE, |draw| draw.seed.0[0] ^= 1);

@@ -17,7 +17,7 @@ use crate::deviations::Deviations;
 use crate::identity::Identity;
 use crate::net::client::Client;
 use crate::net::endpoint::AllowList;
-use crate::net::server::Door;
+use crate::net::server::{Door, Limits};
 use crate::post::Post;
 use crate::reception::{Reception, Role};
 use crate::record::{Opening, Record};
@@ -43,6 +43,8 @@ pub struct Shared {
     pub archivist: Archivist,
     /// How many agents there are in this process.
     pub crowd: usize,
+    /// What a listener takes from its callers.
+    pub limits: Limits,
 }
 
 /// An agent could not start.

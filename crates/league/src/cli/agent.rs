@@ -137,7 +137,12 @@ impl<M: Worker> Serving<M> {
         let doors = Doors::default();
         doors.open("", Arc::clone(&self.door));
         let end = watch::Sender::new(false);
-        let server = tokio::spawn(serve(self.listener, doors, end.subscribe()));
+        let server = tokio::spawn(serve(
+            self.listener,
+            doors,
+            self.shared.limits,
+            end.subscribe(),
+        ));
         let running = &mut self.running;
         let heard = Heard {
             signals: &mut ground.signals,

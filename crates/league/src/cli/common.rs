@@ -11,6 +11,7 @@ use league::config::{ConfigError, ConfigLoader, SystemConfig};
 use league::deviations::Deviations;
 use league::net::client::Client;
 use league::net::endpoint::AllowList;
+use league::net::server::Limits;
 use league::root::{DEFAULT_ROOT, Root};
 use league_protocol::id::{GameType, LeagueId};
 
@@ -67,6 +68,10 @@ impl Common {
             deviations: Deviations::default(),
             archivist: Archivist::new(self.root()),
             crowd: 1,
+            limits: Limits {
+                body: system.limits.max_body_bytes,
+                connections: system.limits.max_connections,
+            },
         })
     }
 

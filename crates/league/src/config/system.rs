@@ -150,9 +150,9 @@ settings! {
 settings! {
     /// The bounds of what is taken from the network.
     pub struct LimitsConfig {
-        /// The longest body of a call or an answer, in bytes.
-        max_body_bytes: usize = 256 * 1024, within 1_024..=64 * 1024 * 1024;
-        /// The most connections that one agent holds open to itself.
+        /// The longest body of a call to our agents, in bytes.
+        max_body_bytes: usize = 256 * 1024, within 1_024..=256 * 1024;
+        /// The most connections that one listener holds open; further ones are closed.
         max_connections: usize = 4_096, within 1..=1_000_000;
     }
 }

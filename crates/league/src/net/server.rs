@@ -23,8 +23,24 @@ use league_protocol::rpc::MAX_BODY;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
-/// How many connections one listener serves at once.
-pub const MOST_CONNECTIONS: usize = 20_000;
+/// What a listener takes from its callers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest body, in bytes.
+    pub body: usize,
+    /// The most connections at once; further ones are closed.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: MAX_BODY,
+            connections: 4_096,
+        }
+    }
+}
+
 /// The most bytes that the head of a request may have.
 pub const LARGEST_HEAD: usize = 64 * 1024;
 /// How long a peer may take to send a head.
@@ -81,8 +97,13 @@ pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Serves until told to end; open requests get a moment to finish.
-pub async fn serve(listener: TcpListener, doors: Doors, mut end: watch::Receiver<bool>) {
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+pub async fn serve(
+    listener: TcpListener,
+    doors: Doors,
+    limits: Limits,
+    mut end: watch::Receiver<bool>,
+) {
+    let room = Arc::new(Semaphore::new(limits.connections));
     loop {
         let accepted = tokio::select! {
             _ = end.wait_for(|ended| *ended) => break,
@@ -98,23 +119,24 @@ pub async fn serve(listener: TcpListener, doors: Doors, mut end: watch::Receiver
         };
         let (doors, end) = (doors.clone(), end.clone());
         tokio::spawn(async move {
-            converse(stream, doors, end).await;
+            converse(stream, doors, limits.body, end).await;
             drop(seat);
         });
     }
     drop(listener);
     // Whoever is being answered hears the end of it.
-    let empty = room.acquire_many(MOST_CONNECTIONS as u32);
+    let seats = u32::try_from(limits.connections).unwrap_or(u32::MAX);
+    let empty = room.acquire_many(seats);
     let _ = tokio::time::timeout(LAST_WORDS, empty).await;
 }
 
-async fn converse(stream: TcpStream, doors: Doors, mut end: watch::Receiver<bool>) {
+async fn converse(stream: TcpStream, doors: Doors, largest: usize, mut end: watch::Receiver<bool>) {
     if stream.set_nodelay(true).is_err() {
         return;
     }
     let service = service_fn(move |request| {
         let doors = doors.clone();
-        async move { Ok::<_, Infallible>(answer(&doors, request).await) }
+        async move { Ok::<_, Infallible>(answer(&doors, largest, request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -130,7 +152,11 @@ async fn converse(stream: TcpStream, doors: Doors, mut end: watch::Receiver<bool
     let _ = tokio::time::timeout(LAST_WORDS, connection).await;
 }
 
-async fn answer(doors: &Doors, request: Request<Incoming>) -> Response<Full<Bytes>> {
+async fn answer(
+    doors: &Doors,
+    largest: usize,
+    request: Request<Incoming>,
+) -> Response<Full<Bytes>> {
     let path = request.uri().path();
     let (prefix, tool) = path.split_at(path.rfind('/').unwrap_or(0));
     let Some(door) = doors.find(prefix) else {
@@ -139,7 +165,7 @@ async fn answer(doors: &Doors, request: Request<Incoming>) -> Response<Full<Byte
     match (request.method(), tool) {
         (&Method::POST, "/mcp") => {
             let headers = request.headers().clone();
-            match body(request).await {
+            match body(request, largest).await {
                 Ok(body) => respond(door.receive(headers, body).await),
                 Err(refused) => refused,
             }
@@ -154,13 +180,13 @@ async fn answer(doors: &Doors, request: Request<Incoming>) -> Response<Full<Byte
     }
 }
 
-async fn body(request: Request<Incoming>) -> Result<Bytes, Response<Full<Bytes>>> {
-    let limited = Limited::new(request.into_body(), MAX_BODY);
+async fn body(request: Request<Incoming>, largest: usize) -> Result<Bytes, Response<Full<Bytes>>> {
+    let limited = Limited::new(request.into_body(), largest);
     match tokio::time::timeout(SLOWEST_BODY, limited.collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(plain(
             StatusCode::PAYLOAD_TOO_LARGE,
-            "the body is larger than 256 KiB",
+            &format!("the body is larger than {largest} bytes"),
         )),
         Ok(Err(_)) => Err(plain(StatusCode::BAD_REQUEST, "the body broke off")),
         Err(_) => Err(plain(
