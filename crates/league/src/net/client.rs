@@ -19,8 +19,8 @@ use tokio::net::TcpStream;
 
 use super::endpoint::Endpoint;
 
-/// How many unused connections are kept to one address.
-pub const IDLE_PER_ADDRESS: usize = 64;
+/// How many unused connections are kept to one address; a crowd of players may share it.
+pub const IDLE_PER_ADDRESS: usize = 1_024;
 
 /// The largest answer that is read, in bytes.
 pub const LARGEST_ANSWER: usize = 4 * 1024 * 1024;
