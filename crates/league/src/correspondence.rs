@@ -124,18 +124,24 @@ impl Correspondence {
             conversation: &conversation,
             token,
         };
-        let (reader, opponent) = (player(&letter.to), opponent(&letter.to, &letter.message));
+        self.hinted(letter, |hints| {
+            encode(&letter.message, letter.to.dialect, stamp, hints)
+                .and_then(|outgoing| write(&outgoing))
+        })
+    }
+
+    /// Does something with what is known of a letter and its receiver.
+    fn hinted<T, Out>(&self, letter: &Letter<T>, act: impl FnOnce(&Hints<'_>) -> Out) -> Out {
+        let opponent = opponent(&letter.to, &letter.message);
         let (league, game) = (self.identity.league(), self.identity.game());
-        let hints = Hints {
+        act(&Hints {
             league_id: league.as_ref(),
             game_type: game.as_ref(),
-            reader,
+            reader: player(&letter.to),
             opponent: opponent.as_ref(),
             match_id: match_of(&letter.message),
             placeholders: false,
-        };
-        encode(&letter.message, letter.to.dialect, stamp, &hints)
-            .and_then(|outgoing| write(&outgoing))
+        })
     }
 
     /// Understands what came back.
@@ -165,17 +171,7 @@ impl Correspondence {
         }
         let mut decoded = decode(raw, notes.reading, Some(letter.to.dialect))
             .map_err(|broken| first_of(&broken))?;
-        let (reader, opponent) = (player(&letter.to), opponent(&letter.to, &letter.message));
-        let (league, game) = (self.identity.league(), self.identity.game());
-        let hints = Hints {
-            league_id: league.as_ref(),
-            game_type: game.as_ref(),
-            reader,
-            opponent: opponent.as_ref(),
-            match_id: match_of(&letter.message),
-            placeholders: false,
-        };
-        let message = decoded.message(&hints);
+        let message = self.hinted(letter, |hints| decoded.message(hints));
         self.keep(letter, &decoded, raw);
         let stranger = stranger(&decoded, &letter.to, notes);
         let token = decoded.token().map(|token| token.hash());

@@ -230,15 +230,7 @@ impl<R: Role> Reception<R> {
     }
 
     fn understood(&self, decoded: &mut Decoded<'_>) -> Result<Heard, Finding> {
-        let (league, game) = (self.identity.league(), self.identity.game());
-        let reader = self.identity.player();
-        let hints = Hints {
-            league_id: league.as_ref(),
-            game_type: game.as_ref(),
-            reader: reader.as_ref(),
-            ..Hints::default()
-        };
-        let message = decoded.message(&hints);
+        let message = self.hinted(|hints| decoded.message(hints));
         Ok(Heard {
             message: message?,
             sender: sender(decoded),
@@ -278,17 +270,23 @@ impl<R: Role> Reception<R> {
             conversation: &conversation,
             token: token.as_ref(),
         };
+        self.hinted(|hints| {
+            let outgoing = encode(&message, dialect, stamp, hints);
+            // A dialect without words for the answer is given a nod.
+            outgoing.map_or_else(|| raw(&json!({"status": "ok"})), |outgoing| raw(&outgoing))
+        })
+    }
+
+    /// Does something with what this agent knows and a message may leave unsaid.
+    fn hinted<Out>(&self, act: impl FnOnce(&Hints<'_>) -> Out) -> Out {
         let (league, game) = (self.identity.league(), self.identity.game());
         let reader = self.identity.player();
-        let hints = Hints {
+        act(&Hints {
             league_id: league.as_ref(),
             game_type: game.as_ref(),
             reader: reader.as_ref(),
             ..Hints::default()
-        };
-        let outgoing = encode(&message, dialect, stamp, &hints);
-        // A dialect without words for the answer is given a nod.
-        outgoing.map_or_else(|| raw(&json!({"status": "ok"})), |outgoing| raw(&outgoing))
+        })
     }
 }
 
