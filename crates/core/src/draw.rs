@@ -62,6 +62,13 @@ impl LeagueSecret {
         AuthToken::mint("manager", &bytes)
     }
 
+    /// The token by which people step one match: HMAC of the league's secret over
+    /// `["step_token",league,match]`.
+    pub fn step_token(&self, league: &LeagueId, match_id: &MatchId) -> AuthToken {
+        let bytes = mac(&keyed(&self.0), &("step_token", league, match_id));
+        AuthToken::mint("step", &bytes)
+    }
+
     /// The token by which an agent that comes back proves itself: HMAC of the league's secret
     /// over `["return_token",league,agent]`, the agent written as a sender.
     pub fn return_token(&self, league: &LeagueId, agent: &Agent) -> AuthToken {

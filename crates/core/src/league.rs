@@ -24,6 +24,7 @@ mod round;
 mod rules;
 pub mod schedule;
 pub mod standings;
+mod step;
 mod verify;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -45,6 +46,7 @@ pub use refusal::Refusal;
 pub use roster::{AgentState, Member, Player, Referee};
 pub use round::{Fixture, Round, Stage};
 pub use rules::{Assignment, LeagueRules, RulesError, SHORTEST_PROBE};
+pub use step::Reins;
 
 use crate::draw::LeagueSecret;
 use crate::letter::Letter;

@@ -1,6 +1,8 @@
-//! Asks a running league manager: how it is, what it knows, and to begin.
+//! Asks a running league manager: how it is, what it knows, to begin, and to step a match.
 //!
 //! One question is one try. What is printed of an answer is left to others.
+
+mod step;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -9,6 +11,7 @@ use bytes::Bytes;
 use league_protocol::decode::decode;
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, conversation, encode, tool};
+use league_protocol::fault::Code;
 use league_protocol::finding::{Notes, Reading, excerpt};
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::message::{
@@ -18,14 +21,16 @@ use league_protocol::rpc::members::split;
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::AuthToken;
 use league_protocol::{lenient, rpc};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::clock;
 use crate::net::client::{CallError, Client};
 use crate::net::endpoint::{BadEndpoint, Endpoint};
+pub use step::{STEPS, Stepped};
 
 /// How long a manager may take to answer.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -91,9 +96,14 @@ pub enum AskError {
     /// Nobody answers there.
     #[error(transparent)]
     Away(#[from] CallError),
-    /// The manager says no, in a sentence.
-    #[error("{0}")]
-    Refused(String),
+    /// The manager says no.
+    #[error("{sentence}")]
+    Refused {
+        /// Why, for people.
+        sentence: String,
+        /// The rule that was broken, if it names one.
+        code: Option<Code>,
+    },
     /// What came back is not what a manager says.
     #[error("the answer is not a league manager's: {0}")]
     Unclear(String),
@@ -149,7 +159,10 @@ impl Inquirer {
         match told.response.answer {
             Ok(QueryAnswer::Standings { rows, .. }) => Ok(rows.to_vec()),
             Ok(_) => Err(AskError::Unclear("it is not the table".to_owned())),
-            Err(sentence) => Err(AskError::Refused(sentence)),
+            Err(sentence) => Err(AskError::Refused {
+                sentence,
+                code: None,
+            }),
         }
     }
 
@@ -190,13 +203,22 @@ impl Inquirer {
     /// Nobody answers there, or the manager says why it does not begin.
     pub async fn start(&self, admin: &AuthToken) -> Result<(), AskError> {
         let arguments = json!({"auth_token": admin.reveal()});
-        let body = rpc::request(ID, "start_league", Some(&arguments));
-        let answer = self.post(body).await?;
+        self.call::<Value>("start_league", &arguments).await?;
+        Ok(())
+    }
+
+    /// Calls a tool that takes no message and answers with none, unless it says no.
+    async fn call<T: DeserializeOwned>(
+        &self,
+        tool: &str,
+        arguments: &Value,
+    ) -> Result<T, AskError> {
+        let answer = self.post(rpc::request(ID, tool, Some(arguments))).await?;
         if split(answer.get()).is_ok_and(|members| members.has("message_type")) {
             spoken(&answer)?;
-            return Err(AskError::Unclear("it does not say `started`".to_owned()));
+            return Err(AskError::Unclear(excerpt(answer.get())));
         }
-        Ok(())
+        serde_json::from_str(answer.get()).map_err(|error| AskError::Unclear(error.to_string()))
     }
 
     async fn post(
@@ -252,7 +274,10 @@ fn spoken(json: &RawValue) -> Result<Message, AskError> {
     let mut decoded = decoded.map_err(|_| AskError::Unclear(excerpt(json.get())))?;
     let message = decoded.message(&Hints::default());
     match message {
-        Ok(Message::LeagueError(error)) => Err(AskError::Refused(error.detail)),
+        Ok(Message::LeagueError(error)) => Err(AskError::Refused {
+            sentence: error.detail,
+            code: Some(error.code),
+        }),
         Ok(message) => Ok(message),
         Err(finding) => Err(AskError::Unclear(finding.detail)),
     }

@@ -13,6 +13,7 @@ mod run;
 mod schema;
 mod signal;
 mod start;
+mod step;
 mod table;
 mod verify;
 mod watch;
@@ -65,6 +66,7 @@ enum Command {
     Referee(agent::Referee),
     Player(agent::Player),
     Start(start::Start),
+    Step(step::Step),
     Watch(watch::Watch),
     Query(query::Query),
     Explain(explain::Explain),
@@ -119,6 +121,7 @@ impl Command {
             Self::Referee(referee) => referee.run(out),
             Self::Player(player) => player.run(out),
             Self::Start(start) => start.run(out),
+            Self::Step(step) => step.run(out),
             Self::Watch(watch) => watch.run(out),
             Self::Query(query) => query.run(out),
             Self::Explain(explain) => explain.run(out),

@@ -33,8 +33,8 @@ pub use defaults::{MemoryConfig, PlayerDefaults, RefereeDefaults};
 pub use error::{ConfigError, UnknownKey, Wrong};
 pub use games::{GameConfig, GamesRegistry};
 pub use league::{
-    AssignmentPolicy, LeagueConfig, LeagueStatus, ParticipantsConfig, ScoringConfig, Strictness,
-    Tiebreakers,
+    AssignmentPolicy, LeagueConfig, LeagueStatus, MatchMode, ParticipantsConfig, ScoringConfig,
+    Strictness, Tiebreakers,
 };
 pub use loader::ConfigLoader;
 pub use rules::{breaker_rule, league_rules, patience, referee_patience};

@@ -215,6 +215,7 @@ fn false_order(setting: &Setting, match_id: MatchId, chance: &mut Chance) -> Sta
         game_type: setting.rules.game_type.clone(),
         settings: setting.rules.game_settings.clone(),
         mode: Mode::Auto,
+        step_token: None,
         strict: false,
         score: setting.rules.score,
         seed,

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use league_protocol::message::{
-    AnnouncedMatch, Champion, LeagueCompleted, LeagueStart, Message, Mode, RoundAnnouncement,
+    AnnouncedMatch, Champion, LeagueCompleted, LeagueStart, Message, RoundAnnouncement,
     RoundCompleted, StandingRow, StandingsUpdate, StartMatch, StartMatchPlayer,
 };
 use league_protocol::sender::{Agent, Dialect};
@@ -233,7 +233,8 @@ impl League {
             attempt: fixture.attempt,
             game_type: self.rules.game_type.clone(),
             settings: self.rules.game_settings.clone(),
-            mode: Mode::Auto,
+            mode: self.rules.mode,
+            step_token: self.step_token(&fixture.match_id).map(|token| token.hash()),
             strict: self.rules.strict,
             score: self.rules.score,
             seed: fixture.seed,

@@ -67,7 +67,7 @@ pub enum Refusal {
     #[error("only a referee reports results")]
     NotAReferee,
     /// No such match, or not yet.
-    #[error("there is no match `{0}` to report")]
+    #[error("there is no match `{0}`, or not yet")]
     UnknownMatch(MatchId),
     /// A match of another referee.
     #[error("match `{0}` was never given to this referee")]
@@ -91,6 +91,12 @@ pub enum Refusal {
     /// A result that differs from the one that stands.
     #[error("match `{0}` has a different result already, and that one stands")]
     Conflict(MatchId),
+    /// A match that needs nobody to step it.
+    #[error("match `{0}` plays by itself: start the manager with `--manual` to step matches")]
+    PlaysByItself(MatchId),
+    /// A match that has its result.
+    #[error("match `{0}` is over")]
+    Over(MatchId),
     /// A match so long past that only its points are remembered.
     #[error("match `{0}` was decided long ago")]
     LongDecided(MatchId),
@@ -123,6 +129,8 @@ impl Refusal {
             | Self::OldAttempt { .. }
             | Self::NotStarted(_)
             | Self::Conflict(_)
+            | Self::PlaysByItself(_)
+            | Self::Over(_)
             | Self::LongDecided(_) => Code::OutOfTurn,
             Self::Version(_) | Self::RefereeWithoutToken => Code::VersionMismatch,
             Self::Name | Self::BadReport { .. } => Code::InvalidMessage,
@@ -148,6 +156,8 @@ impl Refusal {
             | Self::NotYours(_)
             | Self::TakenAway(_)
             | Self::NotStarted(_)
+            | Self::PlaysByItself(_)
+            | Self::Over(_)
             | Self::LongDecided(_) => Some("match_id"),
             Self::OldAttempt { .. } => Some("attempt"),
             Self::BadReport { problem, .. } => Some(problem.path()),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use league_games::BadSettings;
 use league_protocol::id::{GameType, LeagueId};
-use league_protocol::message::Score;
+use league_protocol::message::{Mode, Score};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
@@ -36,6 +36,9 @@ pub struct LeagueRules {
     pub start_when: Option<(u32, u32)>,
     /// Whether messages are read strictly.
     pub strict: bool,
+    /// How matches go forward.
+    #[serde(default)]
+    pub mode: Mode,
     /// How matches are given to referees.
     pub assignment: Assignment,
     /// So many technical losses in a row end a player's part in the league.
@@ -70,6 +73,7 @@ impl LeagueRules {
             max_players: 10_000,
             start_when: None,
             strict: false,
+            mode: Mode::Auto,
             assignment: Assignment::default(),
             max_fail: 5,
             patience: Patience::default(),

@@ -175,6 +175,12 @@ pub enum Refusal {
     /// A call that shows another token than the manager's.
     #[error("the token is not the one by which the league manager proves itself here")]
     WrongManagerToken,
+    /// A step by someone who shows no token.
+    #[error("to step match `{0}`, show the token that the manager's `get_step_token` gives")]
+    NoStepToken(MatchId),
+    /// A step by someone who shows another token.
+    #[error("the token is not the one by which match `{0}` is stepped; `get_step_token` gives it")]
+    WrongStepToken(MatchId),
     /// No match of that name is held here.
     #[error("this referee holds no match `{0}`")]
     UnknownMatch(MatchId),
@@ -210,8 +216,8 @@ impl Refusal {
     /// The rule that was broken.
     pub const fn code(&self) -> Code {
         match self {
-            Self::NoManagerToken => Code::TokenMissing,
-            Self::WrongManagerToken => Code::TokenInvalid,
+            Self::NoManagerToken | Self::NoStepToken(_) => Code::TokenMissing,
+            Self::WrongManagerToken | Self::WrongStepToken(_) => Code::TokenInvalid,
             Self::UnknownMatch(_) => Code::MatchNotFound,
             Self::OutOfOrder { .. } | Self::PlaysByItself { .. } => Code::OutOfTurn,
             Self::Late { .. } => Code::DeadlinePassed,
@@ -221,7 +227,10 @@ impl Refusal {
     /// The refusal as it is told to the caller.
     pub fn to_league_error(&self) -> LeagueError {
         let path = match self {
-            Self::NoManagerToken | Self::WrongManagerToken => Some("auth_token".to_owned()),
+            Self::NoManagerToken
+            | Self::WrongManagerToken
+            | Self::NoStepToken(_)
+            | Self::WrongStepToken(_) => Some("auth_token".to_owned()),
             Self::UnknownMatch(_) => Some("match_id".to_owned()),
             Self::OutOfOrder { .. } | Self::PlaysByItself { .. } | Self::Late { .. } => None,
         };

@@ -27,15 +27,15 @@ impl Referee {
                 Ok(self.weigh_order(at, order))
             }
             Command::CollectChoices { match_id, token } => {
-                self.prove_manager(*token)?;
+                self.prove_stepper(match_id, *token)?;
                 self.collect(at, match_id)
             }
             Command::DrawNumber { match_id, token } => {
-                self.prove_manager(*token)?;
+                self.prove_stepper(match_id, *token)?;
                 self.draw(match_id)
             }
             Command::FinalizeMatch { match_id, token } => {
-                self.prove_manager(*token)?;
+                self.prove_stepper(match_id, *token)?;
                 self.finalize(at, match_id)
             }
             Command::MatchState { match_id } => self.tell(match_id).map(Decision::reply),
@@ -56,6 +56,19 @@ impl Referee {
             (Some(_), Some(_)) => Err(Refusal::WrongManagerToken),
             (Some(_), None) => Err(Refusal::NoManagerToken),
         }
+    }
+
+    /// Lets a caller pass that may step this match: the manager, and whoever holds its step token.
+    fn prove_stepper(&self, match_id: &MatchId, token: Option<TokenHash>) -> Result<(), Refusal> {
+        let step_token = self.find(match_id).and_then(|game| game.fixture.step_token);
+        if token.is_some() && token == step_token {
+            return Ok(());
+        }
+        self.prove_manager(token).map_err(|refusal| match refusal {
+            Refusal::NoManagerToken => Refusal::NoStepToken(match_id.clone()),
+            Refusal::WrongManagerToken => Refusal::WrongStepToken(match_id.clone()),
+            other => other,
+        })
     }
 
     fn tell(&self, match_id: &MatchId) -> Result<Reply, Refusal> {

@@ -30,6 +30,9 @@ pub struct Fixture {
     pub settings: Value,
     /// How it goes forward.
     pub mode: Mode,
+    /// The hash of the token by which people step it, if it is stepped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_token: Option<TokenHash>,
     /// Whether players are read strictly.
     pub strict: bool,
     /// What a result is worth.
@@ -51,6 +54,7 @@ impl Fixture {
             game_type: order.game_type.clone(),
             settings: order.settings.clone(),
             mode: order.mode,
+            step_token: order.step_token,
             strict: order.strict,
             score: order.score,
             commitment: draw::commitment(&order.league_id, &order.match_id, &order.seed),

@@ -83,6 +83,7 @@ pub(crate) fn order_between(match_id: &str, players: [u32; 2]) -> StartMatch {
         game_type: GameType::new("even_odd").unwrap(),
         settings: Value::Null,
         mode: Mode::Auto,
+        step_token: None,
         strict: false,
         score: Score::default(),
         seed: SECRET.seed(&league(), &match_id),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use league_core::league::{Candidate, Command, Event, League, LeagueRules, Refusal, Reply, Ticket};
 use league_core::letter::Outcome;
-use league_protocol::id::LeagueId;
+use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::{LeagueError, LeagueQuery, Message, Query, RegisterRequest};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::house::{House, Place, Shared, StartError, restore, settle};
-use super::{Running, not_for_me, unattended};
+use super::{Running, missing, not_for_me, unattended};
 use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::desk::{Desk, Witness, Worker};
@@ -273,6 +273,7 @@ impl Role for Manager {
                 };
                 return Some(self.inform(query).await);
             }
+            "get_step_token" => return Some(self.hand_reins(&arguments, admin).await),
             _ => return None,
         };
         if token.is_none() {
@@ -320,6 +321,31 @@ impl Manager {
     async fn ask(&self, command: Command) -> Spoken {
         match self.desk.ask(command).await {
             Ok(Ok(reply)) => speak(&reply),
+            Ok(Err(refusal)) => refuse(&refusal),
+            Err(error) => unattended(error),
+        }
+    }
+
+    /// Tells the administrator what it takes to step a match.
+    async fn hand_reins(&self, arguments: &Arguments, admin: bool) -> Spoken {
+        if !admin {
+            return refuse(match arguments.token {
+                None => &Refusal::TokenMissing,
+                Some(_) => &Refusal::NotAdmin,
+            });
+        }
+        let match_id = arguments.text("match_id").map(MatchId::new);
+        let Some(Ok(match_id)) = match_id else {
+            return missing("match_id");
+        };
+        let reins = self.desk.look(move |league| league.reins(&match_id)).await;
+        match reins {
+            Ok(Ok(reins)) => Spoken::Plain(json!({
+                "match_id": reins.match_id,
+                "referee_id": reins.referee_id,
+                "contact_endpoint": reins.endpoint,
+                "step_token": reins.token.reveal(),
+            })),
             Ok(Err(refusal)) => refuse(&refusal),
             Err(error) => unattended(error),
         }

@@ -71,7 +71,7 @@ pub(super) fn unanswered(what: &str, inquirer: &Inquirer, error: &AskError) -> F
             "give the address that the manager printed",
             Kind::World,
         ),
-        AskError::Refused(sentence) => (
+        AskError::Refused { sentence, .. } => (
             sentence.clone(),
             "name the folder that this manager was started with: `--root DIR`",
             Kind::No,

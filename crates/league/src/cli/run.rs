@@ -42,6 +42,9 @@ pub(super) struct Run {
     /// Slow down, so that people can watch: how long a player thinks
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "0ms")]
     pace: Duration,
+    /// Have every match wait for `league step` in another terminal
+    #[arg(long)]
+    manual: bool,
     /// Take all chance from this number: the same league again, not for prizes
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -49,7 +52,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
     /// Go on with a league that was interrupted, as it was
-    #[arg(long, conflicts_with_all = ["players", "referees", "strategies", "game", "seed"])]
+    #[arg(long, conflicts_with_all = ["players", "referees", "strategies", "game", "seed", "manual"])]
     resume: bool,
 }
 

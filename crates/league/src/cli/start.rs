@@ -44,7 +44,7 @@ impl Start {
         let before = inquirer.health().await.map_err(failed)?;
         let admin = admin(&self.common, &before.league_id)?;
         match inquirer.start(&admin).await {
-            Err(AskError::Refused(sentence)) => Err(refused(sentence, &before)),
+            Err(AskError::Refused { sentence, .. }) => Err(refused(sentence, &before)),
             other => other.map_err(failed),
         }?;
         inquirer.health().await.map_err(failed)

@@ -2,6 +2,7 @@
 
 use league_core::league::{Assignment, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
+use league_protocol::message::{Mode, Score};
 use league_protocol::time::Timestamp;
 use serde_json::{Map, Value};
 
@@ -31,6 +32,8 @@ settings! {
         participants: ParticipantsConfig = ParticipantsConfig::default();
         /// How messages are read.
         strictness: Strictness = Strictness::Lenient;
+        /// How matches go forward.
+        match_mode: MatchMode = MatchMode::Auto;
         /// How matches are given to referees.
         assignment_policy: AssignmentPolicy = AssignmentPolicy::RoundRobin;
         /// So many technical losses in a row end a player's part in the league.
@@ -65,6 +68,16 @@ words! {
         Lenient = "lenient",
         /// Nothing is forgiven.
         Strict = "strict",
+    }
+}
+
+words! {
+    /// How matches go forward (ruling 3).
+    pub enum MatchMode {
+        /// By themselves, to the end.
+        Auto = "auto",
+        /// Step by step, by `league step` or the tools of the referee.
+        Manual = "manual",
     }
 }
 
@@ -178,7 +191,7 @@ impl LeagueConfig {
     /// Copies into rules what this file decides.
     pub(super) fn write_rules(&self, rules: &mut LeagueRules) {
         rules.game_settings = Value::Object(self.game_settings.clone());
-        rules.score = league_protocol::message::Score {
+        rules.score = Score {
             win: self.scoring.win_points,
             draw: self.scoring.draw_points,
             loss: self.scoring.loss_points,
@@ -188,6 +201,10 @@ impl LeagueConfig {
         rules.max_players = self.participants.max_players;
         rules.start_when = self.participants.start_when();
         rules.strict = self.strictness == Strictness::Strict;
+        rules.mode = match self.match_mode {
+            MatchMode::Auto => Mode::Auto,
+            MatchMode::Manual => Mode::Manual,
+        };
         rules.assignment = self.assignment_policy.rule();
         rules.max_fail = self.max_fail;
         rules.broadcast_limit = self.broadcast_limit;

@@ -79,6 +79,8 @@ pub struct StartMatch {
     pub settings: Value,
     /// How it goes forward.
     pub mode: Mode,
+    /// The hash of the token by which people step it, if it is stepped.
+    pub step_token: Option<TokenHash>,
     /// Whether players are read strictly.
     pub strict: bool,
     /// What a result is worth.

@@ -70,6 +70,7 @@ fn start_match() -> Message {
         game_type: game("even_odd"),
         settings: json!({"lowest": 1, "highest": 10}),
         mode: Mode::Auto,
+        step_token: Some(TokenHash::of("step")),
         strict: false,
         score: Score::default(),
         seed: Seed([0xcd; 32]),

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use league::agent::manager;
-use league::config::league_rules;
+use league::config::{MatchMode, league_rules};
 use league::identity::Life;
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
@@ -40,6 +40,9 @@ pub(crate) struct Manager {
     /// What is played [default: from the league's file]
     #[arg(long, value_name = "NAME", value_parser = game_type)]
     game: Option<GameType>,
+    /// Have every match wait for `league step`
+    #[arg(long)]
+    manual: bool,
     /// Take all chance from this number: the same league again, not for prizes
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -107,6 +110,9 @@ impl Manager {
         }
         if let Some(referees) = self.referees {
             config.participants.expected_referees = referees;
+        }
+        if self.manual {
+            config.match_mode = MatchMode::Manual;
         }
         league_rules(&ground.system, &config).map_err(bad_config)
     }

@@ -13,6 +13,7 @@ use league::root::Root;
 use league::strategy;
 use league_core::league::LeagueRules;
 use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
+use league_protocol::message::Mode;
 use serde::{Deserialize, Serialize};
 
 use super::super::common::{bad_config, tell_unknown_keys};
@@ -96,6 +97,9 @@ impl Planned {
         let counts = (seats.players.len() as u32, seats.referees.len() as u32);
         rules.start_when = Some(counts);
         rules.max_players = rules.max_players.max(counts.0);
+        if run.manual {
+            rules.mode = Mode::Manual;
+        }
         let seed = run.seed.or(seats.seed);
         Ok(Self {
             shared: Shared {

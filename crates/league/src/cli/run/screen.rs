@@ -71,6 +71,7 @@ impl<'s, W: Write> Screen<'s, W> {
             "players": players, "referees": plan.referees.len(), "matches": total,
             "rounds": rounds, "seed": planned.seed, "root": run.common.root,
             "resumed": planned.resumed, "unfinished": planned.unfinished,
+            "mode": plan.rules.mode,
         });
         let bar = bar(run, total);
         Self {
@@ -106,6 +107,14 @@ impl<'s, W: Write> Screen<'s, W> {
         self.facts.push(("manager", endpoint.to_owned()));
         for (name, fact) in &self.facts {
             writeln!(self.out, "  {name:<9}{fact}")?;
+        }
+        if self.opening["mode"] == "manual" {
+            let root = &self.root_flag;
+            writeln!(
+                self.out,
+                "  {:<9}each match waits: `league step R1M1 --manager {endpoint}{root}`",
+                "manual"
+            )?;
         }
         if let Some(unfinished) = self.opening["unfinished"].as_str() {
             writeln!(

@@ -156,6 +156,8 @@ shape! {
         game_settings: Any<'a>, Optional;
         /// Whether it goes forward by itself.
         mode: Parsed<'a, ModeWord>, Optional;
+        /// The hash of the token by which people step it, if it is stepped.
+        step_token_hash: Text<'a>, Optional;
         /// Whether players are read strictly.
         strict: Flag, Optional;
         /// What a result is worth.

@@ -241,6 +241,9 @@ fn start_match(order: &model::StartMatch) -> StartMatch<'_> {
         game_type: id(&order.game_type),
         game_settings: Field::Is((&order.settings).into()),
         mode: Field::Is(mode.wire()),
+        step_token_hash: order
+            .step_token
+            .map_or(Field::Absent, |hash| text(hash.to_string())),
         strict: flag(order.strict),
         scoring: Field::Is(Scoring {
             win_points: whole(order.score.win),

@@ -53,6 +53,16 @@ pub(super) fn start_match(
             Some(ModeWord::Manual) => model::Mode::Manual,
             Some(ModeWord::Auto) | None => model::Mode::Auto,
         },
+        step_token: match order.step_token_hash.text() {
+            Some(text) => Some(needed(
+                token_hash(text),
+                "step_token_hash",
+                "64 hex digits",
+                at,
+                notes,
+            )?),
+            None => None,
+        },
         strict: order.strict.get().is_some_and(|flag| flag.0),
         score: model::Score {
             win: points(&scoring.win_points)?,
@@ -74,11 +84,7 @@ fn match_player(
     notes: &mut Notes,
 ) -> Option<model::StartMatchPlayer> {
     let at = &at.member("players", true);
-    let hash = player
-        .token_hash
-        .text()
-        .filter(|text| unhex(text).is_some());
-    let hash = hash.and_then(|text| serde_json::from_value::<TokenHash>(text.into()).ok());
+    let hash = player.token_hash.text().and_then(token_hash);
     let dialect = player.dialect.text().unwrap_or("v2");
     let known = Dialect::ALL
         .into_iter()
@@ -91,6 +97,11 @@ fn match_player(
         match_token: AuthToken::new(&player.match_token.get()?.0),
         record: player.record.get().map(record).unwrap_or_default(),
     })
+}
+
+fn token_hash(text: &str) -> Option<TokenHash> {
+    let hash = Some(text).filter(|text| unhex(text).is_some())?;
+    serde_json::from_value(hash.into()).ok()
 }
 
 fn record(record: &Record<'_>) -> model::WinLossDraw {
