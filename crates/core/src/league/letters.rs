@@ -2,11 +2,12 @@
 //!
 //! Nobody who is suspended is written to, except with a probe and with the end of the league.
 
+mod results;
+
 use std::sync::Arc;
 
 use league_protocol::message::{
-    AnnouncedMatch, Champion, LeagueCompleted, LeagueStart, Message, RoundAnnouncement,
-    RoundCompleted, StandingRow, StandingsUpdate, StartMatch, StartMatchPlayer,
+    AnnouncedMatch, LeagueStart, Message, RoundAnnouncement, StartMatch, StartMatchPlayer,
 };
 use league_protocol::sender::{Agent, Dialect};
 
@@ -14,8 +15,7 @@ use super::command::Ticket;
 use super::event::Event;
 use super::roster::{AgentState, Member, Player, Who};
 use super::round::{Fixture, Round};
-use super::standings::Table;
-use super::{ClosedRound, League, Phase};
+use super::{League, Phase};
 use crate::letter::{Credential, Effort, Letter};
 
 type Letters = Vec<Letter<Ticket>>;
@@ -89,8 +89,18 @@ impl League {
         }
     }
 
-    /// A player comes back to its round, a referee to its matches.
+    /// A player comes back to its round, a referee to its matches, and either to the end.
     fn welcome_back(&self, agent: &Agent, out: &mut Letters) {
+        if self.phase == Phase::Completed {
+            let who = self.find_agent(agent);
+            let receiver = match who {
+                Some(Who::Player(number)) => Some(number),
+                _ => None,
+            };
+            let member = who.and_then(|who| self.member(who));
+            let end = |member| self.notice(member, self.end(&self.table(), receiver));
+            out.extend(member.map(end));
+        }
         let Some(round) = self.round.as_ref().filter(|round| !round.closed) else {
             return;
         };
@@ -269,73 +279,6 @@ impl League {
         Some([seat(0)?, seat(1)?])
     }
 
-    fn tell_table(&self, out: &mut Letters) {
-        let Some(closed) = &self.closed else { return };
-        let rounds = self.schedule.rounds();
-        let next_round_id = Some(closed.number + 1).filter(|&next| next <= rounds);
-        for (number, player) in self.listeners() {
-            let standings = self.rows_for(&closed.table, Some(number));
-            self.tell_table_to(player, closed, next_round_id, standings, out);
-        }
-    }
-
-    fn tell_table_to(
-        &self,
-        player: &Player,
-        closed: &ClosedRound,
-        next_round_id: Option<u32>,
-        standings: Arc<[StandingRow]>,
-        out: &mut Letters,
-    ) {
-        let update = Message::StandingsUpdate(StandingsUpdate {
-            league_id: self.rules.league_id.clone(),
-            round_id: closed.number,
-            standings: Arc::clone(&standings),
-        });
-        let completed = Message::RoundCompleted(RoundCompleted {
-            league_id: self.rules.league_id.clone(),
-            round_id: closed.number,
-            next_round_id,
-            summary: closed.summary,
-            standings,
-        });
-        out.push(self.notice(&player.member, update));
-        out.push(self.notice(&player.member, completed));
-    }
-
-    /// The last word goes to everyone, heard lately or not.
-    fn tell_end(&self, out: &mut Letters) {
-        let table = self.table();
-        let champion = table.rows.first().map(champion);
-        let message = |receiver: Option<u32>| {
-            Message::LeagueCompleted(LeagueCompleted {
-                league_id: self.rules.league_id.clone(),
-                total_rounds: self.schedule.rounds(),
-                total_matches: u32::try_from(self.schedule.total_matches()).unwrap_or(u32::MAX),
-                champion: champion.clone(),
-                final_standings: self.rows_for(&table, receiver),
-            })
-        };
-        for (number, player) in (0..).zip(&self.players.members) {
-            out.push(self.notice(&player.member, message(Some(number))));
-        }
-        for referee in &self.referees.members {
-            out.push(self.notice(&referee.member, message(None)));
-        }
-    }
-
-    /// The whole table, or the top of it and the receiver's own row in a large league.
-    fn rows_for(&self, table: &Table, receiver: Option<u32>) -> Arc<[StandingRow]> {
-        if !self.is_large() {
-            return Arc::clone(&table.rows);
-        }
-        let top = table.rows.iter().take(self.rules.top_rows);
-        let own = receiver
-            .and_then(|receiver| table.row(receiver))
-            .filter(|row| row.rank as usize > self.rules.top_rows);
-        top.chain(own).cloned().collect()
-    }
-
     fn is_large(&self) -> bool {
         self.players.members.len() > self.rules.broadcast_limit
     }
@@ -376,16 +319,5 @@ fn letter(member: &Member, message: Message, effort: Effort, ticket: Ticket) -> 
         credential: token.map_or(Credential::None, Credential::Manager),
         effort,
         ticket: Some(ticket),
-    }
-}
-
-fn champion(row: &StandingRow) -> Champion {
-    Champion {
-        player_id: row.player_id.clone(),
-        display_name: Arc::clone(&row.display_name),
-        points: row.points,
-        wins: row.wins,
-        losses: row.losses,
-        played: row.played,
     }
 }

@@ -200,7 +200,8 @@ impl League {
 
     fn admission(&self, at: Timestamp, candidate: &Candidate, kind: fn(u32) -> Who) -> Admission {
         let meta = &candidate.request.meta;
-        if self.phase == Phase::Completed {
+        let known = self.names.get(&folded(&meta.display_name));
+        if self.phase == Phase::Completed && known.is_none() {
             return Admission::Rejected(CLOSED.to_owned());
         }
         if !meta.game_types.contains(&self.rules.game_type) {
@@ -214,7 +215,7 @@ impl League {
                 "Invalid endpoint: it has more than {LONGEST_ENDPOINT} characters"
             ));
         }
-        match self.names.get(&folded(&meta.display_name)) {
+        match known {
             None => Admission::New,
             Some(&who) => match self.recognise(at, who, candidate, kind) {
                 Ok(proof) => Admission::Returning(who, proof),

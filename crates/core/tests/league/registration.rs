@@ -6,7 +6,7 @@ use league_core::league::{
     AgentState, Candidate, Command, Event, League, LeagueRules, Refusal, Reply, RulesError,
 };
 use league_protocol::fault::Code;
-use league_protocol::id::{GameType, PlayerId};
+use league_protocol::id::{GameType, PlayerId, RefereeId};
 use league_protocol::message::{Enrolment, Message, RegisterResponse};
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::AuthToken;
@@ -323,7 +323,40 @@ fn a_returning_referee_gets_its_running_matches_again() {
 }
 
 #[test]
-fn when_the_league_is_over_nobody_is_let_in() {
+fn whoever_was_away_at_the_end_comes_back_and_hears_it() {
+    let mut world = World::begun(2, 1, 1);
+    world.play_on();
+    let names = [("Player 1", false), ("Referee 1", true)];
+    for (name, referee) in names {
+        let agent = if referee {
+            Agent::Referee(RefereeId::numbered(1))
+        } else {
+            Agent::Player(PlayerId::numbered(1))
+        };
+        let token = world.tokens[&agent].clone();
+        let back = changed(world.candidate(name), |candidate| {
+            candidate.request.token = Some(token);
+        });
+        world.letters_to(&agent);
+        let command = match referee {
+            true => Command::RegisterReferee(back),
+            false => Command::RegisterPlayer(back),
+        };
+        let (events, _) = world.when(&command).unwrap();
+        assert!(
+            matches!(events[..], [Event::AgentReturned { .. }]),
+            "{name}"
+        );
+        let told = world.letters_to(&agent);
+        assert!(
+            matches!(told[..], [Message::LeagueCompleted(_)]),
+            "{name}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn when_the_league_is_over_nobody_new_is_let_in() {
     let mut world = World::begun(2, 1, 1);
     world.play_on();
     let late = world.candidate("Late");

@@ -69,7 +69,10 @@ impl Inquirer {
         for step in STEPS {
             match self.call::<Value>(step, arguments).await {
                 Ok(_) => return Ok(Some(step)),
-                Err(AskError::Refused { code, .. }) if code == Some(Code::OutOfTurn) => {}
+                Err(AskError::Refused {
+                    code: Some(Code::OutOfTurn),
+                    ..
+                }) => {}
                 Err(other) => return Err(other),
             }
         }
