@@ -136,7 +136,8 @@ fn shared_letters(one: &str, other: &str) -> usize {
     (first + last).min(shorter)
 }
 
-fn names() -> String {
+/// The names of all strategies, in the order of the list.
+pub fn names() -> String {
     let names: Vec<String> = all()
         .iter()
         .map(|strategy| format!("`{}`", strategy.name()))

@@ -154,13 +154,16 @@ pub(super) fn league_id(text: &str) -> Result<LeagueId, String> {
 pub(super) fn game_type(text: &str) -> Result<GameType, String> {
     let known = league_games::find(text).and_then(|_| GameType::new(text).ok());
     known.ok_or_else(|| {
-        let games = league_games::all().iter();
-        let games: Vec<&str> = games.map(|listing| listing.rules.game_type).collect();
-        format!(
-            "there is no such game; choose one of `{}`",
-            games.join("`, `")
-        )
+        let games = games();
+        format!("there is no such game; choose one of {games}")
     })
+}
+
+/// The names of all games.
+pub(super) fn games() -> String {
+    let games = league_games::all().iter();
+    let games = games.map(|listing| format!("`{}`", listing.rules.game_type));
+    games.collect::<Vec<_>>().join(", ")
 }
 
 /// Reads a duration: `400ms`, `2s`, `1m`.

@@ -13,7 +13,7 @@ use league_core::league::{Event, League};
 use league_protocol::id::{GameType, LeagueId};
 
 use super::Answer;
-use super::common::{Common, duration, game_type, league_id, runtime};
+use super::common::{Common, duration, game_type, games, league_id, runtime};
 use super::failure::{Failure, Kind};
 use super::signal::Signals;
 use plan::Planned;
@@ -31,10 +31,21 @@ pub(super) struct Run {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     referees: Option<u32>,
     /// Strategies, dealt out to the players in turn
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = strategy::find)]
+    #[arg(
+        long,
+        value_name = "A,B,…",
+        value_delimiter = ',',
+        value_parser = strategy::find,
+        help = format!("Strategies, dealt out to the players in turn: {}", strategy::names())
+    )]
     strategies: Vec<&'static dyn Strategy>,
     /// What is played
-    #[arg(long, value_name = "NAME", value_parser = game_type)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = game_type,
+        help = format!("What is played: {}", games())
+    )]
     game: Option<GameType>,
     /// The ports of the documents, or any that are free
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]

@@ -28,7 +28,12 @@ pub(crate) struct Player {
     #[arg(long, value_name = "ID", value_parser = player_id)]
     player_id: Option<PlayerId>,
     /// How it chooses [default: from config]
-    #[arg(long, value_name = "NAME", value_parser = strategy::find)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = strategy::find,
+        help = format!("How it chooses, by default as configured: {}", strategy::names())
+    )]
     strategy: Option<&'static dyn Strategy>,
     /// Come only to matches that the manager announced
     #[arg(long)]

@@ -87,9 +87,15 @@ fn interrupted(scene: &Scene, common: &Common, out: &mut impl Write) -> Result<A
 
 fn gone(scene: &Scene, cause: &str) -> Failure {
     Failure {
-        what: "lost sight of the league".to_owned(),
+        what: match scene.seen {
+            Some(_) => "lost sight of the league".to_owned(),
+            None => "found no league to watch".to_owned(),
+        },
         cause: format!("no answer from {}: {cause}", scene.endpoint),
-        hint: "start the manager again with the same command, then watch on".to_owned(),
+        hint: match scene.seen {
+            Some(_) => "start the manager again with the same command, then watch on".to_owned(),
+            None => "start one with `league manager`, or name another with its URL".to_owned(),
+        },
         kind: Kind::World,
     }
 }
