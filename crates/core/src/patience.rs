@@ -9,6 +9,9 @@ use crate::letter::Effort;
 /// The longest wait between two tries, whatever the strategy says.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
+/// How long finding out how a player takes calls may last; it is never on the player's own clock.
+pub const FIRST_WORDS: Duration = Duration::from_secs(10);
+
 /// The waits of 000 table 5 and the retry rule of 000 §2.9.4, as values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Patience {

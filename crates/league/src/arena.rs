@@ -11,7 +11,7 @@ use league_core::letter::Peer;
 use league_core::player::{MemoryRule, Player, PlayerRules};
 use league_core::referee::{Referee, RefereeRules};
 use league_protocol::id::{PlayerId, RefereeId};
-use league_protocol::sender::{Agent, Dialect};
+use league_protocol::sender::{Agent, Dialect, Speech};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -227,6 +227,7 @@ impl Arena {
             agent: Agent::Manager,
             endpoint: self.endpoint.as_str().into(),
             dialect: Dialect::V2,
+            speech: Some(Speech::Simple),
         })
     }
 

@@ -9,11 +9,12 @@ use league_protocol::encode::{Stamp, conversation, encode, tool};
 use league_protocol::fault::Code;
 use league_protocol::finding::{Notes, Path};
 use league_protocol::id::PlayerId;
+use league_protocol::lenient;
 use league_protocol::message::Message;
+use league_protocol::peer::{self, Found, Manner, Request, Told};
 use league_protocol::rpc::members::split;
 use league_protocol::sender::Agent;
 use league_protocol::token::AuthToken;
-use league_protocol::{lenient, rpc};
 use serde_json::value::RawValue;
 
 use crate::clock;
@@ -36,28 +37,54 @@ pub struct Correspondence {
 /// A letter in words.
 #[derive(Debug)]
 pub enum Written {
-    /// The body of the call.
-    Body(Vec<u8>),
-    /// The receiver's dialect has no words for it.
+    /// What is sent.
+    Request(Request),
+    /// The receiver's dialect has no words for it, or the receiver does not want to know.
     Nothing,
+    /// The receiver owes an answer and has no tool of this name.
+    NoTool(&'static str),
+}
+
+/// What came of a letter, and whether the receiver did as it was thought to.
+#[derive(Debug)]
+pub struct Understood {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Whether the receiver may take calls in another manner than it was thought to.
+    pub doubtful: bool,
 }
 
 impl Correspondence {
-    /// Puts a letter into words.
-    pub fn write<T>(&self, letter: &Letter<T>, id: u64) -> Written {
+    /// Puts a letter into words for how its receiver takes calls.
+    pub fn write<T>(&self, letter: &Letter<T>, id: u64, found: &Found) -> Written {
+        if letter.message == Message::Ping {
+            return peer::ping(&found.manner, id).map_or(Written::Nothing, Written::Request);
+        }
+        let own = tool(&letter.message);
+        let offered = match &found.tools {
+            Some(tools) => match tools.offered(own) {
+                Some((name, inputs)) => (name, Some(inputs)),
+                None if is_owed(&letter.message) => return Written::NoTool(own),
+                None => return Written::Nothing,
+            },
+            None => (own, None),
+        };
         let token = self.proof(letter);
-        let body = self.spoken(letter, token.as_ref(), |outgoing| {
-            rpc::request(id, tool(&letter.message), Some(outgoing)).ok()
+        let request = self.spoken(letter, token.as_ref(), |outgoing| {
+            peer::call(&found.manner, id, offered.0, outgoing, offered.1)
         });
+        request.map_or(Written::Nothing, Written::Request)
+    }
+
+    /// Keeps a letter that goes out for the record of its match, without the token.
+    pub fn record<T>(&self, letter: &Letter<T>) {
         if let Some(transcripts) = &self.transcripts
             && let Some(match_id) = match_of(&letter.message)
         {
-            // The record keeps the same words without the token.
             let plain = self.spoken(letter, None, |outgoing| serde_json::to_value(outgoing).ok());
             let (from, to) = (self.identity.label(), letter.to.agent.to_string());
             transcripts.add(match_id, clock::now(), from, to, plain);
         }
-        body.map_or(Written::Nothing, Written::Body)
     }
 
     /// Logs that a letter goes out; what it says may still be hidden.
@@ -144,30 +171,71 @@ impl Correspondence {
         })
     }
 
-    /// Understands what came back.
-    ///
-    /// # Errors
-    ///
-    /// Says which rule the answer breaks.
-    pub fn read<T>(&self, letter: &Letter<T>, id: u64, answer: &client::Answer) -> Outcome {
+    /// Understands what came back from a receiver that takes calls in this manner.
+    pub fn read<T>(
+        &self,
+        letter: &Letter<T>,
+        id: u64,
+        manner: &Manner,
+        answer: &client::Answer,
+    ) -> Understood {
         let mut notes = Notes::new(self.identity.reading());
-        let found = lenient::reply(&answer.body, id, &mut notes);
-        let outcome = match found {
-            Some(raw) => self.understand(letter, &raw, &mut notes),
-            None => Err(unusable(&notes, answer)),
+        let understood = match manner {
+            Manner::Simple => self.read_simple(letter, id, answer, &mut notes),
+            Manner::Modern { .. } | Manner::Legacy(_) => {
+                self.read_mcp(letter, id, answer, &mut notes)
+            }
         };
         let peer = letter.to.agent.to_string();
         self.deviations.note(&peer, &notes.findings);
-        outcome
+        understood
+    }
+
+    fn read_simple<T>(
+        &self,
+        letter: &Letter<T>,
+        id: u64,
+        answer: &client::Answer,
+        notes: &mut Notes,
+    ) -> Understood {
+        match lenient::reply(&answer.body, id, notes) {
+            Some(raw) => Understood {
+                outcome: self.understand(letter, &raw, notes),
+                doubtful: false,
+            },
+            None => Understood {
+                outcome: Err(unusable(notes, answer)),
+                doubtful: true,
+            },
+        }
+    }
+
+    fn read_mcp<T>(
+        &self,
+        letter: &Letter<T>,
+        id: u64,
+        answer: &client::Answer,
+        notes: &mut Notes,
+    ) -> Understood {
+        let result = peer::read(&answer.reply(), id);
+        let told = result.and_then(|result| match letter.message {
+            Message::Ping => Ok(Told::Nod),
+            _ => peer::told(&result),
+        });
+        let (outcome, doubtful) = match told {
+            Ok(Told::Message(raw)) => (self.understand(letter, &raw, notes), false),
+            Ok(Told::Nod) => (Ok(nod()), false),
+            // A tool that is gone fails like any other.
+            Ok(Told::Failed(text)) => (Err(failed(&text)), true),
+            Err(fault) => (Err(faulty(&fault)), true),
+        };
+        Understood { outcome, doubtful }
     }
 
     fn understand<T>(&self, letter: &Letter<T>, raw: &RawValue, notes: &mut Notes) -> Outcome {
         if !split(raw.get()).is_ok_and(|members| members.has("message_type")) {
             // A bare nod: enough where nothing else is owed, and known as one where more is.
-            return Ok(Answer {
-                message: Message::Acknowledged,
-                token: None,
-            });
+            return Ok(nod());
         }
         let mut decoded = decode(raw, notes.reading, Some(letter.to.dialect))
             .map_err(|broken| first_of(&broken))?;
@@ -248,18 +316,51 @@ fn looks_like_an_id(name: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn unusable(notes: &Notes, answer: &client::Answer) -> Failure {
-    if answer.status >= 500 {
-        return Failure {
-            code: Code::Connection,
-            detail: format!("the agent answered with the HTTP status {}", answer.status),
-        };
+/// The answer of one who only nods.
+pub(crate) fn nod() -> Answer {
+    Answer {
+        message: Message::Acknowledged,
+        token: None,
     }
-    let mut failure = first_of(notes);
+}
+
+/// Whether a message is of no use without an answer.
+const fn is_owed(message: &Message) -> bool {
+    matches!(
+        message,
+        Message::RefereeRegisterRequest(_)
+            | Message::PlayerRegisterRequest(_)
+            | Message::StartMatch(_)
+            | Message::GameInvitation(_)
+            | Message::MoveCall(_)
+            | Message::MatchResultReport(_)
+            | Message::LeagueQuery(_)
+    )
+}
+
+fn failed(text: &str) -> Failure {
+    Failure {
+        code: Code::InvalidMessage,
+        detail: format!("the agent's tool failed: {text}"),
+    }
+}
+
+fn faulty(fault: &peer::Fault) -> Failure {
+    let code = match fault {
+        peer::Fault::Status(_) => Code::Connection,
+        _ => Code::InvalidMessage,
+    };
+    let detail = fault.to_string();
+    Failure { code, detail }
+}
+
+/// An HTTP error without a message is a fault of the line: nobody left the protocol.
+fn unusable(notes: &mut Notes, answer: &client::Answer) -> Failure {
     if answer.status >= 400 {
-        failure.detail = format!("HTTP status {}: {}", answer.status, failure.detail);
+        notes.findings.clear();
+        return faulty(&peer::Fault::Status(answer.status));
     }
-    failure
+    first_of(notes)
 }
 
 fn first_of(notes: &Notes) -> Failure {

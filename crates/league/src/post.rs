@@ -7,18 +7,29 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
-use league_core::letter::{Answer, Failure, Letter, Outcome};
+use league_core::letter::{Failure, Letter, Outcome};
 use league_protocol::fault::Code;
 use league_protocol::id::MatchId;
 use league_protocol::message::Message;
+use league_protocol::peer::{Found, Manner, Request};
+use league_protocol::sender::Speech;
 use tokio::sync::watch;
 
 use crate::chance::Chance;
-use crate::correspondence::{Correspondence, Written};
+use crate::correspondence::{Correspondence, Understood, Written, nod};
 use crate::desk::{Desk, Outbox, Worker};
+use crate::gate::{Gate, Urgency};
 use crate::net::client::{CallError, Client};
 use crate::net::endpoint::{AllowList, Endpoint};
+use crate::peers::Peers;
+use crate::peers::link::{Carrier, Link};
+
+/// How an agent is spoken to that says it takes calls simply.
+static SIMPLE: Found = Found {
+    manner: Manner::Simple,
+    tools: None,
+    heard: true,
+};
 
 /// Carries the letters of one agent.
 pub struct Post<M: Worker> {
@@ -40,9 +51,34 @@ impl Quiet {
 /// Letters that keep their order: an address, and a match if they belong to one.
 type Line = (Arc<str>, Option<MatchId>);
 
+/// What carries letters, shared by all posts of a process.
+#[derive(Clone)]
+pub struct Roads {
+    /// Calls those whose manner is known.
+    pub client: Client,
+    /// Finds out the manner of all others.
+    pub peers: Peers,
+    /// Bounds how many letters are under way.
+    pub gate: Gate,
+    /// Which addresses are called.
+    pub allowed: AllowList,
+}
+
+impl Roads {
+    /// Roads on which nobody has gone yet, to these addresses.
+    pub fn new(allowed: AllowList) -> Self {
+        let client = Client::default();
+        Self {
+            peers: Peers::new(client.clone()),
+            client,
+            gate: Gate::default(),
+            allowed,
+        }
+    }
+}
+
 struct Office<M: Worker> {
-    client: Client,
-    allowed: AllowList,
+    roads: Roads,
     chance: Chance,
     correspondence: Arc<Correspondence>,
     desk: Desk<M>,
@@ -55,16 +91,14 @@ struct Office<M: Worker> {
 impl<M: Worker> Post<M> {
     /// A post that brings what it hears to this desk.
     pub fn new(
-        client: Client,
-        allowed: AllowList,
+        roads: Roads,
         chance: Chance,
         correspondence: Arc<Correspondence>,
         desk: Desk<M>,
     ) -> Self {
         Self {
             office: Arc::new(Office {
-                client,
-                allowed,
+                roads,
                 chance,
                 correspondence,
                 desk,
@@ -120,7 +154,7 @@ impl<M: Worker> Office<M> {
     }
 
     async fn carry(&self, letter: &Letter<M::Ticket>) -> Outcome {
-        let endpoint = self.allowed.check(&letter.to.endpoint);
+        let endpoint = self.roads.allowed.check(&letter.to.endpoint);
         let endpoint = endpoint.map_err(|error| Failure {
             code: Code::Connection,
             detail: error.to_string(),
@@ -140,26 +174,97 @@ impl<M: Worker> Office<M> {
     }
 
     async fn try_once(&self, letter: &Letter<M::Ticket>, endpoint: &Endpoint) -> Outcome {
+        let urgency = Urgency::of(&letter.message);
+        if letter.to.speech == Some(Speech::Simple) {
+            let _pass = self.roads.gate.pass(urgency).await;
+            return self.call_simply(letter, endpoint).await;
+        }
+        let link = self.roads.peers.link(&letter.to, endpoint);
+        // Finding out is on nobody's clock: the letter's own begins when it goes out.
+        let found = link.found().await;
+        let _pass = self.roads.gate.pass(urgency).await;
+        self.call_over(&link, found, letter).await
+    }
+
+    /// Calls one who says that it takes calls simply.
+    async fn call_simply(&self, letter: &Letter<M::Ticket>, endpoint: &Endpoint) -> Outcome {
         let id = self.calls.fetch_add(1, Ordering::Relaxed);
-        let body = match self.correspondence.write(letter, id) {
-            Written::Body(body) => Bytes::from(body),
-            // The dialect has no words for it, so there is nothing to say.
-            Written::Nothing => {
-                return Ok(Answer {
-                    message: Message::Acknowledged,
-                    token: None,
-                });
-            }
+        let Some(request) = self.written(letter, id, &SIMPLE)? else {
+            return Ok(nod());
         };
-        let timeout = letter.effort.timeout;
-        self.correspondence.log_sent(letter);
-        match self.client.post(endpoint, body, timeout).await {
-            Ok(answer) => self.correspondence.read(letter, id, &answer),
-            Err(error) => {
-                self.correspondence.log_lost(letter, &error);
-                Err(failure(&error))
+        self.going_out(letter);
+        let (client, timeout) = (&self.roads.client, letter.effort.timeout);
+        match client.post(endpoint, request.body.into(), timeout).await {
+            Ok(answer) => {
+                let heard = self
+                    .correspondence
+                    .read(letter, id, &SIMPLE.manner, &answer);
+                heard.outcome
+            }
+            Err(error) => self.lost(letter, &error),
+        }
+    }
+
+    /// Calls one whose manner was found out, and doubts it if the answer does not fit.
+    async fn call_over<C: Carrier>(
+        &self,
+        link: &Link<C>,
+        found: Arc<Found>,
+        letter: &Letter<M::Ticket>,
+    ) -> Outcome {
+        match self.written(letter, 0, &found) {
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(nod()),
+            Err(failure) => {
+                link.doubt(&found);
+                return Err(failure);
             }
         }
+        self.going_out(letter);
+        let write = |found: &Found, id| self.written(letter, id, found).ok().flatten();
+        let called = link.call(found, letter.effort.timeout, write).await;
+        match called {
+            Ok(Some(called)) => {
+                let manner = &called.found.manner;
+                let heard = self
+                    .correspondence
+                    .read(letter, called.id, manner, &called.answer);
+                let Understood { outcome, doubtful } = heard;
+                if doubtful {
+                    link.doubt(&called.found);
+                }
+                outcome
+            }
+            Ok(None) => Ok(nod()),
+            Err(error) => self.lost(letter, &error),
+        }
+    }
+
+    /// A letter in words; `None` if there is nothing to say.
+    fn written(
+        &self,
+        letter: &Letter<M::Ticket>,
+        id: u64,
+        found: &Found,
+    ) -> Result<Option<Request>, Failure> {
+        match self.correspondence.write(letter, id, found) {
+            Written::Request(request) => Ok(Some(request)),
+            Written::Nothing => Ok(None),
+            Written::NoTool(tool) => Err(Failure {
+                code: Code::InvalidMessage,
+                detail: format!("the agent lists no tool `{tool}`"),
+            }),
+        }
+    }
+
+    fn going_out(&self, letter: &Letter<M::Ticket>) {
+        self.correspondence.record(letter);
+        self.correspondence.log_sent(letter);
+    }
+
+    fn lost(&self, letter: &Letter<M::Ticket>, error: &CallError) -> Outcome {
+        self.correspondence.log_lost(letter, error);
+        Err(failure(error))
     }
 
     fn lines(&self) -> std::sync::MutexGuard<'_, BTreeMap<Line, VecDeque<Letter<M::Ticket>>>> {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $variant:ident = $code:literal, $name:literal, $retry:literal;)*) => {
+    ($($(#[$doc:meta])* $variant:ident = $code:literal, $name:literal, $class:ident;)*) => {
         /// A league error code.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Code {
@@ -26,9 +26,14 @@ macro_rules! codes {
                 match self { $(Self::$variant => $name,)* }
             }
 
+            /// What kind of failure it is.
+            pub const fn class(self) -> Class {
+                match self { $(Self::$variant => Class::$class,)* }
+            }
+
             /// Whether the same message may succeed if it is sent again.
             pub const fn retryable(self) -> bool {
-                match self { $(Self::$variant => $retry,)* }
+                !matches!(self.class(), Class::Permanent)
             }
 
             /// Reads a code: `E001`.
@@ -39,37 +44,59 @@ macro_rules! codes {
     };
 }
 
+/// The kinds of failure that 003 tells apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// It may pass by itself: try again.
+    Transient,
+    /// The same message will fail again.
+    Permanent,
+    /// Nothing came in time; nobody knows what became of it.
+    Timeout,
+}
+
+impl Class {
+    /// The word for it in logs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Transient => "transient",
+            Self::Permanent => "permanent",
+            Self::Timeout => "timeout",
+        }
+    }
+}
+
 codes! {
     /// No answer in time.
-    Timeout = "E001", "TIMEOUT_ERROR", true;
+    Timeout = "E001", "TIMEOUT_ERROR", Timeout;
     /// Not a message that can be understood.
-    InvalidMessage = "E002", "INVALID_MESSAGE", false;
+    InvalidMessage = "E002", "INVALID_MESSAGE", Permanent;
     /// A field that is needed is not there.
-    MissingField = "E003", "MISSING_REQUIRED_FIELD", false;
+    MissingField = "E003", "MISSING_REQUIRED_FIELD", Permanent;
     /// Neither `even` nor `odd`, or any other illegal move.
-    InvalidMove = "E004", "INVALID_PARITY_CHOICE", false;
+    InvalidMove = "E004", "INVALID_PARITY_CHOICE", Permanent;
     /// Nobody holds this player id.
-    PlayerNotRegistered = "E005", "PLAYER_NOT_REGISTERED", false;
+    PlayerNotRegistered = "E005", "PLAYER_NOT_REGISTERED", Permanent;
     /// No such match, or none of the caller's.
-    MatchNotFound = "E006", "MATCH_NOT_FOUND", false;
+    MatchNotFound = "E006", "MATCH_NOT_FOUND", Permanent;
     /// A step at the wrong time.
-    OutOfTurn = "E007", "OUT_OF_TURN", false;
+    OutOfTurn = "E007", "OUT_OF_TURN", Permanent;
     /// An answer after its deadline.
-    DeadlinePassed = "E008", "DEADLINE_PASSED", false;
+    DeadlinePassed = "E008", "DEADLINE_PASSED", Permanent;
     /// The agent could not be reached, or cut the line.
-    Connection = "E009", "CONNECTION_ERROR", true;
+    Connection = "E009", "CONNECTION_ERROR", Transient;
     /// Too many calls.
-    RateLimited = "E010", "RATE_LIMITED", true;
+    RateLimited = "E010", "RATE_LIMITED", Transient;
     /// No token where one is needed.
-    TokenMissing = "E011", "AUTH_TOKEN_MISSING", false;
+    TokenMissing = "E011", "AUTH_TOKEN_MISSING", Permanent;
     /// A token that is not the sender's.
-    TokenInvalid = "E012", "AUTH_TOKEN_INVALID", false;
+    TokenInvalid = "E012", "AUTH_TOKEN_INVALID", Permanent;
     /// Nobody holds this referee id.
-    RefereeNotRegistered = "E013", "REFEREE_NOT_REGISTERED", false;
+    RefereeNotRegistered = "E013", "REFEREE_NOT_REGISTERED", Permanent;
     /// A protocol version that this league does not speak.
-    VersionMismatch = "E018", "PROTOCOL_VERSION_MISMATCH", false;
+    VersionMismatch = "E018", "PROTOCOL_VERSION_MISMATCH", Permanent;
     /// A time that is not in UTC.
-    InvalidTimestamp = "E021", "INVALID_TIMESTAMP", false;
+    InvalidTimestamp = "E021", "INVALID_TIMESTAMP", Permanent;
 }
 
 impl fmt::Display for Code {
@@ -93,6 +120,8 @@ mod tests {
             .map(|code| code.as_str())
             .collect();
         assert_eq!(retryable, ["E001", "E009", "E010"]);
+        assert_eq!(Code::Timeout.class(), Class::Timeout);
+        assert_eq!(Code::Connection.class(), Class::Transient);
         assert_eq!(Code::parse("E014"), None);
     }
 }

@@ -10,6 +10,7 @@ pub mod finding;
 pub mod id;
 pub mod lenient;
 pub mod message;
+pub mod peer;
 pub mod rpc;
 pub mod schema;
 pub mod secret;

@@ -51,6 +51,33 @@ impl fmt::Display for Dialect {
     }
 }
 
+/// How an agent says it takes calls, whatever the dialect of the messages in them (ruling 46).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Speech {
+    /// The method of a call is the name of a tool, and its parameters are the message.
+    Simple,
+    /// Calls of tools go through MCP, of whichever revision.
+    Mcp,
+}
+
+impl Speech {
+    /// The word in a message: `simple` or `mcp`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Simple => "simple",
+            Self::Mcp => "mcp",
+        }
+    }
+
+    /// Reads the word; another one says nothing.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Simple, Self::Mcp]
+            .into_iter()
+            .find(|speech| speech.as_str() == word)
+    }
+}
+
 /// An agent that the league knows by id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -151,7 +151,7 @@ mod tests {
     use league_core::letter::{Credential, Peer};
     use league_core::patience::Patience;
     use league_protocol::message::Message;
-    use league_protocol::sender::{Agent, Dialect};
+    use league_protocol::sender::{Agent, Dialect, Speech};
 
     use super::*;
 
@@ -162,6 +162,7 @@ mod tests {
                 agent: Agent::Manager,
                 endpoint: "".into(),
                 dialect: Dialect::V2,
+                speech: Some(Speech::Simple),
             }),
             message: Message::Ping,
             credential: Credential::None,

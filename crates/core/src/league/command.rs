@@ -7,7 +7,7 @@ use league_protocol::message::{
     LeagueQuery, LeagueQueryResponse, MatchResultReport, Message, RegisterRequest,
     RegisterResponse, RoundListing,
 };
-use league_protocol::sender::{Agent, Dialect};
+use league_protocol::sender::{Agent, Dialect, Speech};
 use league_protocol::token::TokenHash;
 
 use super::refusal::Refusal;
@@ -69,6 +69,8 @@ pub struct Candidate {
     pub request: RegisterRequest,
     /// How it speaks.
     pub dialect: Dialect,
+    /// How it takes calls: as it says, or as the way in which it registered shows.
+    pub speech: Option<Speech>,
     /// Whether its address may be called, or why not.
     pub endpoint: Result<(), String>,
     /// The chance that its token is made of.

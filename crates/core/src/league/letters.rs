@@ -271,6 +271,7 @@ impl League {
                 player_id: player.id.clone(),
                 endpoint: Arc::clone(&player.member.peer.endpoint),
                 dialect: player.member.peer.dialect,
+                speech: player.member.peer.speech,
                 token_hash: player.member.token,
                 match_token: fixture.tokens[seat].clone(),
                 record: self.standings.record(number).win_loss_draw(),

@@ -75,7 +75,7 @@ impl League {
         } else {
             Event::PlayerRegistered {
                 player_id: id.clone(),
-                meta: trimmed(&candidate.request.meta),
+                meta: trimmed(candidate),
                 dialect: candidate.dialect,
                 token: token.hash(),
                 pledge: pledge(candidate),
@@ -126,7 +126,7 @@ impl League {
         } else {
             Event::RefereeRegistered {
                 referee_id: id.clone(),
-                meta: trimmed(&candidate.request.meta),
+                meta: trimmed(candidate),
                 dialect: candidate.dialect,
                 token: token.hash(),
                 pledge: pledge(candidate),
@@ -288,7 +288,7 @@ fn returned(
 ) -> Event {
     Event::AgentReturned {
         agent,
-        meta: trimmed(&candidate.request.meta),
+        meta: trimmed(candidate),
         dialect: candidate.dialect,
         token: token.hash(),
         proof,
@@ -297,8 +297,10 @@ fn returned(
 }
 
 /// What is kept of what an agent says of itself.
-fn trimmed(meta: &AgentMeta) -> AgentMeta {
+fn trimmed(candidate: &Candidate) -> AgentMeta {
+    let meta = &candidate.request.meta;
     AgentMeta {
+        speech: candidate.speech,
         display_name: meta.display_name.trim().to_owned(),
         version: excerpt(&meta.version),
         protocol_version: meta.protocol_version.as_deref().map(excerpt),

@@ -80,6 +80,7 @@ impl Member {
                 agent,
                 endpoint: Arc::from(meta.contact_endpoint.as_str()),
                 dialect,
+                speech: meta.speech,
             }),
             name: Arc::from(meta.display_name.trim()),
             version: Arc::from(meta.version.as_str()),

@@ -76,7 +76,7 @@ impl Match {
             };
         };
         let weighed = match outcome {
-            Ok(_) if at > asking.deadline => return Err(late()),
+            Ok(_) if at > self.chair(seat).latest(asking) => return Err(late()),
             // Nobody loses by the clock of somebody else: the deadline itself makes it a fact.
             Err(failure) if failure.code == Code::Timeout && at < asking.deadline => {
                 return Ok(None);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{Mode, Score, StartMatch, WinLossDraw};
 use league_protocol::secret::{Commitment, Seed};
-use league_protocol::sender::Dialect;
+use league_protocol::sender::{Dialect, Speech};
 use league_protocol::token::{AuthToken, TokenHash};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,6 +64,7 @@ impl Fixture {
                     player_id: player.player_id.clone(),
                     endpoint: player.endpoint.clone(),
                     dialect: player.dialect,
+                    speech: player.speech,
                     token_hash: player.token_hash,
                     record: player.record,
                 }
@@ -102,6 +103,9 @@ pub struct Seated {
     pub endpoint: Arc<str>,
     /// How it speaks.
     pub dialect: Dialect,
+    /// How it takes calls, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speech: Option<Speech>,
     /// The hash of the token it proves itself with.
     pub token_hash: TokenHash,
     /// Its record so far.

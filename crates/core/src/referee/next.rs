@@ -90,10 +90,8 @@ impl Match {
         self.secrets.as_ref()?;
         let open = |seat: &Seat| {
             let chair = self.chair(*seat);
-            chair
-                .question
-                .map(|asking| asking.deadline)
-                .or(chair.retry_at)
+            let last = chair.question.map(|asking| chair.latest(asking));
+            last.or(chair.retry_at)
         };
         let step = || (self.fixture.mode == Mode::Manual).then(|| self.taken_at + MANUAL_LIMIT);
         SEATS.iter().filter_map(open).min().or_else(step)
@@ -134,7 +132,7 @@ impl Match {
         for seat in SEATS.into_iter().filter(|&seat| self.owes(seat)) {
             let chair = self.chair(seat);
             match (chair.question, chair.retry_at) {
-                (Some(asking), _) if at >= asking.deadline => {
+                (Some(asking), _) if at >= chair.latest(asking) => {
                     return Some(self.silence(seat, at, court));
                 }
                 (None, retry_at) if retry_at.is_none_or(|retry_at| at >= retry_at) => {

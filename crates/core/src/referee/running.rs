@@ -8,7 +8,7 @@ use std::sync::Arc;
 use league_games::{Rules, Seat, Table};
 use league_protocol::fault::Code;
 use league_protocol::message::MatchResult;
-use league_protocol::sender::Agent;
+use league_protocol::sender::{Agent, Speech};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 
@@ -17,6 +17,7 @@ use super::event::{Event, Verdict};
 use super::fixture::{Fixture, Sealed, Seated, Secrets};
 use super::opening::{NoTable, Opening};
 use crate::letter::Peer;
+use crate::patience::FIRST_WORDS;
 
 /// The seats of every match.
 pub(super) const SEATS: [Seat; 2] = [Seat::A, Seat::B];
@@ -118,6 +119,16 @@ impl Chair {
         }
     }
 
+    /// When silence becomes a fact: at the deadline, and later by the time it takes to find out how
+    /// the player takes calls, if that is not known for sure. Whoever carries the question keeps
+    /// the player's own clock.
+    pub(super) fn latest(&self, asking: Asking) -> Timestamp {
+        match self.peer.speech {
+            Some(Speech::Simple) => asking.deadline,
+            Some(Speech::Mcp) | None => asking.deadline + FIRST_WORDS,
+        }
+    }
+
     /// Begins the next question with all its attempts.
     fn turn_page(&mut self) {
         self.question = None;
@@ -131,6 +142,7 @@ fn peer(seated: &Seated) -> Arc<Peer> {
         agent: Agent::Player(seated.player_id.clone()),
         endpoint: seated.endpoint.clone(),
         dialect: seated.dialect,
+        speech: seated.speech,
     })
 }
 

@@ -15,10 +15,8 @@ use crate::correspondence::Correspondence;
 use crate::desk::{Desk, Witness, Work, Worker};
 use crate::deviations::Deviations;
 use crate::identity::Identity;
-use crate::net::client::Client;
-use crate::net::endpoint::AllowList;
 use crate::net::server::{Door, Limits};
-use crate::post::Post;
+use crate::post::{Post, Roads};
 use crate::reception::{Reception, Role};
 use crate::record::{Opening, Record};
 use crate::root::Root;
@@ -31,10 +29,8 @@ use crate::transcript::Transcripts;
 pub struct Shared {
     /// Where files lie.
     pub root: Root,
-    /// Calls other agents.
-    pub client: Client,
-    /// Which addresses are called.
-    pub allowed: AllowList,
+    /// What carries letters to other agents.
+    pub roads: Roads,
     /// Where chance comes from.
     pub chance: Chance,
     /// What was forgiven whom.
@@ -188,8 +184,7 @@ where
         transcripts: house.transcripts,
     });
     let post = Post::new(
-        shared.client.clone(),
-        shared.allowed.clone(),
+        shared.roads.clone(),
         shared.chance.clone(),
         correspondence,
         desk.clone(),

@@ -19,6 +19,7 @@ use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Newcomer};
 use crate::net::endpoint::AllowList;
 use crate::net::server::Door;
+use crate::peers::Peers;
 use crate::projection::publisher::LeaguePublisher;
 use crate::reception::{Arguments, Heard, Role, Spoken};
 use crate::record::{Opening, Record};
@@ -95,11 +96,12 @@ pub fn start(
         witness: Box::new(clerk),
         first: Vec::new(),
     };
-    let (allowed, chance) = (shared.allowed.clone(), shared.chance.clone());
+    let (allowed, chance) = (shared.roads.allowed.clone(), shared.chance.clone());
     Ok(settle(shared, house, |desk| Manager {
         desk,
         allowed,
         chance,
+        peers: shared.roads.peers.clone(),
         admin: keys.admin.hash(),
     }))
 }
@@ -226,6 +228,8 @@ pub struct Manager {
     pub allowed: AllowList,
     /// Where tokens come from.
     pub chance: Chance,
+    /// How those it calls take calls.
+    pub peers: Peers,
     /// The hash of the token that steers the league.
     pub admin: TokenHash,
 }
@@ -296,10 +300,12 @@ impl Role for Manager {
                 "matches": league.schedule().total_matches(),
             })
         });
-        match seen.await {
+        let mut health = match seen.await {
             Ok(Value::Object(health)) => health,
             _ => Map::new(),
-        }
+        };
+        health.insert("peers".into(), self.peers.shown());
+        health
     }
 }
 
@@ -312,6 +318,7 @@ impl Manager {
         let endpoint = self.allowed.check(&request.meta.contact_endpoint);
         Candidate {
             endpoint: endpoint.map(drop).map_err(|error| error.to_string()),
+            speech: request.meta.speech,
             request,
             dialect,
             chance: self.chance.bytes(),

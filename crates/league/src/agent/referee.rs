@@ -19,6 +19,7 @@ use crate::archivist::Archivist;
 use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Life, Newcomer};
 use crate::net::server::Door;
+use crate::peers::Peers;
 use crate::projection::publisher::RefereePublisher;
 use crate::reception::{Arguments, Heard, Role, Spoken};
 use crate::record::{Opening, Record};
@@ -83,7 +84,11 @@ pub fn start(
         witness: Box::new(scribe),
         first: vec![begin(&identity)],
     };
-    Ok(settle(shared, house, |desk| Whistle { desk, identity }))
+    Ok(settle(shared, house, |desk| Whistle {
+        desk,
+        identity,
+        peers: shared.roads.peers.clone(),
+    }))
 }
 
 /// Keeps what the referee is given, and the record of its matches.
@@ -187,6 +192,8 @@ pub struct Whistle {
     pub desk: Desk<Referee>,
     /// Who it is.
     pub identity: Arc<Identity>,
+    /// How those it calls take calls.
+    pub peers: Peers,
 }
 
 impl Role for Whistle {
@@ -256,10 +263,12 @@ impl Role for Whistle {
                 "max_concurrent_matches": referee.rules().max_concurrent,
             })
         });
-        match seen.await {
+        let mut health = match seen.await {
             Ok(Value::Object(health)) => health,
             _ => Map::new(),
-        }
+        };
+        health.insert("peers".into(), self.peers.shown());
+        health
     }
 }
 

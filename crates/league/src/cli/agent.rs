@@ -20,7 +20,7 @@ use league::log::LogGuard;
 use league::net::server::{Door, Doors, bind, serve};
 use league_core::letter::Peer;
 use league_protocol::id::LeagueId;
-use league_protocol::sender::{Agent, Dialect};
+use league_protocol::sender::{Agent, Dialect, Speech};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -96,6 +96,7 @@ impl Joining {
             agent: Agent::Manager,
             endpoint: endpoint.into(),
             dialect: Dialect::V2,
+            speech: Some(Speech::Simple),
         })
     }
 
@@ -159,6 +160,7 @@ impl<M: Worker> Serving<M> {
             running.desk.end().await;
             (&mut running.ended).await
         };
+        self.shared.roads.peers.close().await;
         self.shared.archivist.finish();
         match ended {
             Ok(Ok(())) => lived,

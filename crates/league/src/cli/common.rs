@@ -9,9 +9,9 @@ use league::archivist::Archivist;
 use league::chance::Chance;
 use league::config::{ConfigError, ConfigLoader, SystemConfig};
 use league::deviations::Deviations;
-use league::net::client::Client;
 use league::net::endpoint::AllowList;
 use league::net::server::Limits;
+use league::post::Roads;
 use league::root::{DEFAULT_ROOT, Root};
 use league_protocol::id::{GameType, LeagueId};
 
@@ -62,8 +62,7 @@ impl Common {
         })?;
         Ok(Shared {
             root: self.root(),
-            client: Client::default(),
-            allowed: AllowList::new(system.security.clone()),
+            roads: Roads::new(AllowList::new(system.security.clone())),
             chance,
             deviations: Deviations::default(),
             archivist: Archivist::new(self.root()),

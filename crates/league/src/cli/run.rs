@@ -113,6 +113,7 @@ impl Run {
             screen.table(&table, &shared.deviations)?;
         }
         let closed = arena.close().await.map_err(not_opened);
+        shared.roads.peers.close().await;
         shared.archivist.finish();
         drop(logs);
         let ended = ended?;

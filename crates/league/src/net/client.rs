@@ -10,10 +10,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
+use league_protocol::peer::{self, Verb};
 use thiserror::Error;
 use tokio::net::TcpStream;
 
@@ -38,6 +40,10 @@ type Connection = SendRequest<Full<Bytes>>;
 pub struct Answer {
     /// The status of HTTP.
     pub status: u16,
+    /// Whether the body is a stream of events.
+    pub event_stream: bool,
+    /// The session that the agent named.
+    pub session: Option<String>,
     /// The body.
     pub body: Bytes,
 }
@@ -68,10 +74,29 @@ impl Client {
         body: Bytes,
         timeout: Duration,
     ) -> Result<Answer, CallError> {
-        let request = |body: &Bytes| call(endpoint, Method::POST, body.clone());
-        tokio::time::timeout(timeout, self.exchange(endpoint, &body, request))
-            .await
-            .unwrap_or(Err(CallError::Timeout(timeout)))
+        let request = || call(endpoint, Method::POST, &[], body.clone());
+        within(timeout, self.exchange(endpoint, None, request)).await
+    }
+
+    /// Sends a request once and waits for the answer; a stream of events is read until the answer
+    /// has come.
+    ///
+    /// # Errors
+    ///
+    /// Says why there is none; the caller decides whether to try again.
+    pub async fn send(
+        &self,
+        endpoint: &Endpoint,
+        request: &peer::Request,
+        timeout: Duration,
+    ) -> Result<Answer, CallError> {
+        let method = match request.verb {
+            Verb::Post => Method::POST,
+            Verb::Delete => Method::DELETE,
+        };
+        let body = Bytes::from(request.body.clone());
+        let http = || call(endpoint, method.clone(), &request.headers, body.clone());
+        within(timeout, self.exchange(endpoint, request.id, http)).await
     }
 
     /// Gets what is at an address.
@@ -80,10 +105,8 @@ impl Client {
     ///
     /// Says why there is no answer.
     pub async fn get(&self, endpoint: &Endpoint, timeout: Duration) -> Result<Answer, CallError> {
-        let request = |body: &Bytes| call(endpoint, Method::GET, body.clone());
-        tokio::time::timeout(timeout, self.exchange(endpoint, &Bytes::new(), request))
-            .await
-            .unwrap_or(Err(CallError::Timeout(timeout)))
+        let request = || call(endpoint, Method::GET, &[], Bytes::new());
+        within(timeout, self.exchange(endpoint, None, request)).await
     }
 
     /// A kept connection may have been closed by the other side meanwhile; then a fresh one is
@@ -91,17 +114,17 @@ impl Client {
     async fn exchange(
         &self,
         endpoint: &Endpoint,
-        body: &Bytes,
-        request: impl Fn(&Bytes) -> Result<Request<Full<Bytes>>, CallError>,
+        id: Option<u64>,
+        request: impl Fn() -> Result<Request<Full<Bytes>>, CallError>,
     ) -> Result<Answer, CallError> {
         if let Some(kept) = self.take(endpoint.address) {
-            match self.over(kept, endpoint, request(body)?).await {
+            match self.over(kept, endpoint, id, request()?).await {
                 Err(Lost::BeforeAnswer(_)) => {}
                 other => return other.map_err(Lost::into_error),
             }
         }
         let fresh = connect(endpoint.address).await?;
-        let answered = self.over(fresh, endpoint, request(body)?).await;
+        let answered = self.over(fresh, endpoint, id, request()?).await;
         answered.map_err(Lost::into_error)
     }
 
@@ -109,6 +132,7 @@ impl Client {
         &self,
         mut connection: Connection,
         endpoint: &Endpoint,
+        id: Option<u64>,
         request: Request<Full<Bytes>>,
     ) -> Result<Answer, Lost> {
         let response = connection
@@ -116,17 +140,23 @@ impl Client {
             .await
             .map_err(|error| Lost::BeforeAnswer(broken(&error)))?;
         let status = response.status().as_u16();
-        let body = Limited::new(response.into_body(), LARGEST_ANSWER);
-        let body = body.collect().await.map_err(|error| {
-            Lost::Within(match error.downcast_ref::<hyper::Error>() {
-                Some(error) => broken(error),
-                None => CallError::TooLarge,
-            })
-        })?;
-        self.put(endpoint.address, connection);
+        let event_stream = header(response.headers(), "content-type")
+            .is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"));
+        let session = header(response.headers(), "mcp-session-id").map(str::to_owned);
+        let body = match id.filter(|_| event_stream) {
+            // The stream may go on after the answer, so its connection is not used again.
+            Some(id) => events(response.into_body(), id).await?,
+            None => {
+                let body = whole(response.into_body()).await?;
+                self.put(endpoint.address, connection);
+                body
+            }
+        };
         Ok(Answer {
             status,
-            body: body.to_bytes(),
+            event_stream,
+            session,
+            body,
         })
     }
 
@@ -162,6 +192,48 @@ impl Lost {
     }
 }
 
+async fn within(
+    timeout: Duration,
+    exchange: impl Future<Output = Result<Answer, CallError>>,
+) -> Result<Answer, CallError> {
+    let answered = tokio::time::timeout(timeout, exchange).await;
+    answered.unwrap_or(Err(CallError::Timeout(timeout)))
+}
+
+async fn whole(body: Incoming) -> Result<Bytes, Lost> {
+    let body = Limited::new(body, LARGEST_ANSWER).collect().await;
+    let body = body.map_err(|error| {
+        Lost::Within(match error.downcast_ref::<hyper::Error>() {
+            Some(error) => broken(error),
+            None => CallError::TooLarge,
+        })
+    })?;
+    Ok(body.to_bytes())
+}
+
+/// Reads a stream of events until it ends or the answer to a call has come.
+async fn events(mut body: Incoming, id: u64) -> Result<Bytes, Lost> {
+    let mut read = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Lost::Within(broken(&error)))?;
+        let Ok(more) = frame.into_data() else {
+            continue;
+        };
+        if read.len() + more.len() > LARGEST_ANSWER {
+            return Err(Lost::Within(CallError::TooLarge));
+        }
+        read.extend_from_slice(&more);
+        if peer::answered(&read, id) {
+            break;
+        }
+    }
+    Ok(read.into())
+}
+
+fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok()
+}
+
 async fn connect(address: SocketAddr) -> Result<Connection, CallError> {
     let lost = |error: std::io::Error| CallError::Connection(error.to_string());
     let stream = TcpStream::connect(address).await.map_err(lost)?;
@@ -179,14 +251,19 @@ async fn connect(address: SocketAddr) -> Result<Connection, CallError> {
 fn call(
     endpoint: &Endpoint,
     method: Method,
+    headers: &[peer::Header],
     body: Bytes,
 ) -> Result<Request<Full<Bytes>>, CallError> {
-    Request::builder()
+    let mut request = Request::builder()
         .method(method)
         .uri(&*endpoint.path)
         .header(HOST, &*endpoint.authority)
         .header(CONTENT_TYPE, "application/json")
-        .header("accept", "application/json, text/event-stream")
+        .header(ACCEPT, "application/json, text/event-stream");
+    for (name, value) in headers {
+        request = request.header(*name, value);
+    }
+    request
         .body(Full::new(body))
         .map_err(|error| CallError::Connection(error.to_string()))
 }

@@ -18,7 +18,7 @@ use league_core::patience::Patience;
 use league_core::player::{Event, MatchRecord, MemoryRule, Player, PlayerRules, Verdict};
 use league_core::referee;
 use league_protocol::id::{GameType, MatchId, PlayerId, RefereeId};
-use league_protocol::sender::{Agent, Dialect};
+use league_protocol::sender::{Agent, Dialect, Speech};
 use league_protocol::time::Timestamp;
 use serde_json::json;
 
@@ -217,6 +217,7 @@ fn player() -> Player {
             agent: Agent::Manager,
             endpoint: "http://localhost:8000/mcp".into(),
             dialect: Dialect::V2,
+            speech: Some(Speech::Simple),
         }),
         wanted_id: None,
         strict: false,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::secret::{Commitment, Seed};
-use crate::sender::Dialect;
+use crate::sender::{Dialect, Speech};
 use crate::time::Timestamp;
 use crate::token::{AuthToken, TokenHash};
 
@@ -100,6 +100,8 @@ pub struct StartMatchPlayer {
     pub endpoint: Arc<str>,
     /// How it speaks.
     pub dialect: Dialect,
+    /// How it takes calls, if that is known.
+    pub speech: Option<Speech>,
     /// The hash of the token it proves itself with.
     pub token_hash: TokenHash,
     /// What the referee shows to this player to prove itself.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{GameType, LeagueId};
+use crate::sender::Speech;
 use crate::token::AuthToken;
 
 /// What an agent says of itself when it registers.
@@ -20,6 +21,9 @@ pub struct AgentMeta {
     pub contact_endpoint: String,
     /// How many matches a referee runs at once; meaningless for a player.
     pub max_concurrent_matches: Option<u32>,
+    /// How it takes calls, if it says so; else that is found out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speech: Option<Speech>,
 }
 
 /// A wish to be admitted.

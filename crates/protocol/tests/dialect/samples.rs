@@ -64,6 +64,7 @@ pub(crate) fn register_request() -> Message {
             game_types: vec![game("even_odd")],
             contact_endpoint: "http://127.0.0.1:8101/mcp".into(),
             max_concurrent_matches: None,
+            speech: None,
         },
         wanted_id: Some("P01".into()),
         token: None,

@@ -58,6 +58,7 @@ fn registration_is_understood() {
                 game_types: vec![game("even_odd")],
                 contact_endpoint: "mcp://player-alpha".into(),
                 max_concurrent_matches: None,
+                speech: None,
             },
             wanted_id: None,
             token: None,

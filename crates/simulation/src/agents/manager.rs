@@ -40,6 +40,7 @@ impl Worker for League {
     fn understand(call: Call) -> Result<Command, Box<Message>> {
         let token = call.token;
         let candidate = |request: RegisterRequest| Candidate {
+            speech: request.meta.speech,
             request: RegisterRequest {
                 token: request.token.or(call.own_token),
                 ..request

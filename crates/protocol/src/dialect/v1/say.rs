@@ -91,6 +91,7 @@ fn register_request<'m>(
             protocol_version: Field::Absent,
             game_types: Field::Is(List::of(games)),
             contact_endpoint: text(&meta.contact_endpoint),
+            speech: Field::Absent,
             extra: Extra::default(),
         }),
         player_id: Field::or_absent(wanted.map(|wanted| match PlayerId::new(wanted) {

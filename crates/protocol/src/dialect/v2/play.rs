@@ -186,6 +186,8 @@ shape! {
         contact_endpoint: Text<'a>, Needed;
         /// How it speaks: `v2`, `v2-api` or `v1`.
         dialect: Text<'a>, Optional;
+        /// How it takes calls: `simple` or `mcp`, if that is known.
+        speech: Text<'a>, Optional;
         /// The hash of the token it proves itself with.
         token_hash: Text<'a>, Needed;
         /// What the referee shows to this player to prove itself.

@@ -27,6 +27,8 @@ shape! {
         contact_endpoint: Text<'a>, Expected;
         /// How many matches it runs at once.
         max_concurrent_matches: Whole, Expected;
+        /// How it takes calls: `simple` or `mcp`; an addition to the documents (ruling 46).
+        speech: Text<'a>, Optional;
     }
     /// The manager admits a referee or not.
     RefereeRegisterResponse<'a> "000 §4.1.2" {
@@ -64,6 +66,8 @@ shape! {
         game_types: List<'a, Text<'a>>, Expected;
         /// Where it answers.
         contact_endpoint: Text<'a>, Expected;
+        /// How it takes calls: `simple` or `mcp`; an addition to the documents (ruling 46).
+        speech: Text<'a>, Optional;
     }
     /// The manager admits a player or not.
     LeagueRegisterResponse<'a> "000 §4.2.2" {

@@ -5,6 +5,7 @@ use crate::dialect::build::{flag, id, round, seconds, secret, text, whole};
 use crate::dialect::words::{ModeWord, ParityWord, RegisterWord, RoleWord};
 use crate::message as model;
 use crate::message::Message;
+use crate::sender::Speech;
 use crate::shape::{Any, Extra, Field, List, Parsed, Round, Secret, Text};
 use crate::token::AuthToken;
 
@@ -69,6 +70,7 @@ fn referee_request(request: &model::RegisterRequest) -> RefereeRegisterRequest<'
             )),
             contact_endpoint: text(&meta.contact_endpoint),
             max_concurrent_matches: whole(meta.max_concurrent_matches.unwrap_or(1)),
+            speech: speech(meta.speech),
             extra: Extra::default(),
         }),
         referee_id: Field::or_absent(request.wanted_id.as_deref().map(Text::from)),
@@ -87,6 +89,7 @@ fn player_request(request: &model::RegisterRequest) -> LeagueRegisterRequest<'_>
                 meta.game_types.iter().map(|game| game.as_str().into()),
             )),
             contact_endpoint: text(&meta.contact_endpoint),
+            speech: speech(meta.speech),
             extra: Extra::default(),
         }),
         player_id: Field::or_absent(request.wanted_id.as_deref().map(Text::from)),
@@ -257,6 +260,7 @@ fn start_match(order: &model::StartMatch) -> StartMatch<'_> {
             player_id: id(&player.player_id),
             contact_endpoint: text(&*player.endpoint),
             dialect: text(player.dialect.as_str()),
+            speech: speech(player.speech),
             token_hash: text(player.token_hash.to_string()),
             match_token: secret(player.match_token.reveal()),
             record: Field::Is(record(player.record)),
@@ -264,6 +268,10 @@ fn start_match(order: &model::StartMatch) -> StartMatch<'_> {
         }))),
         extra: Extra::default(),
     }
+}
+
+fn speech<'a>(speech: Option<Speech>) -> Field<'a, Text<'a>> {
+    Field::or_absent(speech.map(|speech| speech.as_str().into()))
 }
 
 fn record<'a>(record: model::WinLossDraw) -> Record<'a> {

@@ -9,6 +9,7 @@ use crate::finding::{Notes, Path};
 use crate::id::{GameType, LeagueId, PlayerId, RefereeId};
 use crate::message as model;
 use crate::message::{Message, RegisterResponse};
+use crate::sender::Speech;
 use crate::shape::{Field, List, Parsed, Secret, Text};
 use crate::token::AuthToken;
 
@@ -85,6 +86,7 @@ fn referee_request(request: &RefereeRegisterRequest<'_>) -> Option<model::Regist
             // Without an address the manager refuses the agent, and says so in words.
             contact_endpoint: meta.contact_endpoint.text().unwrap_or_default().to_owned(),
             max_concurrent_matches: meta.max_concurrent_matches.number(),
+            speech: meta.speech.text().and_then(Speech::parse),
         },
         wanted_id: request.referee_id.text().map(str::to_owned),
         token: None,
@@ -102,6 +104,7 @@ fn player_request(request: &LeagueRegisterRequest<'_>) -> Option<model::Register
             // Without an address the manager refuses the agent, and says so in words.
             contact_endpoint: meta.contact_endpoint.text().unwrap_or_default().to_owned(),
             max_concurrent_matches: None,
+            speech: meta.speech.text().and_then(Speech::parse),
         },
         wanted_id: request.player_id.text().map(str::to_owned),
         token: None,

@@ -8,7 +8,7 @@ use crate::fault::Code;
 use crate::finding::{Notes, Path};
 use crate::message as model;
 use crate::secret::{Commitment, Seed};
-use crate::sender::Dialect;
+use crate::sender::{Dialect, Speech};
 use crate::shape::{Any, Field, List, Whole};
 use crate::time::Timestamp;
 use crate::token::{AuthToken, TokenHash, unhex};
@@ -93,6 +93,7 @@ fn match_player(
         player_id: player.player_id.value()?.clone(),
         endpoint: Arc::from(player.contact_endpoint.text()?),
         dialect: needed(known, "dialect", "`v2`, `v2-api` or `v1`", at, notes)?,
+        speech: player.speech.text().and_then(Speech::parse),
         token_hash: needed(hash, "token_hash", "64 hex digits", at, notes)?,
         match_token: AuthToken::new(&player.match_token.get()?.0),
         record: player.record.get().map(record).unwrap_or_default(),

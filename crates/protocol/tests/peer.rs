@@ -1,0 +1,37 @@
+//! How peers are found out, spoken to and understood, by the bytes of real servers.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, in a function beside it too"
+)]
+
+#[path = "peer/calls.rs"]
+mod calls;
+#[path = "peer/probes.rs"]
+mod probes;
+#[path = "peer/properties.rs"]
+mod properties;
+#[path = "peer/results.rs"]
+mod results;
+
+use league_protocol::peer::Reply;
+
+/// An answer in JSON.
+fn json(status: u16, body: &str) -> Reply<'_> {
+    Reply {
+        status,
+        event_stream: false,
+        session: None,
+        body: body.as_bytes(),
+    }
+}
+
+/// An answer as a stream of events.
+fn stream<'a>(body: &'a str, session: Option<&'a str>) -> Reply<'a> {
+    Reply {
+        status: 200,
+        event_stream: true,
+        session,
+        body: body.as_bytes(),
+    }
+}

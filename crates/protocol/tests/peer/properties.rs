@@ -1,0 +1,91 @@
+//! Nothing that a peer sends makes anything but a verdict.
+
+use league_protocol::peer::{Inputs, Probe, Reply, Step, answered, read, told};
+use proptest::prelude::*;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// The most questions that a probe can ask.
+const MOST_QUESTIONS: usize = 3 + 16;
+
+/// Bodies that look like answers and are broken somewhere.
+fn body() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "{",
+        "}",
+        "[",
+        "]",
+        "\"",
+        ",",
+        ":",
+        "data: ",
+        "\n\n",
+        "\r\n",
+        "null",
+        "true",
+        "1",
+        "-32020",
+        "\"jsonrpc\":\"2.0\"",
+        "\"id\":1",
+        "\"result\":",
+        "\"error\":",
+        "\"code\":",
+        "\"message\":",
+        "\"tools\":",
+        "\"name\":\"choose_parity\"",
+        "\"inputSchema\":",
+        "\"properties\":",
+        "\"required\":",
+        "\"nextCursor\":\"x\"",
+        "\"supportedVersions\":[\"2026-07-28\"]",
+        "\"protocolVersion\":\"2025-11-25\"",
+        "\"structuredContent\":",
+        "\"content\":",
+        "\"isError\":true",
+        "\"resultType\":",
+        "\\u0000",
+        "é",
+    ]);
+    prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn a_probe_ends_whatever_comes_back(
+        bodies in prop::collection::vec((body(), any::<bool>(), any::<u16>()), 40),
+    ) {
+        let (mut probe, mut step) = Probe::begin(1);
+        let mut asked = 0;
+        for (body, event_stream, status) in &bodies {
+            let Step::Ask(_) = step else { break };
+            asked += 1;
+            let reply = Reply { status: *status, event_stream: *event_stream, session: Some(body), body: body.as_bytes() };
+            step = probe.hear(Some(&reply), 1);
+        }
+        prop_assert!(matches!(step, Step::Found(_)));
+        prop_assert!(asked <= MOST_QUESTIONS);
+    }
+
+    #[test]
+    fn no_answer_panics(body in body(), bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        for body in [body.as_bytes(), &bytes] {
+            for event_stream in [false, true] {
+                let reply = Reply { status: 200, event_stream, session: None, body };
+                let _ = read(&reply, 1).map(|result| told(&result));
+                let _ = answered(body, 1);
+            }
+        }
+        if let Ok(raw) = serde_json::from_str::<&RawValue>(&body) {
+            let _ = told(raw);
+        }
+    }
+
+    #[test]
+    fn no_schema_panics_and_arguments_hold_nothing_new(body in body()) {
+        if let Ok(schema) = serde_json::from_str::<Value>(&body) {
+            let message = Map::from_iter([("match_id".to_owned(), Value::from("R1M1"))]);
+            let shaped = Inputs::of(&schema).shaped(message);
+            prop_assert!(shaped.len() <= 1);
+        }
+    }
+}
