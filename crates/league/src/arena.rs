@@ -201,7 +201,7 @@ impl Arena {
     ) -> Result<Arc<dyn Door>, ArenaError> {
         let rules = self.player_rules(plan, seat, endpoint);
         let league = &plan.rules.league_id;
-        let (running, door) = player::start(shared, league, &seat.id, rules, seat.manner)
+        let (running, door) = player::start(shared, league, &seat.id, rules, seat.manner.clone())
             .map_err(started(&seat.label()))?;
         let running = watched(running, seat.id.as_str(), &self.failing);
         self.players.push((seat.id.clone(), running));

@@ -6,6 +6,7 @@ mod common;
 mod completions;
 mod explain;
 mod failure;
+mod keep;
 mod logging;
 mod query;
 mod replay;
@@ -74,6 +75,8 @@ enum Command {
     Completions(completions::Completions),
     Verify(verify::Verify),
     Replay(replay::Replay),
+    #[command(hide = true)]
+    Keep(keep::Keep),
 }
 
 /// How a command prints.
@@ -129,6 +132,7 @@ impl Command {
             Self::Completions(completions) => completions.run(out),
             Self::Verify(verify) => verify.run(out),
             Self::Replay(replay) => replay.run(out),
+            Self::Keep(keep) => keep.run(),
         }
     }
 }

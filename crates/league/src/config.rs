@@ -40,8 +40,8 @@ pub use loader::ConfigLoader;
 pub use rules::{breaker_rule, league_rules, patience, referee_patience};
 pub use setting::{PortRange, SchemaVersion, Seconds};
 pub use system::{
-    AllowedEndpoint, BackoffStrategy, CircuitBreakerConfig, LimitsConfig, LogLevel, LoggingConfig,
-    NetworkConfig, Protocol, RetryPolicy, SecurityConfig, SystemConfig, TOKEN_BYTES,
+    AllowedEndpoint, BackoffStrategy, BotsConfig, CircuitBreakerConfig, LimitsConfig, LogLevel,
+    LoggingConfig, NetworkConfig, Protocol, RetryPolicy, SecurityConfig, SystemConfig, TOKEN_BYTES,
     TimeoutsConfig,
 };
 

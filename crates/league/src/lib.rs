@@ -8,6 +8,7 @@ pub mod agent;
 pub mod archivist;
 pub mod arena;
 pub mod ask;
+pub mod bot;
 pub mod chance;
 pub mod clock;
 pub mod config;

@@ -108,7 +108,12 @@ impl Match {
                     "the player refused with `{}` where an answer is owed",
                     error.code
                 );
-                Err(Fault::open(Code::InvalidMessage, detail))
+                let code = match error.code {
+                    // One that stands for another says what became of that one.
+                    own @ (Code::Timeout | Code::Connection | Code::InvalidMove) => own,
+                    _ => Code::InvalidMessage,
+                };
+                Err(Fault::open(code, detail))
             }
             other => {
                 let said = other.v2_type().unwrap_or("nothing of use");

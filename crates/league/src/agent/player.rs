@@ -1,5 +1,7 @@
 //! A player.
 
+mod mind;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +31,8 @@ use crate::reception::{Arguments, Heard, Role, Spoken};
 use crate::record::{Opening, Record};
 use crate::secrets;
 use crate::store::Durability;
-use crate::strategy::Strategy;
+pub use mind::{Manner, Mind};
+use mind::{Thinking, Told};
 
 /// How many characters of chance a player brings to each draw.
 const NONCE_LENGTH: usize = 32;
@@ -42,15 +45,6 @@ impl Worker for Player {
     fn heard(ticket: Ticket, outcome: Outcome) -> Command {
         Command::Heard { ticket, outcome }
     }
-}
-
-/// How a player plays, besides what its machine is told.
-#[derive(Debug, Clone, Copy)]
-pub struct Manner {
-    /// How it chooses.
-    pub strategy: &'static dyn Strategy,
-    /// How long it pretends to think, so that people can watch.
-    pub pace: Duration,
 }
 
 /// Starts a player, or takes it up where its journal left it.
@@ -222,15 +216,19 @@ impl Role for Competitor {
         }
         let token = heard.token.as_ref().map(AuthToken::hash);
         let refused = not_for_me(&heard.message);
+        let told = self.manner.mind.bot().map(|_| Told {
+            message: heard.message.clone(),
+            from: heard.sender.unwrap_or(Agent::Manager),
+        });
         match Command::from_message(heard.message, token) {
-            Some(command) => self.ask(command).await,
+            Some(command) => self.ask(command, told).await,
             None => refused,
         }
     }
 
     async fn call(&self, tool: &str, _arguments: Arguments) -> Option<Spoken> {
         match tool {
-            "get_player_state" => Some(self.ask(Command::StateWanted).await),
+            "get_player_state" => Some(self.ask(Command::StateWanted, None).await),
             _ => None,
         }
     }
@@ -249,29 +247,33 @@ impl Role for Competitor {
             Ok(Value::Object(health)) => health,
             _ => Map::new(),
         };
-        health.insert("strategy".into(), self.manner.strategy.name().into());
+        health.insert("strategy".into(), self.manner.mind.name().into());
         health
     }
 }
 
 impl Competitor {
-    async fn ask(&self, command: Command) -> Spoken {
-        let reply = match self.put(command).await {
-            Ok(Ok(Reply::Think(think))) => match self.think(think).await {
-                Ok(reply) => reply,
-                Err(error) => return unattended(error),
+    async fn ask(&self, command: Command, told: Option<Told>) -> Spoken {
+        let ruling = match self.put(command).await {
+            Ok(Ok(Reply::Think(think))) => match self.think(think, told.clone()).await {
+                Ok(ruling) => ruling,
+                Err(spoken) => return spoken,
             },
             Ok(ruling) => ruling,
             Err(error) => return unattended(error),
         };
+        let mut reply = match ruling {
+            Ok(reply) => reply,
+            Err(refusal) => return Spoken::error(refusal.to_league_error()),
+        };
+        self.pass_on(told, &mut reply).await;
         match reply {
-            Ok(Reply::State(view)) => Spoken::Plain(shown(&view)),
-            Ok(reply @ (Reply::Joined(_) | Reply::Move { .. })) => {
+            Reply::State(view) => Spoken::Plain(shown(&view)),
+            reply @ (Reply::Joined(_) | Reply::Move { .. }) => {
                 let message = reply.into_message().unwrap_or(Message::Acknowledged);
                 Spoken::Proven(Box::new(message))
             }
-            Ok(_) => Spoken::Message(Box::new(Message::Acknowledged)),
-            Err(refusal) => Spoken::error(refusal.to_league_error()),
+            _ => Spoken::Message(Box::new(Message::Acknowledged)),
         }
     }
 
@@ -304,33 +306,47 @@ impl Competitor {
     }
 
     /// Chooses away from the desk, and comes back with the choice or, too late, without one.
-    async fn think(&self, think: Think) -> Result<Ruling<Player>, Unattended> {
+    async fn think(&self, think: Think, told: Option<Told>) -> Result<Ruling<Player>, Spoken> {
         let memory = self.desk.look(|player| {
             let history = player.memory().history();
             history.cloned().collect::<Vec<_>>()
         });
-        let memory = memory.await?;
+        let memory = memory.await.map_err(unattended)?;
         let purpose = format!("{}:{}:{}", self.purpose, think.match_id, think.turn);
         let nonce = hex(&self.chance.bytes_for(&format!("nonce:{purpose}")));
-        let nonce = nonce[..NONCE_LENGTH].to_owned();
-        let (match_id, turn) = (think.match_id.clone(), think.turn);
-        let deadline = think.until;
-        let until = deadline.since(clock::now());
-        let (strategy, mut dice) = (self.manner.strategy, self.chance.dice_for(&purpose));
-        tokio::time::sleep(self.manner.pace.min(until / 2)).await;
-        let choosing =
-            tokio::task::spawn_blocking(move || strategy.choose(&think, &memory, &mut dice));
-        let until = deadline.since(clock::now());
-        let chosen = tokio::time::timeout(until, choosing).await;
-        let choice = chosen.ok().and_then(Result::ok);
-        let chosen = Command::Chosen {
-            match_id,
-            turn,
-            choice,
-            nonce: Some(nonce),
-            reasoning: None,
+        let thinking = Thinking {
+            memory,
+            dice: self.chance.dice_for(&purpose),
+            nonce: nonce[..NONCE_LENGTH].to_owned(),
+            told,
         };
-        self.desk.ask(chosen).await
+        let until = think.until.since(clock::now());
+        tokio::time::sleep(self.manner.pace.min(until / 2)).await;
+        let chosen = self.manner.mind.choose(think, thinking).await;
+        let chosen = chosen.map_err(|error| {
+            tracing::warn!(
+                agent_id = self.identity.log_name(),
+                event_type = "BOT_FAILED",
+                "{}",
+                error.detail
+            );
+            Spoken::error(error)
+        })?;
+        self.desk.ask(chosen).await.map_err(unattended)
+    }
+
+    /// Has a bot hear what its player heard; to an invitation it may say no.
+    async fn pass_on(&self, told: Option<Told>, reply: &mut Reply) {
+        let (Some(bot), Some(told)) = (self.manner.mind.bot(), told) else {
+            return;
+        };
+        match reply {
+            Reply::Joined(ack) if ack.accept => {
+                ack.accept = bot.comes(&told.message, &told.from, self.patience).await;
+            }
+            Reply::Acknowledged => bot.tell(told.message, told.from),
+            _ => {}
+        }
     }
 }
 

@@ -41,6 +41,8 @@ settings! {
         circuit_breaker: CircuitBreakerConfig = CircuitBreakerConfig::default();
         /// The bounds of what is taken from the network.
         limits: LimitsConfig = LimitsConfig::default();
+        /// The bounds of a bot that is started with `league player --exec`.
+        bots: BotsConfig = BotsConfig::default();
         /// What is logged.
         logging: LoggingConfig = LoggingConfig::default();
     }
@@ -154,6 +156,26 @@ settings! {
         max_body_bytes: usize = 256 * 1024, within 1_024..=256 * 1024;
         /// The most connections that one listener holds open; further ones are closed.
         max_connections: usize = 4_096, within 1..=1_000_000;
+    }
+}
+
+settings! {
+    /// The bounds of a bot that is started with `league player --exec`.
+    pub struct BotsConfig {
+        /// Memory that it fills, in bytes.
+        max_memory_bytes: u64 = 1 << 30, within 1 << 20..=1 << 50;
+        /// Time on a processor in all, in seconds.
+        max_cpu_sec: u64 = 3_600, within 1..=1_000_000_000;
+        /// Open files.
+        max_open_files: u64 = 256, within 16..=1_000_000;
+        /// The largest file that it writes, in bytes.
+        max_file_bytes: u64 = 100 << 20, within 0..=1 << 50;
+        /// The longest line that it says, in bytes.
+        max_line_bytes: usize = 256 * 1024, within 1_024..=64 << 20;
+        /// How long it may take to say its first word.
+        start_timeout_sec: Seconds = Seconds::of(120), within SHORTEST..=LONGEST;
+        /// How often it is started again when it has ended.
+        max_restarts: u32 = 3, within 0..=1_000;
     }
 }
 

@@ -69,6 +69,11 @@ impl<C: Carrier> Link<C> {
         }
     }
 
+    /// What carries the bytes.
+    pub fn carrier(&self) -> &C {
+        &self.carrier
+    }
+
     /// How the peer takes calls; found out now if nobody has before.
     pub async fn found(&self) -> Arc<Found> {
         if let Some(found) = self.settled() {

@@ -1,14 +1,18 @@
 //! `league player`.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
-use league::agent::player::{self, Manner};
+use clap::{Args, ValueEnum};
+use league::agent::player::{self, Manner, Mind};
+use league::bot::Bot;
+use league::bot::launch::{self, Launch, LaunchError, Limits};
 use league::config::{PlayerConfig, patience};
 use league::strategy::{self, Strategy};
 use league_core::player::PlayerRules;
 use league_protocol::id::PlayerId;
+use league_protocol::sender::Speech;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::Answer;
@@ -35,6 +39,15 @@ pub(crate) struct Player {
         help = format!("How it chooses, by default as configured: {}", strategy::names())
     )]
     strategy: Option<&'static dyn Strategy>,
+    /// Have a program of yours decide, spoken to in lines over its standard input and output
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["strategy", "seed"])]
+    exec: Option<String>,
+    /// How the program is spoken to [default: found out]
+    #[arg(long, value_enum, value_name = "HOW", requires = "exec")]
+    speech: Option<BotSpeech>,
+    /// Let the program see this variable of the surroundings; may be given again
+    #[arg(long, value_name = "NAME", requires = "exec")]
+    pass_env: Vec<String>,
     /// Come only to matches that the manager announced
     #[arg(long)]
     strict: bool,
@@ -83,7 +96,11 @@ impl Player {
             memory: defaults.memory.rule(),
         };
         let configured = known.map_or(&defaults.strategy, |known| &known.strategy);
-        let manner = self.manner(configured)?;
+        let manner = self.manner(configured, &ground, &slot).await?;
+        let bot = match &manner.mind {
+            Mind::Bot(bot) => Some(Arc::clone(bot)),
+            Mind::Strategy(_) => None,
+        };
         let shared = self.joining.common.shared(&ground.system, self.seed)?;
         let league = self.joining.league(&ground);
         let (running, door) = player::start(&shared, league, &slot, rules, manner)
@@ -95,17 +112,50 @@ impl Player {
             listener,
             lines: unbounded_channel().1,
         };
-        self.joining.stay(ground, serving, out).await
+        let stayed = self.joining.stay(ground, serving, out).await;
+        if let Some(bot) = bot {
+            bot.end().await;
+        }
+        stayed
     }
 
-    fn manner(&self, configured: &str) -> Result<Manner, Failure> {
+    async fn manner(
+        &self,
+        configured: &str,
+        ground: &Ground,
+        slot: &PlayerId,
+    ) -> Result<Manner, Failure> {
+        let mind = match (&self.exec, self.strategy) {
+            (Some(command), _) => Mind::Bot(self.bot(command, ground, slot).await?),
+            (None, Some(strategy)) => Mind::Strategy(strategy),
+            (None, None) => {
+                Mind::Strategy(strategy::find(configured).map_err(|error| unknown(&error))?)
+            }
+        };
         Ok(Manner {
-            strategy: match self.strategy {
-                Some(strategy) => strategy,
-                None => strategy::find(configured).map_err(|error| unknown(&error))?,
-            },
+            mind,
             pace: self.pace,
         })
+    }
+
+    /// Starts the bot and waits until it can be spoken to: before that, no clock of the league runs.
+    async fn bot(
+        &self,
+        command: &str,
+        ground: &Ground,
+        slot: &PlayerId,
+    ) -> Result<Arc<Bot>, Failure> {
+        let failed = |error: LaunchError| bot_failed(&error);
+        let launch = Launch {
+            keeper: std::env::current_exe().map_err(|error| failed(LaunchError::Start(error)))?,
+            words: launch::words(command).map_err(failed)?,
+            passed: self.pass_env.clone(),
+            limits: Limits::of(&ground.system.bots),
+        };
+        let speech = self.speech.map(BotSpeech::speech);
+        Bot::start(launch, slot.to_string(), speech)
+            .await
+            .map_err(failed)
     }
 
     /// Whether an entry of the configuration is about this player.
@@ -114,6 +164,40 @@ impl Player {
             Some(id) => known.player_id == *id,
             None => port_of(&known.default_endpoint) == Some(self.port),
         }
+    }
+}
+
+/// How a bot is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BotSpeech {
+    /// JSON-RPC with the name of a tool as the method.
+    Simple,
+    /// The Model Context Protocol, of any revision.
+    Mcp,
+}
+
+impl BotSpeech {
+    const fn speech(self) -> Speech {
+        match self {
+            Self::Simple => Speech::Simple,
+            Self::Mcp => Speech::Mcp,
+        }
+    }
+}
+
+fn bot_failed(error: &LaunchError) -> Failure {
+    let wrong_use = matches!(error, LaunchError::NoCommand(_));
+    Failure {
+        what: "could not start the bot".to_owned(),
+        cause: super::super::chain(error),
+        hint: match error {
+            LaunchError::Silent => {
+                "try it by hand: it reads a line of JSON and answers with one, see docs/bots.md"
+            }
+            _ => "give a program and its arguments, such as `--exec \"python3 bot.py\"`",
+        }
+        .to_owned(),
+        kind: if wrong_use { Kind::Use } else { Kind::World },
     }
 }
 

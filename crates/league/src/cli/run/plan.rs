@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use league::agent::house::Shared;
-use league::agent::player::Manner;
+use league::agent::player::{Manner, Mind};
 use league::arena::{Plan, PlayerSeat, Ports, RefereeSeat};
 use league::config::{AgentsConfig, LeagueConfig, SystemConfig, league_rules};
 use league::log::LogGuard;
@@ -191,7 +191,7 @@ impl Seats {
         let player = |seat: &PlayerSeat| Player {
             id: seat.id.clone(),
             name: seat.name.clone(),
-            strategy: seat.manner.strategy.name().to_owned(),
+            strategy: seat.manner.mind.name().to_owned(),
         };
         let pace = plan.players.first().map(|seat| seat.manner.pace);
         Self {
@@ -242,7 +242,9 @@ impl Seats {
                 id: player.id.clone(),
                 name: player.name.clone(),
                 manner: Manner {
-                    strategy: strategy::find(&player.strategy).map_err(unknown_strategy)?,
+                    mind: Mind::Strategy(
+                        strategy::find(&player.strategy).map_err(unknown_strategy)?,
+                    ),
                     pace: Duration::from_millis(self.pace_ms),
                 },
                 port: port(&ports.players, place),

@@ -1,0 +1,319 @@
+//! A bot: a program that plays, spoken to over its standard input and output.
+//!
+//! A player of ours stands for it in the league: it registers, proves itself and keeps the
+//! journal, and hands every message on to the bot without the tokens. What the bot answers to a
+//! question of the referee is what the player answers. A bot speaks MCP or simple JSON-RPC, a
+//! message a line; which of them is found out as with any peer.
+
+pub mod launch;
+mod pipes;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use league_protocol::decode::decode;
+use league_protocol::dialect::Hints;
+use league_protocol::encode::{Sender, Stamp, conversation, encode, tool};
+use league_protocol::fault::Code;
+use league_protocol::finding::{Notes, Reading};
+use league_protocol::lenient;
+use league_protocol::message::{LeagueError, Message, MoveResponse};
+use league_protocol::peer::{self, Found, Manner, Request, Told};
+use league_protocol::rpc::members::split;
+use league_protocol::sender::{Agent, Dialect, Speech};
+use serde_json::value::RawValue;
+use tokio::sync::{Mutex, mpsc};
+
+use crate::clock;
+use crate::net::client::{Answer, CallError};
+use crate::peers::link::Link;
+use crate::post::match_of;
+use launch::{Launch, LaunchError, Life};
+use pipes::{Pipes, log_complaints};
+
+/// How many pieces of news may wait for a bot; more are left out.
+const MOST_NEWS: usize = 256;
+/// How long a bot may take to nod at a piece of news.
+const NEWS_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A bot.
+#[derive(Debug)]
+pub struct Bot {
+    launch: Launch,
+    /// Whom it plays for, in logs.
+    agent: String,
+    /// How it is spoken to, if it was said.
+    speech: Option<Speech>,
+    present: Mutex<Option<Arc<Present>>>,
+    started: AtomicU32,
+    news: mpsc::Sender<(Message, Agent)>,
+}
+
+/// One life of the bot.
+struct Present {
+    life: Mutex<Life>,
+    link: Link<Pipes>,
+    found: Arc<Found>,
+}
+
+impl std::fmt::Debug for Present {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Present")
+            .field("found", &self.found)
+            .finish()
+    }
+}
+
+impl Bot {
+    /// Starts a bot and waits until it is known how it is spoken to.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be started, or says nothing.
+    pub async fn start(
+        launch: Launch,
+        agent: String,
+        speech: Option<Speech>,
+    ) -> Result<Arc<Self>, LaunchError> {
+        let (news, waiting) = mpsc::channel(MOST_NEWS);
+        let bot = Arc::new(Self {
+            launch,
+            agent,
+            speech,
+            present: Mutex::new(None),
+            started: AtomicU32::new(0),
+            news,
+        });
+        let present = bot.give_life().await?;
+        *bot.present.lock().await = Some(present);
+        tokio::spawn(tell_all(Arc::downgrade(&bot), waiting));
+        Ok(bot)
+    }
+
+    /// How the bot is spoken to.
+    pub async fn found(&self) -> Option<Arc<Found>> {
+        let present = self.present.lock().await;
+        present.as_ref().map(|present| Arc::clone(&present.found))
+    }
+
+    /// Asks the bot for a move.
+    ///
+    /// # Errors
+    ///
+    /// Says why there is none, as the referee is told it.
+    pub async fn choose(
+        &self,
+        message: &Message,
+        from: &Agent,
+        patience: Duration,
+    ) -> Result<MoveResponse, LeagueError> {
+        match self.ask(message, from, patience).await? {
+            Message::MoveResponse(response) => Ok(Arc::unwrap_or_clone(response)),
+            Message::LeagueError(error) => Err(error),
+            _ => {
+                let detail = "the bot answered something else than a move";
+                Err(LeagueError::new(Code::InvalidMessage, detail))
+            }
+        }
+    }
+
+    /// Asks the bot whether it comes to a match; it does unless it says no in time.
+    pub async fn comes(&self, message: &Message, from: &Agent, patience: Duration) -> bool {
+        match self.ask(message, from, patience).await {
+            Ok(Message::GameJoinAck(ack)) => ack.accept,
+            Ok(_) | Err(_) => true,
+        }
+    }
+
+    /// Has the bot told something, in the order in which it happens; nobody waits for its nod.
+    pub fn tell(&self, message: Message, from: Agent) {
+        if self.news.try_send((message, from)).is_err() {
+            tracing::warn!(
+                agent_id = %self.agent,
+                event_type = "BOT_BEHIND",
+                "the bot is so far behind that it is not told everything"
+            );
+        }
+    }
+
+    /// Ends the bot and all that it has started.
+    pub async fn end(&self) {
+        if let Some(present) = self.present.lock().await.take() {
+            present.life.lock().await.end().await;
+        }
+    }
+
+    async fn ask(
+        &self,
+        message: &Message,
+        from: &Agent,
+        patience: Duration,
+    ) -> Result<Message, LeagueError> {
+        let unreached = |error: &CallError| {
+            let code = match error {
+                CallError::Timeout(_) => Code::Timeout,
+                CallError::Connection(_) => Code::Connection,
+                CallError::TooLarge => Code::InvalidMessage,
+            };
+            LeagueError::new(code, format!("the bot: {error}"))
+        };
+        let present = self
+            .present()
+            .await
+            .map_err(|error| LeagueError::new(Code::Connection, format!("the bot: {error}")))?;
+        let write = |found: &Found, id: u64| written(message, from, found, id);
+        let found = Arc::clone(&present.found);
+        let called = present.link.call(found, patience, write).await;
+        let called = called.map_err(|error| unreached(&error))?;
+        match called {
+            Some(called) => {
+                let manner = &called.found.manner;
+                understood(message, &called.answer, called.id, manner)
+            }
+            // It has no tool for that, so it does not want to know.
+            None => Ok(Message::Acknowledged),
+        }
+    }
+
+    /// The present life of the bot; a new one if the last has ended and it may have another.
+    async fn present(&self) -> Result<Arc<Present>, LaunchError> {
+        let mut present = self.present.lock().await;
+        if let Some(present) = present.as_ref()
+            && !present.link.carrier().is_closed()
+            && present.life.lock().await.ended().is_none()
+        {
+            return Ok(Arc::clone(present));
+        }
+        if let Some(last) = present.take() {
+            last.life.lock().await.end().await;
+        }
+        let fresh = self.give_life().await?;
+        *present = Some(Arc::clone(&fresh));
+        Ok(fresh)
+    }
+
+    async fn give_life(&self) -> Result<Arc<Present>, LaunchError> {
+        let restarts = self.launch.limits.restarts;
+        let before = self.started.fetch_add(1, Ordering::Relaxed);
+        if before > restarts {
+            return Err(LaunchError::TooOften(restarts));
+        }
+        if before > 0 {
+            tracing::warn!(
+                agent_id = %self.agent,
+                event_type = "BOT_RESTARTED",
+                "the bot is started again, for the {before}. of {restarts} times"
+            );
+        }
+        let started = self.launch.start()?;
+        tokio::spawn(log_complaints(self.agent.clone(), started.complaints));
+        let limits = &self.launch.limits;
+        let pipes = Pipes::open(started.input, started.output, limits.line, limits.start);
+        let link = Link::new(pipes);
+        let found = match self.speech {
+            Some(Speech::Simple) => Arc::new(Found {
+                manner: Manner::Simple,
+                tools: None,
+                heard: true,
+            }),
+            Some(Speech::Mcp) | None => link.found().await,
+        };
+        if !found.heard || link.carrier().is_closed() {
+            return Err(LaunchError::Silent);
+        }
+        Ok(Arc::new(Present {
+            life: Mutex::new(started.life),
+            link,
+            found,
+        }))
+    }
+}
+
+/// Tells the bot what happens, one thing after the other, for as long as anybody holds it.
+async fn tell_all(bot: std::sync::Weak<Bot>, mut news: mpsc::Receiver<(Message, Agent)>) {
+    while let Some((message, from)) = news.recv().await {
+        let Some(bot) = bot.upgrade() else { return };
+        if let Err(error) = bot.ask(&message, &from, NEWS_PATIENCE).await {
+            tracing::info!(
+                agent_id = %bot.agent,
+                event_type = "BOT_NOT_TOLD",
+                message_type = message.v2_type(),
+                "{}", error.detail
+            );
+        }
+    }
+}
+
+/// A message as the bot takes it, without any token; `None` if it has no tool for it.
+fn written(message: &Message, from: &Agent, found: &Found, id: u64) -> Option<Request> {
+    let own = tool(message);
+    let (name, inputs) = match &found.tools {
+        Some(tools) => tools
+            .offered(own)
+            .map(|(name, inputs)| (name, Some(inputs)))?,
+        None => (own, None),
+    };
+    let conversation = conversation(message, &from.to_string());
+    let stamp = Stamp {
+        sender: Sender::Agent(from),
+        at: clock::now(),
+        conversation: &conversation,
+        token: None,
+    };
+    let outgoing = encode(message, Dialect::V2, stamp, &hints(message))?;
+    peer::call(&found.manner, id, name, &outgoing, inputs)
+}
+
+/// What a message says that its answer may leave out.
+fn hints(message: &Message) -> Hints<'_> {
+    let (game_type, reader) = match message {
+        Message::MoveCall(call) => (Some(&call.game_type), Some(&call.player_id)),
+        Message::GameInvitation(invitation) => (Some(&invitation.game_type), None),
+        _ => (None, None),
+    };
+    Hints {
+        game_type,
+        reader,
+        match_id: match_of(message),
+        ..Hints::default()
+    }
+}
+
+/// What the bot says to a message.
+fn understood(
+    message: &Message,
+    answer: &Answer,
+    id: u64,
+    manner: &Manner,
+) -> Result<Message, LeagueError> {
+    let wrong =
+        |detail: String| LeagueError::new(Code::InvalidMessage, format!("the bot: {detail}"));
+    let said: Box<RawValue> = if *manner == Manner::Simple {
+        let mut notes = Notes::new(Reading::Lenient);
+        let said = lenient::reply(&answer.body, id, &mut notes);
+        let said = said.ok_or_else(|| {
+            let first = notes.first_error().or(notes.findings.first());
+            let unclear = || "its answer holds no message".to_owned();
+            wrong(first.map_or_else(unclear, |finding| finding.detail.clone()))
+        })?;
+        said.into_owned()
+    } else {
+        let result = peer::read(&answer.reply(), id).map_err(|fault| wrong(fault.to_string()))?;
+        match peer::told(&result).map_err(|fault| wrong(fault.to_string()))? {
+            Told::Message(said) => said,
+            Told::Nod => return Ok(Message::Acknowledged),
+            Told::Failed(words) => return Err(wrong(format!("its tool failed: {words}"))),
+        }
+    };
+    if !split(said.get()).is_ok_and(|members| members.has("message_type")) {
+        return Ok(Message::Acknowledged);
+    }
+    let unclear = |notes: Notes| {
+        let first = notes.first_error().map(|finding| finding.detail.clone());
+        wrong(first.unwrap_or_else(|| "its answer holds no message".to_owned()))
+    };
+    let mut decoded = decode(&said, Reading::Lenient, None).map_err(unclear)?;
+    let answer = decoded.message(&hints(message));
+    answer.map_err(|finding| LeagueError::new(finding.code, format!("the bot: {}", finding.detail)))
+}

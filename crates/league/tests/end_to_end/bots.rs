@@ -1,0 +1,173 @@
+//! Bots: programs that play over their standard input and output, within limits.
+
+use std::fs;
+use std::path::PathBuf;
+
+use rustix::process::{Pid, test_kill_process};
+use serde_json::{Value, json};
+
+use crate::ground::{Agent, Ground};
+use crate::process::eventually;
+
+/// A bot in the shell: it answers each line, with `even` when it is asked for a move.
+const EVEN: &str = r#"
+while IFS= read -r line; do
+  id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  said='"error":{"code":-32601,"message":"no such method"}'
+  case $line in
+    *'"choose_parity"'*)
+      said='"result":{"message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"MOVE"}'
+      AFTER ;;
+    *'"handle_game_invitation"'* | *'"notify_'* | *'"update_standings"'*) said='"result":{}' ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$said"
+done
+"#;
+
+/// A league of a bot and one of our players, begun when both are there.
+struct Table {
+    ground: Ground,
+    manager: Agent,
+    script: PathBuf,
+}
+
+impl Table {
+    fn new(script: &str) -> Self {
+        let ground = Ground::hasty();
+        let manager = ground.manager(&["--players", "2", "--referees", "1", "--exit-when-done"]);
+        let path = ground.path("bot.sh");
+        fs::write(&path, script).unwrap();
+        Self {
+            ground,
+            manager,
+            script: path,
+        }
+    }
+
+    fn bot(&self, arguments: &[&str]) -> Agent {
+        let command = format!("sh {} {}", self.script.display(), self.ground.root());
+        let own = ["--exec", &command];
+        let arguments = [&own, arguments].concat();
+        self.ground.player(1, &self.manager.endpoint, &arguments)
+    }
+
+    /// Plays the league with this bot, and gives the result of its match.
+    fn play(self) -> (Ground, Value) {
+        let manager = &self.manager.endpoint;
+        let done = ["--exit-when-done"];
+        let bot = self.bot(&done);
+        let others = [
+            self.ground.referee(1, manager, &done),
+            self.ground.player(
+                2,
+                manager,
+                &["--strategy", "always-odd", "--exit-when-done"],
+            ),
+        ];
+        let ended = self.manager.process.end();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        for agent in others.into_iter().chain([bot]) {
+            let ended = agent.process.end();
+            assert_eq!(ended.code, Some(0), "{ended:?}");
+        }
+        let result = self.ground.results().remove("R1M1").unwrap();
+        (self.ground, result)
+    }
+}
+
+fn script(choice: &str, after: &str) -> String {
+    EVEN.replace("MOVE", choice).replace("AFTER", after)
+}
+
+#[test]
+fn a_bot_plays_over_its_standard_input_and_output() {
+    let (ground, result) = Table::new(&script("even", "")).play();
+    assert_ne!(result["status"], "TECHNICAL_LOSS", "{result}");
+    assert_eq!(result["choices"]["P01"], "even", "{result}");
+    ground.verified();
+}
+
+#[test]
+fn a_bot_that_ends_is_started_again_and_goes_on() {
+    // It leaves before its first answer, once.
+    let once = "[ -e $1/left ] || { touch $1/left; exit 3; }";
+    let with_folder = script("even", once).replace("$1", "\"$1\"");
+    let (ground, result) = Table::new(&with_folder).play();
+    assert_ne!(result["status"], "TECHNICAL_LOSS", "{result}");
+    assert!(ground.path("left").exists());
+    let log = fs::read_to_string(ground.path("logs/agents/P01.log.jsonl")).unwrap();
+    assert!(log.contains("BOT_RESTARTED"), "{log}");
+    assert!(log.contains("the bot has ended: exit status: 3"), "{log}");
+}
+
+#[test]
+fn what_a_bot_answers_against_the_rules_is_not_mended_for_it() {
+    let (_, result) = Table::new(&script("seven", "")).play();
+    assert_eq!(result["status"], "TECHNICAL_LOSS", "{result}");
+    assert_eq!(result["failed"], json!({"P01": "E004"}), "{result}");
+}
+
+#[test]
+fn a_bot_has_its_limits_and_sees_little_of_its_surroundings() {
+    let told = "{ ulimit -n; ulimit -d; ulimit -c; env; } > \"$1/told\"";
+    let table = Table::new(&format!("{told}\n{}", script("even", "")));
+    let bot = table.bot(&[]);
+    let told = fs::read_to_string(table.ground.path("told")).unwrap();
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines[..3], ["256", "1048576", "0"]);
+    assert!(lines.iter().any(|line| line.starts_with("PATH=")));
+    let strange = lines[3..].iter().filter(|line| line.starts_with("CARGO"));
+    assert_eq!(strange.count(), 0, "{told}");
+    drop(bot);
+}
+
+#[test]
+fn all_that_a_bot_has_started_ends_with_it_even_if_its_player_is_killed() {
+    let begun = "sleep 1000 & echo $! > \"$1/grandchild\"; echo $$ > \"$1/child\"";
+    for kill in [false, true] {
+        let table = Table::new(&format!("{begun}\n{}", script("even", "")));
+        let mut bot = table.bot(&[]);
+        let pids = ["child", "grandchild"].map(|name| {
+            let number = fs::read_to_string(table.ground.path(name)).unwrap();
+            Pid::from_raw(number.trim().parse().unwrap()).unwrap()
+        });
+        assert!(pids.iter().all(|pid| test_kill_process(*pid).is_ok()));
+        match kill {
+            true => bot.process.kill(),
+            false => {
+                let ended = bot.process.stop();
+                assert_eq!(ended.code, Some(0), "{ended:?}");
+            }
+        }
+        let gone = eventually(|| {
+            let gone = |pid: &Pid| test_kill_process(*pid).is_err() || is_dead(*pid);
+            pids.iter().all(gone).then_some(())
+        });
+        assert!(gone.is_some(), "killed: {kill}");
+    }
+}
+
+/// Whether a process is dead and only waits for somebody to ask how it ended.
+fn is_dead(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    stat.is_ok_and(|stat| {
+        stat.rsplit(") ")
+            .next()
+            .is_some_and(|rest| rest.starts_with('Z'))
+    })
+}
+
+#[test]
+fn a_program_that_is_no_bot_is_told_at_once() {
+    let ground = Ground::new();
+    for (command, cause) in [
+        ("/no/such/program", "the bot says nothing"),
+        ("true", "the bot says nothing"),
+        ("'open", "is no command"),
+    ] {
+        let player = ground.start("player", &["--port", "0", "--exec", command]);
+        let ended = player.end();
+        assert!(matches!(ended.code, Some(2 | 3)), "{command}: {ended:?}");
+        assert!(ended.errors.contains(cause), "{command}: {ended:?}");
+    }
+}
