@@ -19,6 +19,7 @@ pub mod log;
 pub mod net;
 pub mod post;
 pub mod projection;
+pub mod reading_room;
 pub mod reception;
 pub mod record;
 pub mod replay;

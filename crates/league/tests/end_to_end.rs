@@ -5,6 +5,8 @@
     reason = "a test that cannot go on has failed, in a function beside it too"
 )]
 
+#[path = "end_to_end/front_door.rs"]
+mod front_door;
 #[path = "end_to_end/ground.rs"]
 mod ground;
 #[path = "end_to_end/hostile.rs"]

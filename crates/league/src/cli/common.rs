@@ -11,6 +11,7 @@ use league::config::{ConfigError, ConfigLoader, SystemConfig};
 use league::deviations::Deviations;
 use league::net::client::Client;
 use league::net::endpoint::AllowList;
+use league::net::gate::Gate;
 use league::net::server::Limits;
 use league::root::{DEFAULT_ROOT, Root};
 use league_protocol::id::{GameType, LeagueId};
@@ -72,6 +73,7 @@ impl Common {
                 body: system.limits.max_body_bytes,
                 connections: system.limits.max_connections,
             },
+            gate: Gate::new(system),
         })
     }
 
