@@ -5,6 +5,7 @@
 
 mod asked;
 mod counter;
+mod lines;
 mod offered;
 pub mod prompts;
 mod registry;
