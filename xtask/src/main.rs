@@ -6,6 +6,7 @@
     reason = "a chore is run by a person who reads its output"
 )]
 
+mod conformance;
 mod kill9;
 mod run;
 mod sim;
@@ -28,6 +29,8 @@ struct CommandLine {
 enum Chore {
     /// Check everything that must hold before a change goes in.
     Test(test::Options),
+    /// Have the official judges of MCP look at our servers.
+    Conformance(conformance::Options),
     /// Run leagues in virtual time with everything going wrong that can.
     Sim(sim::Options),
     /// Kill agents of real leagues at random, and see that nothing is lost.
@@ -39,6 +42,7 @@ enum Chore {
 fn main() -> anyhow::Result<ExitCode> {
     match CommandLine::parse().chore {
         Chore::Test(options) => test::test(&options),
+        Chore::Conformance(options) => conformance::conformance(&options),
         Chore::Sim(options) => sim::sim(&options),
         Chore::Kill9(options) => kill9::kill9(&options),
         Chore::Schedule(size) => sim::schedule(&size),

@@ -60,6 +60,13 @@ pub(crate) const STEPS: &[Step] = &[
         count: Some(tally::from_cargo_test),
     },
     Step {
+        name: "conformance",
+        promise: "the official judges of MCP accept our servers in both revisions",
+        invocation: Invocation::new("cargo", &["xtask", "conformance"]),
+        needs: &[NPM],
+        count: Some(tally::from_cargo_test),
+    },
+    Step {
         name: "doc",
         promise: "the documentation builds without a warning",
         invocation: Invocation::new("cargo", &["doc", "--workspace", "--no-deps"])
@@ -73,6 +80,12 @@ const RUSTFMT: Need = Need {
     tool: "rustfmt",
     probe: Invocation::new("cargo", &["fmt", "--version"]),
     remedy: "rustup component add rustfmt",
+};
+
+const NPM: Need = Need {
+    tool: "npm",
+    probe: Invocation::new("npm", &["--version"]),
+    remedy: "apt-get install npm",
 };
 
 const CLIPPY: Need = Need {

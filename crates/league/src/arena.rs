@@ -22,6 +22,7 @@ use crate::agent::house::{Shared, StartError};
 use crate::agent::manager::{self, News};
 use crate::agent::{player, referee};
 use crate::desk::Worker;
+use crate::net::gate::Gate;
 use crate::net::server::{Door, Doors, Limits, serve};
 use crate::store::StoreError;
 
@@ -80,6 +81,7 @@ pub struct Arena {
     pub failures: UnboundedReceiver<String>,
     failing: UnboundedSender<String>,
     limits: Limits,
+    gate: Gate,
     end: watch::Sender<bool>,
 }
 
@@ -105,6 +107,7 @@ impl Arena {
             failures,
             failing,
             limits: shared.limits,
+            gate: shared.gate.clone(),
             end,
         };
         arena.receive(taken.manager, door);
@@ -118,7 +121,7 @@ impl Arena {
 
     /// Serves one agent behind a listener of its own.
     fn receive(&self, listener: TcpListener, door: Arc<dyn Door>) {
-        let doors = Doors::default();
+        let doors = Doors::behind(self.gate.clone());
         doors.open("", door);
         tokio::spawn(serve(listener, doors, self.limits, self.end.subscribe()));
     }
@@ -174,7 +177,7 @@ impl Arena {
         plan: &Plan,
         listener: TcpListener,
     ) -> Result<(), ArenaError> {
-        let doors = Doors::default();
+        let doors = Doors::behind(self.gate.clone());
         let base = plan.endpoint(&listener);
         let base = base.trim_end_matches("/mcp");
         for seat in &plan.players {

@@ -22,6 +22,7 @@ pub mod net;
 pub mod peers;
 pub mod post;
 pub mod projection;
+pub mod reading_room;
 pub mod reception;
 pub mod record;
 pub mod replay;

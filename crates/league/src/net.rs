@@ -2,4 +2,5 @@
 
 pub mod client;
 pub mod endpoint;
+pub mod gate;
 pub mod server;

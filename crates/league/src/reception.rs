@@ -1,345 +1,237 @@
-//! The reception of an agent: from the bytes of a request to a command, and back to bytes.
+//! The reception of an agent: from the bytes of a request to bytes of an answer.
 //!
-//! JSON-RPC and the envelope are read here, once for all kinds of agents; what a message means to
-//! one of them is left to its [`Role`].
+//! JSON is split once here, the era of the caller is told from it, and each message goes where it
+//! is understood: a call by the name of a tool to the [`Counter`], a method of MCP to [`Mcp`].
 
 mod asked;
+mod counter;
+mod lines;
+mod offered;
+pub mod prompts;
+mod registry;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
+use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderMap};
-use league_protocol::decode::{Decoded, decode};
-use league_protocol::dialect::{Hints, SenderName};
-use league_protocol::encode::{Stamp, encode};
-use league_protocol::fault::Code;
-use league_protocol::finding::Finding;
-use league_protocol::id::{ConversationId, PlayerId, RefereeId};
-use league_protocol::message::{LeagueError, Message};
-use league_protocol::rpc::members::{split, text};
-use league_protocol::rpc::{self, Call, Era, Frame, Incoming, RpcError};
-use league_protocol::sender::{Agent, Dialect};
-use league_protocol::token::AuthToken;
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use league_mcp::{Body, LEGACY, MODERN, Mcp};
+use league_protocol::rpc::members::{members, text};
+use league_protocol::rpc::{self, Call, Era, Frame, Incoming, Opened, Params, RpcError};
+use serde_json::{Map, Value, json};
 
-use crate::clock;
-use crate::deviations::Deviations;
-use crate::identity::Identity;
 use crate::net::server::{Answered, Answering, Door};
-use asked::Asked;
+pub use counter::{Arguments, Counter, Heard, Role, Spoken};
+pub use registry::{Card, Gives, Takes, ToolEntry};
 
-/// What a kind of agent does with what it is told.
-pub trait Role: Send + Sync + 'static {
-    /// Answers a message.
-    fn hear(&self, heard: Heard) -> impl Future<Output = Spoken> + Send;
-    /// Answers a call of a tool that takes no message; `None` if there is no such tool.
-    fn call(&self, tool: &str, arguments: Arguments)
-    -> impl Future<Output = Option<Spoken>> + Send;
-    /// Says more about how the agent is.
-    fn health(&self) -> impl Future<Output = serde_json::Map<String, Value>> + Send;
-}
+/// The header that names a revision of MCP.
+const VERSION: &str = "mcp-protocol-version";
+/// The code for a revision that nobody here speaks.
+const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// A message that came to an agent.
-#[derive(Debug)]
-pub struct Heard {
-    /// What is said.
-    pub message: Message,
-    /// Who claims to say it.
-    pub sender: Option<Agent>,
-    /// The token that came with it.
-    pub token: Option<AuthToken>,
-    /// In which dialect.
-    pub dialect: Dialect,
-}
+/// Whoever answers calls in the simplified form, where the method is the tool.
+pub trait Simple: Send + Sync + 'static {
+    /// Tells whether it answers to a method.
+    fn has(&self, method: &str) -> bool;
 
-/// The arguments of a tool that takes no message.
-#[derive(Debug, Clone, Default)]
-pub struct Arguments {
-    /// The token that came with them.
-    pub token: Option<AuthToken>,
-    /// All of them.
-    pub members: serde_json::Map<String, Value>,
-}
+    /// Answers a call; `bearer` is the token that came in the headers.
+    fn attend(&self, call: &Call<'_>, bearer: Option<&str>)
+    -> impl Future<Output = Vec<u8>> + Send;
 
-impl Arguments {
-    /// The text of an argument.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        self.members.get(name).and_then(Value::as_str)
-    }
-}
-
-/// What an agent answers.
-#[derive(Debug)]
-pub enum Spoken {
-    /// A message.
-    Message(Box<Message>),
-    /// A message that proves the sender by its token.
-    Proven(Box<Message>),
-    /// Plain JSON, for tools that have no message.
-    Plain(Value),
-}
-
-impl Spoken {
-    /// A refusal.
-    pub fn error(error: LeagueError) -> Self {
-        Self::Message(Box::new(Message::LeagueError(error)))
-    }
+    /// Says how it is.
+    fn health(&self) -> impl Future<Output = Map<String, Value>> + Send;
 }
 
 /// The reception of one agent.
-pub struct Reception<R: Role> {
-    /// Who receives.
-    pub identity: Arc<Identity>,
-    /// What was forgiven whom.
-    pub deviations: Deviations,
-    /// What it does with what it is told.
-    pub role: R,
+pub struct Reception<S: Simple> {
+    /// Answers calls by the name of a tool.
+    pub simple: Arc<S>,
+    /// Answers the methods of MCP.
+    pub mcp: Mcp,
 }
 
-impl<R: Role> Door for Reception<R> {
+impl<R: Role> Reception<Counter<R>> {
+    /// Opens the reception of an agent: what its counter has is served in both forms.
+    pub fn new(counter: Counter<R>) -> Self {
+        let simple = Arc::new(counter);
+        let mcp = Mcp::new(Arc::clone(&simple) as _);
+        Self { simple, mcp }
+    }
+}
+
+impl<S: Simple> Door for Reception<S> {
     fn receive(&self, headers: HeaderMap, body: Bytes) -> Answering<'_> {
         Box::pin(async move { self.serve(&headers, &body).await })
     }
 
+    fn beside(&self, method: Method, headers: HeaderMap) -> Answering<'_> {
+        Box::pin(async move { self.mcp.beside(method, &headers).await })
+    }
+
     fn health(&self) -> Answering<'_> {
         Box::pin(async move {
-            let mut health = self.role.health().await;
+            let mut health = self.simple.health().await;
             health.insert("status".into(), "healthy".into());
-            health.insert("agent".into(), self.identity.label().into());
             health.insert("version".into(), env!("CARGO_PKG_VERSION").into());
             answered(200, Value::Object(health).to_string().into_bytes())
         })
     }
 }
 
-impl<R: Role> Reception<R> {
+impl<S: Simple> Reception<S> {
     async fn serve(&self, headers: &HeaderMap, body: &[u8]) -> Answered {
+        let named = headers
+            .get(VERSION)
+            .map(|value| value.to_str().unwrap_or(""));
+        let guessed = named.and_then(Era::of_version).unwrap_or(Era::Simple);
         let content_type = headers.get(CONTENT_TYPE);
         let content_type = content_type.and_then(|value| value.to_str().ok());
         if let Err(refusal) = rpc::check_content_type(content_type) {
-            return answered(refusal.status.code(), refusal.answer(Era::Simple));
+            return answered(refusal.status.code(), refusal.answer(guessed));
         }
-        match rpc::read(body, Era::Simple) {
-            Incoming::Refused(refusal) => {
-                answered(refusal.status.code(), refusal.answer(Era::Simple))
+        let opened = match rpc::open(body) {
+            Ok(opened) => opened,
+            Err(broken) => {
+                let refusal = rpc::Refusal::from(broken);
+                return answered(refusal.status.code(), refusal.answer(guessed));
             }
-            Incoming::Single(frame) => match &frame {
-                Frame::Malformed(malformed) => {
-                    let status = malformed.status(Era::Simple).code();
-                    answered(status, malformed.answer(Era::Simple))
-                }
-                _ => match self.answer(frame).await {
-                    Some(body) => answered(200, body),
-                    None => answered(202, Vec::new()),
-                },
-            },
-            Incoming::Batch(frames) => {
-                let mut answers = Vec::new();
-                for frame in frames {
-                    answers.extend(self.answer(frame).await);
-                }
-                match rpc::batch(&answers) {
-                    Some(body) => answered(200, body),
-                    None => answered(202, Vec::new()),
-                }
-            }
+        };
+        let Some(era) = self.era(&opened, named) else {
+            return unsupported(opened, named.unwrap_or_default());
+        };
+        match opened.read(era) {
+            Incoming::Refused(refusal) => answered(refusal.status.code(), refusal.answer(era)),
+            Incoming::Single(frame) => self.single(headers, era, &frame).await,
+            Incoming::Batch(frames) => self.batch(headers, era, &frames).await,
         }
     }
 
-    async fn answer(&self, frame: Frame<'_>) -> Option<Vec<u8>> {
+    /// By which rules a body is read; `None` if it names a revision that nobody knows.
+    ///
+    /// A client of MCP may call a tool by its name all the same.
+    fn era(&self, opened: &Opened<'_>, version: Option<&str>) -> Option<Era> {
+        let era = opened.era(version);
+        let named_only = version.is_some() && opened.era(None) == Some(Era::Simple);
+        let Opened::Single(Ok(message)) = opened else {
+            return era;
+        };
+        let method = message.get("method").and_then(text);
+        let simple = method.is_some_and(|method| method != "ping" && self.simple.has(&method));
+        match named_only && simple && era.is_some() {
+            true => Some(Era::Simple),
+            false => era,
+        }
+    }
+
+    async fn single(&self, headers: &HeaderMap, era: Era, frame: &Frame<'_>) -> Answered {
         match frame {
-            Frame::Call(call) => Some(self.attend(&call).await),
+            Frame::Malformed(malformed) => {
+                answered(malformed.status(era).code(), malformed.answer(era))
+            }
+            Frame::Response(_) if era == Era::Simple => {
+                answered(400, rpc::fail(None, &RpcError::unasked_response(), era))
+            }
+            _ if era.is_mcp() => self.by_mcp(headers, era, frame).await,
+            _ => match self.by_name(headers, frame).await {
+                Some(body) => answered(200, body),
+                None => answered(202, Vec::new()),
+            },
+        }
+    }
+
+    async fn batch(&self, headers: &HeaderMap, era: Era, frames: &[Frame<'_>]) -> Answered {
+        let mut answers = Vec::new();
+        for frame in frames {
+            match frame {
+                Frame::Malformed(malformed) => answers.push(malformed.answer(era)),
+                _ if era.is_mcp() && !self.is_simple(frame) => {
+                    let answer = self.by_mcp(headers, era, frame).await;
+                    if let (Frame::Call(_), Body::Whole(body)) = (frame, answer.body) {
+                        answers.push(body.into());
+                    }
+                }
+                _ => answers.extend(self.by_name(headers, frame).await),
+            }
+        }
+        match rpc::batch(&answers) {
+            Some(body) => answered(200, body),
+            None => answered(202, Vec::new()),
+        }
+    }
+
+    fn is_simple(&self, frame: &Frame<'_>) -> bool {
+        match frame {
+            Frame::Call(call) => self.simple.has(&call.method),
+            Frame::Notification(note) => self.simple.has(&note.method),
+            Frame::Response(_) | Frame::Malformed(_) => false,
+        }
+    }
+
+    /// Answers a message of MCP; two readers of its parameters must not read different things.
+    async fn by_mcp(&self, headers: &HeaderMap, era: Era, frame: &Frame<'_>) -> Answered {
+        let (id, params) = match frame {
+            Frame::Call(call) => (Some(&call.id), call.params),
+            Frame::Notification(note) => (None, note.params),
+            Frame::Response(_) | Frame::Malformed(_) => (None, Params::Absent),
+        };
+        let refused = match params {
+            Params::Named(raw) => members(raw.get()).err().map(|error| error.to_string()),
+            Params::Placed(_) => Some("`params` must be an object".to_owned()),
+            Params::Absent => None,
+        };
+        match refused {
+            Some(why) => {
+                let error = RpcError::invalid_params(format!("Not readable: {why}."));
+                answered(400, rpc::fail(id, &error, era))
+            }
+            None => self.mcp.answer(headers, era, frame).await,
+        }
+    }
+
+    /// Answers a call by the name of a tool; nothing for what wants no answer.
+    async fn by_name(&self, headers: &HeaderMap, frame: &Frame<'_>) -> Option<Vec<u8>> {
+        let bearer = league_mcp::bearer(headers);
+        match frame {
+            Frame::Call(call) => Some(self.simple.attend(call, bearer).await),
             Frame::Notification(note) => {
                 // What wants no answer is heard all the same.
                 let call = Call {
                     id: rpc::Id::number(0),
-                    method: note.method,
+                    method: note.method.clone(),
                     params: note.params,
                 };
-                self.attend(&call).await;
+                self.simple.attend(&call, bearer).await;
                 None
             }
-            Frame::Response(_) => None,
-            Frame::Malformed(malformed) => Some(malformed.answer(Era::Simple)),
+            Frame::Response(_) | Frame::Malformed(_) => None,
         }
     }
-
-    async fn attend(&self, call: &Call<'_>) -> Vec<u8> {
-        let asked = match Asked::of(call) {
-            Ok(asked) => asked,
-            Err(error) => return rpc::fail(Some(&call.id), &error, Era::Simple),
-        };
-        if asked.tool == "ping" {
-            return rpc::respond(&call.id, &json!({"status": "ok"}));
-        }
-        let result = match asked.message() {
-            Some(raw) => self.hear(raw).await,
-            None => match self.role.call(&asked.tool, asked.arguments()).await {
-                Some(spoken) => self.written(spoken, Dialect::V2, None),
-                None if league_protocol::encode::TOOLS.contains(&&*asked.tool) => {
-                    self.written(no_message(), Dialect::V2, None)
-                }
-                None => {
-                    let error = RpcError::method_not_found(&asked.tool);
-                    return rpc::fail(Some(&call.id), &error, Era::Simple);
-                }
-            },
-        };
-        match asked.wrapped {
-            true => rpc::respond(&call.id, &as_tool_result(&result)),
-            false => rpc::respond(&call.id, &result),
-        }
-    }
-
-    /// Understands a message, has it answered, and puts the answer into the caller's words.
-    async fn hear(&self, raw: &RawValue) -> Box<RawValue> {
-        let mut decoded = match decode(raw, self.identity.reading(), None) {
-            Ok(decoded) => decoded,
-            Err(notes) => {
-                let error = notes.first_error().map(LeagueError::from);
-                let error = error.unwrap_or_else(unclear);
-                return self.written(Spoken::error(error), Dialect::V2, None);
-            }
-        };
-        let conversation = decoded.envelope.conversation_id.text();
-        let conversation = conversation.map(ConversationId::new);
-        let dialect = decoded.dialect;
-        let spoken = match self.understood(&mut decoded) {
-            Ok(heard) => {
-                let kind = heard.message.v2_type();
-                tracing::debug!(
-                    agent_id = self.identity.log_name(),
-                    event_type = "MESSAGE_RECEIVED",
-                    message_type = kind,
-                    conversation_id = conversation.as_ref().map(ConversationId::as_str),
-                    from = heard.sender.as_ref().map(tracing::field::display),
-                );
-                let sender = heard.sender.clone();
-                let spoken = named(self.role.hear(heard).await, kind);
-                self.note(&spoken, sender.as_ref(), &decoded.notes.findings);
-                spoken
-            }
-            Err(finding) => {
-                let mut error = LeagueError::from(&finding);
-                error.original_message_type = decoded.message_type().map(str::to_owned);
-                Spoken::error(error)
-            }
-        };
-        self.written(spoken, dialect, conversation)
-    }
-
-    fn understood(&self, decoded: &mut Decoded<'_>) -> Result<Heard, Finding> {
-        let message = self.hinted(|hints| decoded.message(hints));
-        Ok(Heard {
-            message: message?,
-            sender: sender(decoded),
-            token: decoded.token(),
-            dialect: decoded.dialect,
-        })
-    }
-
-    /// Notes what was forgiven, under the name of a caller who was believed.
-    fn note(&self, spoken: &Spoken, sender: Option<&Agent>, findings: &[Finding]) {
-        let refused = matches!(spoken, Spoken::Message(message)
-            if matches!(**message, Message::LeagueError(_)));
-        match sender.filter(|_| !refused) {
-            Some(sender) => self.deviations.note(&sender.to_string(), findings),
-            None => self.deviations.note("unproven callers", findings),
-        }
-    }
-
-    fn written(
-        &self,
-        spoken: Spoken,
-        dialect: Dialect,
-        conversation: Option<ConversationId>,
-    ) -> Box<RawValue> {
-        let (message, proven) = match spoken {
-            Spoken::Plain(value) => return raw(&value),
-            Spoken::Message(message) => (message, false),
-            Spoken::Proven(message) => (message, true),
-        };
-        let agent = self.identity.agent();
-        let own = || league_protocol::encode::conversation(&message, &self.identity.label());
-        let conversation = conversation.unwrap_or_else(own);
-        let token = self.identity.token().filter(|_| proven);
-        let stamp = Stamp {
-            sender: self.identity.sender(agent.as_ref()),
-            at: clock::now(),
-            conversation: &conversation,
-            token: token.as_ref(),
-        };
-        self.hinted(|hints| {
-            let outgoing = encode(&message, dialect, stamp, hints);
-            // A dialect without words for the answer is given a nod.
-            outgoing.map_or_else(|| raw(&json!({"status": "ok"})), |outgoing| raw(&outgoing))
-        })
-    }
-
-    /// Does something with what this agent knows and a message may leave unsaid.
-    fn hinted<Out>(&self, act: impl FnOnce(&Hints<'_>) -> Out) -> Out {
-        let (league, game) = (self.identity.league(), self.identity.game());
-        let reader = self.identity.player();
-        act(&Hints {
-            league_id: league.as_ref(),
-            game_type: game.as_ref(),
-            reader: reader.as_ref(),
-            ..Hints::default()
-        })
-    }
 }
 
-/// The JSON of an answer, its members in the order in which they are written.
-fn raw(answer: &impl serde::Serialize) -> Box<RawValue> {
-    serde_json::value::to_raw_value(answer).unwrap_or_else(|_| RawValue::NULL.to_owned())
-}
-
-/// Whom the field `sender` names, if it is an id that could be held.
-fn sender(decoded: &Decoded<'_>) -> Option<Agent> {
-    match decoded.envelope.sender.value()? {
-        SenderName::Manager => Some(Agent::Manager),
-        SenderName::Referee(id) => RefereeId::new(id.as_deref()?).ok().map(Agent::Referee),
-        SenderName::Player(id) => PlayerId::new(id.as_str()).ok().map(Agent::Player),
-    }
-}
-
-/// Says which message an error is about.
-fn named(mut spoken: Spoken, kind: Option<&'static str>) -> Spoken {
-    if let Spoken::Message(message) = &mut spoken
-        && let Message::LeagueError(error) = &mut **message
-        && error.original_message_type.is_none()
-    {
-        error.original_message_type = kind.map(str::to_owned);
-    }
-    spoken
-}
-
-fn no_message() -> Spoken {
-    let detail = "the tool needs a message, and `message_type` is missing; add it";
-    let mut error = LeagueError::new(Code::MissingField, detail);
-    error.path = Some("message_type".to_owned());
-    Spoken::error(error)
-}
-
-fn unclear() -> LeagueError {
-    LeagueError::new(Code::InvalidMessage, "the parameters hold no message")
-}
-
-/// A result as MCP's `tools/call` gives it.
-fn as_tool_result(result: &RawValue) -> Value {
-    let members = split(result.get()).unwrap_or_default();
-    let failed = members.get("message_type").and_then(text).as_deref() == Some("LEAGUE_ERROR");
-    json!({
-        "content": [{"type": "text", "text": result.get()}],
-        "structuredContent": result,
-        "isError": failed,
-    })
+/// The answer to a body that names a revision which nobody here speaks.
+fn unsupported(opened: Opened<'_>, requested: &str) -> Answered {
+    let mut supported = vec![MODERN];
+    supported.extend(LEGACY);
+    let requested: String = requested.chars().take(32).collect();
+    let data = json!({"supported": supported, "requested": requested});
+    let message = "The header `MCP-Protocol-Version` names a version that is not spoken here.";
+    let mut error = RpcError::new(UNSUPPORTED_VERSION, message);
+    error.data = serde_json::value::to_raw_value(&data).ok();
+    let frame = match opened.read(Era::LegacyWithBatch) {
+        Incoming::Single(frame) => Some(frame),
+        Incoming::Batch(_) | Incoming::Refused(_) => None,
+    };
+    let id = match &frame {
+        Some(Frame::Call(call)) => Some(&call.id),
+        _ => None,
+    };
+    answered(400, rpc::fail(id, &error, Era::Legacy))
 }
 
 fn answered(status: u16, body: Vec<u8>) -> Answered {
     Answered {
         status,
-        body: body.into(),
+        headers: HeaderMap::new(),
+        body: Body::Whole(body.into()),
     }
 }

@@ -7,6 +7,8 @@
 
 #[path = "end_to_end/bots.rs"]
 mod bots;
+#[path = "end_to_end/front_door.rs"]
+mod front_door;
 #[path = "end_to_end/ground.rs"]
 mod ground;
 #[path = "end_to_end/hostile.rs"]

@@ -15,9 +15,10 @@ use crate::correspondence::Correspondence;
 use crate::desk::{Desk, Witness, Work, Worker};
 use crate::deviations::Deviations;
 use crate::identity::Identity;
+use crate::net::gate::Gate;
 use crate::net::server::{Door, Limits};
 use crate::post::{Post, Roads};
-use crate::reception::{Reception, Role};
+use crate::reception::{Counter, Reception, Role};
 use crate::record::{Opening, Record};
 use crate::root::Root;
 use crate::secrets::SecretError;
@@ -41,6 +42,8 @@ pub struct Shared {
     pub crowd: usize,
     /// What a listener takes from its callers.
     pub limits: Limits,
+    /// Who may call.
+    pub gate: Gate,
 }
 
 /// An agent could not start.
@@ -204,10 +207,7 @@ where
         quiet,
         identity: Arc::clone(&house.identity),
     };
-    let door = Reception {
-        identity: house.identity,
-        deviations: shared.deviations.clone(),
-        role,
-    };
-    (running, Arc::new(door))
+    let (deviations, root) = (shared.deviations.clone(), shared.root.clone());
+    let counter = Counter::new(house.identity, deviations, root, role);
+    (running, Arc::new(Reception::new(counter)))
 }

@@ -1,5 +1,8 @@
 //! The league manager.
 
+mod card;
+mod shown;
+
 use std::sync::Arc;
 
 use league_core::league::{Candidate, Command, Event, League, LeagueRules, Refusal, Reply, Ticket};
@@ -21,7 +24,7 @@ use crate::net::endpoint::AllowList;
 use crate::net::server::Door;
 use crate::peers::Peers;
 use crate::projection::publisher::LeaguePublisher;
-use crate::reception::{Arguments, Heard, Role, Spoken};
+use crate::reception::{Arguments, Card, Heard, Role, Spoken};
 use crate::record::{Opening, Record};
 use crate::secrets::LeagueKeys;
 use crate::store::Durability;
@@ -235,6 +238,10 @@ pub struct Manager {
 }
 
 impl Role for Manager {
+    fn card(&self) -> &'static Card {
+        &card::CARD
+    }
+
     async fn hear(&self, heard: Heard) -> Spoken {
         let token = heard.token.as_ref().map(AuthToken::hash);
         let command = match heard.message {
@@ -284,6 +291,10 @@ impl Role for Manager {
             return Some(refuse(&Refusal::TokenMissing));
         }
         Some(self.ask(command).await)
+    }
+
+    async fn show(&self, uri: &str) -> Option<Value> {
+        self.shown(uri).await
     }
 
     async fn health(&self) -> Map<String, Value> {

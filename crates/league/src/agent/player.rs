@@ -1,5 +1,6 @@
 //! A player.
 
+mod card;
 mod mind;
 
 use std::path::PathBuf;
@@ -27,7 +28,8 @@ use crate::desk::{Desk, Ruling, Unattended, Witness, Worker};
 use crate::identity::{Identity, Life, Newcomer};
 use crate::net::server::Door;
 use crate::projection::publisher::PlayerPublisher;
-use crate::reception::{Arguments, Heard, Role, Spoken};
+use crate::reading_room;
+use crate::reception::{Arguments, Card, Heard, Role, Spoken};
 use crate::record::{Opening, Record};
 use crate::secrets;
 use crate::store::Durability;
@@ -207,6 +209,10 @@ pub struct Competitor {
 }
 
 impl Role for Competitor {
+    fn card(&self) -> &'static Card {
+        &card::CARD
+    }
+
     async fn hear(&self, heard: Heard) -> Spoken {
         if matches!(heard.message, Message::Ping) {
             return Spoken::Message(Box::new(Message::Acknowledged));
@@ -231,6 +237,26 @@ impl Role for Competitor {
             "get_player_state" => Some(self.ask(Command::StateWanted, None).await),
             _ => None,
         }
+    }
+
+    async fn show(&self, uri: &str) -> Option<Value> {
+        if uri != reading_room::CONFIG.0 {
+            return None;
+        }
+        let rules = self.desk.look(|player| {
+            let rules = player.rules();
+            json!({
+                "display_name": rules.display_name,
+                "version": rules.version,
+                "endpoint": rules.endpoint,
+                "games": rules.games,
+                "manager": rules.manager.endpoint,
+                "strict": rules.strict,
+            })
+        });
+        let mut rules = rules.await.ok()?;
+        rules["strategy"] = self.manner.mind.name().into();
+        Some(rules)
     }
 
     async fn health(&self) -> Map<String, Value> {

@@ -1,5 +1,7 @@
 //! A referee.
 
+mod card;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,7 +23,8 @@ use crate::identity::{Identity, Life, Newcomer};
 use crate::net::server::Door;
 use crate::peers::Peers;
 use crate::projection::publisher::RefereePublisher;
-use crate::reception::{Arguments, Heard, Role, Spoken};
+use crate::reading_room;
+use crate::reception::{Arguments, Card, Heard, Role, Spoken};
 use crate::record::{Opening, Record};
 use crate::secrets;
 use crate::store::Durability;
@@ -197,6 +200,10 @@ pub struct Whistle {
 }
 
 impl Role for Whistle {
+    fn card(&self) -> &'static Card {
+        &card::CARD
+    }
+
     async fn hear(&self, heard: Heard) -> Spoken {
         let token = heard.token.as_ref().map(AuthToken::hash);
         let command = match heard.message {
@@ -251,6 +258,24 @@ impl Role for Whistle {
             _ => Command::MatchState { match_id },
         };
         Some(self.ask(command).await)
+    }
+
+    async fn show(&self, uri: &str) -> Option<Value> {
+        if uri != reading_room::CONFIG.0 {
+            return None;
+        }
+        let rules = self.desk.look(|referee| {
+            let rules = referee.rules();
+            json!({
+                "display_name": rules.display_name,
+                "version": rules.version,
+                "endpoint": rules.endpoint,
+                "games": rules.games,
+                "max_concurrent_matches": rules.max_concurrent,
+                "manager": rules.manager.endpoint,
+            })
+        });
+        rules.await.ok()
     }
 
     async fn health(&self) -> Map<String, Value> {

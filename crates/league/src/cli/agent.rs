@@ -135,7 +135,7 @@ impl<M: Worker> Serving<M> {
         out: &mut impl Write,
     ) -> Result<Answer, Failure> {
         tell_unknown_keys(&ground.loader);
-        let doors = Doors::default();
+        let doors = Doors::behind(self.shared.gate.clone());
         doors.open("", Arc::clone(&self.door));
         let end = watch::Sender::new(false);
         let server = tokio::spawn(serve(

@@ -10,6 +10,7 @@ use league::chance::Chance;
 use league::config::{ConfigError, ConfigLoader, SystemConfig};
 use league::deviations::Deviations;
 use league::net::endpoint::AllowList;
+use league::net::gate::Gate;
 use league::net::server::Limits;
 use league::post::Roads;
 use league::root::{DEFAULT_ROOT, Root};
@@ -71,6 +72,7 @@ impl Common {
                 body: system.limits.max_body_bytes,
                 connections: system.limits.max_connections,
             },
+            gate: Gate::new(system),
         })
     }
 

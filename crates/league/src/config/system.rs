@@ -83,6 +83,10 @@ settings! {
         allowed_endpoints: Vec<AllowedEndpoint> = vec![AllowedEndpoint::Loopback];
         /// The address on which our agents listen.
         bind: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        /// Names that callers may call our agents by, besides loopback and `network.base_host`.
+        allowed_hosts: Vec<String> = Vec::new();
+        /// Web pages that may call our agents, besides those of loopback.
+        allowed_origins: Vec<String> = Vec::new();
     }
 }
 

@@ -1,27 +1,30 @@
 //! The server of an agent: `POST /mcp`, `GET /health`, bytes in and bytes out.
 //!
-//! Many agents may share one listener, each below a path of its own. What a body means is left to
-//! the [`Door`] behind the path.
+//! Many agents may share one listener, each below a path of its own. Who may knock is left to the
+//! [`Gate`], what a body means to the [`Door`] behind the path.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Either, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use league_protocol::rpc::MAX_BODY;
+use league_mcp::{Body, Events};
+use league_protocol::rpc::{self, Era, MAX_BODY, RpcError};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
+
+use super::gate::Gate;
 
 /// What a listener takes from its callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +57,8 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub trait Door: Send + Sync {
     /// Answers a body that was posted.
     fn receive(&self, headers: HeaderMap, body: Bytes) -> Answering<'_>;
+    /// Answers another method than `POST` at the place where bodies are posted.
+    fn beside(&self, method: Method, headers: HeaderMap) -> Answering<'_>;
     /// Says how the agent is.
     fn health(&self) -> Answering<'_>;
 }
@@ -62,27 +67,34 @@ pub trait Door: Send + Sync {
 pub type Answering<'d> = Pin<Box<dyn Future<Output = Answered> + Send + 'd>>;
 
 /// What is answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answered {
-    /// The status of HTTP.
-    pub status: u16,
-    /// JSON; nothing for a status that has no body.
-    pub body: Bytes,
-}
+pub use league_mcp::Response as Answered;
+
+type Sent = Response<Either<Full<Bytes>, Events>>;
 
 /// The doors behind one listener, by what stands before `/mcp` and `/health`.
 #[derive(Clone, Default)]
-pub struct Doors(Arc<RwLock<BTreeMap<String, Arc<dyn Door>>>>);
+pub struct Doors {
+    gate: Gate,
+    doors: Arc<RwLock<BTreeMap<String, Arc<dyn Door>>>>,
+}
 
 impl Doors {
+    /// No doors yet, behind a gate.
+    pub fn behind(gate: Gate) -> Self {
+        Self {
+            gate,
+            ..Self::default()
+        }
+    }
+
     /// Puts a door behind a prefix, such as `` or `/agents/P01`.
     pub fn open(&self, prefix: impl Into<String>, door: Arc<dyn Door>) {
-        let mut doors = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut doors = self.doors.write().unwrap_or_else(PoisonError::into_inner);
         doors.insert(prefix.into(), door);
     }
 
     fn find(&self, prefix: &str) -> Option<Arc<dyn Door>> {
-        let doors = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let doors = self.doors.read().unwrap_or_else(PoisonError::into_inner);
         doors.get(prefix).cloned()
     }
 }
@@ -134,9 +146,10 @@ async fn converse(stream: TcpStream, doors: Doors, largest: usize, mut end: watc
     if stream.set_nodelay(true).is_err() {
         return;
     }
+    let arrived_at = stream.local_addr().ok().map(|address| address.ip());
     let service = service_fn(move |request| {
         let doors = doors.clone();
-        async move { Ok::<_, Infallible>(answer(&doors, largest, request).await) }
+        async move { Ok::<_, Infallible>(answer(&doors, arrived_at, largest, request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -154,9 +167,16 @@ async fn converse(stream: TcpStream, doors: Doors, largest: usize, mut end: watc
 
 async fn answer(
     doors: &Doors,
+    arrived_at: Option<IpAddr>,
     largest: usize,
     request: Request<Incoming>,
-) -> Response<Full<Bytes>> {
+) -> Sent {
+    let checked = doors
+        .gate
+        .check(request.uri(), request.headers(), arrived_at);
+    if let Err(refusal) = checked {
+        return refused(StatusCode::FORBIDDEN, &refusal.to_string());
+    }
     let path = request.uri().path();
     let (prefix, tool) = path.split_at(path.rfind('/').unwrap_or(0));
     let Some(door) = doors.find(prefix) else {
@@ -164,14 +184,17 @@ async fn answer(
     };
     match (request.method(), tool) {
         (&Method::POST, "/mcp") => {
-            let headers = request.headers().clone();
-            match body(request, largest).await {
-                Ok(body) => respond(door.receive(headers, body).await),
+            let (head, body) = request.into_parts();
+            match read(body, largest).await {
+                Ok(body) => respond(door.receive(head.headers, body).await),
                 Err(refused) => refused,
             }
         }
         (&Method::GET, "/health") => respond(door.health().await),
-        (_, "/mcp") => not_allowed("POST"),
+        (_, "/mcp") => {
+            let (head, _) = request.into_parts();
+            respond(door.beside(head.method, head.headers).await)
+        }
         (_, "/health") => not_allowed("GET"),
         _ => plain(
             StatusCode::NOT_FOUND,
@@ -180,32 +203,40 @@ async fn answer(
     }
 }
 
-async fn body(request: Request<Incoming>, largest: usize) -> Result<Bytes, Response<Full<Bytes>>> {
-    let limited = Limited::new(request.into_body(), largest);
+async fn read(body: Incoming, largest: usize) -> Result<Bytes, Sent> {
+    let limited = Limited::new(body, largest);
     match tokio::time::timeout(SLOWEST_BODY, limited.collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(plain(
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(refused(
             StatusCode::PAYLOAD_TOO_LARGE,
             &format!("the body is larger than {largest} bytes"),
         )),
-        Ok(Err(_)) => Err(plain(StatusCode::BAD_REQUEST, "the body broke off")),
-        Err(_) => Err(plain(
+        Ok(Err(_)) => Err(refused(StatusCode::BAD_REQUEST, "the body broke off")),
+        Err(_) => Err(refused(
             StatusCode::REQUEST_TIMEOUT,
             "the body did not come in time",
         )),
     }
 }
 
-fn respond(answered: Answered) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(answered.body));
+fn respond(answered: Answered) -> Sent {
+    let (kind, body) = match answered.body {
+        Body::Whole(body) => ("application/json", Either::Left(Full::new(body))),
+        Body::Events(events) => ("text/event-stream", Either::Right(events)),
+    };
+    let mut response = Response::new(body);
+    *response.headers_mut() = answered.headers;
     *response.status_mut() =
         StatusCode::from_u16(answered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(CONTENT_TYPE, json);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    if kind == "text/event-stream" {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    }
     response
 }
 
-fn not_allowed(method: &'static str) -> Response<Full<Bytes>> {
+fn not_allowed(method: &'static str) -> Sent {
     let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "use the other method here");
     response
         .headers_mut()
@@ -214,10 +245,22 @@ fn not_allowed(method: &'static str) -> Response<Full<Bytes>> {
 }
 
 /// A refusal of HTTP, as JSON with one sentence.
-fn plain(status: StatusCode, sentence: &str) -> Response<Full<Bytes>> {
+fn plain(status: StatusCode, sentence: &str) -> Sent {
     let body = serde_json::json!({ "error": sentence }).to_string();
+    whole(status, body.into_bytes())
+}
+
+/// A refusal of a message that nobody has read, in the form of JSON-RPC.
+fn refused(status: StatusCode, sentence: &str) -> Sent {
+    let error = RpcError::invalid_request(sentence.to_owned());
+    // Whoever refuses before reading cannot know the era; no era minds an id that is not there.
+    whole(status, rpc::fail(None, &error, Era::Modern))
+}
+
+fn whole(status: StatusCode, body: Vec<u8>) -> Sent {
     respond(Answered {
         status: status.as_u16(),
-        body: body.into(),
+        headers: HeaderMap::new(),
+        body: Body::Whole(body.into()),
     })
 }

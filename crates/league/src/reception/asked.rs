@@ -1,42 +1,30 @@
 //! What a call asks for: a tool, and the message or the arguments in it.
 
-use league_protocol::rpc::members::{Members, split, text};
+use league_protocol::rpc::members::{Members, split};
 use league_protocol::rpc::{Call, RpcError};
+use league_protocol::sender::Dialect;
+use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
-use super::Arguments;
+use super::counter::Arguments;
 
 /// What a call asks for.
 pub(super) struct Asked<'c> {
-    pub(super) tool: String,
+    pub(super) tool: &'c str,
     params: Option<&'c RawValue>,
-    /// Whether it came as MCP's `tools/call`, and is answered so.
-    pub(super) wrapped: bool,
 }
 
 impl<'c> Asked<'c> {
-    pub(super) fn of(call: &Call<'c>) -> Result<Self, RpcError> {
-        let params = call.params.named()?;
-        if call.method != "tools/call" {
-            return Ok(Self {
-                tool: call.method.clone().into_owned(),
-                params,
-                wrapped: false,
-            });
-        }
-        let members = params.and_then(|params| split(params.get()).ok());
-        let members = members.unwrap_or_default();
-        let Some(tool) = members.get("name").and_then(text) else {
-            let message = "`params.name` must be the name of a tool.";
-            return Err(RpcError::invalid_params(message));
-        };
-        Ok(Self {
-            tool: tool.into_owned(),
-            params: members.get("arguments"),
-            wrapped: true,
-        })
+    /// Reads a call by the name of a tool.
+    pub(super) fn of(call: &'c Call<'c>) -> Result<Self, RpcError> {
+        Ok(Self::with(&call.method, call.params.named()?))
+    }
+
+    /// Takes a tool and what it is told.
+    pub(super) fn with(tool: &'c str, params: Option<&'c RawValue>) -> Self {
+        Self { tool, params }
     }
 
     /// The message in it: the parameters themselves, or their `message` or `arguments`.
@@ -53,14 +41,41 @@ impl<'c> Asked<'c> {
         is_message.then_some(inner)
     }
 
-    pub(super) fn arguments(&self) -> Arguments {
+    /// The parameters as a message of a kind, with what of the envelope was left out put in.
+    ///
+    /// Only what is certain is put in: who says it is not.
+    pub(super) fn enveloped(&self, kind: &str, at: Timestamp) -> Option<Box<RawValue>> {
+        let given = self.params.map_or("{}", RawValue::get);
+        let members = split(given).ok()?;
+        let certain = [
+            ("protocol", Dialect::V2.protocol().to_owned()),
+            ("message_type", kind.to_owned()),
+            ("timestamp", at.to_seconds_text()),
+            (
+                "conversation_id",
+                format!("conv-mcp-{}", kind.to_ascii_lowercase()),
+            ),
+        ];
+        let mut text = String::from("{");
+        for (name, value) in certain.iter().filter(|(name, _)| !members.has(name)) {
+            text.push_str(&format!("\"{name}\":\"{value}\","));
+        }
+        text.push_str(given.trim_start().strip_prefix('{')?);
+        if members.is_empty() {
+            text = text.replacen(",}", "}", 1);
+        }
+        RawValue::from_string(text).ok()
+    }
+
+    pub(super) fn arguments(&self, bearer: Option<&str>) -> Arguments {
         let members = self
             .params
             .and_then(|raw| serde_json::from_str(raw.get()).ok());
-        let members: serde_json::Map<String, Value> = members.unwrap_or_default();
+        let members: Map<String, Value> = members.unwrap_or_default();
         let token = members.get("auth_token").and_then(Value::as_str);
+        let token = token.filter(|token| !token.is_empty()).or(bearer);
         Arguments {
-            token: token.filter(|token| !token.is_empty()).map(AuthToken::new),
+            token: token.map(AuthToken::new),
             members,
         }
     }

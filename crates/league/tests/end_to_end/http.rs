@@ -25,15 +25,32 @@ impl Answer {
 
 /// Sends a request to the agent that answers at this endpoint, by a method and a path.
 pub(crate) fn request(endpoint: &str, method: &str, path: &str, body: &[u8]) -> Answer {
+    let json = [("content-type", "application/json")];
+    request_with(endpoint, method, path, &json, body)
+}
+
+/// Sends a request with these headers; `host` is added unless it is among them.
+pub(crate) fn request_with(
+    endpoint: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Answer {
     let authority = endpoint.trim_start_matches("http://");
     let authority = authority.split('/').next().unwrap();
     let mut stream = TcpStream::connect(authority).unwrap();
     stream.set_read_timeout(Some(BOUND)).unwrap();
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nhost: {authority}\r\ncontent-type: application/json\r\n\
-         content-length: {}\r\nconnection: close\r\n\r\n",
+    let mut head = format!("{method} {path} HTTP/1.1\r\n");
+    let names_host = headers.iter().any(|(name, _)| *name == "host");
+    let host = [("host", authority)].into_iter().filter(|_| !names_host);
+    for (name, value) in host.chain(headers.iter().copied()) {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&format!(
+        "content-length: {}\r\nconnection: close\r\n\r\n",
         body.len()
-    );
+    ));
     stream.write_all(head.as_bytes()).unwrap();
     // Whoever refuses a body need not have read it.
     let _ = stream.write_all(body);

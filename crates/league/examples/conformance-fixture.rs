@@ -1,0 +1,51 @@
+//! A server for the official conformance suite: the door of our agents, and behind it what the
+//! suite wants to find there instead of an agent.
+//!
+//! It prints where it answers, and serves until its standard input ends.
+
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use league::net::server::{Doors, Limits, bind, serve};
+use league::reception::{Reception, Simple};
+use league_protocol::rpc::{self, Call, Era, RpcError};
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+
+/// Knows no tool by its name.
+struct Nothing;
+
+impl Simple for Nothing {
+    fn has(&self, _method: &str) -> bool {
+        false
+    }
+
+    async fn attend(&self, call: &Call<'_>, _bearer: Option<&str>) -> Vec<u8> {
+        let error = RpcError::method_not_found(&call.method);
+        rpc::fail(Some(&call.id), &error, Era::Simple)
+    }
+
+    async fn health(&self) -> Map<String, Value> {
+        Map::new()
+    }
+}
+
+#[tokio::main]
+async fn main() -> io::Result<()> {
+    let door = Reception {
+        simple: Arc::new(Nothing),
+        mcp: league_mcp::fixture::mcp(),
+    };
+    let doors = Doors::default();
+    doors.open("", Arc::new(door));
+    let listener = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
+    let port = listener.local_addr()?.port();
+    writeln!(io::stdout(), "http://127.0.0.1:{port}/mcp")?;
+    let end = watch::Sender::new(false);
+    let served = tokio::spawn(serve(listener, doors, Limits::default(), end.subscribe()));
+    tokio::task::spawn_blocking(|| io::copy(&mut io::stdin(), &mut io::sink())).await??;
+    end.send_replace(true);
+    served.await?;
+    Ok(())
+}

@@ -1,0 +1,245 @@
+//! Who may knock at all: `Host` and `Origin` of every request, before its body is read.
+//!
+//! A web page can make a browser send requests to a port on this machine, and with a name of its
+//! own that it lets point here it could even read the answers. Its requests are known by these two
+//! headers, which a page cannot set (ruling 28).
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use hyper::Uri;
+use hyper::header::{HOST, HeaderMap, ORIGIN};
+use thiserror::Error;
+
+use crate::config::SystemConfig;
+
+/// Which names and pages are let in.
+///
+/// The names and addresses of this machine's loopback are always let in, and so is the address at
+/// which a connection arrived.
+#[derive(Debug, Clone, Default)]
+pub struct Gate(Arc<Listed>);
+
+#[derive(Debug, Default)]
+struct Listed {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+/// Why a request was not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum NotLetIn {
+    /// The header `Host` names another machine, or there is none.
+    #[error(
+        "the header `Host` is missing or names a host that this agent does not go by; \
+         if it should, add it to `security.allowed_hosts` in config/system.json"
+    )]
+    Host,
+    /// The header `Origin` names a page that is not on the list.
+    #[error(
+        "pages of this `Origin` may not call this agent; \
+         if they should, add it to `security.allowed_origins` in config/system.json"
+    )]
+    Origin,
+}
+
+impl Gate {
+    /// Lets in what the configuration names besides.
+    pub fn new(system: &SystemConfig) -> Self {
+        let security = &system.security;
+        let hosts = security
+            .allowed_hosts
+            .iter()
+            .chain([&system.network.base_host]);
+        let lower = |text: &String| text.trim().trim_end_matches('/').to_ascii_lowercase();
+        Self(Arc::new(Listed {
+            hosts: hosts.map(lower).collect(),
+            origins: security.allowed_origins.iter().map(lower).collect(),
+        }))
+    }
+
+    /// Checks the head of a request that arrived at an address of ours.
+    ///
+    /// # Errors
+    ///
+    /// Says which header kept it out.
+    pub fn check(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        arrived_at: Option<IpAddr>,
+    ) -> Result<(), NotLetIn> {
+        let mut hosts = headers.get_all(HOST).iter();
+        let named = match (uri.authority(), hosts.next()) {
+            (Some(authority), _) => Some(authority.as_str()),
+            (None, Some(host)) => host.to_str().ok(),
+            (None, None) => None,
+        };
+        let named = named.filter(|_| hosts.next().is_none()).and_then(host);
+        if !named.is_some_and(|named| self.goes_by(named, arrived_at)) {
+            return Err(NotLetIn::Host);
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        match origins.all(|origin| origin.to_str().is_ok_and(|origin| self.trusts(origin))) {
+            true => Ok(()),
+            false => Err(NotLetIn::Origin),
+        }
+    }
+
+    fn goes_by(&self, host: &str, arrived_at: Option<IpAddr>) -> bool {
+        let listed = || {
+            self.0
+                .hosts
+                .iter()
+                .any(|name| host.eq_ignore_ascii_case(name))
+        };
+        match host.parse::<IpAddr>() {
+            Ok(address) => {
+                let address = address.to_canonical();
+                let arrived = arrived_at.map(|at| at.to_canonical());
+                address.is_loopback() || arrived == Some(address) || listed()
+            }
+            Err(_) => host.eq_ignore_ascii_case("localhost") || listed(),
+        }
+    }
+
+    fn trusts(&self, origin: &str) -> bool {
+        let origin = origin.trim();
+        let listed = |name: &String| name == "*" || origin.eq_ignore_ascii_case(name);
+        if self.0.origins.iter().any(listed) {
+            return true;
+        }
+        let authority = ["http://", "https://"].iter().find_map(|scheme| {
+            let start = origin.get(..scheme.len())?;
+            start
+                .eq_ignore_ascii_case(scheme)
+                .then(|| &origin[scheme.len()..])
+        });
+        authority
+            .and_then(host)
+            .is_some_and(|host| match host.parse::<IpAddr>() {
+                Ok(address) => address.to_canonical().is_loopback(),
+                Err(_) => host.eq_ignore_ascii_case("localhost"),
+            })
+    }
+}
+
+/// The host of `host`, `host:port`, `[v6]` or `[v6]:port`; `None` if it is none of these.
+fn host(authority: &str) -> Option<&str> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, after) = rest.split_once(']')?;
+            let port = match after {
+                "" => None,
+                _ => Some(after.strip_prefix(':')?),
+            };
+            (host, port)
+        }
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    let port_fits = port.is_none_or(|port| port.parse::<u16>().is_ok());
+    (!host.is_empty() && port_fits).then_some(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::HeaderValue;
+
+    fn verdict(gate: &Gate, host: Option<&str>, origin: Option<&str>) -> Result<(), NotLetIn> {
+        let mut headers = HeaderMap::new();
+        if let Some(host) = host {
+            headers.insert(HOST, HeaderValue::from_str(host).unwrap());
+        }
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, HeaderValue::from_str(origin).unwrap());
+        }
+        let arrived_at = Some("10.0.0.7".parse().unwrap());
+        gate.check(&Uri::from_static("/mcp"), &headers, arrived_at)
+    }
+
+    #[test]
+    fn the_loopback_and_the_address_of_arrival_are_let_in() {
+        let gate = Gate::default();
+        for host in [
+            "localhost",
+            "LOCALHOST:8000",
+            "127.0.0.1:1",
+            "[::1]:8000",
+            "[::1]",
+            "10.0.0.7:8101",
+            "127.3.2.1",
+            "[::ffff:127.0.0.1]:1",
+        ] {
+            assert_eq!(verdict(&gate, Some(host), None), Ok(()), "{host}");
+        }
+    }
+
+    #[test]
+    fn other_names_are_kept_out_whatever_they_begin_or_end_with() {
+        let gate = Gate::default();
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "evil.example:8000",
+            "127.0.0.1.evil.example",
+            "10.0.0.8",
+            "[::2]:80",
+            "localhost:port",
+            "localhost:1:2",
+            "[::1",
+            "",
+            "user@localhost",
+        ] {
+            assert_eq!(
+                verdict(&gate, Some(host), None),
+                Err(NotLetIn::Host),
+                "{host}"
+            );
+        }
+        assert_eq!(verdict(&gate, None, None), Err(NotLetIn::Host));
+    }
+
+    #[test]
+    fn pages_from_elsewhere_are_kept_out() {
+        let gate = Gate::default();
+        let from = |origin| verdict(&gate, Some("localhost:1"), Some(origin));
+        for origin in [
+            "http://localhost",
+            "https://localhost:5173",
+            "http://[::1]:80",
+        ] {
+            assert_eq!(from(origin), Ok(()), "{origin}");
+        }
+        for origin in [
+            "null",
+            "",
+            "http://evil.example",
+            "http://localhost.evil.example",
+            "localhost:1",
+            "file://localhost",
+            "http://evil.example#localhost",
+            "http://localhost/",
+        ] {
+            assert_eq!(from(origin), Err(NotLetIn::Origin), "{origin}");
+        }
+    }
+
+    #[test]
+    fn what_the_configuration_names_is_let_in_besides() {
+        let mut system = SystemConfig::default();
+        system.security.allowed_hosts = vec!["League.example".to_owned()];
+        system.security.allowed_origins = vec!["https://board.example".to_owned()];
+        system.network.base_host = "10.1.2.3".to_owned();
+        let gate = Gate::new(&system);
+        let origin = Some("https://board.example");
+        assert_eq!(verdict(&gate, Some("league.EXAMPLE:8000"), origin), Ok(()));
+        assert_eq!(verdict(&gate, Some("10.1.2.3:8000"), None), Ok(()));
+        let other_port = Some("https://board.example:444");
+        let refused = verdict(&gate, Some("league.example"), other_port);
+        assert_eq!(refused, Err(NotLetIn::Origin));
+    }
+}

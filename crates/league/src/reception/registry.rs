@@ -1,0 +1,231 @@
+//! What a kind of agent offers, written down once: both forms of calling go by this list.
+
+use league_mcp::{Prompt, Template, Tool};
+use league_protocol::finding::Reading;
+use league_protocol::schema::message_schema;
+use league_protocol::sender::Dialect;
+use serde_json::{Map, Value, json};
+
+/// The fields of an envelope, which a caller over MCP may leave out.
+pub(super) const ENVELOPE: [&str; 5] = [
+    "protocol",
+    "message_type",
+    "sender",
+    "timestamp",
+    "conversation_id",
+];
+
+/// What a kind of agent offers.
+#[derive(Debug)]
+pub struct Card {
+    /// The name for programs.
+    pub name: &'static str,
+    /// The name for people.
+    pub title: &'static str,
+    /// What an assistant should know before it begins.
+    pub instructions: &'static str,
+    /// The tools, in the order in which they are listed.
+    pub tools: &'static [ToolEntry],
+    /// What can be read at an address of its own: address, title, what it holds.
+    pub resources: &'static [(&'static str, &'static str, &'static str)],
+    /// What can be read at an address with a name in it.
+    pub templates: &'static [Template],
+    /// The prompts.
+    pub prompts: &'static [Prompt],
+    /// The resource that a prompt about no match in particular is written around.
+    pub background: &'static str,
+}
+
+/// One tool.
+#[derive(Debug)]
+pub struct ToolEntry {
+    /// The name that it is called by.
+    pub name: &'static str,
+    /// The name for people.
+    pub title: &'static str,
+    /// What it does, and when to use it.
+    pub description: &'static str,
+    /// What it takes.
+    pub takes: Takes,
+    /// What it gives, unless it fails.
+    pub gives: Gives,
+    /// Whether calling it changes nothing.
+    pub read_only: bool,
+}
+
+/// What a tool takes.
+#[derive(Debug)]
+pub enum Takes {
+    /// A message of one of these types; the first is meant if a caller names none.
+    Message(&'static [&'static str]),
+    /// Plain arguments: name, what it says, whether it is needed. All are text.
+    Arguments(&'static [(&'static str, &'static str, bool)]),
+}
+
+/// What a tool gives.
+#[derive(Debug)]
+pub enum Gives {
+    /// A message of this type.
+    Message(&'static str),
+    /// `{"status":"ok"}`.
+    Nod,
+    /// A plain object with these members, each of any kind: name, what it says.
+    Members(&'static [(&'static str, &'static str)]),
+}
+
+impl ToolEntry {
+    /// The tool as MCP lists it.
+    pub(super) fn shown(&self) -> Tool {
+        let portable = |mut schema: Map<String, Value>| {
+            make_portable(&mut schema);
+            schema
+        };
+        Tool {
+            name: self.name,
+            title: self.title,
+            description: self.description,
+            input_schema: portable(self.takes.schema()),
+            output_schema: portable(self.gives.schema()),
+            read_only: self.read_only,
+        }
+    }
+}
+
+impl Takes {
+    fn schema(&self) -> Map<String, Value> {
+        match self {
+            Self::Message(kinds) => message_input(kinds),
+            Self::Arguments(arguments) => {
+                let mut properties = Map::new();
+                for (name, description, _) in *arguments {
+                    let property = json!({"type": "string", "description": description});
+                    properties.insert((*name).to_owned(), property);
+                }
+                let needed = arguments.iter().filter(|(_, _, needed)| *needed);
+                let required: Vec<&str> = needed.map(|(name, ..)| *name).collect();
+                object(properties, &json!(required))
+            }
+        }
+    }
+}
+
+impl Gives {
+    fn schema(&self) -> Map<String, Value> {
+        let given = match self {
+            Self::Message(kind) => vec![reply(Dialect::V2, kind), reply(Dialect::V2Api, kind)],
+            Self::Nod => vec![nod()],
+            Self::Members(members) => {
+                let mut properties = Map::new();
+                for (name, description) in *members {
+                    let property = json!({"description": description});
+                    properties.insert((*name).to_owned(), property);
+                }
+                let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+                vec![Some(object(properties, &json!(required)).into())]
+            }
+        };
+        let mut any: Vec<Value> = Vec::new();
+        let in_v1 = json!({
+            "description": "The same in the words of `league.v1`, for a caller that speaks it.",
+            "type": "object",
+            "properties": {"protocol": {"const": Dialect::V1.protocol()}},
+            "required": ["protocol"],
+        });
+        let error = reply(Dialect::V2, "LEAGUE_ERROR");
+        for schema in given.into_iter().chain([error, Some(in_v1)]).flatten() {
+            if !any.contains(&schema) {
+                any.push(schema);
+            }
+        }
+        let mut schema = Map::new();
+        schema.insert("type".into(), "object".into());
+        schema.insert("anyOf".into(), any.into());
+        schema
+    }
+}
+
+fn nod() -> Option<Value> {
+    let mut properties = Map::new();
+    properties.insert("status".into(), json!({"const": "ok"}));
+    Some(object(properties, &json!(["status"])).into())
+}
+
+/// A message as we send it, without the marks of a document of its own.
+fn reply(dialect: Dialect, kind: &str) -> Option<Value> {
+    let mut schema = message_schema(dialect, kind, Reading::Lenient)?;
+    let members = schema.as_object_mut()?;
+    members.remove("$schema");
+    members.remove("$id");
+    Some(schema)
+}
+
+/// What a caller has to say: the message without what the tool says already.
+fn message_input(kinds: &[&str]) -> Map<String, Value> {
+    let schemas = kinds.iter().filter_map(|kind| {
+        let schema = message_schema(Dialect::V2, kind, Reading::Lenient)?;
+        schema.as_object().cloned()
+    });
+    let mut properties = Map::new();
+    let mut required: Option<Vec<Value>> = None;
+    for schema in schemas {
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            properties
+                .entry(name.clone())
+                .or_insert_with(|| property.clone());
+        }
+        let here = schema["required"].as_array().cloned().unwrap_or_default();
+        let is_envelope = |name: &Value| ENVELOPE.iter().any(|field| name == field);
+        let here = here.into_iter().filter(|name| !is_envelope(name));
+        required = Some(match required {
+            // With several types, what only some of them need is not asked of all.
+            Some(all) => all
+                .into_iter()
+                .filter(|name| here.clone().any(|own| own == *name))
+                .collect(),
+            None => here.collect(),
+        });
+    }
+    let named = json!({"enum": kinds, "description": "May be left out."});
+    properties.insert("message_type".into(), named);
+    object(properties, &required.unwrap_or_default().into())
+}
+
+/// Leaves out that a field may be `null`, which many readers of schemas do not understand.
+///
+/// A field that may be `null` may be left out as well, and we never send `null` there.
+fn make_portable(schema: &mut Map<String, Value>) {
+    if let Some(Value::Array(kinds)) = schema.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [kind] = kinds.as_slice() {
+            let kind = kind.clone();
+            schema.insert("type".into(), kind);
+        }
+    }
+    if let Some(Value::Array(branches)) = schema.get_mut("anyOf") {
+        branches.retain(|branch| branch.get("type").is_none_or(|kind| kind != "null"));
+        if let [Value::Object(only)] = branches.as_mut_slice() {
+            let only = std::mem::take(only);
+            schema.remove("anyOf");
+            schema.extend(only);
+        }
+    }
+    for value in schema.values_mut() {
+        portable_below(value);
+    }
+}
+
+fn portable_below(value: &mut Value) {
+    match value {
+        Value::Object(schema) => make_portable(schema),
+        Value::Array(values) => values.iter_mut().for_each(portable_below),
+        _ => {}
+    }
+}
+
+fn object(properties: Map<String, Value>, required: &Value) -> Map<String, Value> {
+    let mut schema = Map::new();
+    schema.insert("type".into(), "object".into());
+    schema.insert("properties".into(), properties.into());
+    schema.insert("required".into(), required.clone());
+    schema
+}

@@ -1,0 +1,247 @@
+//! One endpoint of MCP: a message in, an answer out.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, ALLOW, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use http::{HeaderMap, Method};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use league_protocol::rpc::{self, Call, Era, Frame, Id, RpcError};
+use rmcp::ServerHandler;
+use rmcp::transport::streamable_http_server::session::SessionManager;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+
+use crate::direct::Plain;
+use crate::handler::Handler;
+use crate::offering::{Caller, Offering, Pending};
+use crate::wire;
+
+/// An endpoint of MCP.
+#[derive(Clone)]
+pub struct Mcp {
+    /// Answers plain calls of tools, if there is one.
+    offering: Option<Arc<dyn Offering>>,
+    /// Who answers, as JSON.
+    server: Arc<str>,
+    /// Whether clients may hold sessions.
+    sessions: bool,
+    serve: Arc<Serve>,
+}
+
+type Serve =
+    dyn Fn(http::Request<Full<Bytes>>) -> Pending<'static, http::Response<Events>> + Send + Sync;
+
+/// Server-sent events, as they come.
+pub type Events = BoxBody<Bytes, Infallible>;
+
+/// What is answered.
+#[derive(Debug)]
+pub struct Response {
+    /// The status of HTTP.
+    pub status: u16,
+    /// Headers beside those that every answer has.
+    pub headers: HeaderMap,
+    /// What is said.
+    pub body: Body,
+}
+
+/// The body of an answer.
+#[derive(Debug)]
+pub enum Body {
+    /// JSON; nothing for a status that has no body.
+    Whole(Bytes),
+    /// Server-sent events.
+    Events(Events),
+}
+
+impl Mcp {
+    /// Serves what an agent has to offer: without sessions, each answer one piece of JSON.
+    pub fn new(offering: Arc<dyn Offering>) -> Self {
+        let about = offering.about();
+        let server = serde_json::json!({
+            "name": about.name, "title": about.title, "version": about.version,
+        });
+        let handler = Arc::new(Handler::new(Arc::clone(&offering)));
+        let config = StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true);
+        Self {
+            offering: Some(offering),
+            server: server.to_string().into(),
+            sessions: false,
+            serve: serving(handler, NeverSessionManager::default(), config),
+        }
+    }
+
+    /// Serves a handler of `rmcp` with sessions, and in events where it has more than one to tell.
+    #[cfg(feature = "fixture")]
+    pub(crate) fn with_sessions(handler: impl ServerHandler) -> Self {
+        use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+        let config = StreamableHttpServerConfig::default().with_json_response(true);
+        Self {
+            offering: None,
+            server: "{}".into(),
+            sessions: true,
+            serve: serving(Arc::new(handler), LocalSessionManager::default(), config),
+        }
+    }
+
+    /// Answers a message that was posted, by the rules of its era.
+    pub async fn answer(&self, headers: &HeaderMap, era: Era, frame: &Frame<'_>) -> Response {
+        match frame {
+            Frame::Call(call) => match self.direct(headers, era, call).await {
+                Some(body) => Response::json(200, body),
+                None => self.relay(headers, era, frame, Some(&call.id)).await,
+            },
+            Frame::Notification(_) => self.relay(headers, era, frame, None).await,
+            Frame::Response(_) if self.sessions => self.relay(headers, era, frame, None).await,
+            Frame::Response(_) => {
+                let error = RpcError::unasked_response();
+                Response::json(400, rpc::fail(None, &error, era).into())
+            }
+            Frame::Malformed(malformed) => {
+                Response::json(malformed.status(era).code(), malformed.answer(era).into())
+            }
+        }
+    }
+
+    /// Answers `GET` and `DELETE`, of which only sessions know.
+    pub async fn beside(&self, method: Method, headers: &HeaderMap) -> Response {
+        if self.sessions {
+            return self
+                .pass(method, headers, Bytes::new(), Era::Legacy, None)
+                .await;
+        }
+        let message = "This endpoint has no sessions and no stream of its own. Use `POST`.";
+        let error = RpcError::invalid_request(message);
+        let mut refused = Response::json(405, rpc::fail(None, &error, Era::Simple).into());
+        refused
+            .headers
+            .insert(ALLOW, HeaderValue::from_static("POST"));
+        refused
+    }
+
+    /// Answers a plain call of a tool that there is.
+    async fn direct(&self, headers: &HeaderMap, era: Era, call: &Call<'_>) -> Option<Bytes> {
+        let offering = self.offering.as_ref()?;
+        let plain = Plain::of(headers, era, call)?;
+        let calling = offering.call(&plain.tool, plain.arguments, caller(headers));
+        let given = calling.await?;
+        Some(wire::answer(
+            &call.id,
+            "result",
+            &plain.result(&given, &self.server),
+        ))
+    }
+
+    async fn relay(
+        &self,
+        headers: &HeaderMap,
+        era: Era,
+        frame: &Frame<'_>,
+        id: Option<&Id<'_>>,
+    ) -> Response {
+        match wire::written(frame) {
+            Some(body) => self.pass(Method::POST, headers, body, era, id).await,
+            None => {
+                let error = RpcError::unasked_response();
+                Response::json(400, rpc::fail(id, &error, era).into())
+            }
+        }
+    }
+
+    async fn pass(
+        &self,
+        method: Method,
+        headers: &HeaderMap,
+        body: Bytes,
+        era: Era,
+        id: Option<&Id<'_>>,
+    ) -> Response {
+        let accepted = match method {
+            Method::GET => "text/event-stream",
+            // Whoever takes nothing but JSON is given nothing else, so it need not ask for both.
+            _ => "application/json, text/event-stream",
+        };
+        let mut request = http::Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.headers_mut() = headers.clone();
+        let set = request.headers_mut();
+        set.insert(ACCEPT, HeaderValue::from_static(accepted));
+        set.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let (parts, body) = (self.serve)(request).await.into_parts();
+        Response::of(parts, body, era, id).await
+    }
+}
+
+impl Response {
+    fn json(status: u16, body: Bytes) -> Self {
+        Self {
+            status,
+            headers: HeaderMap::new(),
+            body: Body::Whole(body),
+        }
+    }
+
+    /// Takes an answer of `rmcp`; one in plain text becomes an error of JSON-RPC.
+    async fn of(parts: http::response::Parts, body: Events, era: Era, id: Option<&Id<'_>>) -> Self {
+        let status = parts.status.as_u16();
+        let of_type = |wanted: &str| {
+            let found = parts.headers.get(CONTENT_TYPE);
+            found.is_some_and(|found| found.as_bytes().starts_with(wanted.as_bytes()))
+        };
+        let body = if of_type("text/event-stream") {
+            Body::Events(body)
+        } else {
+            // The body is in memory already, and cannot fail.
+            let whole = body.collect().await.unwrap_or_default().to_bytes();
+            Body::Whole(match whole.is_empty() {
+                true => whole,
+                false => wire::addressed(&whole, id, era),
+            })
+        };
+        let mut headers = HeaderMap::new();
+        for name in ["mcp-session-id", "allow"] {
+            if let Some(value) = parts.headers.get(name) {
+                headers.insert(name, value.clone());
+            }
+        }
+        Self {
+            status,
+            headers,
+            body,
+        }
+    }
+}
+
+/// Finds the token that `Authorization: Bearer` holds.
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// Who calls, by the headers.
+pub(crate) fn caller(headers: &HeaderMap) -> Caller {
+    let bearer = bearer(headers).map(str::to_owned);
+    Caller { bearer }
+}
+
+/// Who may call, and what for, was settled at the door.
+fn serving(
+    handler: Arc<impl ServerHandler>,
+    sessions: impl SessionManager,
+    config: StreamableHttpServerConfig,
+) -> Arc<Serve> {
+    let config = config.disable_allowed_hosts().disable_allowed_origins();
+    let service =
+        StreamableHttpService::new(move || Ok(Arc::clone(&handler)), Arc::new(sessions), config);
+    Arc::new(move |request| {
+        let service = service.clone();
+        Box::pin(async move { service.handle(request).await })
+    })
+}

