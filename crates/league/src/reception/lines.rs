@@ -48,14 +48,15 @@ impl<S: Simple> Reception<S> {
             }
             let (reception, pipe, answers) =
                 (Arc::clone(&self), Arc::clone(&pipe), answers.clone());
+            // Whatever follows a handshake depends on it.
+            let alone = may_be_handshake(&line);
             let answering = async move {
                 if let Some(answer) = reception.answer_line(&pipe, &line).await {
                     // A writer that is gone has said why.
                     let _ = answers.send(answer).await;
                 }
             };
-            // Whatever follows a handshake depends on it.
-            if pipe_is_new(&line) {
+            if alone {
                 answering.await;
             } else {
                 tasks.spawn(answering);
@@ -149,7 +150,7 @@ enum Line {
 }
 
 /// Whether a line may be a handshake; a wrong guess costs nothing but time.
-fn pipe_is_new(line: &Line) -> bool {
+fn may_be_handshake(line: &Line) -> bool {
     match line {
         Line::Whole(line) => line.windows(12).any(|part| part == b"\"initialize\""),
         Line::TooLong => false,
