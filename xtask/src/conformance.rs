@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use judges::Judges;
-use servers::{Server, Servers};
+use servers::Servers;
 
 /// How `cargo xtask conformance` is called.
 #[derive(Args)]
