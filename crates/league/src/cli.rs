@@ -103,7 +103,8 @@ enum Answer {
 /// Reads the arguments, runs the command, and tells how it ended.
 pub(crate) fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let mut out = io::stdout().lock();
+    // Not locked: an agent on a pipe answers there from other threads.
+    let mut out = io::stdout();
     let ended = match arguments.command.as_ref() {
         None => arguments.run.run(&mut out),
         Some(command) => command.run(&mut out),

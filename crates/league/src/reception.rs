@@ -20,7 +20,7 @@ use league_protocol::rpc::members::{members, text};
 use league_protocol::rpc::{self, Call, Era, Frame, Incoming, Opened, Params, RpcError};
 use serde_json::{Map, Value, json};
 
-use crate::net::server::{Answered, Answering, Door};
+use crate::net::server::{Answered, Answering, Attending, Door, PipeIn, PipeOut};
 pub use counter::{Arguments, Counter, Heard, Role, Spoken};
 pub use registry::{Card, Gives, Takes, ToolEntry};
 
@@ -75,6 +75,10 @@ impl<S: Simple> Door for Reception<S> {
             health.insert("version".into(), env!("CARGO_PKG_VERSION").into());
             answered(200, Value::Object(health).to_string().into_bytes())
         })
+    }
+
+    fn attend(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> Attending {
+        Box::pin(self.serve_lines(said, answers))
     }
 }
 

@@ -25,6 +25,8 @@ mod refusals;
 mod scripted;
 #[path = "end_to_end/separate.rs"]
 mod separate;
+#[path = "end_to_end/stdio.rs"]
+mod stdio;
 #[path = "end_to_end/stepped.rs"]
 mod stepped;
 #[path = "end_to_end/unruly.rs"]

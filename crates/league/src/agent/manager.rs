@@ -1,6 +1,7 @@
 //! The league manager.
 
 mod card;
+mod log;
 mod shown;
 
 use std::sync::Arc;
@@ -122,7 +123,7 @@ impl Clerk {
     /// Logs what is new, and tells whoever watches.
     fn tell(&mut self) {
         for (_, event) in &self.untold {
-            log(&self.league_id, event);
+            log::log(&self.league_id, event);
         }
         self.pass_on();
     }
@@ -166,60 +167,6 @@ impl Witness<League> for Clerk {
 
     fn end(&mut self, at: Timestamp, league: &League) {
         self.archivist.publish(self.publisher.rest(at, league));
-    }
-}
-
-/// Logs a fact of the league.
-fn log(league: &LeagueId, event: &Event) {
-    let told = |event_type: &str, sentence: String| {
-        tracing::info!(component = "league_manager", league_id = %league, event_type, "{sentence}");
-    };
-    match event {
-        Event::PlayerRegistered { player_id, .. } => {
-            told("PLAYER_REGISTERED", format!("player {player_id} is in"));
-        }
-        Event::RefereeRegistered { referee_id, .. } => {
-            told("REFEREE_REGISTERED", format!("referee {referee_id} is in"));
-        }
-        Event::AgentReturned { agent, .. } => told("AGENT_RETURNED", format!("{agent} came back")),
-        Event::LeagueStarted { .. } => told("LEAGUE_STARTED", "the league begins".to_owned()),
-        Event::RoundOpened { round, .. } => told("ROUND_OPENED", format!("round {round} begins")),
-        Event::MatchesMoved { moves, .. } => {
-            told(
-                "MATCHES_MOVED",
-                format!("{} matches change hands", moves.len()),
-            );
-        }
-        Event::ResultRecorded {
-            match_id, result, ..
-        } => told("RESULT_RECORDED", format!("{match_id}: {}", result.reason)),
-        Event::ReportConflicted {
-            match_id, referee, ..
-        } => tracing::warn!(
-            component = "league_manager", league_id = %league, event_type = "REPORT_CONFLICTED",
-            "{referee} told another end of {match_id}; the first one stands"
-        ),
-        Event::ReportRefused {
-            match_id,
-            referee,
-            problem,
-            ..
-        } => tracing::warn!(
-            component = "league_manager", league_id = %league, event_type = "REPORT_REFUSED",
-            "the report of {match_id} by {referee} is not believed: {problem}"
-        ),
-        Event::PlayerShutDown { player_id, .. } => tracing::warn!(
-            component = "league_manager", league_id = %league, event_type = "PLAYER_SHUT_DOWN",
-            "{player_id} is out of the league after too many technical losses in a row"
-        ),
-        Event::RoundClosed { round, .. } => told("ROUND_CLOSED", format!("round {round} is over")),
-        Event::LeagueCompleted { .. } => told("LEAGUE_COMPLETED", "the league is over".to_owned()),
-        Event::MatchAccepted { .. }
-        | Event::AgentFailed { .. }
-        | Event::AgentAnswered { .. }
-        | Event::RefereeSuspended { .. }
-        | Event::ProbesSent { .. }
-        | Event::Stopped => {}
     }
 }
 

@@ -5,9 +5,10 @@ mod manager;
 mod player;
 mod referee;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use league::agent::Running;
@@ -25,7 +26,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 
-use super::common::{Common, bad_config, tell_unknown_keys};
+use super::common::{Common, bad_config, runtime, tell_unknown_keys};
 use super::failure::{Failure, Kind};
 use super::logging;
 use super::signal::{Signals, Wish};
@@ -51,6 +52,9 @@ struct Joining {
     /// End when the league is over
     #[arg(long)]
     exit_when_done: bool,
+    /// Answer on standard input and output as well, and end with them
+    #[arg(long)]
+    stdio: bool,
 }
 
 /// What is said of an agent whose desk ended by itself.
@@ -115,12 +119,39 @@ impl Joining {
     }
 }
 
+/// Runs an agent to its end. One that answers on standard output prints nothing else there.
+fn run<W: Write>(
+    stdio: bool,
+    out: &mut W,
+    agent: impl AsyncFnOnce(&mut dyn Write) -> Result<Answer, Failure>,
+) -> Result<Answer, Failure> {
+    let runtime = runtime()?;
+    let answer = runtime.block_on(async {
+        match stdio {
+            true => agent(&mut io::stderr()).await,
+            false => agent(out).await,
+        }
+    });
+    // Standard input may be open still, and somebody wait for a line of it.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    answer
+}
+
+/// Answers on standard input and output until they end.
+async fn attend(door: Arc<dyn Door>) {
+    let said = Box::new(tokio::io::BufReader::new(tokio::io::stdin()));
+    // Whoever talks to us is gone either way.
+    let _ = door.attend(said, Box::new(tokio::io::stdout())).await;
+}
+
 /// An agent that was started, and what it takes to serve it.
 struct Serving<M: Worker> {
     shared: Shared,
     running: Running<M>,
     door: Arc<dyn Door>,
     listener: tokio::net::TcpListener,
+    /// Whether it answers on standard input and output as well.
+    stdio: bool,
     /// Lines to print as they come.
     lines: UnboundedReceiver<String>,
 }
@@ -149,7 +180,14 @@ impl<M: Worker> Serving<M> {
             signals: &mut ground.signals,
             lines: &mut self.lines,
         };
-        let lived = live(running, heard, common, exit_when_done, out).await;
+        let lived = live(running, heard, common, exit_when_done, out);
+        let lived = match self.stdio {
+            false => lived.await,
+            true => tokio::select! {
+                lived = lived => lived,
+                () = attend(Arc::clone(&self.door)) => Ok(Answer::Yes),
+            },
+        };
         end.send_replace(true);
         // It ends by itself, within a bound.
         let _ = server.await;

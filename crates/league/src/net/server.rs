@@ -21,6 +21,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use league_mcp::{Body, Events};
 use league_protocol::rpc::{self, Era, MAX_BODY, RpcError};
+use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
@@ -61,7 +62,16 @@ pub trait Door: Send + Sync {
     fn beside(&self, method: Method, headers: HeaderMap) -> Answering<'_>;
     /// Says how the agent is.
     fn health(&self) -> Answering<'_>;
+    /// Answers lines of a pipe until it ends.
+    fn attend(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> Attending;
 }
+
+/// Where the lines of a pipe come from.
+pub type PipeIn = Box<dyn AsyncBufRead + Send + Unpin>;
+/// Where the answers to them go.
+pub type PipeOut = Box<dyn AsyncWrite + Send + Unpin>;
+/// A pipe that is being answered.
+pub type Attending = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
 /// An answer on its way.
 pub type Answering<'d> = Pin<Box<dyn Future<Output = Answered> + Send + 'd>>;

@@ -15,7 +15,7 @@ use league_protocol::id::{ConversationId, PlayerId, RefereeId};
 use league_protocol::message::{LeagueError, Message};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use league_protocol::schema::message_names;
-use league_protocol::sender::{Agent, Dialect};
+use league_protocol::sender::{Agent, Dialect, Speech};
 use league_protocol::token::AuthToken;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -120,9 +120,9 @@ impl<R: Role> Simple for Counter<R> {
         }
         let message = asked.message();
         let result = match (message, self.entry(asked.tool)) {
-            (Some(raw), Some(_)) => self.hear(raw, bearer).await.answer,
+            (Some(raw), Some(_)) => self.hear(raw, bearer, None).await.answer,
             (Some(raw), None) if carries_messages(asked.tool) => {
-                self.hear(raw, bearer).await.answer
+                self.hear(raw, bearer, None).await.answer
             }
             (None, Some(entry)) => match entry.takes {
                 Takes::Message(_) => self.written(no_message(), Dialect::V2, None).answer,
@@ -179,14 +179,14 @@ impl<R: Role> Counter<R> {
         let entry = self.entry(tool)?;
         let asked = Asked::with(tool, arguments);
         if let Some(raw) = asked.message() {
-            return Some(self.hear(raw, bearer).await);
+            return Some(self.hear(raw, bearer, Some(Speech::Mcp)).await);
         }
         match entry.takes {
             Takes::Arguments(_) => self.call_plain(&asked, bearer).await,
             Takes::Message(kinds) => {
                 let kind = kinds.first().copied().unwrap_or_default();
                 let raw = asked.enveloped(kind, clock::now())?;
-                Some(self.hear(&raw, bearer).await)
+                Some(self.hear(&raw, bearer, Some(Speech::Mcp)).await)
             }
         }
     }
@@ -198,7 +198,7 @@ impl<R: Role> Counter<R> {
     }
 
     /// Understands a message, has it answered, and puts the answer into the caller's words.
-    async fn hear(&self, raw: &RawValue, bearer: Option<&str>) -> Given {
+    async fn hear(&self, raw: &RawValue, bearer: Option<&str>, speech: Option<Speech>) -> Given {
         let mut decoded = match decode(raw, self.identity.reading(), None) {
             Ok(decoded) => decoded,
             Err(notes) => {
@@ -210,7 +210,7 @@ impl<R: Role> Counter<R> {
         let conversation = decoded.envelope.conversation_id.text();
         let conversation = conversation.map(ConversationId::new);
         let dialect = decoded.dialect;
-        let spoken = match self.understood(&mut decoded, bearer) {
+        let spoken = match self.understood(&mut decoded, bearer, speech) {
             Ok(heard) => {
                 let kind = heard.message.v2_type();
                 tracing::debug!(
@@ -238,6 +238,7 @@ impl<R: Role> Counter<R> {
         &self,
         decoded: &mut Decoded<'_>,
         bearer: Option<&str>,
+        speech: Option<Speech>,
     ) -> Result<Heard, Finding> {
         let mut message = self.hinted(|hints| decoded.message(hints))?;
         let token = decoded.token().or_else(|| bearer.map(AuthToken::new));
@@ -245,6 +246,8 @@ impl<R: Role> Counter<R> {
             &mut message
         {
             request.token.clone_from(&token);
+            // Whoever registers by MCP is taken to answer by it, unless it says otherwise.
+            request.meta.speech = request.meta.speech.or(speech);
         }
         Ok(Heard {
             message,

@@ -11,7 +11,7 @@ use league_protocol::id::{GameType, LeagueId};
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::super::common::{Common, bad_config, game_type, league_id, runtime};
+use super::super::common::{Common, bad_config, game_type, league_id};
 use super::super::failure::Failure;
 use super::super::{Answer, Output};
 use super::chronicle::Chronicle;
@@ -49,15 +49,17 @@ pub(crate) struct Manager {
     /// End when the league is over
     #[arg(long)]
     exit_when_done: bool,
+    /// Answer on standard input and output as well, and end with them
+    #[arg(long)]
+    stdio: bool,
 }
 
 impl Manager {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        let runtime = runtime()?;
-        runtime.block_on(self.serve(out))
+        super::run(self.stdio, out, async |out| self.serve(out).await)
     }
 
-    async fn serve(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    async fn serve(&self, mut out: &mut dyn Write) -> Result<Answer, Failure> {
         let ground = Ground::find(&self.common)?;
         let system = &ground.system;
         let league = self.league_id.as_ref().unwrap_or(&system.default_league_id);
@@ -70,7 +72,7 @@ impl Manager {
         let (tell, mut news) = unbounded_channel();
         let (running, door) = manager::start(&shared, rules, Some(tell))
             .map_err(|error| not_started(LABEL, &error))?;
-        self.greet(out, league, &endpoint(system, &listener))?;
+        self.greet(&mut out, league, &endpoint(system, &listener))?;
         let identity = running.identity.clone();
         let mut chronicle = Chronicle::new(&self.common, start_when);
         let (print, lines) = unbounded_channel();
@@ -90,10 +92,11 @@ impl Manager {
             running,
             door,
             listener,
+            stdio: self.stdio,
             lines,
         };
         let (common, exit) = (&self.common, self.exit_when_done);
-        serving.run(ground, common, exit, out).await
+        serving.run(ground, common, exit, &mut out).await
     }
 
     /// The rules of the league, with what the flags change.

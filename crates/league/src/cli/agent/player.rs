@@ -16,7 +16,7 @@ use league_protocol::sender::Speech;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::Answer;
-use super::super::common::{bad_config, duration, runtime};
+use super::super::common::{bad_config, duration};
 use super::super::failure::{Failure, Kind};
 use super::{Ground, Joining, Serving, endpoint, listen, not_started, port_of};
 
@@ -65,11 +65,10 @@ fn player_id(text: &str) -> Result<PlayerId, String> {
 
 impl Player {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        let runtime = runtime()?;
-        runtime.block_on(self.serve(out))
+        super::run(self.joining.stdio, out, async |out| self.serve(out).await)
     }
 
-    async fn serve(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    async fn serve(&self, mut out: &mut dyn Write) -> Result<Answer, Failure> {
         let ground = Ground::find(&self.joining.common)?;
         let known = ground.agents.players.iter().find(|known| self.is(known));
         let known_id = known.map(|known| known.player_id.clone());
@@ -110,9 +109,10 @@ impl Player {
             running,
             door,
             listener,
+            stdio: self.joining.stdio,
             lines: unbounded_channel().1,
         };
-        let stayed = self.joining.stay(ground, serving, out).await;
+        let stayed = self.joining.stay(ground, serving, &mut out).await;
         if let Some(bot) = bot {
             bot.end().await;
         }

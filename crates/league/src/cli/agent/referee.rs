@@ -10,7 +10,7 @@ use league_protocol::id::RefereeId;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::Answer;
-use super::super::common::{bad_config, runtime};
+use super::super::common::bad_config;
 use super::super::failure::Failure;
 use super::{Ground, Joining, Serving, endpoint, listen, not_started, port_of};
 
@@ -36,11 +36,10 @@ fn referee_id(text: &str) -> Result<RefereeId, String> {
 
 impl Referee {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        let runtime = runtime()?;
-        runtime.block_on(self.serve(out))
+        super::run(self.joining.stdio, out, async |out| self.serve(out).await)
     }
 
-    async fn serve(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    async fn serve(&self, mut out: &mut dyn Write) -> Result<Answer, Failure> {
         let ground = Ground::find(&self.joining.common)?;
         let known = ground.agents.referees.iter().find(|known| self.is(known));
         let known_id = known.map(|known| known.referee_id.clone());
@@ -65,9 +64,10 @@ impl Referee {
             running,
             door,
             listener,
+            stdio: self.joining.stdio,
             lines: unbounded_channel().1,
         };
-        self.joining.stay(ground, serving, out).await
+        self.joining.stay(ground, serving, &mut out).await
     }
 
     fn rules(
