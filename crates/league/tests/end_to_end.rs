@@ -15,6 +15,8 @@ mod hostile;
 mod http;
 #[path = "end_to_end/kills.rs"]
 mod kills;
+#[path = "end_to_end/offered.rs"]
+mod offered;
 #[path = "end_to_end/process.rs"]
 mod process;
 #[path = "end_to_end/refusals.rs"]
