@@ -73,7 +73,7 @@ pub(crate) fn conformance(options: &Options) -> anyhow::Result<ExitCode> {
 }
 
 fn tell(verdicts: &[Verdict]) -> ExitCode {
-    println!("\n{:<10}{:<34}{}", "server", "judged by", "verdict");
+    println!("\n{:<10}{:<34}verdict", "server", "judged by");
     for verdict in verdicts {
         let mark = if verdict.holds { "" } else { "  <-- FAILED" };
         let (server, about) = (verdict.server, &verdict.about);

@@ -7,6 +7,8 @@
 
 #[path = "end_to_end/bots.rs"]
 mod bots;
+#[path = "end_to_end/bodies.rs"]
+mod bodies;
 #[path = "end_to_end/front_door.rs"]
 mod front_door;
 #[path = "end_to_end/ground.rs"]
@@ -17,6 +19,8 @@ mod hostile;
 mod http;
 #[path = "end_to_end/kills.rs"]
 mod kills;
+#[path = "end_to_end/offered.rs"]
+mod offered;
 #[path = "end_to_end/process.rs"]
 mod process;
 #[path = "end_to_end/refusals.rs"]

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, ALLOW, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use http::header::{ACCEPT, ALLOW, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
 use http::{HeaderMap, Method};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
@@ -170,6 +170,8 @@ impl Mcp {
         *request.method_mut() = method;
         *request.headers_mut() = headers.clone();
         let set = request.headers_mut();
+        // Who may call was settled at the door, and a pipe has no host.
+        set.insert(HOST, HeaderValue::from_static("localhost"));
         set.insert(ACCEPT, HeaderValue::from_static(accepted));
         set.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let (parts, body) = (self.serve)(request).await.into_parts();

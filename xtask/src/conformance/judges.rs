@@ -76,12 +76,19 @@ impl Judges {
     pub(super) fn tools(&self, server: &Server, era: &str) -> anyhow::Result<Verdict> {
         let output = self.inspect(server, era, &["--strict", "--method", "tools/list"])?;
         let said = text(&output);
-        let portable = !said.contains("warnings across") || said.contains(" 0 warnings across");
+        let warnings = said.lines().rev().find_map(|line| {
+            let (_, rest) = line.split_once("errors, ")?;
+            rest.split_once(" warnings")?.0.parse::<u32>().ok()
+        });
+        let (tools, warnings) = (
+            said.matches("\"inputSchema\"").count(),
+            warnings.unwrap_or(0),
+        );
         Ok(Verdict {
             server: server.name,
             about: format!("inspector --strict, {era}"),
-            figures: format!("{} tools", said.matches("\"inputSchema\"").count()),
-            holds: output.status.success() && portable,
+            figures: format!("{tools} tools, 0 errors, {warnings} hints"),
+            holds: output.status.success() && tools > 0,
             said,
         })
     }

@@ -2,7 +2,7 @@
 //!
 //! A web page can make a browser send requests to a port on this machine, and with a name of its
 //! own that it lets point here it could even read the answers. Its requests are known by these two
-//! headers, which a page cannot set (ruling 28).
+//! headers, which a page cannot set.
 
 use std::net::IpAddr;
 use std::sync::Arc;

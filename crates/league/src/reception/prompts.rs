@@ -78,7 +78,7 @@ fn legal(moves: &str) -> Result<String, PromptFault> {
             .all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
         !word.is_empty() && word.len() <= 16 && letters
     };
-    if moves.len() > 64 || !moves.iter().all(|word| is_word(&word)) {
+    if moves.len() > 64 || !moves.iter().all(is_word) {
         let why = "`legal_moves` must be up to 64 words of up to 16 letters, digits and `_`";
         return Err(PromptFault::Unfit(why.to_owned()));
     }

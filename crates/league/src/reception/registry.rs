@@ -76,16 +76,16 @@ pub enum Gives {
 impl ToolEntry {
     /// The tool as MCP lists it.
     pub(super) fn shown(&self) -> Tool {
-        let portable = |mut schema: Map<String, Value>| {
-            make_portable(&mut schema);
-            schema
-        };
+        let mut input_schema = self.takes.schema();
+        without_null(&mut input_schema);
+        let mut output_schema = self.gives.schema();
+        with_single_types(&mut output_schema);
         Tool {
             name: self.name,
             title: self.title,
             description: self.description,
-            input_schema: portable(self.takes.schema()),
-            output_schema: portable(self.gives.schema()),
+            input_schema,
+            output_schema,
             read_only: self.read_only,
         }
     }
@@ -190,16 +190,10 @@ fn message_input(kinds: &[&str]) -> Map<String, Value> {
     object(properties, &required.unwrap_or_default().into())
 }
 
-/// Leaves out that a field may be `null`, which many readers of schemas do not understand.
-///
-/// A field that may be `null` may be left out as well, and we never send `null` there.
-fn make_portable(schema: &mut Map<String, Value>) {
+/// Leaves out that a field may be `null`: one that may be `null` may be left out as well.
+fn without_null(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(kinds)) = schema.get_mut("type") {
         kinds.retain(|kind| kind != "null");
-        if let [kind] = kinds.as_slice() {
-            let kind = kind.clone();
-            schema.insert("type".into(), kind);
-        }
     }
     if let Some(Value::Array(branches)) = schema.get_mut("anyOf") {
         branches.retain(|branch| branch.get("type").is_none_or(|kind| kind != "null"));
@@ -209,17 +203,40 @@ fn make_portable(schema: &mut Map<String, Value>) {
             schema.extend(only);
         }
     }
-    for value in schema.values_mut() {
-        portable_below(value);
+    with_single_type(schema);
+    below(schema, without_null);
+}
+
+/// Writes several types as branches of one each, as not all readers of schemas know a list of them.
+fn with_single_types(schema: &mut Map<String, Value>) {
+    with_single_type(schema);
+    below(schema, with_single_types);
+}
+
+fn with_single_type(schema: &mut Map<String, Value>) {
+    let Some(Value::Array(kinds)) = schema.get("type") else {
+        return;
+    };
+    if let [kind] = kinds.as_slice() {
+        let kind = kind.clone();
+        schema.insert("type".into(), kind);
+    } else if !schema.contains_key("anyOf") {
+        let branches = kinds.iter().map(|kind| json!({"type": kind})).collect();
+        schema.remove("type");
+        schema.insert("anyOf".into(), branches);
     }
 }
 
-fn portable_below(value: &mut Value) {
-    match value {
-        Value::Object(schema) => make_portable(schema),
-        Value::Array(values) => values.iter_mut().for_each(portable_below),
-        _ => {}
+/// Does the same to every schema inside.
+fn below(schema: &mut Map<String, Value>, act: fn(&mut Map<String, Value>)) {
+    fn visit(value: &mut Value, act: fn(&mut Map<String, Value>)) {
+        match value {
+            Value::Object(schema) => act(schema),
+            Value::Array(values) => values.iter_mut().for_each(|value| visit(value, act)),
+            _ => {}
+        }
     }
+    schema.values_mut().for_each(|value| visit(value, act));
 }
 
 fn object(properties: Map<String, Value>, required: &Value) -> Map<String, Value> {
