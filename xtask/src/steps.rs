@@ -60,6 +60,13 @@ pub(crate) const STEPS: &[Step] = &[
         count: Some(tally::from_cargo_test),
     },
     Step {
+        name: "interop",
+        promise: "players of other people's libraries play whole leagues",
+        invocation: Invocation::new("cargo", &["xtask", "interop"]),
+        needs: &[PYTHON],
+        count: Some(tally::from_cargo_test),
+    },
+    Step {
         name: "doc",
         promise: "the documentation builds without a warning",
         invocation: Invocation::new("cargo", &["doc", "--workspace", "--no-deps"])
@@ -73,6 +80,12 @@ const RUSTFMT: Need = Need {
     tool: "rustfmt",
     probe: Invocation::new("cargo", &["fmt", "--version"]),
     remedy: "rustup component add rustfmt",
+};
+
+const PYTHON: Need = Need {
+    tool: "Python 3.11 or newer with `venv`",
+    probe: Invocation::new("python3", &["-c", "import venv, ensurepip"]),
+    remedy: "apt install python3 python3-venv",
 };
 
 const CLIPPY: Need = Need {

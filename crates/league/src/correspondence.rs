@@ -205,7 +205,8 @@ impl Correspondence {
             },
             None => Understood {
                 outcome: Err(unusable(notes, answer)),
-                doubtful: true,
+                // Many have no tool for what is merely told.
+                doubtful: is_owed(&letter.message),
             },
         }
     }

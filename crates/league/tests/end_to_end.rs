@@ -5,6 +5,8 @@
     reason = "a test that cannot go on has failed, in a function beside it too"
 )]
 
+#[path = "end_to_end/foreign.rs"]
+mod foreign;
 #[path = "end_to_end/ground.rs"]
 mod ground;
 #[path = "end_to_end/hostile.rs"]
@@ -13,6 +15,8 @@ mod hostile;
 mod http;
 #[path = "end_to_end/kills.rs"]
 mod kills;
+#[path = "end_to_end/peers.rs"]
+mod peers;
 #[path = "end_to_end/process.rs"]
 mod process;
 #[path = "end_to_end/refusals.rs"]

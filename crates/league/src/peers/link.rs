@@ -271,3 +271,6 @@ impl Answer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
