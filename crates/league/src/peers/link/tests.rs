@@ -6,16 +6,17 @@ use serde_json::{Value, json};
 
 use super::*;
 
+/// The status, the session and the body of an answer.
+type Said = Result<(u16, Option<&'static str>, Value), CallError>;
+
 /// Answers by a script, and keeps what was asked.
 struct Scripted {
-    script: fn(&Request) -> Result<(u16, Option<&'static str>, Value), CallError>,
+    script: fn(&Request) -> Said,
     asked: Mutex<Vec<Request>>,
 }
 
 impl Scripted {
-    fn link(
-        script: fn(&Request) -> Result<(u16, Option<&'static str>, Value), CallError>,
-    ) -> Arc<Link<Self>> {
+    fn link(script: fn(&Request) -> Said) -> Arc<Link<Self>> {
         Arc::new(Link::new(Self {
             script,
             asked: Mutex::default(),
@@ -59,8 +60,6 @@ fn session_of(request: &Request) -> Option<&str> {
     let (_, session) = headers.find(|(name, _)| *name == "mcp-session-id")?;
     Some(session)
 }
-
-type Said = Result<(u16, Option<&'static str>, Value), CallError>;
 
 fn legacy(request: &Request) -> Said {
     Ok(match method(request).as_str() {

@@ -2,22 +2,11 @@
 //!
 //! `cargo xtask interop` makes the Python environments that they need, and runs these tests.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on has failed, in a function beside it too"
-)]
+use serde_json::Value;
 
-#[path = "end_to_end/ground.rs"]
-mod ground;
-#[path = "interop/http.rs"]
-mod http;
-#[path = "end_to_end/process.rs"]
-mod process;
-#[path = "interop/python.rs"]
-mod python;
-
-use ground::Ground;
-use python::Python;
+use crate::ground::Ground;
+use crate::http::health;
+use crate::python::Python;
 
 /// The modes of FastMCP's server that a client can tell apart.
 const MODES: [&[&str]; 4] = [
@@ -61,15 +50,15 @@ fn fastmcp_players_of_both_lines_play_a_league_in_every_mode() {
     for (id, result) in &results {
         assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
     }
-    manners(&http::health(&referee.endpoint));
+    manners(&health(&referee.endpoint));
     ground.verified();
 }
 
 /// Sees that each line was spoken to in its own manner, with sessions where it keeps them.
-fn manners(health: &serde_json::Value) {
+fn manners(health: &Value) {
     let peers = health["peers"]["peers"].as_array().unwrap();
     let count = |speech: &str, session: bool| {
-        let same = |peer: &&serde_json::Value| {
+        let same = |peer: &&Value| {
             peer["speech"] == speech && peer["session"] == session && peer["state"] == "settled"
         };
         peers.iter().filter(same).count()
