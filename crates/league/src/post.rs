@@ -263,8 +263,9 @@ impl<M: Worker> Office<M> {
     }
 
     fn lost(&self, letter: &Letter<M::Ticket>, error: &CallError) -> Outcome {
-        self.correspondence.log_lost(letter, error);
-        Err(failure(error))
+        let failure = failure(error);
+        self.correspondence.log_lost(letter, &failure);
+        Err(failure)
     }
 
     fn lines(&self) -> std::sync::MutexGuard<'_, BTreeMap<Line, VecDeque<Letter<M::Ticket>>>> {
