@@ -1,7 +1,7 @@
 //! `cargo xtask interop`: leagues with players of other people's libraries.
 //!
 //! The environments are made under the target directory, with every version pinned in
-//! `interop/python`; the tests in `crates/league/tests/end_to_end/interop.rs` do the rest.
+//! `interop/python`; the tests in `crates/league/tests/interop.rs` do the rest.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -31,8 +31,8 @@ pub(crate) fn interop() -> anyhow::Result<ExitCode> {
 fn tests(place: &Path) -> Command {
     let mut command = Command::new("cargo");
     command
-        .args(["test", "--package", "league", "--test", "end_to_end"])
-        .args(["--", "--ignored", "--test-threads", "1", "interop::"])
+        .args(["test", "--package", "league", "--test", "interop"])
+        .args(["--", "--test-threads", "1"])
         .env("LEAGUE_INTEROP", place)
         .current_dir(root())
         .stdin(Stdio::null());

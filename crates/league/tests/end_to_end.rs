@@ -13,16 +13,12 @@ mod ground;
 mod hostile;
 #[path = "end_to_end/http.rs"]
 mod http;
-#[path = "end_to_end/interop.rs"]
-mod interop;
 #[path = "end_to_end/kills.rs"]
 mod kills;
 #[path = "end_to_end/peers.rs"]
 mod peers;
 #[path = "end_to_end/process.rs"]
 mod process;
-#[path = "end_to_end/python.rs"]
-mod python;
 #[path = "end_to_end/refusals.rs"]
 mod refusals;
 #[path = "end_to_end/scripted.rs"]

@@ -1,12 +1,31 @@
 //! Leagues with players that were built with other people's libraries, in other languages.
 //!
-//! `cargo xtask interop` makes the Python environments that they need, and runs these tests.
+//! `cargo xtask interop` makes the Python environments that they need, and runs these tests; a plain
+//! `cargo test` leaves them out, as it should need nothing but Rust.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, in a function beside it too"
+)]
+#![expect(
+    dead_code,
+    reason = "the ground is shared with the other leagues, which use all of it"
+)]
+
+#[path = "end_to_end/ground.rs"]
+mod ground;
+#[path = "end_to_end/http.rs"]
+mod http;
+#[path = "end_to_end/process.rs"]
+mod process;
+#[path = "interop/python.rs"]
+mod python;
 
 use serde_json::Value;
 
-use crate::ground::Ground;
-use crate::http::health;
-use crate::python::Python;
+use ground::Ground;
+use http::health;
+use python::Python;
 
 /// The modes of FastMCP's server that a client can tell apart.
 const MODES: [&[&str]; 4] = [
@@ -20,7 +39,6 @@ const MODES: [&[&str]; 4] = [
 const LINES: [&str; 2] = ["fastmcp-4", "fastmcp-2"];
 
 #[test]
-#[ignore = "needs Python environments: `cargo xtask interop` makes them and runs this"]
 fn fastmcp_players_of_both_lines_play_a_league_in_every_mode() {
     let ground = Ground::new();
     let mut manager = ground.manager(&["--players", "10", "--referees", "1"]);
@@ -70,7 +88,6 @@ fn manners(health: &Value) {
 }
 
 #[test]
-#[ignore = "needs Python environments: `cargo xtask interop` makes them and runs this"]
 fn a_fastmcp_client_of_either_line_looks_at_a_manager() {
     let ground = Ground::new();
     let manager = ground.manager(&[]);
