@@ -14,7 +14,6 @@ pub mod config;
 pub mod correspondence;
 pub mod desk;
 pub mod deviations;
-pub mod gate;
 pub mod identity;
 pub mod log;
 pub mod net;
@@ -30,6 +29,7 @@ pub mod secrets;
 pub mod store;
 pub mod strategy;
 pub mod transcript;
+pub mod turnstile;
 pub mod verify;
 
 /// Keeps the page on the toolkit true: its examples are compiled and run with the other tests.
