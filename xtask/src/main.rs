@@ -7,6 +7,7 @@
 )]
 
 mod conformance;
+mod interop;
 mod kill9;
 mod run;
 mod sim;
@@ -35,6 +36,8 @@ enum Chore {
     Sim(sim::Options),
     /// Kill agents of real leagues at random, and see that nothing is lost.
     Kill9(kill9::Options),
+    /// Play leagues with players of other people's libraries; Python environments are made for them.
+    Interop,
     /// Walk through the schedule of a large league and show time and memory.
     Schedule(sim::Size),
 }
@@ -45,6 +48,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Conformance(options) => conformance::conformance(&options),
         Chore::Sim(options) => sim::sim(&options),
         Chore::Kill9(options) => kill9::kill9(&options),
+        Chore::Interop => interop::interop(),
         Chore::Schedule(size) => sim::schedule(&size),
     }
 }

@@ -67,6 +67,13 @@ pub(crate) const STEPS: &[Step] = &[
         count: Some(tally::from_cargo_test),
     },
     Step {
+        name: "interop",
+        promise: "players of other people's libraries play whole leagues",
+        invocation: Invocation::new("cargo", &["xtask", "interop"]),
+        needs: &[PYTHON],
+        count: Some(tally::from_cargo_test),
+    },
+    Step {
         name: "doc",
         promise: "the documentation builds without a warning",
         invocation: Invocation::new("cargo", &["doc", "--workspace", "--no-deps"])
@@ -86,6 +93,12 @@ const NPM: Need = Need {
     tool: "npm",
     probe: Invocation::new("npm", &["--version"]),
     remedy: "apt-get install npm",
+};
+
+const PYTHON: Need = Need {
+    tool: "Python 3.11 or newer with `venv`",
+    probe: Invocation::new("python3", &["-c", "import venv, ensurepip"]),
+    remedy: "apt install python3 python3-venv",
 };
 
 const CLIPPY: Need = Need {

@@ -99,13 +99,15 @@ impl Correspondence {
     }
 
     /// Logs that nothing came back.
-    pub fn log_lost<T>(&self, letter: &Letter<T>, error: &client::CallError) {
+    pub fn log_lost<T>(&self, letter: &Letter<T>, failure: &Failure) {
+        let (class, error) = (failure.code.class().as_str(), &failure.detail);
         if letter.to.agent == Agent::Manager {
             // Without its manager an agent can do nothing but ask again, so people should know.
             return tracing::warn!(
                 agent_id = self.identity.log_name(),
                 event_type = "MANAGER_SILENT",
                 message_type = letter.message.v2_type(),
+                class,
                 "the league manager at {} does not answer, so it is asked again: {error}",
                 letter.to.endpoint
             );
@@ -116,6 +118,7 @@ impl Correspondence {
             message_type = letter.message.v2_type(),
             to = %letter.to.agent,
             match_id = match_of(&letter.message).map(|id| id.as_str()),
+            class,
             "{error}"
         );
     }
@@ -205,7 +208,8 @@ impl Correspondence {
             },
             None => Understood {
                 outcome: Err(unusable(notes, answer)),
-                doubtful: true,
+                // Many have no tool for what is merely told.
+                doubtful: is_owed(&letter.message),
             },
         }
     }

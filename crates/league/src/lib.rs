@@ -15,7 +15,6 @@ pub mod config;
 pub mod correspondence;
 pub mod desk;
 pub mod deviations;
-pub mod gate;
 pub mod identity;
 pub mod log;
 pub mod net;
@@ -32,6 +31,7 @@ pub mod secrets;
 pub mod store;
 pub mod strategy;
 pub mod transcript;
+pub mod turnstile;
 pub mod verify;
 
 /// Keeps the page on the toolkit true: its examples are compiled and run with the other tests.

@@ -18,11 +18,11 @@ use tokio::sync::watch;
 use crate::chance::Chance;
 use crate::correspondence::{Correspondence, Understood, Written, nod};
 use crate::desk::{Desk, Outbox, Worker};
-use crate::gate::{Gate, Urgency};
 use crate::net::client::{CallError, Client};
 use crate::net::endpoint::{AllowList, Endpoint};
 use crate::peers::Peers;
 use crate::peers::link::{Carrier, Link};
+use crate::turnstile::{Turnstile, Urgency};
 
 /// How an agent is spoken to that says it takes calls simply.
 static SIMPLE: Found = Found {
@@ -59,7 +59,7 @@ pub struct Roads {
     /// Finds out the manner of all others.
     pub peers: Peers,
     /// Bounds how many letters are under way.
-    pub gate: Gate,
+    pub turnstile: Turnstile,
     /// Which addresses are called.
     pub allowed: AllowList,
 }
@@ -71,7 +71,7 @@ impl Roads {
         Self {
             peers: Peers::new(client.clone()),
             client,
-            gate: Gate::default(),
+            turnstile: Turnstile::default(),
             allowed,
         }
     }
@@ -176,13 +176,13 @@ impl<M: Worker> Office<M> {
     async fn try_once(&self, letter: &Letter<M::Ticket>, endpoint: &Endpoint) -> Outcome {
         let urgency = Urgency::of(&letter.message);
         if letter.to.speech == Some(Speech::Simple) {
-            let _pass = self.roads.gate.pass(urgency).await;
+            let _pass = self.roads.turnstile.pass(urgency).await;
             return self.call_simply(letter, endpoint).await;
         }
         let link = self.roads.peers.link(&letter.to, endpoint);
         // Finding out is on nobody's clock: the letter's own begins when it goes out.
         let found = link.found().await;
-        let _pass = self.roads.gate.pass(urgency).await;
+        let _pass = self.roads.turnstile.pass(urgency).await;
         self.call_over(&link, found, letter).await
     }
 
@@ -263,8 +263,9 @@ impl<M: Worker> Office<M> {
     }
 
     fn lost(&self, letter: &Letter<M::Ticket>, error: &CallError) -> Outcome {
-        self.correspondence.log_lost(letter, error);
-        Err(failure(error))
+        let failure = failure(error);
+        self.correspondence.log_lost(letter, &failure);
+        Err(failure)
     }
 
     fn lines(&self) -> std::sync::MutexGuard<'_, BTreeMap<Line, VecDeque<Letter<M::Ticket>>>> {

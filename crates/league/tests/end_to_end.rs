@@ -5,10 +5,12 @@
     reason = "a test that cannot go on has failed, in a function beside it too"
 )]
 
-#[path = "end_to_end/bots.rs"]
-mod bots;
 #[path = "end_to_end/bodies.rs"]
 mod bodies;
+#[path = "end_to_end/bots.rs"]
+mod bots;
+#[path = "end_to_end/foreign.rs"]
+mod foreign;
 #[path = "end_to_end/front_door.rs"]
 mod front_door;
 #[path = "end_to_end/ground.rs"]
@@ -21,6 +23,8 @@ mod http;
 mod kills;
 #[path = "end_to_end/offered.rs"]
 mod offered;
+#[path = "end_to_end/peers.rs"]
+mod peers;
 #[path = "end_to_end/process.rs"]
 mod process;
 #[path = "end_to_end/refusals.rs"]

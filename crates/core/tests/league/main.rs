@@ -20,6 +20,7 @@ mod registration;
 mod reporting;
 mod reports;
 mod rounds;
+mod speech;
 mod standings;
 mod whole;
 mod world;

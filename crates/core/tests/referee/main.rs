@@ -15,5 +15,6 @@ mod proof;
 mod registering;
 mod restarting;
 mod secrecy;
+mod speech;
 mod telling;
 mod weighing;

@@ -273,3 +273,6 @@ fn broken(error: &hyper::Error) -> CallError {
     let cause = cause.map(|cause| format!(": {cause}")).unwrap_or_default();
     CallError::Connection(format!("{error}{cause}"))
 }
+
+#[cfg(test)]
+mod tests;

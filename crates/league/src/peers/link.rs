@@ -98,15 +98,18 @@ impl<C: Carrier> Link<C> {
         timeout: Duration,
         write: impl Fn(&Found, u64) -> Option<Request>,
     ) -> Result<Option<Called>, CallError> {
-        self.held_mut(|held| held.used_at = Some(Instant::now()));
+        let began = Instant::now();
+        self.held_mut(|held| held.used_at = Some(began));
         let Some((id, answer)) = self.once(&found, timeout, &write).await? else {
             return Ok(None);
         };
         if !peer::is_expired(&found.manner, &answer.reply()) {
             return Ok(Some(Called { found, id, answer }));
         }
+        // Nobody gains time by forgetting: only the handshake is off the clock.
+        let left = timeout.saturating_sub(began.elapsed());
         let found = self.renewed(&found).await;
-        let again = self.once(&found, timeout, &write).await?;
+        let again = self.once(&found, left, &write).await?;
         Ok(again.map(|(id, answer)| Called { found, id, answer }))
     }
 
@@ -276,3 +279,6 @@ impl Answer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -38,7 +38,7 @@ impl Urgency {
 
 /// Lets letters out, the urgent ones first.
 #[derive(Debug, Clone)]
-pub struct Gate(Arc<Mutex<Queue>>);
+pub struct Turnstile(Arc<Mutex<Queue>>);
 
 #[derive(Debug)]
 struct Queue {
@@ -51,8 +51,8 @@ struct Queue {
 #[derive(Debug)]
 pub struct Pass(Option<Arc<Mutex<Queue>>>);
 
-impl Gate {
-    /// A gate that lets so many out at once.
+impl Turnstile {
+    /// A turnstile that lets so many out at once.
     pub fn new(most: usize) -> Self {
         Self(Arc::new(Mutex::new(Queue {
             free: most.max(1),
@@ -72,12 +72,12 @@ impl Gate {
             queue.waiting[urgency as usize].push_back(sender);
             turn
         };
-        // A pass is handed on for as long as the gate stands, and this holds it.
+        // A pass is handed on for as long as the turnstile stands, and this holds it.
         turn.await.unwrap_or(Pass(None))
     }
 }
 
-impl Default for Gate {
+impl Default for Turnstile {
     fn default() -> Self {
         Self::new(MOST_UNDER_WAY)
     }
@@ -85,10 +85,12 @@ impl Default for Gate {
 
 impl Drop for Pass {
     fn drop(&mut self) {
-        let Some(gate) = self.0.take() else { return };
+        let Some(turnstile) = self.0.take() else {
+            return;
+        };
         loop {
             let waiting = {
-                let mut queue = gate.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut queue = turnstile.lock().unwrap_or_else(PoisonError::into_inner);
                 let first = queue.waiting.iter_mut().find_map(VecDeque::pop_front);
                 if first.is_none() {
                     queue.free += 1;
@@ -96,7 +98,7 @@ impl Drop for Pass {
                 first
             };
             let Some(waiting) = waiting else { return };
-            match waiting.send(Self(Some(Arc::clone(&gate)))) {
+            match waiting.send(Self(Some(Arc::clone(&turnstile)))) {
                 Ok(()) => return,
                 // Whoever waited has gone; the next one gets it.
                 Err(mut unused) => unused.0 = None,
@@ -111,13 +113,13 @@ mod tests {
 
     #[tokio::test]
     async fn urgent_letters_go_first() {
-        let gate = Gate::new(1);
-        let held = gate.pass(Urgency::Told).await;
+        let turnstile = Turnstile::new(1);
+        let held = turnstile.pass(Urgency::Told).await;
         let (done, mut order) = tokio::sync::mpsc::unbounded_channel();
         for urgency in [Urgency::Told, Urgency::Clocked, Urgency::Told] {
-            let (gate, done) = (gate.clone(), done.clone());
+            let (turnstile, done) = (turnstile.clone(), done.clone());
             tokio::spawn(async move {
-                let _pass = gate.pass(urgency).await;
+                let _pass = turnstile.pass(urgency).await;
                 done.send(urgency)
             });
             tokio::task::yield_now().await;
@@ -132,16 +134,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_place_of_one_who_has_gone_is_not_lost() {
-        let gate = Gate::new(1);
-        let held = gate.pass(Urgency::Told).await;
+        let turnstile = Turnstile::new(1);
+        let held = turnstile.pass(Urgency::Told).await;
         let gone = tokio::spawn({
-            let gate = gate.clone();
-            async move { gate.pass(Urgency::Clocked).await }
+            let turnstile = turnstile.clone();
+            async move { turnstile.pass(Urgency::Clocked).await }
         });
         tokio::task::yield_now().await;
         gone.abort();
         let _ = gone.await;
         drop(held);
-        drop(gate.pass(Urgency::Told).await);
+        drop(turnstile.pass(Urgency::Told).await);
     }
 }

@@ -1,0 +1,211 @@
+//! A link over a carrier that a test writes.
+
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// The status, the session and the body of an answer.
+type Said = Result<(u16, Option<&'static str>, Value), CallError>;
+
+/// Answers by a script, and keeps what was asked.
+struct Scripted {
+    script: fn(&Request) -> Said,
+    asked: Mutex<Vec<Request>>,
+}
+
+impl Scripted {
+    fn link(script: fn(&Request) -> Said) -> Arc<Link<Self>> {
+        Arc::new(Link::new(Self {
+            script,
+            asked: Mutex::default(),
+        }))
+    }
+}
+
+impl Link<Scripted> {
+    fn methods(&self) -> Vec<String> {
+        let asked = self.carrier.asked.lock().unwrap();
+        asked.iter().map(method).collect()
+    }
+}
+
+impl Carrier for Scripted {
+    async fn carry(&self, request: &Request, _: Duration) -> Result<Answer, CallError> {
+        self.asked.lock().unwrap().push(request.clone());
+        // Whoever else wants to ask has the chance to.
+        tokio::task::yield_now().await;
+        let (status, session, mut body) = (self.script)(request)?;
+        body["id"] = request.id.into();
+        body["jsonrpc"] = "2.0".into();
+        Ok(Answer {
+            status,
+            event_stream: false,
+            session: session.map(str::to_owned),
+            body: body.to_string().into(),
+        })
+    }
+}
+
+fn method(request: &Request) -> String {
+    match serde_json::from_slice::<Value>(&request.body) {
+        Ok(body) => body["method"].as_str().unwrap_or_default().to_owned(),
+        Err(_) => format!("{:?}", request.verb),
+    }
+}
+
+fn session_of(request: &Request) -> Option<&str> {
+    let mut headers = request.headers.iter();
+    let (_, session) = headers.find(|(name, _)| *name == "mcp-session-id")?;
+    Some(session)
+}
+
+fn legacy(request: &Request) -> Said {
+    Ok(match method(request).as_str() {
+        "initialize" => (
+            200,
+            Some("s1"),
+            json!({"result": {"protocolVersion": "2025-11-25"}}),
+        ),
+        "tools/list" => (
+            200,
+            None,
+            json!({"result": {"tools": [{"name": "choose_parity"}]}}),
+        ),
+        "server/discover" => (
+            400,
+            None,
+            json!({"error": {"code": -32600, "message": "no"}}),
+        ),
+        _ => (200, None, json!({"result": {}})),
+    })
+}
+
+#[tokio::test]
+async fn all_who_need_a_peer_at_once_share_one_finding_out() {
+    let link = Scripted::link(legacy);
+    let all: Vec<_> = (0..20)
+        .map(|_| {
+            let link = Arc::clone(&link);
+            tokio::spawn(async move { link.found().await })
+        })
+        .collect();
+    for one in all {
+        assert!(one.await.unwrap().manner.has_session());
+    }
+    let once = [
+        "server/discover",
+        "initialize",
+        "notifications/initialized",
+        "tools/list",
+    ];
+    assert_eq!(link.methods(), once);
+}
+
+#[tokio::test]
+async fn whoever_is_not_there_is_asked_again_but_not_at_once() {
+    let link = Scripted::link(|_| Err(CallError::Connection("refused".to_owned())));
+    for _ in 0..5 {
+        assert_eq!(link.found().await.manner, Manner::Simple);
+    }
+    assert_eq!(link.methods(), ["server/discover", "initialize"]);
+    link.rested();
+    link.found().await;
+    assert_eq!(link.methods().len(), 4);
+}
+
+#[tokio::test]
+async fn whoever_hangs_on_the_questions_is_spoken_to_simply_from_then_on() {
+    let link = Scripted::link(|_| Err(CallError::Timeout(ONE_QUESTION)));
+    link.found().await;
+    link.rested();
+    assert_eq!(link.found().await.manner, Manner::Simple);
+    assert_eq!(link.methods().len(), 2);
+}
+
+#[tokio::test]
+async fn a_doubt_is_cleared_once_and_not_more_often_than_allowed() {
+    let link = Scripted::link(legacy);
+    let found = link.found().await;
+    for _ in 0..3 {
+        link.doubt(&found);
+        assert!(Arc::ptr_eq(&link.found().await, &found), "it is too early");
+    }
+    link.rested();
+    let again = link.found().await;
+    assert!(!Arc::ptr_eq(&again, &found));
+    // A doubt of what was found out before says nothing of what was since.
+    link.doubt(&found);
+    link.rested();
+    assert!(Arc::ptr_eq(&link.found().await, &again));
+}
+
+#[tokio::test]
+async fn an_idle_session_is_kept_alive_and_one_that_nobody_uses_is_ended() {
+    let link = Scripted::link(legacy);
+    link.found().await;
+    link.idle(HEARTBEAT);
+    link.look_after().await;
+    assert_eq!(link.methods().last().unwrap(), "ping");
+    link.idle(Duration::ZERO);
+    link.look_after().await;
+    assert_eq!(link.methods().len(), 5, "a session in use needs no beat");
+    link.idle(KEPT_ALIVE);
+    link.look_after().await;
+    assert_eq!(link.methods().last().unwrap(), "Delete");
+    link.look_after().await;
+    assert_eq!(link.methods().len(), 6);
+    assert!(link.known().0.is_none());
+}
+
+#[tokio::test]
+async fn a_beat_that_finds_the_session_gone_opens_another() {
+    let link = Scripted::link(|request| match session_of(request) {
+        Some("s1") if method(request) == "ping" => Ok((
+            404,
+            None,
+            json!({"error": {"code": -32600, "message": "gone"}}),
+        )),
+        _ => legacy(request),
+    });
+    let before = link.found().await;
+    link.idle(HEARTBEAT);
+    link.look_after().await;
+    let after = link.found().await;
+    assert!(!Arc::ptr_eq(&before, &after));
+    assert!(after.manner.has_session());
+}
+
+#[tokio::test]
+async fn a_call_in_a_forgotten_session_is_made_once_more_in_a_new_one() {
+    let link = Scripted::link(|request| match method(request).as_str() {
+        "tools/call" => Ok((
+            404,
+            None,
+            json!({"error": {"code": -32600, "message": "gone"}}),
+        )),
+        _ => legacy(request),
+    });
+    let found = link.found().await;
+    let call = |found: &Found, id| peer::call(&found.manner, id, "choose_parity", &json!({}), None);
+    let called = link.call(found, ONE_QUESTION, call).await.unwrap().unwrap();
+    assert_eq!(called.answer.status, 404, "and not a third time");
+    let calls = link
+        .methods()
+        .into_iter()
+        .filter(|method| method == "tools/call");
+    assert_eq!(calls.count(), 2);
+}
+
+impl Link<Scripted> {
+    /// Lets the time pass after which it may be asked again.
+    fn rested(&self) {
+        self.held_mut(|held| held.found_at = None);
+    }
+
+    /// Lets so much time pass since it was last used.
+    fn idle(&self, time: Duration) {
+        self.held_mut(|held| held.used_at = Instant::now().checked_sub(time));
+    }
+}

@@ -1,0 +1,99 @@
+//! Leagues with players that were built with other people's libraries, in other languages.
+//!
+//! `cargo xtask interop` makes the Python environments that they need, and runs these tests; a plain
+//! `cargo test` leaves them out, as it should need nothing but Rust.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, in a function beside it too"
+)]
+#![expect(
+    dead_code,
+    reason = "the ground is shared with the other leagues, which use all of it"
+)]
+
+#[path = "end_to_end/ground.rs"]
+mod ground;
+#[path = "end_to_end/http.rs"]
+mod http;
+#[path = "end_to_end/process.rs"]
+mod process;
+#[path = "interop/python.rs"]
+mod python;
+
+use serde_json::Value;
+
+use ground::Ground;
+use http::health;
+use python::Python;
+
+/// The modes of FastMCP's server that a client can tell apart.
+const MODES: [&[&str]; 4] = [
+    &[],
+    &["--json"],
+    &["--stateless"],
+    &["--json", "--stateless"],
+];
+
+/// The two lines of FastMCP.
+const LINES: [&str; 2] = ["fastmcp-4", "fastmcp-2"];
+
+#[test]
+fn fastmcp_players_of_both_lines_play_a_league_in_every_mode() {
+    let ground = Ground::new();
+    let mut manager = ground.manager(&["--players", "10", "--referees", "1"]);
+    let referee = ground.referee(1, &manager.endpoint, &[]);
+    let mut players = Vec::new();
+    for line in LINES {
+        for (number, mode) in MODES.iter().enumerate() {
+            let name = format!("{line} {number}");
+            players.push(Python::player(
+                line,
+                "fast_player.py",
+                &manager.endpoint,
+                &name,
+                mode,
+            ));
+        }
+    }
+    let bare = Python::player(LINES[0], "bare_player.py", &manager.endpoint, "bare", &[]);
+    players.push(bare);
+    for player in &mut players {
+        player.event("registered");
+    }
+    let _own = ground.player(10, &manager.endpoint, &[]);
+    manager.process.event("state", "completed");
+    let results = ground.results();
+    assert_eq!(results.len(), 45);
+    for (id, result) in &results {
+        assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
+    }
+    manners(&health(&referee.endpoint));
+    ground.verified();
+}
+
+/// Sees that each line was spoken to in its own manner, with sessions where it keeps them.
+fn manners(health: &Value) {
+    let peers = health["peers"]["peers"].as_array().unwrap();
+    let count = |speech: &str, session: bool| {
+        let same = |peer: &&Value| {
+            peer["speech"] == speech && peer["session"] == session && peer["state"] == "settled"
+        };
+        peers.iter().filter(same).count()
+    };
+    assert_eq!(count("modern", false), 4, "{peers:?}");
+    assert_eq!(count("legacy", true), 2, "{peers:?}");
+    assert_eq!(count("legacy", false), 2, "{peers:?}");
+    assert_eq!(count("simple", false), 1, "{peers:?}");
+}
+
+#[test]
+fn a_fastmcp_client_of_either_line_looks_at_a_manager() {
+    let ground = Ground::new();
+    let manager = ground.manager(&[]);
+    for line in LINES {
+        let arguments = ["--manager", &manager.endpoint];
+        let mut client = Python::start(line, "fast_client.py", &arguments);
+        client.event("looked");
+    }
+}

@@ -1,0 +1,98 @@
+//! One process of Python: started, listened to line by line, and gone when its test is.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// How long Python may take to start: its libraries are slow to load where much goes on.
+const START: Duration = Duration::from_secs(180);
+
+/// A running script; it is killed when it is dropped.
+pub(crate) struct Python {
+    child: Child,
+    name: String,
+    lines: Receiver<String>,
+}
+
+impl Python {
+    /// Starts a player on a free port.
+    pub(crate) fn player(
+        environment: &str,
+        script: &str,
+        manager: &str,
+        name: &str,
+        mode: &[&str],
+    ) -> Self {
+        let port = free_port().to_string();
+        let own = ["--manager", manager, "--port", &port, "--name", name];
+        Self::start(environment, script, &[&own, mode].concat())
+    }
+
+    /// Starts a script in one of the environments.
+    pub(crate) fn start(environment: &str, script: &str, arguments: &[&str]) -> Self {
+        let python = environments().join(environment).join("bin/python");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../interop/python")
+            .join(script);
+        let mut command = Command::new(python);
+        command.arg(script).args(arguments);
+        command.env("PYTHONWARNINGS", "ignore");
+        command.env("FASTMCP_LOG_LEVEL", "ERROR");
+        let name = format!("{command:?}");
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let (said, lines) = channel();
+        let out = child.stdout.take().unwrap();
+        thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                // Whoever listened may have gone.
+                let _ = said.send(line);
+            }
+        });
+        Self { child, name, lines }
+    }
+
+    /// Waits until it says that something happened.
+    pub(crate) fn event(&mut self, event: &str) -> Value {
+        loop {
+            let line = self.lines.recv_timeout(START);
+            let line = line.unwrap_or_else(|_| panic!("{} never said `{event}`", self.name));
+            if let Ok(said) = serde_json::from_str::<Value>(&line)
+                && said["event"] == event
+            {
+                return said;
+            }
+        }
+    }
+}
+
+impl Drop for Python {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Where the environments are, as whoever made them says.
+fn environments() -> PathBuf {
+    let place = std::env::var_os("LEAGUE_INTEROP");
+    place
+        .expect("LEAGUE_INTEROP says where the environments are")
+        .into()
+}
+
+/// A port that is free now.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    listener.local_addr().unwrap().port()
+}

@@ -1,0 +1,106 @@
+//! `cargo xtask interop`: leagues with players of other people's libraries.
+//!
+//! The environments are made under the target directory, with every version pinned in
+//! `interop/python`; the tests in `crates/league/tests/interop.rs` do the rest.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::{env, fs};
+
+use anyhow::{Context, bail};
+
+/// One environment of Python for each list of versions.
+const ENVIRONMENTS: [&str; 2] = ["fastmcp-4", "fastmcp-2"];
+
+/// Makes what is missing, then runs the tests.
+pub(crate) fn interop() -> anyhow::Result<ExitCode> {
+    let place = place();
+    for name in ENVIRONMENTS {
+        make(name, &place.join(name))?;
+    }
+    let status = tests(&place)
+        .status()
+        .context("could not start `cargo test`")?;
+    Ok(if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn tests(place: &Path) -> Command {
+    let mut command = Command::new("cargo");
+    command
+        .args(["test", "--package", "league", "--test", "interop"])
+        .args(["--", "--test-threads", "1"])
+        .env("LEAGUE_INTEROP", place)
+        .current_dir(root())
+        .stdin(Stdio::null());
+    command
+}
+
+/// Makes an environment, unless it is there with the same versions.
+fn make(name: &str, place: &Path) -> anyhow::Result<()> {
+    let list = root().join("interop/python").join(format!("{name}.txt"));
+    let wanted = fs::read_to_string(&list).with_context(|| format!("no `{}`", list.display()))?;
+    let mark = place.join("made-of.txt");
+    if fs::read_to_string(&mark).is_ok_and(|made| made == wanted) {
+        return Ok(());
+    }
+    println!("making the environment {name}…");
+    run(
+        Command::new("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(place),
+        "python3 with the module `venv` is needed (packages `python3` and `python3-venv`)",
+    )?;
+    run(
+        Command::new(place.join("bin/pip"))
+            .args(["install", "--quiet", "--disable-pip-version-check", "-r"])
+            .arg(&list),
+        "the packages of the list must be to be had; is there a network?",
+    )?;
+    fs::write(&mark, wanted).with_context(|| format!("could not write `{}`", mark.display()))
+}
+
+fn run(command: &mut Command, hint: &str) -> anyhow::Result<()> {
+    let status = command.stdin(Stdio::null()).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => bail!("`{command:?}` failed: {status}\nhint: {hint}"),
+        Err(error) => bail!("`{command:?}` could not be started: {error}\nhint: {hint}"),
+    }
+}
+
+/// Where environments are made: beside what is built.
+fn place() -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
+    target.join("interop")
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_environment_has_its_versions_pinned() {
+        for name in ENVIRONMENTS {
+            let list = root().join("interop/python").join(format!("{name}.txt"));
+            let text = fs::read_to_string(list).unwrap();
+            assert!(text.lines().all(|line| line.contains("==")), "{name}");
+            assert!(text.contains("fastmcp=="), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_started_is_named_with_what_is_missing() {
+        let problem = run(&mut Command::new("a-program-that-nobody-has"), "get it").unwrap_err();
+        let problem = problem.to_string();
+        assert!(problem.contains("a-program-that-nobody-has"), "{problem}");
+        assert!(problem.contains("hint: get it"), "{problem}");
+    }
+}
