@@ -26,10 +26,10 @@ fn every_tool_is_listed_as_the_rules_want_it_and_answers_as_its_schema_says() {
     let manager = ground.manager(&[]);
     let referee = ground.referee(1, &manager.endpoint, &[]);
     let player = ground.player(1, &manager.endpoint, &[]);
-    for (agent, count) in [(&manager, 7), (&referee, 7), (&player, 10)] {
+    for (agent, count) in [(&manager, 8), (&referee, 7), (&player, 10)] {
         let listed = ask(agent, "tools/list", &json!({}));
         let tools = listed["result"]["tools"].as_array().unwrap();
-        assert_eq!(tools.len(), count, "{listed}");
+        assert_eq!(tools.len(), count);
         assert_eq!(
             listed,
             ask(agent, "tools/list", &json!({})),
