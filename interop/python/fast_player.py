@@ -2,9 +2,11 @@
 
 It serves four tools over HTTP and registers with the manager by a plain JSON-RPC call. The modes
 of its server are those that decide what an MCP client has to cope with: events or JSON, with
-sessions or without.
+sessions or without. As a bot it serves the same tools over standard input and output, and leaves
+registering to `league player --exec`.
 
     python fast_player.py --manager URL --port N --name NAME [--json] [--stateless] [--speech mcp]
+    python fast_player.py --stdio
 """
 
 import argparse
@@ -107,13 +109,17 @@ def register_when_open(arguments, endpoint):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--manager", required=True)
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--name", required=True)
+    parser.add_argument("--stdio", action="store_true")
+    parser.add_argument("--manager")
+    parser.add_argument("--port", type=int)
+    parser.add_argument("--name")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--stateless", action="store_true")
     parser.add_argument("--speech")
     arguments = parser.parse_args()
+    if arguments.stdio:
+        server.run(transport="stdio", show_banner=False)
+        return
     endpoint = f"http://127.0.0.1:{arguments.port}/mcp"
     opening = threading.Thread(target=register_when_open, args=(arguments, endpoint), daemon=True)
     opening.start()

@@ -2,7 +2,7 @@
 //!
 //! The conformance suite is run in both revisions against the fixture, which must pass everything
 //! that is scored, and against a real manager, referee and player, which may fail only what the
-//! files in `interop/` list. The Inspector then checks the tools of the agents in both eras.
+//! files in `interop/node` list. The Inspector then checks the tools of the agents in both eras.
 
 mod judges;
 mod servers;

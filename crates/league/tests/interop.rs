@@ -72,6 +72,30 @@ fn fastmcp_players_of_both_lines_play_a_league_in_every_mode() {
     ground.verified();
 }
 
+#[test]
+fn fastmcp_bots_of_both_lines_play_a_league_over_standard_input_and_output() {
+    let ground = Ground::new();
+    let mut manager = ground.manager(&["--players", "3", "--referees", "1"]);
+    let _referee = ground.referee(1, &manager.endpoint, &[]);
+    let mut bots = Vec::new();
+    for (number, line) in (1..).zip(LINES) {
+        let command = format!("{} --stdio", python::command(line, "fast_player.py"));
+        let arguments = ["--exec", &command];
+        bots.push(ground.start_player(number, &manager.endpoint, &arguments));
+    }
+    for bot in &mut bots {
+        bot.event("state", "enrolled");
+    }
+    let _own = ground.player(3, &manager.endpoint, &[]);
+    manager.process.event("state", "completed");
+    let results = ground.results();
+    assert_eq!(results.len(), 3);
+    for (id, result) in &results {
+        assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
+    }
+    ground.verified();
+}
+
 /// Sees that each line was spoken to in its own manner, with sessions where it keeps them.
 fn manners(health: &Value) {
     let peers = health["peers"]["peers"].as_array().unwrap();

@@ -15,7 +15,7 @@ pub(super) struct Judges {
 }
 
 impl Judges {
-    /// Fetches the versions that `interop/package.json` names, unless they are here.
+    /// Fetches the versions that `interop/node/package.json` names, unless they are here.
     pub(super) fn fetch(folder: &Path) -> anyhow::Result<Self> {
         fs::create_dir_all(folder).with_context(|| format!("could not make {folder:?}"))?;
         let judges = Self {
@@ -140,7 +140,7 @@ impl Judges {
 
     /// A file of ours for the judges.
     fn own(&self, name: &str) -> PathBuf {
-        root().join("xtask/interop").join(name)
+        root().join("interop/node").join(name)
     }
 }
 
@@ -173,10 +173,10 @@ mod tests {
     #[test]
     fn the_files_for_the_judges_are_there() {
         for revision in &super::super::REVISIONS {
-            let listed = format!("xtask/interop/agents-{}.yml", revision.name);
+            let listed = format!("interop/node/agents-{}.yml", revision.name);
             assert!(root().join(&listed).exists(), "{listed}");
         }
-        let wanted = fs::read_to_string(root().join("xtask/interop/package.json")).unwrap();
+        let wanted = fs::read_to_string(root().join("interop/node/package.json")).unwrap();
         assert!(
             !wanted.contains(['^', '~', '*']),
             "every judge has one version: {wanted}"

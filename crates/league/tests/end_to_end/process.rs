@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// How long anything may take before a test gives up.
-pub(crate) const BOUND: Duration = Duration::from_secs(60);
+pub(crate) const BOUND: Duration = Duration::from_secs(120);
 /// How often it is looked whether something is the case.
 const LOOK: Duration = Duration::from_millis(5);
 

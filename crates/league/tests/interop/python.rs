@@ -36,10 +36,7 @@ impl Python {
 
     /// Starts a script in one of the environments.
     pub(crate) fn start(environment: &str, script: &str, arguments: &[&str]) -> Self {
-        let python = environments().join(environment).join("bin/python");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../interop/python")
-            .join(script);
+        let [python, script] = words(environment, script);
         let mut command = Command::new(python);
         command.arg(script).args(arguments);
         command.env("PYTHONWARNINGS", "ignore");
@@ -74,6 +71,19 @@ impl Python {
             }
         }
     }
+}
+
+/// The command that starts a script in one of the environments.
+pub(crate) fn command(environment: &str, script: &str) -> String {
+    words(environment, script)
+        .map(|word| format!("'{}'", word.display()))
+        .join(" ")
+}
+
+fn words(environment: &str, script: &str) -> [PathBuf; 2] {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/python");
+    let python = environments().join(environment).join("bin/python");
+    [python, scripts.join(script)]
 }
 
 impl Drop for Python {
