@@ -81,10 +81,7 @@ fn fastmcp_bots_of_both_lines_play_a_league_over_standard_input_and_output() {
     for (number, line) in (1..).zip(LINES) {
         let command = format!("{} --stdio", python::command(line, "fast_player.py"));
         let arguments = ["--exec", &command];
-        bots.push(ground.start_player(number, &manager.endpoint, &arguments));
-    }
-    for bot in &mut bots {
-        bot.event("state", "enrolled");
+        bots.push(ground.player(number, &manager.endpoint, &arguments));
     }
     let _own = ground.player(3, &manager.endpoint, &[]);
     manager.process.event("state", "completed");

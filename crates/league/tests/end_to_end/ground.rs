@@ -136,13 +136,6 @@ impl Ground {
         answering(self.start("player", &arguments), "listening")
     }
 
-    /// Starts the player of a number without waiting until it answers.
-    pub(crate) fn start_player(&self, number: u32, manager: &str, arguments: &[&str]) -> Process {
-        let id = format!("P{number:02}");
-        let own = ["--port", "0", "--player-id", &id, "--manager", manager];
-        self.start("player", &[&own, arguments].concat())
-    }
-
     /// Sees that `league verify` finds nothing wrong, and gives what it checked.
     pub(crate) fn verified(&self) -> Value {
         let ended = league(["verify", self.root(), "--output", "json"]);
