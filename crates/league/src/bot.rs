@@ -8,8 +8,9 @@
 pub mod launch;
 mod pipes;
 
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use league_protocol::decode::decode;
@@ -23,14 +24,17 @@ use league_protocol::peer::{self, Found, Manner, Request, Told};
 use league_protocol::rpc::members::split;
 use league_protocol::sender::{Agent, Dialect, Speech};
 use serde_json::value::RawValue;
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{mpsc, watch};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use crate::clock;
+use crate::identity::Identity;
 use crate::net::client::{Answer, CallError};
 use crate::peers::link::Link;
 use crate::post::match_of;
 use launch::{Launch, LaunchError, Life};
-use pipes::{Pipes, log_complaints};
+use pipes::{Pipes, keep_complaints};
 
 /// How many pieces of news may wait for a bot; more are left out.
 const MOST_NEWS: usize = 256;
@@ -38,30 +42,45 @@ const MOST_NEWS: usize = 256;
 const NEWS_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A bot.
-#[derive(Debug)]
 pub struct Bot {
     launch: Launch,
-    /// Whom it plays for, in logs.
-    agent: String,
+    /// Whom it plays for in logs, until that one has an id.
+    name: String,
+    identity: OnceLock<Arc<Identity>>,
     /// How it is spoken to, if it was said.
     speech: Option<Speech>,
-    present: Mutex<Option<Arc<Present>>>,
+    stage: Mutex<Stage>,
     started: AtomicU32,
     news: mpsc::Sender<(Message, Agent)>,
 }
 
+/// How far the bot is.
+enum Stage {
+    /// It was not started yet, or is not there any more.
+    Absent,
+    /// It is being started; all who need it wait for the same start.
+    Starting(watch::Receiver<Start>, AbortHandle),
+    /// It is there, or was when it was last looked at.
+    Here(Arc<Present>),
+    /// It is needed no more.
+    Ended,
+}
+
+/// What a start came to; nothing until it is known.
+type Start = Option<Result<Arc<Present>, Arc<LaunchError>>>;
+
 /// One life of the bot.
 struct Present {
-    life: Mutex<Life>,
+    life: tokio::sync::Mutex<Life>,
     link: Link<Pipes>,
     found: Arc<Found>,
 }
 
-impl std::fmt::Debug for Present {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Present")
-            .field("found", &self.found)
-            .finish()
+impl fmt::Debug for Bot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bot")
+            .field("launch", &self.launch)
+            .finish_non_exhaustive()
     }
 }
 
@@ -73,28 +92,28 @@ impl Bot {
     /// It cannot be started, or says nothing.
     pub async fn start(
         launch: Launch,
-        agent: String,
+        name: String,
         speech: Option<Speech>,
-    ) -> Result<Arc<Self>, LaunchError> {
+    ) -> Result<Arc<Self>, Arc<LaunchError>> {
         let (news, waiting) = mpsc::channel(MOST_NEWS);
         let bot = Arc::new(Self {
             launch,
-            agent,
+            name,
+            identity: OnceLock::new(),
             speech,
-            present: Mutex::new(None),
+            stage: Mutex::new(Stage::Absent),
             started: AtomicU32::new(0),
             news,
         });
-        let present = bot.give_life().await?;
-        *bot.present.lock().await = Some(present);
+        bot.present().await?;
         tokio::spawn(tell_all(Arc::downgrade(&bot), waiting));
         Ok(bot)
     }
 
-    /// How the bot is spoken to.
-    pub async fn found(&self) -> Option<Arc<Found>> {
-        let present = self.present.lock().await;
-        present.as_ref().map(|present| Arc::clone(&present.found))
+    /// Says who the player is that it plays for.
+    pub fn plays_for(&self, identity: &Arc<Identity>) {
+        // It plays for one player all its life.
+        let _ = self.identity.set(Arc::clone(identity));
     }
 
     /// Asks the bot for a move.
@@ -103,7 +122,7 @@ impl Bot {
     ///
     /// Says why there is none, as the referee is told it.
     pub async fn choose(
-        &self,
+        self: &Arc<Self>,
         message: &Message,
         from: &Agent,
         patience: Duration,
@@ -119,7 +138,12 @@ impl Bot {
     }
 
     /// Asks the bot whether it comes to a match; it does unless it says no in time.
-    pub async fn comes(&self, message: &Message, from: &Agent, patience: Duration) -> bool {
+    pub async fn comes(
+        self: &Arc<Self>,
+        message: &Message,
+        from: &Agent,
+        patience: Duration,
+    ) -> bool {
         match self.ask(message, from, patience).await {
             Ok(Message::GameJoinAck(ack)) => ack.accept,
             Ok(_) | Err(_) => true,
@@ -128,88 +152,119 @@ impl Bot {
 
     /// Has the bot told something, in the order in which it happens; nobody waits for its nod.
     pub fn tell(&self, message: Message, from: Agent) {
-        if self.news.try_send((message, from)).is_err() {
+        if self.news.try_send((without_token(message), from)).is_err() {
             tracing::warn!(
-                agent_id = %self.agent,
+                agent_id = %self.agent(),
                 event_type = "BOT_BEHIND",
                 "the bot is so far behind that it is not told everything"
             );
         }
     }
 
-    /// Ends the bot and all that it has started.
+    /// Ends the bot and all that it has started, also one that is just being started.
     pub async fn end(&self) {
-        if let Some(present) = self.present.lock().await.take() {
-            present.life.lock().await.end().await;
+        let stage = std::mem::replace(&mut *self.stage(), Stage::Ended);
+        match stage {
+            Stage::Here(present) => present.life.lock().await.end().await,
+            // What was started is dropped with the start, and ends with that.
+            Stage::Starting(_, start) => start.abort(),
+            Stage::Absent | Stage::Ended => {}
         }
     }
 
     async fn ask(
-        &self,
+        self: &Arc<Self>,
         message: &Message,
         from: &Agent,
         patience: Duration,
     ) -> Result<Message, LeagueError> {
-        let unreached = |error: &CallError| {
-            let code = match error {
-                CallError::Timeout(_) => Code::Timeout,
-                CallError::Connection(_) => Code::Connection,
-                CallError::TooLarge => Code::InvalidMessage,
-            };
-            LeagueError::new(code, format!("the bot: {error}"))
-        };
-        let present = self
-            .present()
+        let until = Instant::now() + patience;
+        let late = |_| LeagueError::new(Code::Timeout, "the bot: it is still starting");
+        let present = tokio::time::timeout(patience, self.present());
+        let present = present
             .await
+            .map_err(late)?
             .map_err(|error| LeagueError::new(Code::Connection, format!("the bot: {error}")))?;
         let write = |found: &Found, id: u64| written(message, from, found, id);
-        let found = Arc::clone(&present.found);
-        let called = present.link.call(found, patience, write).await;
-        let called = called.map_err(|error| unreached(&error))?;
-        match called {
-            Some(called) => {
+        let (found, rest) = (Arc::clone(&present.found), until - Instant::now());
+        match present.link.call(found, rest, write).await {
+            Ok(Some(called)) => {
                 let manner = &called.found.manner;
                 understood(message, &called.answer, called.id, manner)
             }
             // It has no tool for that, so it does not want to know.
-            None => Ok(Message::Acknowledged),
+            Ok(None) => Ok(Message::Acknowledged),
+            Err(error) => Err(unreached(&error)),
         }
     }
 
-    /// The present life of the bot; a new one if the last has ended and it may have another.
-    async fn present(&self) -> Result<Arc<Present>, LaunchError> {
-        let mut present = self.present.lock().await;
-        if let Some(present) = present.as_ref()
-            && !present.link.carrier().is_closed()
-            && present.life.lock().await.ended().is_none()
-        {
-            return Ok(Arc::clone(present));
+    /// The bot as it is there; a new life is begun if the last has ended and it may have another.
+    ///
+    /// The start goes on whoever waits for it, so that nobody who hangs up cuts it short.
+    async fn present(self: &Arc<Self>) -> Result<Arc<Present>, Arc<LaunchError>> {
+        let mut start = {
+            let mut stage = self.stage();
+            match &*stage {
+                Stage::Here(present) if !present.link.carrier().is_closed() => {
+                    return Ok(Arc::clone(present));
+                }
+                Stage::Starting(start, _) => start.clone(),
+                Stage::Ended => return Err(Arc::new(LaunchError::Silent)),
+                Stage::Absent | Stage::Here(_) => {
+                    let (tell, start) = watch::channel(None);
+                    let last = std::mem::replace(&mut *stage, Stage::Absent);
+                    let task = tokio::spawn(Arc::clone(self).start_over(last, tell));
+                    *stage = Stage::Starting(start.clone(), task.abort_handle());
+                    start
+                }
+            }
+        };
+        match start.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(started)) => started.clone(),
+            Ok(None) | Err(_) => Err(Arc::new(LaunchError::Silent)),
         }
-        if let Some(last) = present.take() {
+    }
+
+    async fn start_over(self: Arc<Self>, last: Stage, tell: watch::Sender<Start>) {
+        if let Stage::Here(last) = last {
             last.life.lock().await.end().await;
         }
-        let fresh = self.give_life().await?;
-        *present = Some(Arc::clone(&fresh));
-        Ok(fresh)
+        let started = self.give_life().await.map_err(Arc::new);
+        let mut stage = self.stage();
+        if !matches!(*stage, Stage::Ended) {
+            *stage = match &started {
+                Ok(present) => Stage::Here(Arc::clone(present)),
+                Err(_) => Stage::Absent,
+            };
+        }
+        drop(stage);
+        tell.send_replace(Some(started));
     }
 
     async fn give_life(&self) -> Result<Arc<Present>, LaunchError> {
         let restarts = self.launch.limits.restarts;
         let before = self.started.fetch_add(1, Ordering::Relaxed);
         if before > restarts {
+            self.started.store(before, Ordering::Relaxed);
             return Err(LaunchError::TooOften(restarts));
         }
         if before > 0 {
             tracing::warn!(
-                agent_id = %self.agent,
+                agent_id = %self.agent(),
                 event_type = "BOT_RESTARTED",
                 "the bot is started again, for the {before}. of {restarts} times"
             );
         }
         let started = self.launch.start()?;
-        tokio::spawn(log_complaints(self.agent.clone(), started.complaints));
+        tokio::spawn(keep_complaints(
+            self.launch.complaints.clone(),
+            started.complaints,
+        ));
         let limits = &self.launch.limits;
-        let pipes = Pipes::open(started.input, started.output, limits.line, limits.start);
+        let pipes = Pipes::open(started.input, started.output, limits.line);
+        if !pipes.wake(limits.start).await {
+            return Err(LaunchError::Silent);
+        }
         let link = Link::new(pipes);
         let found = match self.speech {
             Some(Speech::Simple) => Arc::new(Found {
@@ -219,15 +274,30 @@ impl Bot {
             }),
             Some(Speech::Mcp) | None => link.found().await,
         };
-        if !found.heard || link.carrier().is_closed() {
-            return Err(LaunchError::Silent);
-        }
         Ok(Arc::new(Present {
-            life: Mutex::new(started.life),
+            life: tokio::sync::Mutex::new(started.life),
             link,
             found,
         }))
     }
+
+    fn agent(&self) -> String {
+        let known = self.identity.get().map(|identity| identity.log_name());
+        known.map_or_else(|| self.name.clone(), |name| name.to_string())
+    }
+
+    fn stage(&self) -> std::sync::MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unreached(error: &CallError) -> LeagueError {
+    let code = match error {
+        CallError::Timeout(_) => Code::Timeout,
+        CallError::Connection(_) => Code::Connection,
+        CallError::TooLarge => Code::InvalidMessage,
+    };
+    LeagueError::new(code, format!("the bot: {error}"))
 }
 
 /// Tells the bot what happens, one thing after the other, for as long as anybody holds it.
@@ -236,7 +306,7 @@ async fn tell_all(bot: std::sync::Weak<Bot>, mut news: mpsc::Receiver<(Message, 
         let Some(bot) = bot.upgrade() else { return };
         if let Err(error) = bot.ask(&message, &from, NEWS_PATIENCE).await {
             tracing::info!(
-                agent_id = %bot.agent,
+                agent_id = %bot.agent(),
                 event_type = "BOT_NOT_TOLD",
                 message_type = message.v2_type(),
                 "{}", error.detail
@@ -245,7 +315,15 @@ async fn tell_all(bot: std::sync::Weak<Bot>, mut news: mpsc::Receiver<(Message, 
     }
 }
 
-/// A message as the bot takes it, without any token; `None` if it has no tool for it.
+/// What the bot may know of a message: all of it but the token that proves a referee.
+fn without_token(mut message: Message) -> Message {
+    if let Message::RoundAnnouncement(announcement) = &mut message {
+        announcement.own = None;
+    }
+    message
+}
+
+/// A message as the bot takes it; `None` if it has no tool for it.
 fn written(message: &Message, from: &Agent, found: &Found, id: u64) -> Option<Request> {
     let own = tool(message);
     let (name, inputs) = match &found.tools {

@@ -14,13 +14,15 @@ use std::time::Duration;
 use league_core::letter::Peer;
 use league_protocol::peer::Request;
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use crate::net::client::{Answer, CallError, Client};
 use crate::net::endpoint::Endpoint;
 use link::{Carrier, Link};
 use registry::Registry;
 
-/// The most peers that are known at once; the calls of more are made, and found out each time.
+/// The most peers that are known at once; for one more, the one that was called longest ago is
+/// forgotten.
 pub const MOST_PEERS: usize = 4_096;
 /// The most peers that are shown.
 pub const MOST_SHOWN: usize = 256;
@@ -28,6 +30,8 @@ pub const MOST_SHOWN: usize = 256;
 pub const HEARTBEAT: Duration = Duration::from_secs(30);
 /// How long a session is kept alive that nobody uses; then it is ended.
 pub const KEPT_ALIVE: Duration = Duration::from_secs(30 * 60);
+/// How many idle sessions are looked after at once.
+const AT_ONCE: usize = 64;
 /// How long the ends of all sessions may take.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -88,14 +92,16 @@ impl Peers {
             client: self.known.client.clone(),
             endpoint: endpoint.clone(),
         }));
-        if links.len() < MOST_PEERS {
-            let named = Named {
-                agent: peer.agent.to_string().into(),
-                link: Arc::clone(&link),
-            };
-            links.insert(Arc::clone(&peer.endpoint), named);
-        }
+        let oldest = (links.len() >= MOST_PEERS).then(|| make_room(&mut links));
+        let named = Named {
+            agent: peer.agent.to_string().into(),
+            link: Arc::clone(&link),
+        };
+        links.insert(Arc::clone(&peer.endpoint), named);
         drop(links);
+        if let Some(oldest) = oldest.flatten() {
+            tokio::spawn(async move { oldest.link.end().await });
+        }
         self.begin_beating();
         link
     }
@@ -127,12 +133,12 @@ impl Peers {
     /// Ends all sessions, within a bound.
     pub async fn close(&self) {
         let links: Vec<_> = self.known.links().values().cloned().collect();
-        let ends = async {
-            for named in links {
-                named.link.end().await;
-            }
-        };
-        let _ = tokio::time::timeout(FAREWELL, ends).await;
+        let mut ends = JoinSet::new();
+        for named in links {
+            ends.spawn(async move { named.link.end().await });
+        }
+        // A peer that hangs does not keep the others from hearing it.
+        let _ = tokio::time::timeout(FAREWELL, ends.join_all()).await;
     }
 
     /// Looks after idle sessions for as long as anybody holds the peers.
@@ -157,8 +163,19 @@ async fn beat(known: Weak<Known>) {
         let Some(known) = known.upgrade() else { return };
         let links: Vec<_> = known.links().values().cloned().collect();
         drop(known);
-        for named in links {
-            named.link.look_after().await;
+        for together in links.chunks(AT_ONCE) {
+            let mut beats = JoinSet::new();
+            for named in together.iter().cloned() {
+                beats.spawn(async move { named.link.look_after().await });
+            }
+            beats.join_all().await;
         }
     }
+}
+
+/// Forgets the peer that was called longest ago.
+fn make_room(links: &mut BTreeMap<Arc<str>, Named>) -> Option<Named> {
+    let oldest = links.iter().min_by_key(|(_, named)| named.link.used_at());
+    let oldest = oldest.map(|(endpoint, _)| Arc::clone(endpoint))?;
+    links.remove(&oldest)
 }

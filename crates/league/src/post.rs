@@ -22,7 +22,7 @@ use crate::net::client::{CallError, Client};
 use crate::net::endpoint::{AllowList, Endpoint};
 use crate::peers::Peers;
 use crate::peers::link::{Carrier, Link};
-use crate::turnstile::{Turnstile, Urgency};
+use crate::turnstile::{MOST_WAITING, Turnstile, Urgency};
 
 /// How an agent is spoken to that says it takes calls simply.
 static SIMPLE: Found = Found {
@@ -176,13 +176,23 @@ impl<M: Worker> Office<M> {
     async fn try_once(&self, letter: &Letter<M::Ticket>, endpoint: &Endpoint) -> Outcome {
         let urgency = Urgency::of(&letter.message);
         if letter.to.speech == Some(Speech::Simple) {
-            let _pass = self.roads.turnstile.pass(urgency).await;
+            let _pass = self
+                .roads
+                .turnstile
+                .pass(urgency)
+                .await
+                .ok_or_else(crowded)?;
             return self.call_simply(letter, endpoint).await;
         }
         let link = self.roads.peers.link(&letter.to, endpoint);
         // Finding out is on nobody's clock: the letter's own begins when it goes out.
         let found = link.found().await;
-        let _pass = self.roads.turnstile.pass(urgency).await;
+        let _pass = self
+            .roads
+            .turnstile
+            .pass(urgency)
+            .await
+            .ok_or_else(crowded)?;
         self.call_over(&link, found, letter).await
     }
 
@@ -281,6 +291,14 @@ fn failure(error: &CallError) -> Failure {
             CallError::TooLarge => Code::InvalidMessage,
         },
         detail: error.to_string(),
+    }
+}
+
+/// The end of a letter that found too many waiting before it.
+fn crowded() -> Failure {
+    Failure {
+        code: Code::RateLimited,
+        detail: format!("{MOST_WAITING} letters wait to go out already"),
     }
 }
 

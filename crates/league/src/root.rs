@@ -141,6 +141,11 @@ impl Root {
         self.0.join(format!("logs/league/{league}"))
     }
 
+    /// What the bot of a player complains of.
+    pub fn bot_complaints(&self, player: &PlayerId) -> PathBuf {
+        self.0.join(format!("logs/bots/{player}.stderr.log"))
+    }
+
     /// The folder of the logs of agents.
     pub fn agent_logs(&self) -> PathBuf {
         self.0.join("logs/agents")

@@ -9,6 +9,9 @@ use tokio::sync::oneshot;
 /// How many letters of one process may be under way at once.
 pub const MOST_UNDER_WAY: usize = 8_192;
 
+/// How many more of one urgency may wait; whatever comes then is turned away.
+pub const MOST_WAITING: usize = 65_536;
+
 /// What a letter is to those who wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
@@ -60,20 +63,23 @@ impl Turnstile {
         })))
     }
 
-    /// Waits until a letter may go out.
-    pub async fn pass(&self, urgency: Urgency) -> Pass {
+    /// Waits until a letter may go out; `None` if too many wait already.
+    pub async fn pass(&self, urgency: Urgency) -> Option<Pass> {
         let turn = {
             let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if queue.free > 0 {
                 queue.free -= 1;
-                return Pass(Some(Arc::clone(&self.0)));
+                return Some(Pass(Some(Arc::clone(&self.0))));
+            }
+            if queue.waiting[urgency as usize].len() >= MOST_WAITING {
+                return None;
             }
             let (sender, turn) = oneshot::channel();
             queue.waiting[urgency as usize].push_back(sender);
             turn
         };
         // A pass is handed on for as long as the turnstile stands, and this holds it.
-        turn.await.unwrap_or(Pass(None))
+        Some(turn.await.unwrap_or(Pass(None)))
     }
 }
 
@@ -138,7 +144,7 @@ mod tests {
         let held = turnstile.pass(Urgency::Told).await;
         let gone = tokio::spawn({
             let turnstile = turnstile.clone();
-            async move { turnstile.pass(Urgency::Clocked).await }
+            async move { turnstile.pass(Urgency::Clocked).await.is_some() }
         });
         tokio::task::yield_now().await;
         gone.abort();

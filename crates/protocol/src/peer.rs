@@ -13,7 +13,7 @@ mod result;
 mod tools;
 
 pub use arguments::Inputs;
-pub use events::answered;
+pub use events::{Events, Heard, MOST_EVENTS};
 pub use probe::{Found, Probe, Step};
 pub use reply::{Fault, LONGEST_QUOTE, Reply, is_expired, read};
 pub use request::{Header, Request, Verb, call, end, ping};

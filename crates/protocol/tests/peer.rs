@@ -20,18 +20,15 @@ use league_protocol::peer::Reply;
 fn json(status: u16, body: &str) -> Reply<'_> {
     Reply {
         status,
-        event_stream: false,
         session: None,
         body: body.as_bytes(),
     }
 }
 
-/// An answer as a stream of events.
-fn stream<'a>(body: &'a str, session: Option<&'a str>) -> Reply<'a> {
+/// An answer that opens a session.
+fn session<'a>(body: &'a str, session: Option<&'a str>) -> Reply<'a> {
     Reply {
-        status: 200,
-        event_stream: true,
         session,
-        body: body.as_bytes(),
+        ..json(200, body)
     }
 }

@@ -111,6 +111,9 @@ pub fn start(
             vec![Command::Begin]
         },
     };
+    if let Some(bot) = manner.mind.bot() {
+        bot.plays_for(&identity);
+    }
     let (chance, purpose) = (shared.chance.clone(), slot.to_string());
     Ok(settle(shared, house, |desk| Competitor {
         desk,

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -42,6 +42,8 @@ pub struct Launch {
     pub words: Vec<String>,
     /// Names of variables that the bot may see besides the usual ones.
     pub passed: Vec<String>,
+    /// Where its complaints are kept.
+    pub complaints: PathBuf,
     /// What it may use.
     pub limits: Limits,
 }
@@ -90,10 +92,10 @@ pub enum LaunchError {
     #[error("could not start the bot")]
     Start(#[source] io::Error),
     /// It was started so often that it is given up.
-    #[error("it has ended {0} times, and is not started again")]
+    #[error("it was started again {0} times, and is given up")]
     TooOften(u32),
     /// It ended before it said anything, or never did.
-    #[error("the bot says nothing; its complaints are in the log")]
+    #[error("the bot does not answer; what it complains of is kept in `logs/bots`")]
     Silent,
     /// A pipe to it is missing.
     #[error("the bot has no pipes")]
@@ -186,11 +188,6 @@ impl Launch {
 }
 
 impl Life {
-    /// Whether it has ended, and how.
-    pub fn ended(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().ok().flatten()
-    }
-
     /// Ends the whole group, and waits until its first process is gone.
     pub async fn end(&mut self) {
         self.end_group();

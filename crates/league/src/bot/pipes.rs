@@ -1,31 +1,35 @@
 //! The pipes to a bot: a line of JSON for each message, answers in whatever order they come.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use league_protocol::finding::harmless;
 use league_protocol::peer::Request;
 use league_protocol::rpc::members::{split, text};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::ChildStdin;
 use tokio::sync::{oneshot, watch};
-use tokio::time::Instant;
 
 use crate::net::client::{Answer, CallError};
 use crate::peers::link::Carrier;
 
+/// What a bot is asked first; it may answer whatever it likes.
+const WAKE_UP: &[u8] = br#"{"jsonrpc":"2.0","method":"ping","id":0}"#;
+/// How long a bot may take to read the answer to a question of its own.
+const SLOWEST_READER: Duration = Duration::from_secs(1);
 /// The most calls that wait for a bot at once.
 const MOST_OPEN: usize = 64;
 /// The most lines of a bot that answer nothing; one that says more is not listened to any more.
 const MOST_STRAY: usize = 10_000;
+/// The most bytes of one line that is too long; then the bot is not listened to any more.
+const MOST_SKIPPED: usize = 64 * 1024 * 1024;
 /// The most bytes of complaints that are kept of one life of a bot.
 const MOST_COMPLAINTS: u64 = 1024 * 1024;
-/// The longest complaint that is logged, in characters.
-const LONGEST_COMPLAINT: usize = 500;
 
 /// The pipes to one life of a bot.
 pub(super) struct Pipes {
@@ -33,9 +37,8 @@ pub(super) struct Pipes {
     open: Open,
     /// Whether it has said anything yet, or can say nothing more.
     mouth: watch::Receiver<Mouth>,
-    /// By when it must have said its first word.
-    first_word: Instant,
-    deaf: AtomicBool,
+    /// Whether it can be told nothing more.
+    deaf: Arc<AtomicBool>,
 }
 
 /// Who waits for which answer.
@@ -50,19 +53,19 @@ enum Mouth {
 }
 
 impl Pipes {
-    /// Listens to a bot that was just started and has so long for its first word.
+    /// Listens to a bot that was just started.
     pub(super) fn open(
         input: ChildStdin,
         output: impl AsyncRead + Send + Unpin + 'static,
         longest: usize,
-        start: Duration,
     ) -> Self {
         let (mouth, heard) = watch::channel(Mouth::Silent);
         let input = Arc::new(tokio::sync::Mutex::new(input));
-        let open = Open::default();
+        let (open, deaf) = (Open::default(), Arc::new(AtomicBool::new(false)));
         let ear = Ear {
             input: Arc::clone(&input),
             open: Arc::clone(&open),
+            deaf: Arc::clone(&deaf),
             mouth,
             longest,
         };
@@ -71,9 +74,25 @@ impl Pipes {
             input,
             open,
             mouth: heard,
-            first_word: Instant::now() + start,
-            deaf: AtomicBool::new(false),
+            deaf,
         }
+    }
+
+    /// Says a first word and waits for any answer to it; tells whether one came.
+    ///
+    /// To start may take long, so that this is not on the clock of anything that follows.
+    pub(super) async fn wake(&self, patience: Duration) -> bool {
+        let mut mouth = self.mouth.clone();
+        let answered = async {
+            self.say(WAKE_UP).await.ok()?;
+            let heard = mouth.wait_for(|mouth| *mouth != Mouth::Silent).await;
+            heard
+                .ok()
+                .filter(|mouth| **mouth == Mouth::Speaking)
+                .map(drop)
+        };
+        let answered = tokio::time::timeout(patience, answered).await;
+        answered.is_ok_and(|answered| answered.is_some())
     }
 
     /// Whether nothing more can come of it.
@@ -111,20 +130,10 @@ impl Pipes {
             _ = mouth.wait_for(|mouth| *mouth == Mouth::Closed) => Err(gone()),
         }
     }
-
-    /// A bot that is just starting has longer.
-    fn granted(&self, timeout: Duration) -> Duration {
-        if *self.mouth.borrow() == Mouth::Silent {
-            let starting = self.first_word.duration_since(Instant::now());
-            return timeout.max(starting);
-        }
-        timeout
-    }
 }
 
 impl Carrier for Pipes {
     async fn carry(&self, request: &Request, timeout: Duration) -> Result<Answer, CallError> {
-        let timeout = self.granted(timeout);
         let exchanged = tokio::time::timeout(timeout, self.exchange(request)).await;
         exchanged.unwrap_or(Err(CallError::Timeout(timeout)))
     }
@@ -169,6 +178,7 @@ struct Ear {
     input: Arc<tokio::sync::Mutex<ChildStdin>>,
     open: Open,
     mouth: watch::Sender<Mouth>,
+    deaf: Arc<AtomicBool>,
     longest: usize,
 }
 
@@ -226,8 +236,12 @@ impl Ear {
         };
         let member = if method == "ping" { "result" } else { "error" };
         let reply = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{member}\":{answer}}}\n");
-        // A bot that does not read finds out by itself.
-        let _ = self.input.lock().await.write_all(reply.as_bytes()).await;
+        let torn = Torn(&self.deaf);
+        let said = async { self.input.lock().await.write_all(reply.as_bytes()).await };
+        // A bot that asks and does not read would have us wait for ever.
+        if let Ok(Ok(())) = tokio::time::timeout(SLOWEST_READER, said).await {
+            std::mem::forget(torn);
+        }
     }
 }
 
@@ -275,7 +289,8 @@ async fn next_line(lines: &mut (impl AsyncBufReadExt + Unpin), longest: usize) -
         return Some(line);
     }
     line.clear();
-    loop {
+    let mut most = MOST_SKIPPED;
+    while most > 0 {
         let (skipped, ended) = {
             let more = lines.fill_buf().await.ok()?;
             let end = more.iter().position(|byte| *byte == b'\n');
@@ -288,27 +303,53 @@ async fn next_line(lines: &mut (impl AsyncBufReadExt + Unpin), longest: usize) -
         if ended {
             return Some(line);
         }
+        most = most.saturating_sub(skipped);
+    }
+    None
+}
+
+/// Keeps what a bot complains of in a file that only its owner reads, as it may tell its plans;
+/// the rest is swallowed, so that the bot never waits for us.
+pub(super) async fn keep_complaints(path: PathBuf, mut complaints: impl AsyncRead + Send + Unpin) {
+    let mut file = match private(&path).await {
+        Ok(file) => Some(file),
+        Err(error) => {
+            tracing::warn!(
+                event_type = "BOT_UNHEARD",
+                "could not open `{}`: {error}",
+                path.display()
+            );
+            None
+        }
+    };
+    let (mut kept, mut chunk) = (0, vec![0; 8 * 1024]);
+    while let Ok(length @ 1..) = complaints.read(&mut chunk).await {
+        let Some(open) = file.as_mut().filter(|_| kept < MOST_COMPLAINTS) else {
+            continue;
+        };
+        kept += length as u64;
+        let written = async {
+            open.write_all(&chunk[..length]).await?;
+            open.flush().await
+        };
+        if written.await.is_err() {
+            file = None;
+        }
     }
 }
 
-/// Logs what a bot complains of, within bounds, and swallows the rest so that it never blocks.
-pub(super) async fn log_complaints(agent: String, complaints: impl AsyncRead + Send + Unpin) {
-    let mut lines = BufReader::new(complaints);
-    let mut logged = 0;
-    while let Some(line) = next_line(&mut lines, 64 * 1024).await {
-        if logged > MOST_COMPLAINTS {
-            continue;
-        }
-        logged += line.len() as u64 + 1;
-        let line = harmless(&String::from_utf8_lossy(&line), LONGEST_COMPLAINT);
-        tracing::info!(agent_id = %agent, event_type = "BOT_STDERR", "{line}");
+async fn private(path: &Path) -> io::Result<tokio::fs::File> {
+    if let Some(folder) = path.parent() {
+        tokio::fs::create_dir_all(folder).await?;
     }
+    let mut options = tokio::fs::OpenOptions::new();
+    options.create(true).append(true).mode(0o600);
+    options.open(path).await
 }
 
 fn line(body: Bytes) -> Answer {
     Answer {
         status: 200,
-        event_stream: false,
         session: None,
         body,
     }

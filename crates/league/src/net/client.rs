@@ -15,7 +15,7 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
-use league_protocol::peer::{self, Verb};
+use league_protocol::peer::{self, Events, Heard, Verb};
 use thiserror::Error;
 use tokio::net::TcpStream;
 
@@ -40,8 +40,6 @@ type Connection = SendRequest<Full<Bytes>>;
 pub struct Answer {
     /// The status of HTTP.
     pub status: u16,
-    /// Whether the body is a stream of events.
-    pub event_stream: bool,
     /// The session that the agent named.
     pub session: Option<String>,
     /// The body.
@@ -154,7 +152,6 @@ impl Client {
         };
         Ok(Answer {
             status,
-            event_stream,
             session,
             body,
         })
@@ -211,23 +208,29 @@ async fn whole(body: Incoming) -> Result<Bytes, Lost> {
     Ok(body.to_bytes())
 }
 
-/// Reads a stream of events until it ends or the answer to a call has come.
+/// Reads a stream of events until the answer to a call has come; nothing if it never does.
 async fn events(mut body: Incoming, id: u64) -> Result<Bytes, Lost> {
-    let mut read = Vec::new();
+    let mut events = Events::new(id);
+    let mut read = 0;
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| Lost::Within(broken(&error)))?;
         let Ok(more) = frame.into_data() else {
             continue;
         };
-        if read.len() + more.len() > LARGEST_ANSWER {
+        read += more.len();
+        if read > LARGEST_ANSWER {
             return Err(Lost::Within(CallError::TooLarge));
         }
-        read.extend_from_slice(&more);
-        if peer::answered(&read, id) {
-            break;
+        match events.hear(&more) {
+            Heard::Nothing => {}
+            Heard::Answer(json) => return Ok(json.into()),
+            Heard::Vain => return Ok(Bytes::new()),
         }
     }
-    Ok(read.into())
+    match events.end() {
+        Heard::Answer(json) => Ok(json.into()),
+        Heard::Nothing | Heard::Vain => Ok(Bytes::new()),
+    }
 }
 
 fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {

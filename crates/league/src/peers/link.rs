@@ -150,6 +150,11 @@ impl<C: Carrier> Link<C> {
         })
     }
 
+    /// When somebody last called the peer; a link that nobody used is the oldest.
+    pub fn used_at(&self) -> Option<Instant> {
+        self.held(|held| held.used_at)
+    }
+
     /// Keeps an idle session alive; ends one that nobody uses any more.
     pub async fn look_after(&self) {
         let (found, used_at) = self.held(|held| (held.found.clone(), held.used_at));
@@ -273,7 +278,6 @@ impl Answer {
     pub fn reply(&self) -> Reply<'_> {
         Reply {
             status: self.status,
-            event_stream: self.event_stream,
             session: self.session.as_deref(),
             body: &self.body,
         }

@@ -60,7 +60,6 @@ mod tests {
             let body = answer.to_string();
             let reply = Reply {
                 status: 200,
-                event_stream: false,
                 session: None,
                 body: body.as_bytes(),
             };

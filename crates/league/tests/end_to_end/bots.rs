@@ -81,7 +81,14 @@ fn script(choice: &str, after: &str) -> String {
 
 #[test]
 fn a_bot_plays_over_its_standard_input_and_output() {
-    let (ground, result) = Table::new(&script("even", "")).play();
+    let heard = "tee -a \"$1/heard\" | (\n";
+    let (ground, result) = Table::new(&format!("{heard}{})", script("even", ""))).play();
+    let heard = fs::read_to_string(ground.path("heard")).unwrap();
+    assert!(
+        heard.contains("ROUND_ANNOUNCEMENT") && heard.contains("GAME_OVER"),
+        "{heard}"
+    );
+    assert!(!heard.contains("tok-"), "no token is for a bot: {heard}");
     assert_ne!(result["status"], "TECHNICAL_LOSS", "{result}");
     assert_eq!(result["choices"]["P01"], "even", "{result}");
     ground.verified();
@@ -97,7 +104,11 @@ fn a_bot_that_ends_is_started_again_and_goes_on() {
     assert!(ground.path("left").exists());
     let log = fs::read_to_string(ground.path("logs/agents/P01.log.jsonl")).unwrap();
     assert!(log.contains("BOT_RESTARTED"), "{log}");
-    assert!(log.contains("the bot has ended: exit status: 3"), "{log}");
+    let complaints = fs::read_to_string(ground.path("logs/bots/P01.stderr.log")).unwrap();
+    assert!(
+        complaints.contains("the bot has ended: exit status: 3"),
+        "{complaints}"
+    );
 }
 
 #[test]
@@ -147,6 +158,26 @@ fn all_that_a_bot_has_started_ends_with_it_even_if_its_player_is_killed() {
     }
 }
 
+#[test]
+fn a_bot_that_is_slow_to_start_again_is_waited_for_and_ends_at_once_when_told() {
+    // Its second life takes longer than anybody waits for it.
+    let slow = "[ -e \"$1/left\" ] && { touch \"$1/again\"; sleep 1000; }";
+    let once = "touch \"$1/left\"; exit 3";
+    let table = Table::new(&format!("{slow}\n{}", script("even", once)));
+    let bot = table.bot(&[]);
+    let manager = &table.manager.endpoint;
+    let _others = [
+        table.ground.referee(1, manager, &[]),
+        table.ground.player(2, manager, &[]),
+    ];
+    let again = table.ground.path("again");
+    eventually(|| again.exists().then_some(())).unwrap();
+    let told = std::time::Instant::now();
+    let ended = bot.process.stop();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(told.elapsed() < std::time::Duration::from_secs(30));
+}
+
 /// Whether a process is dead and only waits for somebody to ask how it ended.
 fn is_dead(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
@@ -160,9 +191,13 @@ fn is_dead(pid: Pid) -> bool {
 #[test]
 fn a_program_that_is_no_bot_is_told_at_once() {
     let ground = Ground::new();
+    let hasty = json!({"bots": {"start_timeout_sec": 1}});
+    ground.write("config/system.json", &hasty);
     for (command, cause) in [
-        ("/no/such/program", "the bot says nothing"),
-        ("true", "the bot says nothing"),
+        ("/no/such/program", "the bot does not answer"),
+        ("true", "the bot does not answer"),
+        ("sleep 1000", "the bot does not answer"),
+        ("cat /dev/zero", "the bot does not answer"),
         ("'open", "is no command"),
     ] {
         let player = ground.start("player", &["--port", "0", "--exec", command]);

@@ -3,8 +3,8 @@
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use super::{Manner, events};
-use crate::rpc::{self, Era, Opened};
+use super::Manner;
+use crate::rpc::{self, Era, Id, Opened};
 
 /// The longest text of a peer that is repeated, in characters.
 pub const LONGEST_QUOTE: usize = 200;
@@ -14,11 +14,9 @@ pub const LONGEST_QUOTE: usize = 200;
 pub struct Reply<'a> {
     /// The status of HTTP; a transport without one says 200.
     pub status: u16,
-    /// Whether the body is a stream of events.
-    pub event_stream: bool,
     /// The session that the peer named.
     pub session: Option<&'a str>,
-    /// The body.
+    /// The JSON of the answer.
     pub body: &'a [u8],
 }
 
@@ -57,13 +55,14 @@ pub fn read(reply: &Reply<'_>, id: u64) -> Result<Box<RawValue>, Fault> {
         200..=299 => Fault::Unreadable,
         status => Fault::Status(status),
     };
-    let json = events::json(reply.body, reply.event_stream, id).ok_or_else(unreadable)?;
-    let Ok(Opened::Single(Ok(members))) = rpc::open(&json) else {
+    let Ok(Opened::Single(Ok(members))) = rpc::open(reply.body) else {
         return Err(unreadable());
     };
-    let response = rpc::read_response(&members, Era::Simple);
-    match response.map_err(|_| unreadable())?.outcome {
-        Ok(result) => Ok(result.to_owned()),
+    let response = rpc::read_response(&members, Era::Simple).map_err(|_| unreadable())?;
+    let ours = response.id == Some(Id::number(id));
+    match response.outcome {
+        Ok(result) if ours => Ok(result.to_owned()),
+        Ok(_) => Err(unreadable()),
         Err(error) => Err(Fault::Refused {
             code: error.code,
             message: quote(&error.message),

@@ -5,11 +5,11 @@ use league_protocol::peer::{
 };
 use serde_json::{Value, json};
 
-use crate::{json, stream};
+use crate::{json, session};
 
 const DISCOVERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete"}}"#;
 const NO_SESSION: &str = r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: Missing session ID"}}"#;
-const INITIALIZED: &str = "event: message\r\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"serverInfo\":{\"name\":\"p\",\"version\":\"2\"}}}\r\n\r\n";
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"p","version":"2"}}}"#;
 const UNKNOWN: &str = r#"{"error":"Unknown method"}"#;
 
 /// Answers every question with the next reply, and gives what was asked and found.
@@ -80,7 +80,7 @@ fn a_server_with_a_handshake_keeps_its_session() {
     let list = r#"{"jsonrpc":"2.0","id":4,"result":{"tools":[]}}"#;
     let (asked, found) = probed(&[
         Some(json(400, NO_SESSION)),
-        Some(stream(INITIALIZED, Some("9bdc60302d48"))),
+        Some(session(INITIALIZED, Some("9bdc60302d48"))),
         Some(json(202, "")),
         Some(json(200, list)),
     ]);
@@ -106,7 +106,7 @@ fn a_server_with_a_handshake_keeps_its_session() {
 #[test]
 fn a_session_that_does_not_fit_a_header_is_none() {
     for bad in ["", "a b", "a\r\nx: y", "é", &"x".repeat(257)] {
-        let (_, found) = probed(&[None, Some(stream(INITIALIZED, Some(bad)))]);
+        let (_, found) = probed(&[None, Some(session(INITIALIZED, Some(bad)))]);
         assert!(!found.manner.has_session(), "{bad:?}");
     }
 }
@@ -140,7 +140,10 @@ fn whoever_shows_no_shape_of_mcp_is_spoken_to_simply() {
 
 #[test]
 fn no_question_shows_a_token_or_a_capability() {
-    let (asked, _) = probed(&[Some(json(400, NO_SESSION)), Some(stream(INITIALIZED, None))]);
+    let (asked, _) = probed(&[
+        Some(json(400, NO_SESSION)),
+        Some(session(INITIALIZED, None)),
+    ]);
     for request in asked {
         let text = String::from_utf8(request.body).unwrap();
         assert!(!text.contains("token"), "{text}");
@@ -153,21 +156,27 @@ fn no_question_shows_a_token_or_a_capability() {
 
 #[test]
 fn pages_are_read_up_to_a_bound_and_a_changed_list_is_noticed() {
-    let page = |name: &str| {
-        let body = json!({"jsonrpc": "2.0", "id": 0, "result":
+    // The first page answers the second question.
+    let page = |place: usize, name: &str| {
+        let body = json!({"jsonrpc": "2.0", "id": place + 2, "result":
             {"tools": [{"name": name, "inputSchema": {"type": "object"}}], "nextCursor": "on"}});
         body.to_string()
     };
-    let pages: Vec<String> = (0..100)
-        .map(|number| page(&format!("tool{number}")))
-        .collect();
+    let pages = |first: &str| -> Vec<String> {
+        let name = |place: usize| match place {
+            0 => first.to_owned(),
+            place => format!("tool{place}"),
+        };
+        (0..100).map(|place| page(place, &name(place))).collect()
+    };
+    let (pages, others) = (pages("tool0"), pages("another"));
     let mut replies = vec![Some(json(200, DISCOVERED))];
     replies.extend(pages.iter().map(|page| Some(json(200, page))));
     let (asked, found) = probed(&replies);
     assert_eq!(asked.len(), 1 + MOST_PAGES);
     let tools = found.tools.unwrap();
     assert_eq!(tools.len(), MOST_PAGES);
-    replies.swap(1, 40);
+    replies[1] = Some(json(200, &others[0]));
     let other = probed(&replies).1.tools.unwrap();
     assert_ne!(tools.digest(), other.digest());
 }

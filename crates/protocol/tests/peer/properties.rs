@@ -1,6 +1,6 @@
 //! Nothing that a peer sends makes anything but a verdict.
 
-use league_protocol::peer::{Inputs, Probe, Reply, Step, answered, read, told};
+use league_protocol::peer::{Events, Inputs, Probe, Reply, Step, read, told};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -52,14 +52,14 @@ fn body() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn a_probe_ends_whatever_comes_back(
-        bodies in prop::collection::vec((body(), any::<bool>(), any::<u16>()), 40),
+        bodies in prop::collection::vec((body(), any::<u16>()), 40),
     ) {
         let (mut probe, mut step) = Probe::begin(1);
         let mut asked = 0;
-        for (body, event_stream, status) in &bodies {
+        for (body, status) in &bodies {
             let Step::Ask(_) = step else { break };
             asked += 1;
-            let reply = Reply { status: *status, event_stream: *event_stream, session: Some(body), body: body.as_bytes() };
+            let reply = Reply { status: *status, session: Some(body), body: body.as_bytes() };
             step = probe.hear(Some(&reply), 1);
         }
         prop_assert!(matches!(step, Step::Found(_)));
@@ -69,11 +69,10 @@ proptest! {
     #[test]
     fn no_answer_panics(body in body(), bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         for body in [body.as_bytes(), &bytes] {
-            for event_stream in [false, true] {
-                let reply = Reply { status: 200, event_stream, session: None, body };
-                let _ = read(&reply, 1).map(|result| told(&result));
-                let _ = answered(body, 1);
-            }
+            let reply = Reply { status: 200, session: None, body };
+            let _ = read(&reply, 1).map(|result| told(&result));
+            let mut events = Events::new(1);
+            let _ = (events.hear(body), events.end());
         }
         if let Ok(raw) = serde_json::from_str::<&RawValue>(&body) {
             let _ = told(raw);

@@ -4,7 +4,7 @@ use league_protocol::peer::{Fault, LONGEST_QUOTE, Manner, Session, Told, is_expi
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
-use crate::{json, stream};
+use crate::json;
 
 /// What a result tells: the message, `None` for a nod.
 fn message(result: &Value) -> Option<Value> {
@@ -71,21 +71,14 @@ fn whoever_wants_something_first_is_not_given_it() {
 }
 
 #[test]
-fn an_answer_is_read_from_json_and_from_a_stream() {
+fn an_answer_is_read_if_it_answers_this_call() {
     let body = r#"{"jsonrpc":"2.0","id":3,"result":{"content":[]}}"#;
     assert_eq!(
         read(&json(200, body), 3).unwrap().get(),
         r#"{"content":[]}"#
     );
-    let events = format!("event: message\r\ndata: {body}\r\n\r\n");
-    assert_eq!(
-        read(&stream(&events, None), 3).unwrap().get(),
-        r#"{"content":[]}"#
-    );
-    assert_eq!(
-        read(&stream(&events, None), 4).unwrap_err(),
-        Fault::Unreadable
-    );
+    // The answer to another call is no answer to this one.
+    assert_eq!(read(&json(200, body), 4).unwrap_err(), Fault::Unreadable);
     assert_eq!(read(&json(503, "busy"), 3).unwrap_err(), Fault::Status(503));
     assert_eq!(read(&json(200, "[]"), 3).unwrap_err(), Fault::Unreadable);
     let refused = r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"Unknown tool"}}"#;

@@ -100,7 +100,7 @@ async fn by_strategy(strategy: &'static dyn Strategy, think: Think, thinking: Th
 
 /// What a bot does not answer, or answers against the rules, is not mended for it: the referee
 /// counts it as it would count it from any agent.
-async fn by_bot(bot: &Bot, think: Think, thinking: Thinking) -> Result<Command, LeagueError> {
+async fn by_bot(bot: &Arc<Bot>, think: Think, thinking: Thinking) -> Result<Command, LeagueError> {
     let Some(Told { message, from }) = thinking.told else {
         let detail = "the bot cannot be asked what nobody said";
         return Err(LeagueError::new(Code::InvalidMessage, detail));

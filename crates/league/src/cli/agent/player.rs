@@ -145,17 +145,17 @@ impl Player {
         ground: &Ground,
         slot: &PlayerId,
     ) -> Result<Arc<Bot>, Failure> {
-        let failed = |error: LaunchError| bot_failed(&error);
+        let keeper = std::env::current_exe().map_err(LaunchError::Start);
         let launch = Launch {
-            keeper: std::env::current_exe().map_err(|error| failed(LaunchError::Start(error)))?,
-            words: launch::words(command).map_err(failed)?,
+            keeper: keeper.map_err(|error| bot_failed(&error))?,
+            words: launch::words(command).map_err(|error| bot_failed(&error))?,
             passed: self.pass_env.clone(),
+            complaints: self.joining.common.root().bot_complaints(slot),
             limits: Limits::of(&ground.system.bots),
         };
         let speech = self.speech.map(BotSpeech::speech);
-        Bot::start(launch, slot.to_string(), speech)
-            .await
-            .map_err(failed)
+        let started = Bot::start(launch, slot.to_string(), speech).await;
+        started.map_err(|error| bot_failed(&error))
     }
 
     /// Whether an entry of the configuration is about this player.
@@ -192,7 +192,7 @@ fn bot_failed(error: &LaunchError) -> Failure {
         cause: super::super::chain(error),
         hint: match error {
             LaunchError::Silent => {
-                "try it by hand: it reads a line of JSON and answers with one, see docs/bots.md"
+                "try it by hand: it must answer `{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":0}` with a line"
             }
             _ => "give a program and its arguments, such as `--exec \"python3 bot.py\"`",
         }

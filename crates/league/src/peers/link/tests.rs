@@ -41,7 +41,6 @@ impl Carrier for Scripted {
         body["jsonrpc"] = "2.0".into();
         Ok(Answer {
             status,
-            event_stream: false,
             session: session.map(str::to_owned),
             body: body.to_string().into(),
         })
