@@ -24,6 +24,7 @@ use league_protocol::peer::{self, Found, Manner, Request, Told};
 use league_protocol::rpc::members::split;
 use league_protocol::sender::{Agent, Dialect, Speech};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -131,7 +132,8 @@ impl Bot {
             Message::MoveResponse(response) => Ok(Arc::unwrap_or_clone(response)),
             Message::LeagueError(error) => Err(error),
             _ => {
-                let detail = "the bot answered something else than a move";
+                let detail =
+                    "the bot answered without a move: `parity_choice`, or `move` in other games";
                 Err(LeagueError::new(Code::InvalidMessage, detail))
             }
         }
@@ -252,7 +254,7 @@ impl Bot {
             tracing::warn!(
                 agent_id = %self.agent(),
                 event_type = "BOT_RESTARTED",
-                "the bot is started again, for the {before}. of {restarts} times"
+                "the bot has ended and is started again ({before} of {restarts})"
             );
         }
         let started = self.launch.start()?;
@@ -358,6 +360,22 @@ fn hints(message: &Message) -> Hints<'_> {
     }
 }
 
+/// An answer with the kind of message that it is; a move may leave it out, as only a move is due.
+fn named(message: &Message, said: Box<RawValue>) -> Option<Box<RawValue>> {
+    let members = split(said.get()).ok()?;
+    if members.has("message_type") {
+        return Some(said);
+    }
+    let kind = match message {
+        Message::MoveCall(_) if members.has("parity_choice") => "CHOOSE_PARITY_RESPONSE",
+        Message::MoveCall(_) if members.has("move") => "GAME_MOVE_RESPONSE",
+        _ => return None,
+    };
+    let mut named: Map<String, Value> = serde_json::from_str(said.get()).ok()?;
+    named.insert("message_type".to_owned(), kind.into());
+    serde_json::value::to_raw_value(&named).ok()
+}
+
 /// What the bot says to a message.
 fn understood(
     message: &Message,
@@ -384,9 +402,9 @@ fn understood(
             Told::Failed(words) => return Err(wrong(format!("its tool failed: {words}"))),
         }
     };
-    if !split(said.get()).is_ok_and(|members| members.has("message_type")) {
+    let Some(said) = named(message, said) else {
         return Ok(Message::Acknowledged);
-    }
+    };
     let unclear = |notes: Notes| {
         let first = notes.first_error().map(|finding| finding.detail.clone());
         wrong(first.unwrap_or_else(|| "its answer holds no message".to_owned()))

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
 
 use league_protocol::encode::Sender;
 use league_protocol::finding::Reading;
@@ -155,6 +156,14 @@ impl Identity {
         held.league_id = Some(league_id);
         drop(held);
         self.set_life(Life::Enrolled);
+    }
+
+    /// Whether a league has admitted it; a call that overtook the admission waits for that long.
+    pub async fn is_in(&self, patience: Duration) -> bool {
+        let mut life = self.life();
+        let admitted = life.wait_for(|life| *life != Life::Registering);
+        let waited = tokio::time::timeout(patience, admitted).await;
+        matches!(waited, Ok(Ok(_))) || self.agent().is_some()
     }
 
     /// It was given tokens; a return token that is held stays good if no other came.

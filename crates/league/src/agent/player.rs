@@ -91,9 +91,12 @@ pub fn start(
     // Of a league that is over there is nothing more to be had.
     let over = restored.machine.phase() == Phase::Completed
         && restored.machine.league_id() == Some(league);
-    if over {
-        identity.set_life(Life::Completed);
-    }
+    // Until it is admitted anew, whoever calls may know more of the league than it does.
+    identity.set_life(if over {
+        Life::Completed
+    } else {
+        Life::Registering
+    });
     let house = House {
         restored,
         identity: Arc::clone(&identity),
@@ -220,7 +223,7 @@ impl Role for Competitor {
         if matches!(heard.message, Message::Ping) {
             return Spoken::Message(Box::new(Message::Acknowledged));
         }
-        if !self.is_in().await {
+        if !self.identity.is_in(self.patience).await {
             return not_in_yet();
         }
         let token = heard.token.as_ref().map(AuthToken::hash);
@@ -304,14 +307,6 @@ impl Competitor {
             }
             _ => Spoken::Message(Box::new(Message::Acknowledged)),
         }
-    }
-
-    /// Whether a league has admitted it; a call that overtook the admission waits for it.
-    async fn is_in(&self) -> bool {
-        let mut life = self.identity.life();
-        let admitted = life.wait_for(|life| *life != Life::Registering);
-        let waited = tokio::time::timeout(self.patience, admitted).await;
-        matches!(waited, Ok(Ok(_))) || self.identity.agent().is_some()
     }
 
     /// Brings a command to the desk, and again when its match has been announced: the manager's

@@ -5,6 +5,7 @@ mod card;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use league_core::letter::Outcome;
 use league_core::referee::{Command, Event, MatchView, Referee, RefereeRules, Reply, Ticket};
@@ -53,7 +54,7 @@ pub fn start(
 ) -> Result<(Running<Referee>, Arc<dyn Door>), StartError> {
     let token_file = secrets::place(&shared.root, league, slot.as_str());
     let tokens = secrets::load_or_pledge(&token_file, &shared.chance)?;
-    let name = rules.display_name.clone();
+    let (name, patience) = (rules.display_name.clone(), rules.patience.join / 2);
     let identity = Arc::new(Identity::new(Newcomer::Referee(name), false));
     identity.set_tokens(&tokens);
     let transcripts = Transcripts::default();
@@ -91,6 +92,7 @@ pub fn start(
         desk,
         identity,
         peers: shared.roads.peers.clone(),
+        patience,
     }))
 }
 
@@ -197,6 +199,8 @@ pub struct Whistle {
     pub identity: Arc<Identity>,
     /// How those it calls take calls.
     pub peers: Peers,
+    /// How long a call may wait for its admission.
+    pub patience: Duration,
 }
 
 impl Role for Whistle {
@@ -206,8 +210,10 @@ impl Role for Whistle {
 
     async fn hear(&self, heard: Heard) -> Spoken {
         let token = heard.token.as_ref().map(AuthToken::hash);
+        if !self.identity.is_in(self.patience).await {
+            return not_in_yet();
+        }
         let command = match heard.message {
-            _ if self.identity.agent().is_none() => return not_in_yet(),
             Message::StartMatch(order) => Command::StartMatch { order, token },
             Message::LeagueCompleted(end) => Command::LeagueCompleted {
                 league_id: end.league_id,

@@ -26,6 +26,8 @@ const SLOWEST_READER: Duration = Duration::from_secs(1);
 const MOST_OPEN: usize = 64;
 /// The most lines of a bot that answer nothing; one that says more is not listened to any more.
 const MOST_STRAY: usize = 10_000;
+/// How many of them are told of.
+const MOST_NOTED: usize = 3;
 /// The most bytes of one line that is too long; then the bot is not listened to any more.
 const MOST_SKIPPED: usize = 64 * 1024 * 1024;
 /// The most bytes of complaints that are kept of one life of a bot.
@@ -190,8 +192,10 @@ impl Ear {
             self.mouth.send_if_modified(|mouth| {
                 std::mem::replace(mouth, Mouth::Speaking) == Mouth::Silent
             });
+            let length = line.len();
             if !self.hand_over(line).await {
                 stray += 1;
+                self.note_stray(stray, length);
             }
             if stray > MOST_STRAY {
                 tracing::warn!(
@@ -202,6 +206,17 @@ impl Ear {
             }
         }
         self.mouth.send_replace(Mouth::Closed);
+    }
+
+    /// Tells of lines that answer nothing, a few times; what they say may be a move.
+    fn note_stray(&self, stray: usize, length: usize) {
+        if stray <= MOST_NOTED {
+            tracing::warn!(
+                event_type = "BOT_STRAY",
+                "the bot said a line of {length} bytes that answers no question; \
+                 an answer is JSON with the `id` of the question"
+            );
+        }
     }
 
     /// Gives a line to whoever waits for it; tells whether anybody did.

@@ -312,7 +312,9 @@ fn tell(out: &mut impl Write, common: &Common, agent: &str, life: &Life) -> Resu
         Life::Registering => "asks to be admitted",
         Life::Enrolled => "is in the league",
         Life::Rejected(_) => "was not admitted",
-        Life::Completed => "the league is over",
+        Life::Completed => {
+            "the league is over; another is named with `--league-id`, for every agent"
+        }
     };
     writeln!(out, "{agent}: {sentence}")?;
     out.flush()?;

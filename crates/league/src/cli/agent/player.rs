@@ -69,7 +69,7 @@ impl Player {
     }
 
     async fn serve(&self, mut out: &mut dyn Write) -> Result<Answer, Failure> {
-        let ground = Ground::find(&self.joining.common)?;
+        let mut ground = Ground::find(&self.joining.common)?;
         let known = ground.agents.players.iter().find(|known| self.is(known));
         let known_id = known.map(|known| known.player_id.clone());
         let wanted = self.player_id.clone().or(known_id);
@@ -95,7 +95,10 @@ impl Player {
             memory: defaults.memory.rule(),
         };
         let configured = known.map_or(&defaults.strategy, |known| &known.strategy);
-        let manner = self.manner(configured, &ground, &slot).await?;
+        let configured = configured.clone();
+        let Some(manner) = self.manner(&configured, &mut ground, &slot).await? else {
+            return Ok(Answer::Interrupted);
+        };
         let bot = match &manner.mind {
             Mind::Bot(bot) => Some(Arc::clone(bot)),
             Mind::Strategy(_) => None,
@@ -122,29 +125,33 @@ impl Player {
     async fn manner(
         &self,
         configured: &str,
-        ground: &Ground,
+        ground: &mut Ground,
         slot: &PlayerId,
-    ) -> Result<Manner, Failure> {
+    ) -> Result<Option<Manner>, Failure> {
         let mind = match (&self.exec, self.strategy) {
-            (Some(command), _) => Mind::Bot(self.bot(command, ground, slot).await?),
+            (Some(command), _) => match self.bot(command, ground, slot).await? {
+                Some(bot) => Mind::Bot(bot),
+                None => return Ok(None),
+            },
             (None, Some(strategy)) => Mind::Strategy(strategy),
             (None, None) => {
                 Mind::Strategy(strategy::find(configured).map_err(|error| unknown(&error))?)
             }
         };
-        Ok(Manner {
+        Ok(Some(Manner {
             mind,
             pace: self.pace,
-        })
+        }))
     }
 
     /// Starts the bot and waits until it can be spoken to: before that, no clock of the league runs.
+    /// Nothing if somebody did not want to wait.
     async fn bot(
         &self,
         command: &str,
-        ground: &Ground,
+        ground: &mut Ground,
         slot: &PlayerId,
-    ) -> Result<Arc<Bot>, Failure> {
+    ) -> Result<Option<Arc<Bot>>, Failure> {
         let keeper = std::env::current_exe().map_err(LaunchError::Start);
         let launch = Launch {
             keeper: keeper.map_err(|error| bot_failed(&error))?,
@@ -154,8 +161,11 @@ impl Player {
             limits: Limits::of(&ground.system.bots),
         };
         let speech = self.speech.map(BotSpeech::speech);
-        let started = Bot::start(launch, slot.to_string(), speech).await;
-        started.map_err(|error| bot_failed(&error))
+        let start = Bot::start(launch, slot.to_string(), speech);
+        tokio::select! {
+            started = start => started.map(Some).map_err(|error| bot_failed(&error)),
+            () = ground.signals.interrupted() => Ok(None),
+        }
     }
 
     /// Whether an entry of the configuration is about this player.
