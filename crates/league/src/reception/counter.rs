@@ -120,9 +120,9 @@ impl<R: Role> Simple for Counter<R> {
         }
         let message = asked.message();
         let result = match (message, self.entry(asked.tool)) {
-            (Some(raw), Some(_)) => self.hear(raw, bearer, None).await.answer,
+            (Some(raw), Some(entry)) => self.hear(raw, bearer, Some(entry), None).await.answer,
             (Some(raw), None) if carries_messages(asked.tool) => {
-                self.hear(raw, bearer, None).await.answer
+                self.hear(raw, bearer, None, None).await.answer
             }
             (None, Some(entry)) => match entry.takes {
                 Takes::Message(_) => self.written(no_message(), Dialect::V2, None).answer,
@@ -178,15 +178,16 @@ impl<R: Role> Counter<R> {
     ) -> Option<Given> {
         let entry = self.entry(tool)?;
         let asked = Asked::with(tool, arguments);
+        let speech = Some(Speech::Mcp);
         if let Some(raw) = asked.message() {
-            return Some(self.hear(raw, bearer, Some(Speech::Mcp)).await);
+            return Some(self.hear(raw, bearer, Some(entry), speech).await);
         }
         match entry.takes {
             Takes::Arguments(_) => self.call_plain(&asked, bearer).await,
             Takes::Message(kinds) => {
                 let kind = kinds.first().copied().unwrap_or_default();
                 let raw = asked.enveloped(kind, clock::now())?;
-                Some(self.hear(&raw, bearer, Some(Speech::Mcp)).await)
+                Some(self.hear(&raw, bearer, Some(entry), speech).await)
             }
         }
     }
@@ -198,7 +199,15 @@ impl<R: Role> Counter<R> {
     }
 
     /// Understands a message, has it answered, and puts the answer into the caller's words.
-    async fn hear(&self, raw: &RawValue, bearer: Option<&str>, speech: Option<Speech>) -> Given {
+    ///
+    /// A message that came by the name of a tool must be one of those that the tool takes.
+    async fn hear(
+        &self,
+        raw: &RawValue,
+        bearer: Option<&str>,
+        entry: Option<&ToolEntry>,
+        speech: Option<Speech>,
+    ) -> Given {
         let mut decoded = match decode(raw, self.identity.reading(), None) {
             Ok(decoded) => decoded,
             Err(notes) => {
@@ -210,7 +219,7 @@ impl<R: Role> Counter<R> {
         let conversation = decoded.envelope.conversation_id.text();
         let conversation = conversation.map(ConversationId::new);
         let dialect = decoded.dialect;
-        let spoken = match self.understood(&mut decoded, bearer, speech) {
+        let spoken = match self.understood(&mut decoded, bearer, entry, speech) {
             Ok(heard) => {
                 let kind = heard.message.v2_type();
                 tracing::debug!(
@@ -225,8 +234,7 @@ impl<R: Role> Counter<R> {
                 self.note(&spoken, sender.as_ref(), &decoded.notes.findings);
                 spoken
             }
-            Err(finding) => {
-                let mut error = LeagueError::from(&finding);
+            Err(mut error) => {
                 error.original_message_type = decoded.message_type().map(str::to_owned);
                 Spoken::error(error)
             }
@@ -238,9 +246,14 @@ impl<R: Role> Counter<R> {
         &self,
         decoded: &mut Decoded<'_>,
         bearer: Option<&str>,
+        entry: Option<&ToolEntry>,
         speech: Option<Speech>,
-    ) -> Result<Heard, Finding> {
-        let mut message = self.hinted(|hints| decoded.message(hints))?;
+    ) -> Result<Heard, LeagueError> {
+        let understood = self.hinted(|hints| decoded.message(hints));
+        let mut message = understood.map_err(|finding| LeagueError::from(&finding))?;
+        if let Some(entry) = entry {
+            entry.admit(&message)?;
+        }
         let token = decoded.token().or_else(|| bearer.map(AuthToken::new));
         if let Message::PlayerRegisterRequest(request) | Message::RefereeRegisterRequest(request) =
             &mut message

@@ -1,7 +1,9 @@
 //! What a kind of agent offers, written down once: both forms of calling go by this list.
 
 use league_mcp::{Prompt, Template, Tool};
+use league_protocol::fault::Code;
 use league_protocol::finding::Reading;
+use league_protocol::message::{LeagueError, Message};
 use league_protocol::schema::message_schema;
 use league_protocol::sender::Dialect;
 use serde_json::{Map, Value, json};
@@ -47,6 +49,8 @@ pub struct ToolEntry {
     pub description: &'static str,
     /// What it takes.
     pub takes: Takes,
+    /// Further messages that it understands, by their types in `league.v2`.
+    pub also: &'static [&'static str],
     /// What it gives, unless it fails.
     pub gives: Gives,
     /// Whether calling it changes nothing.
@@ -74,6 +78,27 @@ pub enum Gives {
 }
 
 impl ToolEntry {
+    /// Lets a message pass that the tool is for, in whichever dialect it was said.
+    pub(super) fn admit(&self, message: &Message) -> Result<(), LeagueError> {
+        let kind = message.v2_type().unwrap_or_default();
+        let own = match self.takes {
+            Takes::Message(kinds) => kinds,
+            Takes::Arguments(_) => &[],
+        };
+        let taken: Vec<&str> = [own, self.also].concat();
+        if taken.contains(&kind) {
+            return Ok(());
+        }
+        let taken = match taken.as_slice() {
+            [] => "no message".to_owned(),
+            taken => format!("`{}`", taken.join("` or `")),
+        };
+        let detail = format!("`{}` takes {taken}, and this is `{kind}`", self.name);
+        let mut error = LeagueError::new(Code::InvalidMessage, detail);
+        error.path = Some("message_type".to_owned());
+        Err(error)
+    }
+
     /// The tool as MCP lists it.
     pub(super) fn shown(&self) -> Tool {
         let mut input_schema = self.takes.schema();

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::bodies::{BAD, BOTH, GOOD, Headers, JSON, MODERN};
-use crate::ground::{Agent, Ground};
-use crate::http::{Answer, call, message, request_with};
+use crate::ground::{Agent, Ground, LEAGUE};
+use crate::http::{Answer, call, health, message, request_with};
+use crate::scripted::registration;
 
 /// One agent of each kind, at work.
 fn agents(ground: &Ground) -> Vec<Agent> {
@@ -163,6 +164,64 @@ fn an_envelope_may_be_left_out_over_mcp_and_the_token_be_a_bearer() {
         &body.to_string(),
     );
     assert_eq!(answer.json()["result"]["success"], true, "{answer:?}");
+}
+
+#[test]
+fn a_tool_takes_its_own_messages_and_no_others() {
+    let ground = Ground::new();
+    let manager = ground.manager(&[]);
+    let request = registration("Somebody", "http://localhost:9/mcp");
+    for (tool, takes) in [
+        ("get_standings", "`LEAGUE_QUERY`"),
+        ("league_query", "`LEAGUE_QUERY`"),
+        ("register_referee", "`REFEREE_REGISTER_REQUEST`"),
+        ("create_schedule", "no message"),
+        ("start_league", "no message"),
+    ] {
+        let wrapped = json!({"message": request});
+        let by_mcp = modern(&manager, tool, &request, &[])["result"]["structuredContent"].take();
+        let inside = modern(&manager, tool, &wrapped, &[])["result"]["structuredContent"].take();
+        for answer in [by_mcp, inside, call(&manager.endpoint, tool, &request)] {
+            assert_eq!(answer["error_code"], "E002", "{tool}: {answer}");
+            assert_eq!(answer["context"]["path"], "message_type", "{answer}");
+            let detail = answer["context"]["detail"].as_str().unwrap();
+            assert!(detail.contains(takes), "{tool}: {detail}");
+        }
+    }
+    assert_eq!(health(&manager.endpoint)["players"], 0);
+
+    let admitted = call(&manager.endpoint, "mcp_message", &request);
+    assert_eq!(admitted["status"], "ACCEPTED", "{admitted}");
+    let other = registration("Another", "http://localhost:10/mcp");
+    let admitted = call(&manager.endpoint, "LEAGUE_REGISTER_REQUEST", &other);
+    assert_eq!(admitted["status"], "ACCEPTED", "{admitted}");
+    let token = admitted["auth_token"].as_str();
+    for kind in ["LEAGUE_QUERY", "QUERY_STANDINGS_REQUEST"] {
+        let says = json!({"league_id": LEAGUE, "query_type": "GET_STANDINGS"});
+        let query = message(kind, "player:P02", token, &says);
+        for tool in ["get_standings", "league_query"] {
+            let answer = call(&manager.endpoint, tool, &query);
+            assert!(answer["error_code"].is_null(), "{kind} {tool}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn a_move_may_be_asked_for_by_the_tool_of_either_name() {
+    let ground = Ground::new();
+    let manager = ground.manager(&[]);
+    let mut player = ground.player(1, &manager.endpoint, &[]);
+    player.process.event("state", "enrolled");
+    let says = json!({"match_id": "R1M1", "player_id": "P01", "game_type": "even_odd", "context": {"opponent_id": "P02"}});
+    let asked = message("CHOOSE_PARITY_CALL", "referee:REF01", Some("tok-x"), &says);
+    let by_type = call(&player.endpoint, "CHOOSE_PARITY_CALL", &asked)["error_code"].take();
+    assert_ne!(by_type, "E002");
+    for tool in ["choose_parity", "choose_move"] {
+        let answer = call(&player.endpoint, tool, &asked);
+        assert_eq!(answer["error_code"], by_type, "{tool}: {answer}");
+    }
+    let answer = call(&player.endpoint, "notify_round", &asked);
+    assert_eq!(answer["error_code"], "E002", "{answer}");
 }
 
 /// Calls a tool by the rules of 2026-07-28; these headers replace ours of the same name.

@@ -37,6 +37,7 @@ static TOOLS: [ToolEntry; 8] = [
             `version`, `game_types` and the `contact_endpoint` at which it answers. The answer \
             holds its id and its token.",
         takes: Takes::Message(&["REFEREE_REGISTER_REQUEST"]),
+        also: &[],
         gives: Gives::Message("REFEREE_REGISTER_RESPONSE"),
         read_only: false,
     },
@@ -47,6 +48,7 @@ static TOOLS: [ToolEntry; 8] = [
             `version`, `game_types` and the `contact_endpoint` at which it answers. The answer \
             holds its id and its token.",
         takes: Takes::Message(&["LEAGUE_REGISTER_REQUEST"]),
+        also: &[],
         gives: Gives::Message("LEAGUE_REGISTER_RESPONSE"),
         read_only: false,
     },
@@ -57,6 +59,7 @@ static TOOLS: [ToolEntry; 8] = [
             if the league began now. Changes nothing. Only for the administrator; everybody else \
             reads `league://schedule` once the league has begun.",
         takes: Takes::Arguments(&[ADMIN]),
+        also: &[],
         gives: Gives::Members(&[
             ("total_rounds", "How many rounds there are."),
             ("rounds", "The rounds, each with its matches."),
@@ -69,6 +72,7 @@ static TOOLS: [ToolEntry; 8] = [
         description: "Begins the league with the agents that are registered. Only for the \
             administrator.",
         takes: Takes::Arguments(&[ADMIN]),
+        also: &[],
         gives: Gives::Members(&[("status", "`started`.")]),
         read_only: false,
     },
@@ -79,6 +83,7 @@ static TOOLS: [ToolEntry; 8] = [
             step one: the referee that runs it, where that answers, and the token that its tools \
             `collect_choices`, `draw_number` and `finalize_match` want to see. Changes nothing.",
         takes: Takes::Arguments(&[("match_id", "Which match, such as `R1M1`.", true), ADMIN]),
+        also: &[],
         gives: Gives::Members(&[
             ("match_id", "Which match."),
             ("referee_id", "Who runs it."),
@@ -96,6 +101,7 @@ static TOOLS: [ToolEntry; 8] = [
         description: "Takes the result of a match from the referee that ran it, who proves itself \
             by its token. Reporting the same result again changes nothing.",
         takes: Takes::Message(&["MATCH_RESULT_REPORT"]),
+        also: &[],
         gives: Gives::Nod,
         read_only: false,
     },
@@ -105,6 +111,7 @@ static TOOLS: [ToolEntry; 8] = [
         description: "Tells the table: rank, points, wins, draws and losses of every player. \
             Needs no token and no arguments.",
         takes: Takes::Arguments(&[]),
+        also: &["LEAGUE_QUERY"],
         gives: Gives::Message("LEAGUE_QUERY_RESPONSE"),
         read_only: true,
     },
@@ -115,6 +122,7 @@ static TOOLS: [ToolEntry; 8] = [
             `GET_SCHEDULE`, `GET_NEXT_MATCH` or `GET_PLAYER_STATS`; the last two want \
             `query_params.player_id`. Needs the `auth_token` of the agent that asks.",
         takes: Takes::Message(&["LEAGUE_QUERY"]),
+        also: &[],
         gives: Gives::Message("LEAGUE_QUERY_RESPONSE"),
         read_only: true,
     },

@@ -26,6 +26,7 @@ static TOOLS: [ToolEntry; 10] = [
         description: "Invites the player to a match; it answers whether it comes. For the \
             referee of the match.",
         takes: Takes::Message(&["GAME_INVITATION"]),
+        also: &[],
         gives: Gives::Message("GAME_JOIN_ACK"),
         read_only: false,
     },
@@ -35,6 +36,7 @@ static TOOLS: [ToolEntry; 10] = [
         description: "Asks the player to choose `even` or `odd` in a match of Even/Odd. For the \
             referee of the match.",
         takes: Takes::Message(&["CHOOSE_PARITY_CALL"]),
+        also: &["GAME_MOVE_CALL"],
         gives: Gives::Message("CHOOSE_PARITY_RESPONSE"),
         read_only: false,
     },
@@ -44,6 +46,7 @@ static TOOLS: [ToolEntry; 10] = [
         description: "Asks the player for a move in a match of any other game. For the referee \
             of the match.",
         takes: Takes::Message(&["GAME_MOVE_CALL"]),
+        also: &["CHOOSE_PARITY_CALL"],
         gives: Gives::Message("GAME_MOVE_RESPONSE"),
         read_only: false,
     },
@@ -52,6 +55,7 @@ static TOOLS: [ToolEntry; 10] = [
         title: "Tell how a match ended",
         description: "Tells the player how its match ended. For the referee of the match.",
         takes: Takes::Message(&["GAME_OVER"]),
+        also: &[],
         gives: Gives::Nod,
         read_only: false,
     },
@@ -60,6 +64,7 @@ static TOOLS: [ToolEntry; 10] = [
         title: "Announce a round",
         description: "Tells the player which matches the next round has. For the league manager.",
         takes: Takes::Message(&["ROUND_ANNOUNCEMENT"]),
+        also: &["LEAGUE_START_ANNOUNCEMENT"],
         gives: Gives::Nod,
         read_only: false,
     },
@@ -68,6 +73,7 @@ static TOOLS: [ToolEntry; 10] = [
         title: "Tell the table",
         description: "Tells the player the table after a round. For the league manager.",
         takes: Takes::Message(&["LEAGUE_STANDINGS_UPDATE"]),
+        also: &[],
         gives: Gives::Nod,
         read_only: false,
     },
@@ -76,6 +82,7 @@ static TOOLS: [ToolEntry; 10] = [
         title: "Tell that a round is over",
         description: "Tells the player that a round is over. For the league manager.",
         takes: Takes::Message(&["ROUND_COMPLETED"]),
+        also: &[],
         gives: Gives::Nod,
         read_only: false,
     },
@@ -85,6 +92,7 @@ static TOOLS: [ToolEntry; 10] = [
         description: "Tells the player that its league is over, and who won. For the league \
             manager.",
         takes: Takes::Message(&["LEAGUE_COMPLETED"]),
+        also: &[],
         gives: Gives::Nod,
         read_only: false,
     },
@@ -94,6 +102,7 @@ static TOOLS: [ToolEntry; 10] = [
         description: "Tells the player what went wrong in its match and what follows. For the \
             referee of the match.",
         takes: Takes::Message(&["GAME_ERROR"]),
+        also: &[],
         gives: Gives::Nod,
         read_only: false,
     },
@@ -103,6 +112,7 @@ static TOOLS: [ToolEntry; 10] = [
         description: "Tells how the player does: its statistics, its standing, the matches that \
             are open and its history. Needs no token and no arguments.",
         takes: Takes::Arguments(&[]),
+        also: &[],
         gives: Gives::Members(&[
             ("player_id", "Its id, once it has one."),
             ("display_name", "Its name."),

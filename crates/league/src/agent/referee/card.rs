@@ -35,6 +35,7 @@ static TOOLS: [ToolEntry; 7] = [
         description: "Tells how far the referee is with its registration, which it sees to by \
             itself. Changes nothing.",
         takes: Takes::Arguments(&[]),
+        also: &[],
         gives: Gives::Members(&[
             ("status", "`registered` or `registering`."),
             ("agent", "Who it is."),
@@ -49,6 +50,7 @@ static TOOLS: [ToolEntry; 7] = [
             league manager. With `\"mode\": \"manual\"` the match waits for `collect_choices`, \
             `draw_number` and `finalize_match`.",
         takes: Takes::Message(&["START_MATCH"]),
+        also: &[],
         gives: Gives::Message("START_MATCH_ACK"),
         read_only: false,
     },
@@ -58,6 +60,7 @@ static TOOLS: [ToolEntry; 7] = [
         description: "Asks both players of a match that is stepped by hand. Only for the league \
             manager; first of three steps.",
         takes: Takes::Arguments(&[MATCH, MANAGER]),
+        also: &[],
         gives: Gives::Nod,
         read_only: false,
     },
@@ -67,6 +70,7 @@ static TOOLS: [ToolEntry; 7] = [
         description: "Draws the number of a match that is stepped by hand. Only for the league \
             manager; second of three steps.",
         takes: Takes::Arguments(&[MATCH, MANAGER]),
+        also: &[],
         gives: Gives::Nod,
         read_only: false,
     },
@@ -76,6 +80,7 @@ static TOOLS: [ToolEntry; 7] = [
         description: "Tells the players of a match that is stepped by hand how it ended, and \
             reports it. Only for the league manager; last of three steps.",
         takes: Takes::Arguments(&[MATCH, MANAGER]),
+        also: &[],
         gives: Gives::Nod,
         read_only: false,
     },
@@ -84,6 +89,7 @@ static TOOLS: [ToolEntry; 7] = [
         title: "Show a match",
         description: "Tells how far a match is, and its result once it is over. Needs no token.",
         takes: Takes::Arguments(&[MATCH]),
+        also: &[],
         gives: Gives::Members(&[
             ("league_id", "Which league."),
             ("round_id", "Which round."),
@@ -103,6 +109,7 @@ static TOOLS: [ToolEntry; 7] = [
         title: "Tell that the league is over",
         description: "Tells the referee that its league is over. Only for the league manager.",
         takes: Takes::Message(&["LEAGUE_COMPLETED"]),
+        also: &[],
         gives: Gives::Nod,
         read_only: false,
     },
