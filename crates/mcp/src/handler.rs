@@ -241,7 +241,7 @@ fn tool(tool: &offering::Tool) -> Tool {
     let annotations = ToolAnnotations::new()
         .read_only(tool.read_only)
         .destructive(false)
-        .idempotent(true)
+        .idempotent(tool.idempotent)
         .open_world(false);
     Tool::new(tool.name, tool.description, tool.input_schema.clone())
         .with_title(tool.title)

@@ -92,6 +92,8 @@ pub struct Tool {
     pub output_schema: Map<String, Value>,
     /// Whether calling it changes nothing.
     pub read_only: bool,
+    /// Whether calling it again with the same arguments changes nothing more.
+    pub idempotent: bool,
 }
 
 /// What a tool gave.

@@ -55,6 +55,8 @@ pub struct ToolEntry {
     pub gives: Gives,
     /// Whether calling it changes nothing.
     pub read_only: bool,
+    /// Whether calling it again with the same arguments changes nothing more.
+    pub idempotent: bool,
 }
 
 /// What a tool takes.
@@ -112,6 +114,7 @@ impl ToolEntry {
             input_schema,
             output_schema,
             read_only: self.read_only,
+            idempotent: self.idempotent,
         }
     }
 }

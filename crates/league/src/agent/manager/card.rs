@@ -40,6 +40,7 @@ static TOOLS: [ToolEntry; 8] = [
         also: &[],
         gives: Gives::Message("REFEREE_REGISTER_RESPONSE"),
         read_only: false,
+        idempotent: false,
     },
     ToolEntry {
         name: "register_player",
@@ -51,6 +52,7 @@ static TOOLS: [ToolEntry; 8] = [
         also: &[],
         gives: Gives::Message("LEAGUE_REGISTER_RESPONSE"),
         read_only: false,
+        idempotent: false,
     },
     ToolEntry {
         name: "create_schedule",
@@ -65,6 +67,7 @@ static TOOLS: [ToolEntry; 8] = [
             ("rounds", "The rounds, each with its matches."),
         ]),
         read_only: true,
+        idempotent: true,
     },
     ToolEntry {
         name: "start_league",
@@ -75,6 +78,7 @@ static TOOLS: [ToolEntry; 8] = [
         also: &[],
         gives: Gives::Members(&[("status", "`started`.")]),
         read_only: false,
+        idempotent: false,
     },
     ToolEntry {
         name: "get_step_token",
@@ -94,6 +98,7 @@ static TOOLS: [ToolEntry; 8] = [
             ),
         ]),
         read_only: true,
+        idempotent: true,
     },
     ToolEntry {
         name: "report_match_result",
@@ -104,6 +109,7 @@ static TOOLS: [ToolEntry; 8] = [
         also: &[],
         gives: Gives::Nod,
         read_only: false,
+        idempotent: true,
     },
     ToolEntry {
         name: "get_standings",
@@ -114,6 +120,7 @@ static TOOLS: [ToolEntry; 8] = [
         also: &["LEAGUE_QUERY"],
         gives: Gives::Message("LEAGUE_QUERY_RESPONSE"),
         read_only: true,
+        idempotent: true,
     },
     ToolEntry {
         name: "league_query",
@@ -125,5 +132,6 @@ static TOOLS: [ToolEntry; 8] = [
         also: &[],
         gives: Gives::Message("LEAGUE_QUERY_RESPONSE"),
         read_only: true,
+        idempotent: true,
     },
 ];

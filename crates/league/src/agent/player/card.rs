@@ -29,6 +29,7 @@ static TOOLS: [ToolEntry; 10] = [
         also: &[],
         gives: Gives::Message("GAME_JOIN_ACK"),
         read_only: false,
+        idempotent: true,
     },
     ToolEntry {
         name: "choose_parity",
@@ -39,6 +40,7 @@ static TOOLS: [ToolEntry; 10] = [
         also: &["GAME_MOVE_CALL"],
         gives: Gives::Message("CHOOSE_PARITY_RESPONSE"),
         read_only: false,
+        idempotent: true,
     },
     ToolEntry {
         name: "choose_move",
@@ -49,6 +51,7 @@ static TOOLS: [ToolEntry; 10] = [
         also: &["CHOOSE_PARITY_CALL"],
         gives: Gives::Message("GAME_MOVE_RESPONSE"),
         read_only: false,
+        idempotent: true,
     },
     ToolEntry {
         name: "notify_match_result",
@@ -58,6 +61,7 @@ static TOOLS: [ToolEntry; 10] = [
         also: &[],
         gives: Gives::Nod,
         read_only: false,
+        idempotent: true,
     },
     ToolEntry {
         name: "notify_round",
@@ -67,6 +71,7 @@ static TOOLS: [ToolEntry; 10] = [
         also: &["LEAGUE_START_ANNOUNCEMENT"],
         gives: Gives::Nod,
         read_only: false,
+        idempotent: true,
     },
     ToolEntry {
         name: "update_standings",
@@ -76,6 +81,7 @@ static TOOLS: [ToolEntry; 10] = [
         also: &[],
         gives: Gives::Nod,
         read_only: false,
+        idempotent: true,
     },
     ToolEntry {
         name: "notify_round_completed",
@@ -85,6 +91,7 @@ static TOOLS: [ToolEntry; 10] = [
         also: &[],
         gives: Gives::Nod,
         read_only: false,
+        idempotent: true,
     },
     ToolEntry {
         name: "notify_league_completed",
@@ -95,6 +102,7 @@ static TOOLS: [ToolEntry; 10] = [
         also: &[],
         gives: Gives::Nod,
         read_only: false,
+        idempotent: true,
     },
     ToolEntry {
         name: "notify_game_error",
@@ -105,6 +113,7 @@ static TOOLS: [ToolEntry; 10] = [
         also: &[],
         gives: Gives::Nod,
         read_only: false,
+        idempotent: false,
     },
     ToolEntry {
         name: "get_player_state",
@@ -125,5 +134,6 @@ static TOOLS: [ToolEntry; 10] = [
             ("disputed_draws", "Draws that do not fit their promise."),
         ]),
         read_only: true,
+        idempotent: true,
     },
 ];

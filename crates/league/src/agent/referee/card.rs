@@ -42,6 +42,7 @@ static TOOLS: [ToolEntry; 7] = [
             ("league_id", "Its league, once it is in one."),
         ]),
         read_only: true,
+        idempotent: true,
     },
     ToolEntry {
         name: "start_match",
@@ -53,6 +54,7 @@ static TOOLS: [ToolEntry; 7] = [
         also: &[],
         gives: Gives::Message("START_MATCH_ACK"),
         read_only: false,
+        idempotent: true,
     },
     ToolEntry {
         name: "collect_choices",
@@ -63,6 +65,7 @@ static TOOLS: [ToolEntry; 7] = [
         also: &[],
         gives: Gives::Nod,
         read_only: false,
+        idempotent: false,
     },
     ToolEntry {
         name: "draw_number",
@@ -73,6 +76,7 @@ static TOOLS: [ToolEntry; 7] = [
         also: &[],
         gives: Gives::Nod,
         read_only: false,
+        idempotent: false,
     },
     ToolEntry {
         name: "finalize_match",
@@ -83,6 +87,7 @@ static TOOLS: [ToolEntry; 7] = [
         also: &[],
         gives: Gives::Nod,
         read_only: false,
+        idempotent: false,
     },
     ToolEntry {
         name: "get_match_state",
@@ -103,6 +108,7 @@ static TOOLS: [ToolEntry; 7] = [
             ("result", "How it ended; null until then."),
         ]),
         read_only: true,
+        idempotent: true,
     },
     ToolEntry {
         name: "notify_league_completed",
@@ -112,5 +118,6 @@ static TOOLS: [ToolEntry; 7] = [
         also: &[],
         gives: Gives::Nod,
         read_only: false,
+        idempotent: true,
     },
 ];
