@@ -56,14 +56,16 @@ impl<'c> Asked<'c> {
                 format!("conv-mcp-{}", kind.to_ascii_lowercase()),
             ),
         ];
-        let mut text = String::from("{");
-        for (name, value) in certain.iter().filter(|(name, _)| !members.has(name)) {
-            text.push_str(&format!("\"{name}\":\"{value}\","));
-        }
-        text.push_str(given.trim_start().strip_prefix('{')?);
-        if members.is_empty() {
-            text = text.replacen(",}", "}", 1);
-        }
+        let quoted = |text: &str| Value::from(text).to_string();
+        let left_out = certain.iter().filter(|(name, _)| !members.has(name));
+        let put_in = left_out.map(|(name, value)| (*name, quoted(value)));
+        let given = members
+            .iter()
+            .map(|(name, value)| (name, value.get().to_owned()));
+        let written = put_in
+            .chain(given)
+            .map(|(name, value)| format!("{}:{value}", quoted(name)));
+        let text = format!("{{{}}}", written.collect::<Vec<_>>().join(","));
         RawValue::from_string(text).ok()
     }
 
@@ -78,5 +80,36 @@ impl<'c> Asked<'c> {
             token: token.map(AuthToken::new),
             members,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn enveloped(given: Option<&str>) -> Option<Value> {
+        let given = given.map(|given| RawValue::from_string(given.to_owned()).unwrap());
+        let asked = Asked::with("league_query", given.as_deref());
+        let raw = asked.enveloped("LEAGUE_QUERY", Timestamp::from_millis(0))?;
+        serde_json::from_str(raw.get()).ok()
+    }
+
+    #[test]
+    fn what_is_left_out_of_an_envelope_is_put_in_however_the_rest_is_written() {
+        let bare = json!({
+            "protocol": "league.v2", "message_type": "LEAGUE_QUERY",
+            "timestamp": "1970-01-01T00:00:00Z", "conversation_id": "conv-mcp-league_query",
+        });
+        for given in [None, Some("{}"), Some("{ }"), Some(" {\n\t} ")] {
+            assert_eq!(enveloped(given), Some(bare.clone()), "{given:?}");
+        }
+        let mut full = bare;
+        full["a\"b"] = json!([",}", 1.50]);
+        full["protocol"] = json!("league.v1");
+        let given = r#"{ "a\"b" : [",}", 1.50] , "protocol":"league.v1"}"#;
+        assert_eq!(enveloped(Some(given)), Some(full));
+        assert_eq!(enveloped(Some("[]")), None);
     }
 }

@@ -186,7 +186,9 @@ impl<R: Role> Counter<R> {
             Takes::Arguments(_) => self.call_plain(&asked, bearer).await,
             Takes::Message(kinds) => {
                 let kind = kinds.first().copied().unwrap_or_default();
-                let raw = asked.enveloped(kind, clock::now())?;
+                let Some(raw) = asked.enveloped(kind, clock::now()) else {
+                    return Some(self.written(Spoken::error(unclear()), Dialect::V2, None));
+                };
                 Some(self.hear(&raw, bearer, Some(entry), speech).await)
             }
         }
