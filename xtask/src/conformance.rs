@@ -4,6 +4,7 @@
 //! that is scored, and against a real manager, referee and player, which may fail only what the
 //! files in `interop/node` list. The Inspector then checks the tools of the agents in both eras.
 
+mod bounded;
 mod judges;
 mod servers;
 

@@ -3,11 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 
 use super::servers::Server;
-use super::{Revision, Verdict, root};
+use super::{Revision, Verdict, bounded, root};
+
+/// How long one call of a judge may take.
+const LONGEST_TRIAL: Duration = Duration::from_secs(300);
 
 /// The judges, ready to be called.
 pub(super) struct Judges {
@@ -76,19 +80,18 @@ impl Judges {
     pub(super) fn tools(&self, server: &Server, era: &str) -> anyhow::Result<Verdict> {
         let output = self.inspect(server, era, &["--strict", "--method", "tools/list"])?;
         let said = text(&output);
-        let warnings = said.lines().rev().find_map(|line| {
-            let (_, rest) = line.split_once("errors, ")?;
-            rest.split_once(" warnings")?.0.parse::<u32>().ok()
-        });
-        let (tools, warnings) = (
-            said.matches("\"inputSchema\"").count(),
-            warnings.unwrap_or(0),
-        );
+        let tools = said.matches("\"inputSchema\"").count();
+        let counted = counted(&said);
+        let figures = match counted {
+            Some((errors, warnings)) => format!("{tools} tools, {errors} errors, {warnings} hints"),
+            None => format!("{tools} tools, and no count of errors"),
+        };
+        let clean = counted.is_some_and(|(errors, _)| errors == 0);
         Ok(Verdict {
             server: server.name,
             about: format!("inspector --strict, {era}"),
-            figures: format!("{tools} tools, 0 errors, {warnings} hints"),
-            holds: output.status.success() && tools > 0,
+            figures,
+            holds: output.status.success() && tools > 0 && clean,
             said,
         })
     }
@@ -124,13 +127,9 @@ impl Judges {
     }
 
     fn run_script(&self, script: &Path, arguments: &[&str]) -> anyhow::Result<Output> {
-        Command::new(self.node())
-            .arg(script)
-            .args(arguments)
-            .current_dir(&self.folder)
-            .stdin(Stdio::null())
-            .output()
-            .with_context(|| format!("could not run {}", script.display()))
+        let mut judge = Command::new(self.node());
+        judge.arg(script).args(arguments).current_dir(&self.folder);
+        bounded::output(&mut judge, LONGEST_TRIAL)
     }
 
     /// The judges need a newer Node.js than many machines have, so they bring their own.
@@ -147,6 +146,16 @@ impl Judges {
 fn text(output: &Output) -> String {
     let out = String::from_utf8_lossy(&output.stdout);
     format!("{out}{}", String::from_utf8_lossy(&output.stderr))
+}
+
+/// Reads the Inspector's last line, such as `0 errors, 17 warnings across 7 tools.`.
+fn counted(said: &str) -> Option<(u32, u32)> {
+    said.lines().rev().find_map(|line| {
+        let (errors, rest) = line.split_once(" error")?;
+        let (_, rest) = rest.split_once(", ")?;
+        let (warnings, _) = rest.split_once(" warning")?;
+        Some((errors.trim().parse().ok()?, warnings.parse().ok()?))
+    })
 }
 
 /// Reads the summary, which lists what is scored first: how many of these passed, of how many.
@@ -168,6 +177,15 @@ mod tests {
                     ✓ tasks: 9 passed, 0 failed\n\nTotal: 12 passed, 1 failed\n";
         assert_eq!(scored(said, 2), (1, 2));
         assert_eq!(scored("nothing", 2), (0, 0));
+    }
+
+    #[test]
+    fn errors_and_warnings_are_read_and_never_guessed() {
+        let said = "  Issue: 1 error, perhaps\n\n0 errors, 17 warnings across 7 tools.\n";
+        assert_eq!(counted(said), Some((0, 17)));
+        assert_eq!(counted("1 error, 1 warning across 1 tool.\n"), Some((1, 1)));
+        assert_eq!(counted("17 warnings across 7 tools.\n"), None);
+        assert_eq!(counted("no errors, no warnings\n"), None);
     }
 
     #[test]
