@@ -88,6 +88,12 @@ fn other_methods_than_post_are_named_as_such() {
             "{method}: {answer:?}"
         );
     }
+    let at_health = request_with(&manager.endpoint, "POST", "/health", &[JSON], b"{}");
+    let elsewhere = request_with(&manager.endpoint, "POST", "/elsewhere", &[JSON], b"{}");
+    for (answer, status) in [(at_health, 405), (elsewhere, 404)] {
+        assert_eq!(answer.status, status, "{answer:?}");
+        assert!(answer.json()["error"].is_string(), "{answer:?}");
+    }
     let evil = [("host", "evil.example")];
     for path in ["/mcp", "/health", "/elsewhere"] {
         let answer = request_with(&manager.endpoint, "GET", path, &evil, b"");
