@@ -9,6 +9,8 @@
 mod bodies;
 #[path = "end_to_end/bots.rs"]
 mod bots;
+#[path = "end_to_end/called.rs"]
+mod called;
 #[path = "end_to_end/foreign.rs"]
 mod foreign;
 #[path = "end_to_end/front_door.rs"]

@@ -28,13 +28,7 @@ fn what_cannot_be_taken_is_answered_in_json_rpc_by_every_agent() {
             let told = format!("{} {name}: {answer:?}", agent.endpoint);
             assert_eq!(answer.status, *status, "{told}");
             let found = answer.json();
-            // Only a manager has a table to ask for; to the others this is no method at all.
-            let is_manager = health(&agent.endpoint)["agent"] == "league_manager";
-            let expected = match *name {
-                "params a list" if !is_manager => -32601,
-                _ => *code,
-            };
-            assert_eq!(found["error"]["code"], expected, "{told}");
+            assert_eq!(found["error"]["code"], *code, "{told}");
             assert!(found["error"]["message"].is_string(), "{told}");
             match *id {
                 "absent" => assert!(found.get("id").is_none(), "{told}"),
@@ -93,6 +87,12 @@ fn other_methods_than_post_are_named_as_such() {
             -32600,
             "{method}: {answer:?}"
         );
+    }
+    let at_health = request_with(&manager.endpoint, "POST", "/health", &[JSON], b"{}");
+    let elsewhere = request_with(&manager.endpoint, "POST", "/elsewhere", &[JSON], b"{}");
+    for (answer, status) in [(at_health, 405), (elsewhere, 404)] {
+        assert_eq!(answer.status, status, "{answer:?}");
+        assert!(answer.json()["error"].is_string(), "{answer:?}");
     }
     let evil = [("host", "evil.example")];
     for path in ["/mcp", "/health", "/elsewhere"] {
@@ -218,7 +218,7 @@ fn a_move_may_be_asked_for_by_the_tool_of_either_name() {
     let manager = ground.manager(&[]);
     let mut player = ground.player(1, &manager.endpoint, &[]);
     player.process.event("state", "enrolled");
-    let says = json!({"match_id": "R1M1", "player_id": "P01", "game_type": "even_odd"});
+    let says = json!({"match_id": "R1M1", "player_id": "P01", "game_type": "even_odd", "context": {"opponent_id": "P02"}});
     let asked = message("CHOOSE_PARITY_CALL", "referee:REF01", Some("tok-x"), &says);
     let by_type = call(&player.endpoint, "CHOOSE_PARITY_CALL", &asked)["error_code"].take();
     assert_ne!(by_type, "E002");

@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json};
 
-use crate::ground::{Agent, Ground};
+use crate::ground::Ground;
 use crate::http::request;
 use crate::process::league;
 
 /// Calls a method of MCP, and gives the whole answer.
-fn ask(agent: &Agent, method: &str, params: &Value) -> Value {
+pub(crate) fn ask(endpoint: &str, method: &str, params: &Value) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-    let answer = request(&agent.endpoint, "POST", "/mcp", body.to_string().as_bytes());
+    let answer = request(endpoint, "POST", "/mcp", body.to_string().as_bytes());
     answer.json()
 }
 
 /// Reads a resource.
-fn read(agent: &Agent, uri: &str) -> Value {
-    let answer = ask(agent, "resources/read", &json!({"uri": uri}));
+pub(crate) fn read(endpoint: &str, uri: &str) -> Value {
+    let answer = ask(endpoint, "resources/read", &json!({"uri": uri}));
     let text = answer["result"]["contents"][0]["text"].as_str();
     serde_json::from_str(text.unwrap_or_else(|| panic!("{uri}: {answer}"))).unwrap()
 }
@@ -27,6 +27,7 @@ fn every_tool_is_listed_as_the_rules_want_it_and_answers_as_its_schema_says() {
     let referee = ground.referee(1, &manager.endpoint, &[]);
     let player = ground.player(1, &manager.endpoint, &[]);
     for (agent, count) in [(&manager, 8), (&referee, 7), (&player, 10)] {
+        let agent = agent.endpoint.as_str();
         let listed = ask(agent, "tools/list", &json!({}));
         let tools = listed["result"]["tools"].as_array().unwrap();
         assert_eq!(tools.len(), count);
@@ -61,35 +62,48 @@ fn every_tool_is_listed_as_the_rules_want_it_and_answers_as_its_schema_says() {
 }
 
 #[test]
+fn a_tool_that_does_more_when_it_is_called_again_does_not_say_otherwise() {
+    let ground = Ground::new();
+    let manager = ground.manager(&[]);
+    let listed = ask(&manager.endpoint, "tools/list", &json!({}));
+    for tool in listed["result"]["tools"].as_array().unwrap() {
+        let name = tool["name"].as_str().unwrap();
+        let again = ["register_referee", "register_player", "start_league"].contains(&name);
+        assert_eq!(tool["annotations"]["idempotentHint"], !again, "{tool}");
+    }
+}
+
+#[test]
 fn a_league_that_was_played_can_be_read_and_told_of() {
     let ground = Ground::new();
     let played = ["run", "--ports", "auto", "--root", ground.root(), "-q"];
     assert_eq!(league(played).code, Some(0));
-    let manager = ground.manager(&[]);
+    let agent = ground.manager(&[]);
+    let manager = agent.endpoint.as_str();
 
-    let standings = read(&manager, "league://standings");
+    let standings = read(manager, "league://standings");
     assert_eq!(
         standings["standings"].as_array().unwrap().len(),
         4,
         "{standings}"
     );
-    let schedule = read(&manager, "league://schedule");
+    let schedule = read(manager, "league://schedule");
     assert_eq!(schedule["total_rounds"], 3, "{schedule}");
     assert_eq!(
-        read(&manager, "league://rounds")["rounds"]
+        read(manager, "league://rounds")["rounds"]
             .as_array()
             .unwrap()
             .len(),
         3
     );
-    assert_eq!(read(&manager, "league://config")["game_type"], "even_odd");
+    assert_eq!(read(manager, "league://config")["game_type"], "even_odd");
     assert!(
-        !read(&manager, "log://self")["lines"]
+        !read(manager, "log://self")["lines"]
             .as_array()
             .unwrap()
             .is_empty()
     );
-    let transcript = read(&manager, "match://R1M1/transcript");
+    let transcript = read(manager, "match://R1M1/transcript");
     assert!(transcript["result"].is_object(), "{transcript}");
     assert!(
         !transcript["transcript"].as_array().unwrap().is_empty(),
@@ -100,12 +114,12 @@ fn a_league_that_was_played_can_be_read_and_told_of() {
         "match://../transcript",
         "league://secrets",
     ] {
-        let answer = ask(&manager, "resources/read", &json!({"uri": absent}));
+        let answer = ask(manager, "resources/read", &json!({"uri": absent}));
         assert_eq!(answer["error"]["code"], -32002, "{absent}: {answer}");
     }
 
     let about = json!({"name": "explain_result", "arguments": {"match_id": "R1M1"}});
-    let prompt = ask(&manager, "prompts/get", &about);
+    let prompt = ask(manager, "prompts/get", &about);
     let text = prompt["result"]["messages"][0]["content"]["text"]
         .as_str()
         .unwrap();
@@ -114,7 +128,7 @@ fn a_league_that_was_played_can_be_read_and_told_of() {
         "ref": {"type": "ref/resource", "uri": "match://{match_id}/transcript"},
         "argument": {"name": "match_id", "value": "R2"},
     });
-    let completed = ask(&manager, "completion/complete", &wanted);
+    let completed = ask(manager, "completion/complete", &wanted);
     let values = &completed["result"]["completion"]["values"];
     assert_eq!(*values, json!(["R2M1", "R2M2"]), "{completed}");
 }

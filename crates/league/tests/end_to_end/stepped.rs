@@ -7,7 +7,7 @@ use crate::http::call;
 use crate::process::{Ended, eventually, league};
 
 /// A match of two players that waits to be stepped, and the endpoint of its manager.
-fn waiting() -> (Ground, crate::process::Process, String) {
+pub(crate) fn waiting() -> (Ground, crate::process::Process, String) {
     let ground = Ground::new();
     let arguments = [
         "--manual",
@@ -22,6 +22,13 @@ fn waiting() -> (Ground, crate::process::Process, String) {
     let opening = run.event("event", "league");
     let manager = opening["manager"].as_str().unwrap().to_owned();
     (ground, run, manager)
+}
+
+/// The token that steers the league.
+pub(crate) fn admin_token(ground: &Ground) -> String {
+    let keys = ground.path("secrets").join(LEAGUE).join("manager.json");
+    let keys: Value = serde_json::from_str(&std::fs::read_to_string(keys).unwrap()).unwrap();
+    keys["admin_token"].as_str().unwrap().to_owned()
 }
 
 fn step(ground: &Ground, manager: &str) -> Ended {
@@ -65,9 +72,7 @@ fn a_match_goes_forward_a_step_at_a_time() {
 #[test]
 fn the_tools_of_the_referee_take_the_token_of_the_match_and_no_other() {
     let (ground, mut run, manager) = waiting();
-    let keys = ground.path("secrets").join(LEAGUE).join("manager.json");
-    let keys: Value = serde_json::from_str(&std::fs::read_to_string(keys).unwrap()).unwrap();
-    let admin = keys["admin_token"].as_str().unwrap();
+    let admin = admin_token(&ground);
     let ask = |token: Value| {
         let wanted = json!({"match_id": "R1M1", "auth_token": token});
         call(&manager, "get_step_token", &wanted)
