@@ -20,6 +20,9 @@ pub(crate) struct Options {
     /// How many calls each server answers in each form and round.
     #[arg(long, default_value_t = 50_000)]
     calls: u32,
+    /// Also count instructions; needs `valgrind`.
+    #[arg(long)]
+    instructions: bool,
 }
 
 /// Builds the servers and measures; fails if a call costs more than it may.
@@ -41,8 +44,9 @@ pub(crate) fn cost(options: &Options) -> anyhow::Result<ExitCode> {
 impl Options {
     fn arguments(&self) -> Vec<String> {
         let (rounds, calls) = (self.rounds.to_string(), self.calls.to_string());
-        let words = ["measure", "--rounds", &rounds, "--calls", &calls];
-        words.map(str::to_owned).into()
+        let mut words = vec!["measure", "--rounds", &rounds, "--calls", &calls];
+        words.extend(self.instructions.then_some("--instructions"));
+        words.into_iter().map(str::to_owned).collect()
     }
 }
 
@@ -52,8 +56,12 @@ mod tests {
 
     #[test]
     fn the_measuring_is_told_what_was_asked_for() {
-        let (rounds, calls) = (3, 10);
-        let words = Options { rounds, calls }.arguments().join(" ");
-        assert_eq!(words, "measure --rounds 3 --calls 10");
+        let options = Options {
+            rounds: 3,
+            calls: 10,
+            instructions: true,
+        };
+        let words = options.arguments().join(" ");
+        assert_eq!(words, "measure --rounds 3 --calls 10 --instructions");
     }
 }

@@ -11,6 +11,7 @@
 mod bare;
 mod choice;
 mod door;
+mod instructions;
 mod load;
 mod measure;
 mod requests;

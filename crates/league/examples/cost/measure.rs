@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use crate::instructions;
 use crate::load::{load, once};
 use crate::requests::{Form, Wanted};
 use crate::servers::{Agents, Server, TICK};
@@ -23,6 +24,9 @@ pub(crate) struct Options {
     /// Over how many connections.
     #[arg(long, default_value_t = 16)]
     connections: u32,
+    /// Also count instructions; needs `valgrind`.
+    #[arg(long)]
+    instructions: bool,
 }
 
 /// One line of the table.
@@ -36,6 +40,10 @@ pub(crate) struct Row<'s> {
     pub(crate) bound: Option<f64>,
     /// Microseconds of processor time for one call, round by round.
     pub(crate) cost: Vec<f64>,
+    /// Which part of this program its server is; none for a real agent.
+    pub(crate) part: Option<&'static str>,
+    /// Instructions for one call, if they were counted.
+    pub(crate) instructions: Option<f64>,
 }
 
 /// How often the bare handler's cost a call by the name of a tool may be.
@@ -83,6 +91,13 @@ pub(crate) async fn measure(options: &Options) -> io::Result<ExitCode> {
             row.cost.push(spend(row, options).await?);
         }
     }
+    if options.instructions {
+        for row in &mut rows {
+            if let Some(part) = row.part {
+                row.instructions = Some(instructions::count(part, &row.wanted).await?);
+            }
+        }
+    }
     let per_tick = TICK.as_secs_f64() * 1e6 / f64::from(options.calls);
     Ok(table::tell(&rows, per_tick))
 }
@@ -103,36 +118,43 @@ fn rows<'s>(
     door: &'s Server,
     player: &'s Server,
 ) -> Vec<Row<'s>> {
-    let row = |name, server, wanted, bound| Row {
+    let row = |name, server, wanted| Row {
         name,
         server,
         wanted: Arc::new(wanted),
         expected: "parity_choice",
-        bound,
+        bound: None,
         cost: Vec::new(),
+        part: None,
+        instructions: None,
     };
-    let choice = |name, server, form, bound| row(name, server, Wanted::choice(form), bound);
+    let bare_one = |name, server| Row {
+        part: Some("bare"),
+        ..row(name, server, Wanted::choice(Form::Simple))
+    };
+    let at_door = |name, form, bound| Row {
+        part: Some("door"),
+        bound,
+        ..row(name, door, Wanted::choice(form))
+    };
     let state = |name, form| Row {
         expected: "player_id",
-        ..row(
-            name,
-            player,
-            Wanted::call(form, "get_player_state", "{}"),
-            None,
-        )
+        ..row(name, player, Wanted::call(form, "get_player_state", "{}"))
     };
-    let ping = Wanted::call(Form::Simple, "ping", "{}");
-    let (simple, mcp) = (Some(SIMPLE_BOUND), Some(MCP_BOUND));
     vec![
-        choice("bare handler", bare, Form::Simple, None),
-        choice("the same again", again, Form::Simple, None),
-        choice("door, by name", door, Form::Simple, simple),
-        choice("door, MCP 2025-11-25", door, Form::Legacy, mcp),
-        choice("door, MCP 2026-07-28", door, Form::Modern, mcp),
-        choice("door, 2026-07-28 by `rmcp`", door, Form::Relayed, None),
+        bare_one("bare handler", bare),
+        bare_one("the same again", again),
+        at_door("door, by name", Form::Simple, Some(SIMPLE_BOUND)),
+        at_door("door, MCP 2025-11-25", Form::Legacy, Some(MCP_BOUND)),
+        at_door("door, MCP 2026-07-28", Form::Modern, Some(MCP_BOUND)),
+        at_door("door, 2026-07-28 by `rmcp`", Form::Relayed, None),
         Row {
             expected: "ok",
-            ..row("player, `ping`", player, ping, None)
+            ..row(
+                "player, `ping`",
+                player,
+                Wanted::call(Form::Simple, "ping", "{}"),
+            )
         },
         state("player, state by name", Form::Simple),
         state("player, state, 2025-11-25", Form::Legacy),

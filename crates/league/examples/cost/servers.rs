@@ -47,6 +47,16 @@ impl Server {
         Ok(server)
     }
 
+    /// Lets it end by itself, as it does when its standard input is closed.
+    ///
+    /// # Errors
+    ///
+    /// It may be gone already.
+    pub(crate) fn end(mut self) -> io::Result<()> {
+        drop(self.child.stdin.take());
+        self.child.wait().map(drop)
+    }
+
     /// The processor time that it has spent so far, its own and the system's for it.
     ///
     /// # Errors

@@ -6,42 +6,46 @@ use crate::measure::Row;
 
 /// Prints the table; the first row is what all are compared with. Fails if a bound does not hold.
 pub(crate) fn tell(rows: &[Row<'_>], per_tick: f64) -> ExitCode {
+    let Some(bare) = rows.first() else {
+        return ExitCode::FAILURE;
+    };
     println!(
-        "\n{:<28}{:<26}against the bare handler",
-        "", "µs of CPU per call"
+        "\n{:<28}{:<26}{:<26}{:<22}",
+        "", "µs of CPU per call", "against the bare handler", "instructions per call"
     );
-    let bare = rows.first().map(|row| row.cost.clone()).unwrap_or_default();
     let mut held = true;
     for row in rows {
-        let ratios = row.cost.iter().zip(&bare).map(|(cost, bare)| cost / bare);
-        let (cost, ratio) = (
-            Spread::of(&row.cost),
-            Spread::of(&ratios.collect::<Vec<_>>()),
-        );
-        let verdict = match row.bound {
-            Some(bound) if ratio.median > bound => {
-                held = false;
-                format!("  bound {bound:.2}  <-- FAILED")
-            }
-            Some(bound) => format!("  bound {bound:.2}"),
-            None => String::new(),
-        };
+        let ratios = row.cost.iter().zip(&bare.cost);
+        let ratio = Spread::of(ratios.map(|(cost, bare)| cost / bare));
+        let holds = row.bound.is_none_or(|bound| ratio.median <= bound);
+        held &= holds;
+        let bound = row.bound.map(|bound| format!("bound {bound:.2}"));
         println!(
-            "{:<28}{:<26}{}{verdict}",
+            "{:<28}{:<26}{:<26}{:<22}{}{}",
             row.name,
-            cost.shown(1),
-            ratio.shown(2)
+            Spread::of(row.cost.iter().copied()).shown(1),
+            ratio.shown(2),
+            counted(row, bare),
+            bound.unwrap_or_default(),
+            if holds { "" } else { "  <-- FAILED" }
         );
     }
     println!(
         "\nmedian [least-most] of {} rounds; the system counts in steps of {per_tick:.2} µs per call",
-        bare.len()
+        bare.cost.len()
     );
     println!("test result: {}", if held { "ok" } else { "FAILED" });
     if held {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
+    }
+}
+
+fn counted(row: &Row<'_>, bare: &Row<'_>) -> String {
+    match (row.instructions, bare.instructions) {
+        (Some(count), Some(bare)) => format!("{count:.0} ({:.2})", count / bare),
+        _ => String::new(),
     }
 }
 
@@ -53,8 +57,8 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(figures: &[f64]) -> Self {
-        let mut sorted = figures.to_vec();
+    fn of(figures: impl Iterator<Item = f64>) -> Self {
+        let mut sorted: Vec<f64> = figures.collect();
         sorted.sort_by(f64::total_cmp);
         let at = |place: usize| sorted.get(place).copied().unwrap_or(f64::NAN);
         Self {
