@@ -18,7 +18,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 7)]
     rounds: u32,
     /// How many calls each server answers in each form and round.
-    #[arg(long, default_value_t = 50_000)]
+    #[arg(long, default_value_t = 40_000)]
     calls: u32,
     /// Also count instructions; needs `valgrind`.
     #[arg(long)]

@@ -6,9 +6,8 @@
 use std::io;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 
-use crate::load::load;
+use crate::load::Load;
 use crate::requests::Wanted;
 use crate::servers::Server;
 
@@ -24,13 +23,13 @@ const CONNECTIONS: u32 = 4;
 /// # Errors
 ///
 /// `valgrind` may not be there.
-pub(crate) async fn count(part: &str, wanted: &Arc<Wanted>) -> io::Result<f64> {
+pub(crate) async fn count(part: &str, wanted: &Wanted) -> io::Result<f64> {
     let short = run(part, wanted, SHORT).await?;
     let long = run(part, wanted, LONG).await?;
     Ok((long - short) / f64::from(LONG - SHORT))
 }
 
-async fn run(part: &str, wanted: &Arc<Wanted>, calls: u32) -> io::Result<f64> {
+async fn run(part: &str, wanted: &Wanted, calls: u32) -> io::Result<f64> {
     let name = format!("league-cost-{}.callgrind", std::process::id());
     let counts = std::env::temp_dir().join(name);
     let mut command = Command::new("valgrind");
@@ -44,7 +43,9 @@ async fn run(part: &str, wanted: &Arc<Wanted>, calls: u32) -> io::Result<f64> {
             "could not count instructions by `valgrind`: {error}"
         ))
     })?;
-    load(server.address, wanted, calls, CONNECTIONS).await?;
+    let mut load = Load::open(server.address, wanted.clone(), CONNECTIONS, "").await?;
+    load.call(calls).await?;
+    drop(load);
     server.end()?;
     let total = total(&counts);
     std::fs::remove_file(&counts)?;

@@ -5,7 +5,6 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -14,62 +13,80 @@ use tokio::task::JoinSet;
 
 use crate::requests::Wanted;
 
-/// How long one load may take.
+/// How long one run of calls may take.
 const LONGEST_LOAD: Duration = Duration::from_secs(120);
 /// The largest answer, head and all, in bytes.
 const LARGEST_ANSWER: usize = 64 * 1024;
 
-/// Calls so many times over so many connections; every answer must be as long as the first.
-///
-/// # Errors
-///
-/// Says which answer was another than expected, or that it took too long.
-pub(crate) async fn load(
-    server: SocketAddr,
-    wanted: &Arc<Wanted>,
-    calls: u32,
-    connections: u32,
-) -> io::Result<()> {
-    let length = once(server, wanted).await?.len();
-    let called = Arc::new(AtomicU32::new(0));
-    let mut lines = JoinSet::new();
-    for _ in 0..connections {
-        let (wanted, called) = (Arc::clone(wanted), Arc::clone(&called));
-        lines.spawn(async move {
-            let mut line = Line::open(server).await?;
-            loop {
-                let id = called.fetch_add(1, Ordering::Relaxed);
-                if id >= calls {
-                    return Ok(());
-                }
-                if line.call(&wanted, id).await?.len() != length {
-                    return Err(io::Error::other(
-                        "an answer differs in length from the first",
-                    ));
-                }
-            }
-        });
-    }
-    let all = async {
-        while let Some(ended) = lines.join_next().await {
-            ended.map_err(io::Error::other)??;
-        }
-        Ok(())
-    };
-    let late = |_| io::Error::other("the load took too long");
-    tokio::time::timeout(LONGEST_LOAD, all)
-        .await
-        .map_err(late)?
+/// A server, and the connections to it.
+pub(crate) struct Load {
+    wanted: Arc<Wanted>,
+    lines: Vec<Line>,
+    /// How long every answer must be.
+    length: usize,
 }
 
-/// Calls once and returns the body of the answer.
-///
-/// # Errors
-///
-/// The connection may break, or the answer be none.
-pub(crate) async fn once(server: SocketAddr, wanted: &Wanted) -> io::Result<Vec<u8>> {
-    let mut line = Line::open(server).await?;
-    line.call(wanted, 0).await.map(<[u8]>::to_vec)
+impl Load {
+    /// Opens the connections and calls once; `expected` must stand in the answer.
+    ///
+    /// # Errors
+    ///
+    /// The connections may break, or the answer be another.
+    pub(crate) async fn open(
+        server: SocketAddr,
+        wanted: Wanted,
+        connections: u32,
+        expected: &str,
+    ) -> io::Result<Self> {
+        let mut lines = Vec::new();
+        for _ in 0..connections.max(1) {
+            lines.push(Line::open(server).await?);
+        }
+        let answer = lines[0].call(&wanted, 0).await?;
+        let told = String::from_utf8_lossy(answer);
+        if !told.contains(expected) {
+            return Err(io::Error::other(format!("no answer to a call: {told}")));
+        }
+        let length = answer.len();
+        let wanted = Arc::new(wanted);
+        Ok(Self {
+            wanted,
+            lines,
+            length,
+        })
+    }
+
+    /// Calls so many times, the same on each connection, and returns how many calls that were.
+    ///
+    /// # Errors
+    ///
+    /// Says that an answer was another than the first, or that it took too long.
+    pub(crate) async fn call(&mut self, calls: u32) -> io::Result<u32> {
+        let connections = u32::try_from(self.lines.len()).unwrap_or(u32::MAX);
+        let each = calls.div_ceil(connections);
+        let mut busy = JoinSet::new();
+        for mut line in self.lines.drain(..) {
+            let (wanted, length) = (Arc::clone(&self.wanted), self.length);
+            busy.spawn(async move {
+                for id in 0..each {
+                    if line.call(&wanted, id).await?.len() != length {
+                        let told = "an answer differs in length from the first";
+                        return Err(io::Error::other(told));
+                    }
+                }
+                Ok(line)
+            });
+        }
+        let all = async {
+            while let Some(line) = busy.join_next().await {
+                self.lines.push(line.map_err(io::Error::other)??);
+            }
+            Ok(each.saturating_mul(connections))
+        };
+        let late = |_| io::Error::other("the calls took too long");
+        let done = tokio::time::timeout(LONGEST_LOAD, all).await;
+        done.map_err(late)?
+    }
 }
 
 /// One connection.

@@ -1,15 +1,14 @@
-//! Rounds in which every server is called in turn, so that a busy moment of the machine hits all.
+//! Rounds in which the servers are called in turn, so that a busy moment of the machine hits all.
 
 use std::io;
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
 
 use clap::Args;
 
 use crate::instructions;
-use crate::load::{load, once};
+use crate::load::Load;
 use crate::requests::{Form, Wanted};
-use crate::servers::{Agents, Server, TICK};
+use crate::servers::{Agents, Server};
 use crate::table;
 
 /// How the measuring is called.
@@ -19,7 +18,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 7)]
     rounds: usize,
     /// How many calls each server answers in each form and round.
-    #[arg(long, default_value_t = 50_000)]
+    #[arg(long, default_value_t = 40_000)]
     calls: u32,
     /// Over how many connections.
     #[arg(long, default_value_t = 16)]
@@ -33,7 +32,7 @@ pub(crate) struct Options {
 pub(crate) struct Row<'s> {
     pub(crate) name: &'static str,
     pub(crate) server: &'s Server,
-    pub(crate) wanted: Arc<Wanted>,
+    pub(crate) wanted: Wanted,
     /// What must stand in the answer.
     pub(crate) expected: &'static str,
     /// The most that a call may cost, in calls of the bare handler.
@@ -46,6 +45,10 @@ pub(crate) struct Row<'s> {
     pub(crate) instructions: Option<f64>,
 }
 
+/// In how many slices the calls of a round are made.
+const SLICES: u32 = 50;
+/// Calls before any is counted.
+const WARM_UP: u32 = 2_000;
 /// How often the bare handler's cost a call by the name of a tool may be.
 const SIMPLE_BOUND: f64 = 1.25;
 /// The same for a call of MCP.
@@ -61,34 +64,22 @@ pub(crate) async fn measure(options: &Options) -> io::Result<ExitCode> {
     let start = |part: &str| Server::start(Command::new(&ourselves).arg(part));
     let (bare, again, door) = (start("bare")?, start("bare")?, start("door")?);
     // Cargo builds examples in a folder beside the programs.
-    let league = ourselves
-        .ancestors()
-        .nth(2)
-        .map(|folder| folder.join("league"));
+    let league = ourselves.ancestors().nth(2);
+    let league = league.map(|folder| folder.join("league"));
     let agents = Agents::start(&league.unwrap_or_default())?;
     let mut rows = rows(&bare, &again, &door, &agents.player);
+    let mut loads = Vec::new();
     for row in &rows {
-        let answer = once(row.server.address, &row.wanted).await?;
-        let answer = String::from_utf8_lossy(&answer);
-        if !answer.contains(row.expected) {
-            let told = format!("`{}` is answered by {answer}", row.name);
-            return Err(io::Error::other(told));
-        }
-        load(
-            row.server.address,
-            &row.wanted,
-            options.calls / 10,
-            options.connections,
-        )
-        .await?;
+        let (address, wanted) = (row.server.address, row.wanted.clone());
+        let mut load = Load::open(address, wanted, options.connections, row.expected).await?;
+        load.call(WARM_UP).await?;
+        loads.push(load);
     }
     for round in 0..options.rounds {
         println!("round {} of {}…", round + 1, options.rounds);
-        let length = rows.len();
-        for place in 0..length {
-            // Who comes first is another in every round.
-            let row = &mut rows[(place + round) % length];
-            row.cost.push(spend(row, options).await?);
+        let costs = turn(&rows, &mut loads, options.calls).await?;
+        for (row, cost) in rows.iter_mut().zip(costs) {
+            row.cost.push(cost);
         }
     }
     if options.instructions {
@@ -98,18 +89,26 @@ pub(crate) async fn measure(options: &Options) -> io::Result<ExitCode> {
             }
         }
     }
-    let per_tick = TICK.as_secs_f64() * 1e6 / f64::from(options.calls);
-    Ok(table::tell(&rows, per_tick))
+    Ok(table::tell(&rows))
 }
 
-/// Has a server called and returns what one call cost it, in microseconds.
-async fn spend(row: &Row<'_>, options: &Options) -> io::Result<f64> {
-    let (calls, connections) = (options.calls, options.connections);
-    let before = row.server.spent()?;
-    load(row.server.address, &row.wanted, calls, connections).await?;
-    let spent = row.server.spent()?.saturating_sub(before);
-    // The call that tells how long an answer is counts as well.
-    Ok(spent.as_secs_f64() * 1e6 / (f64::from(calls) + 1.0))
+/// Has the servers called in short slices, one after the other, and returns what a call cost each,
+/// in microseconds.
+async fn turn(rows: &[Row<'_>], loads: &mut [Load], calls: u32) -> io::Result<Vec<f64>> {
+    let mut spent = vec![(0_u64, 0_u32); rows.len()];
+    for slice in 0..SLICES {
+        for place in 0..rows.len() {
+            // Who comes first is another in every slice.
+            let place = (place + slice as usize) % rows.len();
+            let before = rows[place].server.spent()?;
+            let called = loads[place].call(calls / SLICES).await?;
+            let (nanoseconds, all) = &mut spent[place];
+            *nanoseconds += rows[place].server.spent()? - before;
+            *all += called;
+        }
+    }
+    let cost = |(nanoseconds, all)| nanoseconds as f64 / 1e3 / f64::from(all);
+    Ok(spent.into_iter().map(cost).collect())
 }
 
 fn rows<'s>(
@@ -121,7 +120,7 @@ fn rows<'s>(
     let row = |name, server, wanted| Row {
         name,
         server,
-        wanted: Arc::new(wanted),
+        wanted,
         expected: "parity_choice",
         bound: None,
         cost: Vec::new(),

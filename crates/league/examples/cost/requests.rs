@@ -22,6 +22,7 @@ pub(crate) enum Form {
 }
 
 /// A request but for its id, which is a number of eight digits wherever it stands.
+#[derive(Clone)]
 pub(crate) struct Wanted {
     before: String,
     after: &'static str,

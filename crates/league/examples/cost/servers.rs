@@ -57,29 +57,25 @@ impl Server {
         self.child.wait().map(drop)
     }
 
-    /// The processor time that it has spent so far, its own and the system's for it.
+    /// The processor time that it has spent so far, its own and the system's for it, in
+    /// nanoseconds.
+    ///
+    /// This is what `utime` and `stime` of `/proc/PID/stat` count in hundredths of a second.
     ///
     /// # Errors
     ///
     /// Where the system keeps no `/proc`, nobody knows.
-    pub(crate) fn spent(&self) -> io::Result<Duration> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let unknown = || io::Error::other("the system does not say what a process has spent");
-        ticks(&stat)
-            .map(|ticks| TICK.saturating_mul(ticks))
-            .ok_or_else(unknown)
+    pub(crate) fn spent(&self) -> io::Result<u64> {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id()))?;
+        let mut spent = 0;
+        for thread in threads {
+            let stat = std::fs::read_to_string(thread?.path().join("schedstat"))?;
+            let own = stat.split_whitespace().next();
+            let own: Option<u64> = own.and_then(|own| own.parse().ok());
+            spent += own.ok_or_else(|| io::Error::other("a thread says not what it spent"))?;
+        }
+        Ok(spent)
     }
-}
-
-/// The unit of `/proc`, which Linux shows as a hundredth of a second on all machines.
-pub(crate) const TICK: Duration = Duration::from_millis(10);
-
-/// Fields 14 and 15; the name of the program before them may hold blanks and brackets.
-fn ticks(stat: &str) -> Option<u32> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace().skip(11);
-    let mut next = || fields.next()?.parse::<u32>().ok();
-    Some(next()? + next()?)
 }
 
 /// The first address in the output; the rest is read and let go, so that nobody waits to write it.
