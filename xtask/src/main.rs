@@ -7,6 +7,7 @@
 )]
 
 mod conformance;
+mod cost;
 mod interop;
 mod kill9;
 mod run;
@@ -32,6 +33,8 @@ enum Chore {
     Test(test::Options),
     /// Have the official judges of MCP look at our servers.
     Conformance(conformance::Options),
+    /// Measure what a call costs its server, in each form of calling.
+    Cost(cost::Options),
     /// Run leagues in virtual time with everything going wrong that can.
     Sim(sim::Options),
     /// Kill agents of real leagues at random, and see that nothing is lost.
@@ -46,6 +49,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match CommandLine::parse().chore {
         Chore::Test(options) => test::test(&options),
         Chore::Conformance(options) => conformance::conformance(&options),
+        Chore::Cost(options) => cost::cost(&options),
         Chore::Sim(options) => sim::sim(&options),
         Chore::Kill9(options) => kill9::kill9(&options),
         Chore::Interop => interop::interop(),

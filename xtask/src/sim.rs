@@ -46,7 +46,7 @@ pub(crate) fn schedule(size: &Size) -> anyhow::Result<ExitCode> {
 }
 
 /// Runs an example of a package in release.
-fn example(package: &str, name: &str, arguments: &[String]) -> anyhow::Result<ExitCode> {
+pub(crate) fn example(package: &str, name: &str, arguments: &[String]) -> anyhow::Result<ExitCode> {
     let status = Command::new("cargo")
         .args(["run", "--quiet", "--release", "--package", package])
         .args(["--example", name, "--"])

@@ -16,8 +16,8 @@ use bytes::Bytes;
 use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use league_mcp::{Body, LEGACY, MODERN, Mcp};
-use league_protocol::rpc::members::{members, text};
-use league_protocol::rpc::{self, Call, Era, Frame, Incoming, Opened, Params, RpcError};
+use league_protocol::rpc::members::text;
+use league_protocol::rpc::{self, Call, Era, Frame, Incoming, Opened, RpcError};
 use serde_json::{Map, Value, json};
 
 use crate::net::server::{Answered, Answering, Attending, Door, PipeIn, PipeOut};
@@ -114,16 +114,15 @@ impl<S: Simple> Reception<S> {
     ///
     /// A client of MCP may call a tool by its name all the same.
     fn era(&self, opened: &Opened<'_>, version: Option<&str>) -> Option<Era> {
-        let era = opened.era(version);
-        let named_only = version.is_some() && opened.era(None) == Some(Era::Simple);
-        let Opened::Single(Ok(message)) = opened else {
-            return era;
+        let era = opened.era(version)?;
+        let (Some(_), Opened::Single(Ok(message))) = (version, opened) else {
+            return Some(era);
         };
         let method = message.get("method").and_then(text);
-        let simple = method.is_some_and(|method| method != "ping" && self.simple.has(&method));
-        match named_only && simple && era.is_some() {
+        let by_name = method.is_some_and(|method| method != "ping" && self.simple.has(&method));
+        match by_name && opened.era(None) == Some(Era::Simple) {
             true => Some(Era::Simple),
-            false => era,
+            false => Some(era),
         }
     }
 
@@ -135,7 +134,7 @@ impl<S: Simple> Reception<S> {
             Frame::Response(_) if era == Era::Simple => {
                 answered(400, rpc::fail(None, &RpcError::unasked_response(), era))
             }
-            _ if era.is_mcp() => self.by_mcp(headers, era, frame).await,
+            _ if era.is_mcp() => self.mcp.answer(headers, era, frame).await,
             _ => match self.by_name(headers, frame).await {
                 Some(body) => answered(200, body),
                 None => answered(202, Vec::new()),
@@ -149,7 +148,7 @@ impl<S: Simple> Reception<S> {
             match frame {
                 Frame::Malformed(malformed) => answers.push(malformed.answer(era)),
                 _ if era.is_mcp() && !self.is_simple(frame) => {
-                    let answer = self.by_mcp(headers, era, frame).await;
+                    let answer = self.mcp.answer(headers, era, frame).await;
                     if let (Frame::Call(_), Body::Whole(body)) = (frame, answer.body) {
                         answers.push(body.into());
                     }
@@ -168,27 +167,6 @@ impl<S: Simple> Reception<S> {
             Frame::Call(call) => self.simple.has(&call.method),
             Frame::Notification(note) => self.simple.has(&note.method),
             Frame::Response(_) | Frame::Malformed(_) => false,
-        }
-    }
-
-    /// Answers a message of MCP; two readers of its parameters must not read different things.
-    async fn by_mcp(&self, headers: &HeaderMap, era: Era, frame: &Frame<'_>) -> Answered {
-        let (id, params) = match frame {
-            Frame::Call(call) => (Some(&call.id), call.params),
-            Frame::Notification(note) => (None, note.params),
-            Frame::Response(_) | Frame::Malformed(_) => (None, Params::Absent),
-        };
-        let refused = match params {
-            Params::Named(raw) => members(raw.get()).err().map(|error| error.to_string()),
-            Params::Placed(_) => Some("`params` must be an object".to_owned()),
-            Params::Absent => None,
-        };
-        match refused {
-            Some(why) => {
-                let error = RpcError::invalid_params(format!("Not readable: {why}."));
-                answered(400, rpc::fail(id, &error, era))
-            }
-            None => self.mcp.answer(headers, era, frame).await,
         }
     }
 

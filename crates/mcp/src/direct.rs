@@ -6,9 +6,10 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use http::HeaderMap;
 use league_protocol::rpc::members::{Kind, Members, members, text};
-use league_protocol::rpc::{Call, Era};
+use league_protocol::rpc::{Call, Era, Id};
 use serde_json::value::RawValue;
 
 use crate::offering::Given;
@@ -56,25 +57,29 @@ impl<'c> Plain<'c> {
         })
     }
 
-    /// Writes the result; `server` is who answers, as JSON.
-    pub(crate) fn result(&self, given: &Given, server: &str) -> String {
+    /// Writes the answer; `server` is who answers, as JSON.
+    pub(crate) fn answer(&self, id: &Id<'_>, given: &Given, server: &str) -> Bytes {
         let answer = given.answer.get();
-        let quoted = serde_json::to_string(answer).unwrap_or_default();
-        let mut result = String::with_capacity(answer.len() + quoted.len() + server.len() + 192);
-        result.push_str("{\"content\":[{\"type\":\"text\",\"text\":");
-        result.push_str(&quoted);
-        result.push_str("}],\"structuredContent\":");
-        result.push_str(answer);
-        result.push_str(",\"isError\":");
-        result.push_str(if given.failed { "true" } else { "false" });
+        // The answer is in it twice, once with every quotation mark escaped.
+        let room = 2 * answer.len() + answer.len() / 4 + server.len() + 256;
+        let mut body = Vec::with_capacity(room);
+        let mut push = |text: &str| body.extend_from_slice(text.as_bytes());
+        push("{\"jsonrpc\":\"2.0\",\"result\":{\"content\":[{\"type\":\"text\",\"text\":");
+        push(&serde_json::to_string(answer).unwrap_or_default());
+        push("}],\"structuredContent\":");
+        push(answer);
+        push(",\"isError\":");
+        push(if given.failed { "true" } else { "false" });
         if self.modern {
-            result.push_str(",\"resultType\":\"complete\",\"_meta\":{");
-            result.push_str("\"io.modelcontextprotocol/serverInfo\":");
-            result.push_str(server);
-            result.push('}');
+            push(",\"resultType\":\"complete\",\"_meta\":{");
+            push("\"io.modelcontextprotocol/serverInfo\":");
+            push(server);
+            push("}");
         }
-        result.push('}');
-        result
+        push("},\"id\":");
+        push(id.token());
+        push("}");
+        body.into()
     }
 }
 

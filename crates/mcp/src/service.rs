@@ -130,11 +130,7 @@ impl Mcp {
         let plain = Plain::of(headers, era, call)?;
         let calling = offering.call(&plain.tool, plain.arguments, caller(headers));
         let given = calling.await?;
-        Some(wire::answer(
-            &call.id,
-            "result",
-            &plain.result(&given, &self.server),
-        ))
+        Some(plain.answer(&call.id, &given, &self.server))
     }
 
     async fn relay(
@@ -144,6 +140,10 @@ impl Mcp {
         frame: &Frame<'_>,
         id: Option<&Id<'_>>,
     ) -> Response {
+        if let Some(why) = wire::ambiguous(frame) {
+            let error = RpcError::invalid_params(format!("Not readable: {why}."));
+            return Response::json(400, rpc::fail(id, &error, era).into());
+        }
         match wire::written(frame) {
             Some(body) => self.pass(Method::POST, headers, body, era, id).await,
             None => {

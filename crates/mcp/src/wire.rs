@@ -18,6 +18,21 @@ fn stand_in<'i>(id: &'i Id<'_>) -> &'i str {
     if known { token } else { "0" }
 }
 
+/// Why the parameters of a message cannot be passed on: two readers of them must not read
+/// different things.
+pub(crate) fn ambiguous(frame: &Frame<'_>) -> Option<String> {
+    let params = match frame {
+        Frame::Call(call) => call.params,
+        Frame::Notification(note) => note.params,
+        Frame::Response(_) | Frame::Malformed(_) => Params::Absent,
+    };
+    match params {
+        Params::Named(raw) => members(raw.get()).err().map(|error| error.to_string()),
+        Params::Placed(_) => Some("`params` must be an object".to_owned()),
+        Params::Absent => None,
+    }
+}
+
 /// Writes a message anew, from the members that were read and nothing else.
 pub(crate) fn written(frame: &Frame<'_>) -> Option<Bytes> {
     let body = match frame {

@@ -53,8 +53,17 @@ pub(super) fn text(body: &[u8]) -> Result<&str, Broken> {
     if text.trim_matches(is_space).is_empty() {
         return Err(Broken::Empty);
     }
-    scan(text.as_bytes())?;
+    if may_be_unsafe(text.as_bytes()) {
+        scan(text.as_bytes())?;
+    }
     Ok(text)
+}
+
+/// Tells whether a walk could find anything: where nothing is escaped and few things are opened at
+/// all, no string is half a character and nothing is too deep. Most bodies need no walk.
+fn may_be_unsafe(bytes: &[u8]) -> bool {
+    let opens = |byte: &&u8| matches!(byte, b'{' | b'[');
+    bytes.contains(&b'\\') || bytes.iter().filter(opens).count() > MAX_DEPTH
 }
 
 /// Tells whether JSON treats a character as white space; Unicode knows more kinds than JSON does.

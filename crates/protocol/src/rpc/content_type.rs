@@ -22,16 +22,20 @@ pub fn check_content_type(header: Option<&str>) -> Result<(), Refusal> {
 }
 
 fn is_json(header: &str) -> bool {
-    let media_type = header
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
-    match media_type.strip_prefix("application/") {
-        Some(subtype) => subtype == "json" || subtype.strip_suffix("+json").is_some_and(is_name),
-        None => false,
-    }
+    const FAMILY: &str = "application/";
+    const SUFFIX: &str = "+json";
+    let media_type = header.split(';').next().unwrap_or_default().trim();
+    let Some((family, subtype)) = media_type.split_at_checked(FAMILY.len()) else {
+        return false;
+    };
+    let name = subtype
+        .len()
+        .checked_sub(SUFFIX.len())
+        .and_then(|end| subtype.split_at_checked(end))
+        .filter(|(_, suffix)| suffix.eq_ignore_ascii_case(SUFFIX))
+        .map(|(name, _)| name);
+    family.eq_ignore_ascii_case(FAMILY)
+        && (subtype.eq_ignore_ascii_case("json") || name.is_some_and(is_name))
 }
 
 fn is_name(text: &str) -> bool {

@@ -16,6 +16,9 @@ use super::error::excerpt;
 /// How many members an object may have.
 pub const MAX_MEMBERS: usize = 256;
 
+/// Up to how many members are compared each with each.
+const FEW: usize = 16;
+
 /// Why a text could not be split into members.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MembersError {
@@ -126,6 +129,9 @@ impl<'a> Members<'a> {
     /// Finds a name that more than one member has.
     #[must_use]
     pub fn repeated(&self) -> Option<&str> {
+        if self.entries.len() <= FEW {
+            return self.repeated_of_few();
+        }
         let mut names: Vec<&str> = self.entries.iter().map(|(name, _)| name.as_ref()).collect();
         names.sort_unstable();
         names
@@ -133,6 +139,18 @@ impl<'a> Members<'a> {
             .find(|pair| pair.first() == pair.last())?
             .first()
             .copied()
+    }
+
+    /// Compares each with each, which for few is cheaper than sorting.
+    fn repeated_of_few(&self) -> Option<&str> {
+        let mut rest = self.entries.as_slice();
+        while let Some(((name, _), others)) = rest.split_first() {
+            if others.iter().any(|(other, _)| other == name) {
+                return Some(name);
+            }
+            rest = others;
+        }
+        None
     }
 
     /// Walks through all members.
@@ -265,7 +283,8 @@ impl<'de> Visitor<'de> for EntriesVisitor {
     /// Reads to the end even past the bound, so that broken JSON is known as such.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut entries = Entries {
-            kept: Vec::new(),
+            // As many as a message of the league has, so that the list seldom grows.
+            kept: Vec::with_capacity(FEW),
             count: 0,
         };
         while let Some(Name(name)) = map.next_key()? {

@@ -87,12 +87,14 @@ impl<'a> Opened<'a> {
     /// `ping` belongs to both, and counts as plain. A version that nobody knows gives nothing.
     #[must_use]
     pub fn era(&self, version: Option<&str>) -> Option<Era> {
+        let named = version.map(Era::of_version);
         let mut objects = self.elements().iter().flatten();
-        if objects.clone().any(has_modern_metadata) {
+        // A header that says so already saves the look inside.
+        if named == Some(Some(Era::Modern)) || objects.clone().any(has_modern_metadata) {
             return Some(Era::Modern);
         }
-        match version {
-            Some(version) => Era::of_version(version),
+        match named {
+            Some(era) => era,
             None if objects.any(calls_mcp) => Some(Era::LegacyWithBatch),
             None => Some(Era::Simple),
         }
@@ -159,9 +161,16 @@ fn has_modern_metadata(message: &Members<'_>) -> bool {
     const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
     let params = message
         .get("params")
-        .and_then(|params| members(params.get()).ok());
+        .filter(|params| may_name(params, "_meta"));
+    let params = params.and_then(|params| members(params.get()).ok());
     let metadata = params.and_then(|params| members(params.get("_meta")?.get()).ok());
     metadata.is_some_and(|metadata| metadata.has(VERSION))
+}
+
+/// Tells whether a member of that name can be anywhere in a value, so that most need no splitting:
+/// a name is there letter by letter, or something is escaped.
+fn may_name(value: &RawValue, name: &str) -> bool {
+    value.get().contains(name) || value.get().contains('\\')
 }
 
 /// Up to [`MAX_BATCH`] elements, and how many there were.

@@ -10,6 +10,9 @@ use super::id::Id;
 /// The largest id of our own: beyond it, peers that count in floating point lose the last digit.
 pub const MAX_OWN_ID: u64 = (1 << 53) - 1;
 
+/// Room for an answer of the usual size, in bytes.
+const USUAL_ANSWER: usize = 512;
+
 /// Why a message of ours cannot be written.
 #[derive(Debug, Error)]
 pub enum Unwritable {
@@ -30,14 +33,15 @@ pub enum Unwritable {
 /// MCP wants an object here, plain JSON-RPC takes anything: the caller knows which it answers.
 #[must_use]
 pub fn respond<T: Serialize + ?Sized>(id: &Id<'_>, result: &T) -> Vec<u8> {
-    match serde_json::to_string(result) {
-        Ok(result) => response("result", &result, Some(id.token())),
-        Err(_) => response(
-            "error",
-            &error_object(&RpcError::internal_error()),
-            Some(id.token()),
-        ),
+    let mut body = Vec::with_capacity(USUAL_ANSWER);
+    body.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"result\":");
+    if serde_json::to_writer(&mut body, result).is_err() {
+        return fail(Some(id), &RpcError::internal_error(), Era::Simple);
     }
+    body.extend_from_slice(b",\"id\":");
+    body.extend_from_slice(id.token().as_bytes());
+    body.push(b'}');
+    body
 }
 
 /// Writes an error as the answer to a call, or to a body whose id could not be read.

@@ -81,6 +81,7 @@ fn rule_15_the_content_type_must_announce_json() {
         "application/json",
         "Application/JSON ; charset=utf-8",
         "application/a.b+json",
+        "APPLICATION/a.b+Json",
     ] {
         assert!(rpc::check_content_type(Some(header)).is_ok(), "{header}");
     }

@@ -112,6 +112,12 @@ fn the_era_is_told_from_the_header_and_the_body() {
         (list.to_owned(), Some("1999-01-01"), None),
         (format!("[{tool},{modern}]"), None, Some(Era::Modern)),
         (modern.to_owned(), Some("2025-03-26"), Some(Era::Modern)),
+        (
+            modern.replace("_meta", "\\u005fmeta"),
+            None,
+            Some(Era::Modern),
+        ),
+        (tool.to_owned(), Some("2026-07-28"), Some(Era::Modern)),
         ("1".to_owned(), None, Some(Era::Simple)),
     ];
     for (body, version, era) in cases {

@@ -51,6 +51,15 @@ fn rule_12_the_split_keeps_order_spelling_and_a_bound() {
         members(&crowd(MAX_MEMBERS + 1)).unwrap_err(),
         MembersError::TooMany
     );
+    for count in [2, 16, 17, MAX_MEMBERS - 1] {
+        let twice = crowd(count).replacen('{', "{\"1\":0,", 1);
+        let name = "1".to_owned();
+        assert_eq!(
+            members(&twice).unwrap_err(),
+            MembersError::Repeated { name },
+            "{count}"
+        );
+    }
     let message = "The message cannot be read: the object has more than 256 members.";
     let wanted = (400, error(-32600, message, "null"));
     assert_eq!(serve(crowd(MAX_MEMBERS + 1), Era::Simple), wanted);
@@ -78,6 +87,10 @@ fn rule_13_size_and_depth_are_bounded() {
     );
     let brackets_in_text = call(&format!(r#""\"\\\"{}""#, "[{".repeat(64)));
     assert_eq!(serve(brackets_in_text, Era::Simple).0, 200);
+    let nothing_escaped = call(&format!("\"{}\"", "[{".repeat(64)));
+    assert_eq!(serve(nothing_escaped, Era::Simple).0, 200);
+    let many_but_flat = nested(2).replace("[]", &format!("[{}0]", "[],".repeat(64)));
+    assert_eq!(serve(many_but_flat, Era::Simple), (200, result("1")));
 }
 
 #[test]

@@ -1,0 +1,134 @@
+//! The door of our agents, and behind it nothing but the one tool.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use league::net::server::{self, Doors, Limits};
+use league::reception::{Reception, Simple};
+use league_mcp::{
+    About, Caller, Completing, Given, Mcp, Offering, Pending, Prompt, PromptFault, Read, Resource,
+    Template, Tool,
+};
+use league_protocol::rpc::{self, Call, Era, RpcError};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::choice::{Choice, Invitation, TOOL};
+
+/// Serves for as long as it is let.
+pub(crate) async fn serve(listener: TcpListener) {
+    let chooser = Arc::new(Chooser::default());
+    let doors = Doors::default();
+    let reception = Reception {
+        simple: Arc::clone(&chooser),
+        mcp: Mcp::new(chooser),
+    };
+    doors.open("", Arc::new(reception));
+    let end = watch::Sender::new(false);
+    server::serve(listener, doors, Limits::default(), end.subscribe()).await;
+}
+
+/// Has the one tool.
+struct Chooser {
+    tools: [Tool; 1],
+}
+
+impl Default for Chooser {
+    fn default() -> Self {
+        let tools = [Tool {
+            name: TOOL,
+            title: "Choose",
+            description: "Chooses even, whatever it is asked.",
+            input_schema: Map::new(),
+            output_schema: Map::new(),
+            read_only: true,
+        }];
+        Self { tools }
+    }
+}
+
+fn choose(invitation: Option<&RawValue>) -> Option<Choice> {
+    let invitation: Invitation = serde_json::from_str(invitation?.get()).ok()?;
+    Some(invitation.into())
+}
+
+impl Simple for Chooser {
+    fn has(&self, method: &str) -> bool {
+        method == TOOL
+    }
+
+    async fn attend(&self, call: &Call<'_>, _bearer: Option<&str>) -> Vec<u8> {
+        let named = call.params.named().ok().flatten();
+        match choose(named).filter(|_| self.has(&call.method)) {
+            Some(choice) => rpc::respond(&call.id, &choice),
+            None => {
+                let error = RpcError::method_not_found(&call.method);
+                rpc::fail(Some(&call.id), &error, Era::Simple)
+            }
+        }
+    }
+
+    async fn health(&self) -> Map<String, Value> {
+        Map::new()
+    }
+}
+
+impl Offering for Chooser {
+    fn about(&self) -> About {
+        About {
+            name: "league-cost".to_owned(),
+            title: "What a call costs".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            instructions: String::new(),
+        }
+    }
+
+    fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    fn call<'o>(
+        &'o self,
+        tool: &'o str,
+        arguments: Option<&'o RawValue>,
+        _caller: Caller,
+    ) -> Pending<'o, Option<Given>> {
+        Box::pin(async move {
+            let choice = choose(arguments).filter(|_| tool == TOOL)?;
+            Some(Given {
+                answer: to_raw_value(&choice).ok()?,
+                failed: false,
+            })
+        })
+    }
+
+    fn resources(&self) -> Pending<'_, Vec<Resource>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    fn templates(&self) -> &[Template] {
+        &[]
+    }
+
+    fn read<'o>(&'o self, _uri: &'o str, _caller: Caller) -> Pending<'o, Option<Read>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn prompts(&self) -> &[Prompt] {
+        &[]
+    }
+
+    fn prompt<'o>(
+        &'o self,
+        _name: &'o str,
+        _arguments: BTreeMap<String, String>,
+    ) -> Pending<'o, Result<String, PromptFault>> {
+        Box::pin(std::future::ready(Err(PromptFault::Unknown)))
+    }
+
+    fn complete(&self, _wanted: Completing) -> Pending<'_, Vec<String>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+}
