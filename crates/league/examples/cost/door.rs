@@ -44,6 +44,7 @@ impl Default for Chooser {
             input_schema: Map::new(),
             output_schema: Map::new(),
             read_only: true,
+            idempotent: true,
         }];
         Self { tools }
     }

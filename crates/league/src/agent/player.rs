@@ -85,18 +85,7 @@ pub fn start(
     )?;
     let identity = Arc::new(Identity::new(Newcomer::Player(name), strict));
     identity.set_tokens(&tokens);
-    if let Some((agent, league)) = enrolled(&restored.machine) {
-        identity.set_agent(agent, league);
-    }
-    // Of a league that is over there is nothing more to be had.
-    let over = restored.machine.phase() == Phase::Completed
-        && restored.machine.league_id() == Some(league);
-    // Until it is admitted anew, whoever calls may know more of the league than it does.
-    identity.set_life(if over {
-        Life::Completed
-    } else {
-        Life::Registering
-    });
+    let over = recall(&restored.machine, league, &identity);
     let house = House {
         restored,
         identity: Arc::clone(&identity),
@@ -127,6 +116,22 @@ pub fn start(
         identity,
         purpose,
     }))
+}
+
+/// Tells who it is, from what it kept, and whether its league is over.
+fn recall(player: &Player, league: &LeagueId, identity: &Identity) -> bool {
+    if let Some((agent, league)) = enrolled(player) {
+        identity.set_agent(agent, league);
+    }
+    // Of a league that is over there is nothing more to be had.
+    let over = player.phase() == Phase::Completed && player.league_id() == Some(league);
+    // Until it is admitted anew, whoever calls may know more of the league than it does.
+    identity.set_life(if over {
+        Life::Completed
+    } else {
+        Life::Registering
+    });
+    over
 }
 
 fn enrolled(player: &Player) -> Option<(Agent, LeagueId)> {
