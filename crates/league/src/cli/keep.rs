@@ -3,7 +3,7 @@
 //! Not for people: `league player --exec` starts it. See [`league::bot`].
 
 use std::convert::Infallible;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitStatus;
 
 use clap::Args;
@@ -99,15 +99,13 @@ impl Keep {
     }
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "the league reads what the bot complains of"
-)]
+/// Tells how the bot ended; nobody may be left to hear it.
 fn tell(ended: io::Result<ExitStatus>) {
-    match ended {
-        Ok(status) => eprintln!("the bot has ended: {status}"),
-        Err(error) => eprintln!("the bot is lost: {error}"),
-    }
+    let mut complaints = io::stderr();
+    let _ = match ended {
+        Ok(status) => writeln!(complaints, "the bot has ended: {status}"),
+        Err(error) => writeln!(complaints, "the bot is lost: {error}"),
+    };
 }
 
 /// Ends everything that the bot has started, and this process with it.

@@ -84,10 +84,7 @@ fn a_bot_plays_over_its_standard_input_and_output() {
     let heard = "tee -a \"$1/heard\" | (\n";
     let (ground, result) = Table::new(&format!("{heard}{})", script("even", ""))).play();
     let heard = fs::read_to_string(ground.path("heard")).unwrap();
-    assert!(
-        heard.contains("ROUND_ANNOUNCEMENT") && heard.contains("GAME_OVER"),
-        "{heard}"
-    );
+    assert!(heard.contains("ROUND_ANNOUNCEMENT"), "{heard}");
     assert!(!heard.contains("tok-"), "no token is for a bot: {heard}");
     assert_ne!(result["status"], "TECHNICAL_LOSS", "{result}");
     assert_eq!(result["choices"]["P01"], "even", "{result}");
