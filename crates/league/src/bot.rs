@@ -5,37 +5,31 @@
 //! question of the referee is what the player answers. A bot speaks MCP or simple JSON-RPC, a
 //! message a line; which of them is found out as with any peer.
 
+mod complaints;
 pub mod launch;
 mod pipes;
+mod speech;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use league_protocol::decode::decode;
-use league_protocol::dialect::Hints;
-use league_protocol::encode::{Sender, Stamp, conversation, encode, tool};
 use league_protocol::fault::Code;
-use league_protocol::finding::{Notes, Reading};
-use league_protocol::lenient;
 use league_protocol::message::{LeagueError, Message, MoveResponse};
-use league_protocol::peer::{self, Found, Manner, Request, Told};
-use league_protocol::rpc::members::split;
-use league_protocol::sender::{Agent, Dialect, Speech};
-use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use league_protocol::peer::{Found, Manner};
+use league_protocol::sender::{Agent, Speech};
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::clock;
 use crate::identity::Identity;
-use crate::net::client::{Answer, CallError};
+use crate::net::client::CallError;
 use crate::peers::link::Link;
-use crate::post::match_of;
+use complaints::keep;
 use launch::{Launch, LaunchError, Life};
-use pipes::{Pipes, keep_complaints};
+use pipes::Pipes;
+use speech::{understood, without_token, written};
 
 /// How many pieces of news may wait for a bot; more are left out.
 const MOST_NEWS: usize = 256;
@@ -258,10 +252,7 @@ impl Bot {
             );
         }
         let started = self.launch.start()?;
-        tokio::spawn(keep_complaints(
-            self.launch.complaints.clone(),
-            started.complaints,
-        ));
+        tokio::spawn(keep(self.launch.complaints.clone(), started.complaints));
         let limits = &self.launch.limits;
         let pipes = Pipes::open(started.input, started.output, limits.line);
         if !pipes.wake(limits.start).await {
@@ -315,101 +306,4 @@ async fn tell_all(bot: std::sync::Weak<Bot>, mut news: mpsc::Receiver<(Message, 
             );
         }
     }
-}
-
-/// What the bot may know of a message: all of it but the token that proves a referee.
-fn without_token(mut message: Message) -> Message {
-    if let Message::RoundAnnouncement(announcement) = &mut message {
-        announcement.own = None;
-    }
-    message
-}
-
-/// A message as the bot takes it; `None` if it has no tool for it.
-fn written(message: &Message, from: &Agent, found: &Found, id: u64) -> Option<Request> {
-    let own = tool(message);
-    let (name, inputs) = match &found.tools {
-        Some(tools) => tools
-            .offered(own)
-            .map(|(name, inputs)| (name, Some(inputs)))?,
-        None => (own, None),
-    };
-    let conversation = conversation(message, &from.to_string());
-    let stamp = Stamp {
-        sender: Sender::Agent(from),
-        at: clock::now(),
-        conversation: &conversation,
-        token: None,
-    };
-    let outgoing = encode(message, Dialect::V2, stamp, &hints(message))?;
-    peer::call(&found.manner, id, name, &outgoing, inputs)
-}
-
-/// What a message says that its answer may leave out.
-fn hints(message: &Message) -> Hints<'_> {
-    let (game_type, reader) = match message {
-        Message::MoveCall(call) => (Some(&call.game_type), Some(&call.player_id)),
-        Message::GameInvitation(invitation) => (Some(&invitation.game_type), None),
-        _ => (None, None),
-    };
-    Hints {
-        game_type,
-        reader,
-        match_id: match_of(message),
-        ..Hints::default()
-    }
-}
-
-/// An answer with the kind of message that it is; a move may leave it out, as only a move is due.
-fn named(message: &Message, said: Box<RawValue>) -> Option<Box<RawValue>> {
-    let members = split(said.get()).ok()?;
-    if members.has("message_type") {
-        return Some(said);
-    }
-    let kind = match message {
-        Message::MoveCall(_) if members.has("parity_choice") => "CHOOSE_PARITY_RESPONSE",
-        Message::MoveCall(_) if members.has("move") => "GAME_MOVE_RESPONSE",
-        _ => return None,
-    };
-    let mut named: Map<String, Value> = serde_json::from_str(said.get()).ok()?;
-    named.insert("message_type".to_owned(), kind.into());
-    serde_json::value::to_raw_value(&named).ok()
-}
-
-/// What the bot says to a message.
-fn understood(
-    message: &Message,
-    answer: &Answer,
-    id: u64,
-    manner: &Manner,
-) -> Result<Message, LeagueError> {
-    let wrong =
-        |detail: String| LeagueError::new(Code::InvalidMessage, format!("the bot: {detail}"));
-    let said: Box<RawValue> = if *manner == Manner::Simple {
-        let mut notes = Notes::new(Reading::Lenient);
-        let said = lenient::reply(&answer.body, id, &mut notes);
-        let said = said.ok_or_else(|| {
-            let first = notes.first_error().or(notes.findings.first());
-            let unclear = || "its answer holds no message".to_owned();
-            wrong(first.map_or_else(unclear, |finding| finding.detail.clone()))
-        })?;
-        said.into_owned()
-    } else {
-        let result = peer::read(&answer.reply(), id).map_err(|fault| wrong(fault.to_string()))?;
-        match peer::told(&result).map_err(|fault| wrong(fault.to_string()))? {
-            Told::Message(said) => said,
-            Told::Nod => return Ok(Message::Acknowledged),
-            Told::Failed(words) => return Err(wrong(format!("its tool failed: {words}"))),
-        }
-    };
-    let Some(said) = named(message, said) else {
-        return Ok(Message::Acknowledged);
-    };
-    let unclear = |notes: Notes| {
-        let first = notes.first_error().map(|finding| finding.detail.clone());
-        wrong(first.unwrap_or_else(|| "its answer holds no message".to_owned()))
-    };
-    let mut decoded = decode(&said, Reading::Lenient, None).map_err(unclear)?;
-    let answer = decoded.message(&hints(message));
-    answer.map_err(|finding| LeagueError::new(finding.code, format!("the bot: {}", finding.detail)))
 }
