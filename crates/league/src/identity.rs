@@ -196,3 +196,46 @@ impl Identity {
         held.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn admit(identity: &Identity, league: &str) {
+        let agent = Agent::Player(PlayerId::numbered(1));
+        identity.set_agent(agent, LeagueId::new(league).unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_call_that_overtook_an_admission_waits_for_it_whatever_came_before() {
+        let identity = Arc::new(Identity::new(Newcomer::Player("Alpha".to_owned()), false));
+        admit(&identity, "last");
+        identity.set_life(Life::Registering);
+        let called = tokio::spawn({
+            let identity = Arc::clone(&identity);
+            async move {
+                (
+                    identity.is_in(Duration::from_secs(60)).await,
+                    identity.league(),
+                )
+            }
+        });
+        tokio::task::yield_now().await;
+        assert!(!called.is_finished());
+        admit(&identity, "next");
+        let (is_in, league) = called.await.unwrap();
+        assert!(is_in);
+        assert_eq!(league, Some(LeagueId::new("next").unwrap()));
+    }
+
+    #[tokio::test]
+    async fn a_player_that_nobody_admits_goes_by_what_it_knows() {
+        let identity = Identity::new(Newcomer::Player("Alpha".to_owned()), false);
+        assert!(!identity.is_in(Duration::from_millis(1)).await);
+        admit(&identity, "last");
+        identity.set_life(Life::Registering);
+        assert!(identity.is_in(Duration::from_millis(1)).await);
+    }
+}
