@@ -22,7 +22,7 @@ use crate::net::client::{CallError, Client};
 use crate::net::endpoint::{AllowList, Endpoint};
 use crate::peers::Peers;
 use crate::peers::link::{Carrier, Link};
-use crate::turnstile::{MOST_WAITING, Turnstile, Urgency};
+use crate::turnstile::{MOST_WAITING, Pass, Turnstile, Urgency};
 
 /// How an agent is spoken to that says it takes calls simply.
 static SIMPLE: Found = Found {
@@ -174,26 +174,22 @@ impl<M: Worker> Office<M> {
     }
 
     async fn try_once(&self, letter: &Letter<M::Ticket>, endpoint: &Endpoint) -> Outcome {
-        let urgency = Urgency::of(&letter.message);
         if letter.to.speech == Some(Speech::Simple) {
-            let _pass = self
-                .roads
-                .turnstile
-                .pass(urgency)
-                .await
-                .ok_or_else(crowded)?;
+            let _pass = self.pass(letter).await?;
             return self.call_simply(letter, endpoint).await;
         }
         let link = self.roads.peers.link(&letter.to, endpoint);
         // Finding out is on nobody's clock: the letter's own begins when it goes out.
         let found = link.found().await;
-        let _pass = self
-            .roads
-            .turnstile
-            .pass(urgency)
-            .await
-            .ok_or_else(crowded)?;
+        let _pass = self.pass(letter).await?;
         self.call_over(&link, found, letter).await
+    }
+
+    /// Waits for its turn to go out.
+    async fn pass(&self, letter: &Letter<M::Ticket>) -> Result<Pass, Failure> {
+        let urgency = Urgency::of(&letter.message);
+        let pass = self.roads.turnstile.pass(urgency).await;
+        pass.ok_or_else(crowded)
     }
 
     /// Calls one who says that it takes calls simply.

@@ -41,7 +41,7 @@ struct Joining {
     #[command(flatten)]
     common: Common,
     /// Where the league manager answers [default: from config, http://localhost:8000/mcp]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = super::common::address)]
     manager: Option<String>,
     /// The league whose files it keeps [default: from config]
     #[arg(long, value_name = "ID", value_parser = super::common::league_id)]

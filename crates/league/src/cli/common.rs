@@ -9,7 +9,7 @@ use league::archivist::Archivist;
 use league::chance::Chance;
 use league::config::{ConfigError, ConfigLoader, SystemConfig};
 use league::deviations::Deviations;
-use league::net::endpoint::AllowList;
+use league::net::endpoint::{AllowList, Endpoint};
 use league::net::gate::Gate;
 use league::net::server::Limits;
 use league::post::Roads;
@@ -149,6 +149,12 @@ pub(super) fn bad_config(error: ConfigError) -> Failure {
 /// Reads the name of a league.
 pub(super) fn league_id(text: &str) -> Result<LeagueId, String> {
     LeagueId::new(text).map_err(|error| error.to_string())
+}
+
+/// Reads the address of an agent.
+pub(super) fn address(text: &str) -> Result<String, String> {
+    let read = Endpoint::parse(text).map(|_| text.to_owned());
+    read.map_err(|error| error.to_string())
 }
 
 /// Reads the name of a game.

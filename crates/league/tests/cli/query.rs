@@ -98,3 +98,15 @@ fn a_question_needs_its_player_and_an_address_its_form() {
     hint: give the address that the manager printed, such as `http://localhost:8000/mcp`
     ");
 }
+
+#[test]
+fn a_manager_whose_address_is_none_is_wrong_use() {
+    for agent in ["player", "referee"] {
+        let seen = league(&[agent, "--manager", "foo"], "");
+        assert!(seen.starts_with("exit code 2\n"), "{seen}");
+        assert!(
+            seen.contains("invalid value 'foo' for '--manager <URL>'"),
+            "{seen}"
+        );
+    }
+}
