@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::Method;
-use hyper::header::{CONTENT_TYPE, HeaderMap};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName};
 use league_mcp::{Body, LEGACY, MODERN, Mcp};
 use league_protocol::rpc::members::text;
 use league_protocol::rpc::{self, Call, Era, Frame, Incoming, Opened, RpcError};
@@ -25,7 +25,7 @@ pub use counter::{Arguments, Counter, Heard, Role, Spoken};
 pub use registry::{Card, Gives, Takes, ToolEntry};
 
 /// The header that names a revision of MCP.
-const VERSION: &str = "mcp-protocol-version";
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// The code for a revision that nobody here speaks.
 const UNSUPPORTED_VERSION: i64 = -32022;
 
@@ -106,7 +106,8 @@ impl<S: Simple> Reception<S> {
         match opened.read(era) {
             Incoming::Refused(refusal) => answered(refusal.status.code(), refusal.answer(era)),
             Incoming::Single(frame) => self.single(headers, era, &frame).await,
-            Incoming::Batch(frames) => self.batch(headers, era, &frames).await,
+            // What is rare is kept elsewhere, so that what is common has little to move about.
+            Incoming::Batch(frames) => Box::pin(self.batch(headers, era, &frames)).await,
         }
     }
 
@@ -134,7 +135,7 @@ impl<S: Simple> Reception<S> {
             Frame::Response(_) if era == Era::Simple => {
                 answered(400, rpc::fail(None, &RpcError::unasked_response(), era))
             }
-            _ if era.is_mcp() => self.mcp.answer(headers, era, frame).await,
+            _ if era.is_mcp() => Box::pin(self.mcp.answer(headers, era, frame)).await,
             _ => match self.by_name(headers, frame).await {
                 Some(body) => answered(200, body),
                 None => answered(202, Vec::new()),
