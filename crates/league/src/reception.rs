@@ -5,10 +5,13 @@
 
 mod asked;
 mod counter;
+mod kindness;
 mod lines;
 mod offered;
 pub mod prompts;
 mod registry;
+mod role;
+mod understanding;
 
 use std::sync::Arc;
 
@@ -21,8 +24,9 @@ use league_protocol::rpc::{self, Call, Era, Frame, Incoming, Opened, RpcError};
 use serde_json::{Map, Value, json};
 
 use crate::net::server::{Answered, Answering, Attending, Door, PipeIn, PipeOut};
-pub use counter::{Arguments, Counter, Heard, Role, Spoken};
+pub use counter::Counter;
 pub use registry::{Card, Gives, Takes, ToolEntry};
+pub use role::{Arguments, Heard, Role, Spoken};
 
 /// The header that names a revision of MCP.
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -37,6 +41,15 @@ pub trait Simple: Send + Sync + 'static {
     /// Answers a call; `bearer` is the token that came in the headers.
     fn attend(&self, call: &Call<'_>, bearer: Option<&str>)
     -> impl Future<Output = Vec<u8>> + Send;
+
+    /// Answers a message that came without a frame, if it is certain what it means.
+    fn attend_bare(
+        &self,
+        _body: &str,
+        _bearer: Option<&str>,
+    ) -> impl Future<Output = Option<Vec<u8>>> + Send {
+        std::future::ready(None)
+    }
 
     /// Says how it is.
     fn health(&self) -> impl Future<Output = Map<String, Value>> + Send;
@@ -105,6 +118,12 @@ impl<S: Simple> Reception<S> {
         };
         match opened.read(era) {
             Incoming::Refused(refusal) => answered(refusal.status.code(), refusal.answer(era)),
+            Incoming::Single(Frame::Malformed(malformed)) if era == Era::Simple => {
+                match Box::pin(self.unframed(headers, body)).await {
+                    Some(body) => answered(200, body),
+                    None => answered(malformed.status(era).code(), malformed.answer(era)),
+                }
+            }
             Incoming::Single(frame) => self.single(headers, era, &frame).await,
             // What is rare is kept elsewhere, so that what is common has little to move about.
             Incoming::Batch(frames) => Box::pin(self.batch(headers, era, &frames)).await,
@@ -141,6 +160,17 @@ impl<S: Simple> Reception<S> {
                 None => answered(202, Vec::new()),
             },
         }
+    }
+
+    /// Answers a body that is a message by itself; one that names a method is a call gone wrong.
+    async fn unframed(&self, headers: &HeaderMap, body: &[u8]) -> Option<Vec<u8>> {
+        let body = std::str::from_utf8(body).ok()?;
+        let members = rpc::members::split(body).ok()?;
+        if !members.has("message_type") || members.has("method") || members.has("jsonrpc") {
+            return None;
+        }
+        let bearer = league_mcp::bearer(headers);
+        self.simple.attend_bare(body, bearer).await
     }
 
     async fn batch(&self, headers: &HeaderMap, era: Era, frames: &[Frame<'_>]) -> Answered {
