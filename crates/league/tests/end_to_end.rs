@@ -29,6 +29,10 @@ mod offered;
 mod peers;
 #[path = "end_to_end/process.rs"]
 mod process;
+#[path = "end_to_end/quirks.rs"]
+mod quirks;
+#[path = "end_to_end/quirky.rs"]
+mod quirky;
 #[path = "end_to_end/refusals.rs"]
 mod refusals;
 #[path = "end_to_end/scripted.rs"]

@@ -3,6 +3,7 @@
 mod card;
 mod log;
 mod shown;
+mod wishes;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ use crate::reception::{Arguments, Card, Heard, Role, Spoken};
 use crate::record::{Opening, Record};
 use crate::secrets::LeagueKeys;
 use crate::store::Durability;
+use wishes::Wishes;
 
 impl Worker for League {
     fn tick() -> Command {
@@ -107,6 +109,7 @@ pub fn start(
         chance,
         peers: shared.roads.peers.clone(),
         admin: keys.admin.hash(),
+        wishes: Wishes::default(),
     }))
 }
 
@@ -182,6 +185,8 @@ pub struct Manager {
     pub peers: Peers,
     /// The hash of the token that steers the league.
     pub admin: TokenHash,
+    /// Who has asked to play, and how often.
+    pub wishes: Wishes,
 }
 
 impl Role for Manager {
@@ -196,7 +201,10 @@ impl Role for Manager {
                 Command::RegisterReferee(self.candidate(*request, heard.dialect))
             }
             Message::PlayerRegisterRequest(request) => {
-                Command::RegisterPlayer(self.candidate(*request, heard.dialect))
+                let spelling = self.wishes.spelling(&request, heard.dialect);
+                let wish = Command::RegisterPlayer(self.candidate(*request, heard.dialect));
+                let spoken = self.ask(wish).await;
+                return spoken.spelled(spelling);
             }
             Message::MatchResultReport(report) => Command::Report {
                 token,

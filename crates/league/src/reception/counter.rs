@@ -11,7 +11,7 @@ use league_protocol::encode::{Stamp, encode};
 use league_protocol::fault::Code;
 use league_protocol::finding::{Finding, Reading};
 use league_protocol::id::ConversationId;
-use league_protocol::message::{LeagueError, Message};
+use league_protocol::message::{LeagueError, Message, RegisterResponse};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use league_protocol::schema::message_names;
 use league_protocol::sender::{Agent, Dialect, Form, Speech};
@@ -77,6 +77,7 @@ impl<R: Role> Simple for Counter<R> {
     async fn health(&self) -> Map<String, Value> {
         let mut health = self.role.health().await;
         health.insert("agent".into(), self.identity.label().into());
+        health.insert("deviations".into(), self.deviations.shown());
         health
     }
 }
@@ -229,11 +230,17 @@ impl<R: Role> Counter<R> {
         self.written(spoken, dialect, conversation)
     }
 
-    /// Notes what was forgiven, under the name of a caller who was believed.
+    /// Notes what was forgiven, under the name of a caller who was believed, or was just admitted.
     fn note(&self, spoken: &Spoken, sender: Option<&Agent>, findings: &[Finding]) {
-        match sender.filter(|_| !is_refusal(spoken)) {
+        let admitted = spoken.message().and_then(admitted);
+        let believed = sender.filter(|_| !is_refusal(spoken));
+        match admitted.as_ref().or(believed) {
             Some(sender) => self.deviations.note(&sender.to_string(), findings),
             None => self.deviations.note("unproven callers", findings),
+        }
+        if let (Spoken::Spelled(..), Some(admitted)) = (spoken, &admitted) {
+            let findings: Vec<Finding> = kindness::note_wish().into_iter().collect();
+            self.deviations.note(&admitted.to_string(), &findings);
         }
     }
 
@@ -245,10 +252,11 @@ impl<R: Role> Counter<R> {
     ) -> Given {
         let failed = is_refusal(&spoken);
         let given = |answer| Given { answer, failed };
-        let (message, proven) = match spoken {
+        let (message, proven, dialect) = match spoken {
             Spoken::Plain(value) => return given(raw(&value)),
-            Spoken::Message(message) => (message, false),
-            Spoken::Proven(message) => (message, true),
+            Spoken::Message(message) => (message, false, dialect),
+            Spoken::Proven(message) => (message, true, dialect),
+            Spoken::Spelled(message, dialect) => (message, false, dialect),
         };
         let agent = self.identity.agent();
         let own = || league_protocol::encode::conversation(&message, &self.identity.label());
@@ -323,5 +331,18 @@ fn unknown(call: &Call<'_>) -> Vec<u8> {
 
 /// Whether an answer is an error.
 fn is_refusal(spoken: &Spoken) -> bool {
-    matches!(spoken, Spoken::Message(message) if matches!(**message, Message::LeagueError(_)))
+    matches!(spoken.message(), Some(Message::LeagueError(_)))
+}
+
+/// Who is admitted by an answer.
+fn admitted(answer: &Message) -> Option<Agent> {
+    match answer {
+        Message::PlayerRegisterResponse(RegisterResponse::Accepted(enrolment)) => {
+            Some(Agent::Player(enrolment.id.clone()))
+        }
+        Message::RefereeRegisterResponse(RegisterResponse::Accepted(enrolment)) => {
+            Some(Agent::Referee(enrolment.id.clone()))
+        }
+        _ => None,
+    }
 }

@@ -123,6 +123,13 @@ pub(super) fn note_bare() -> Option<Finding> {
     note("", "a JSON-RPC 2.0 request", detail.to_owned())
 }
 
+/// What is to be said of a player that asks again although it was admitted.
+pub(super) fn note_wish() -> Option<Finding> {
+    let detail = "it asks again although it was admitted, so it is told `REGISTERED`; take \
+                  `ACCEPTED` for an admission";
+    note("status", "`ACCEPTED`", detail.to_owned())
+}
+
 fn note(place: &str, expected: &str, detail: String) -> Option<Finding> {
     let mut notes = Notes::new(Reading::Lenient);
     let root = Path::root("ruling 2");

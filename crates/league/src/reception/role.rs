@@ -62,11 +62,32 @@ pub enum Spoken {
     Message(Box<Message>),
     /// A message that proves the sender by its token.
     Proven(Box<Message>),
+    /// A message in another spelling than the caller's.
+    Spelled(Box<Message>, Dialect),
     /// Plain JSON, for tools that have no message.
     Plain(Value),
 }
 
 impl Spoken {
+    /// The same in another spelling, if one is given; what proves the sender stays as it is.
+    #[must_use]
+    pub fn spelled(self, spelling: Option<Dialect>) -> Self {
+        match (self, spelling) {
+            (Self::Message(message), Some(dialect)) => Self::Spelled(message, dialect),
+            (spoken, _) => spoken,
+        }
+    }
+
+    /// The message, if it is one.
+    pub fn message(&self) -> Option<&Message> {
+        match self {
+            Self::Message(message) | Self::Proven(message) | Self::Spelled(message, _) => {
+                Some(message)
+            }
+            Self::Plain(_) => None,
+        }
+    }
+
     /// A refusal.
     pub fn error(error: LeagueError) -> Self {
         Self::Message(Box::new(Message::LeagueError(error)))

@@ -4,6 +4,7 @@ use league_protocol::decode::{Decoded, decode};
 use league_protocol::dialect::SenderName;
 use league_protocol::finding::{Finding, Reading};
 use league_protocol::id::{ConversationId, PlayerId, RefereeId};
+use league_protocol::lenient;
 use league_protocol::message::{LeagueError, Message};
 use league_protocol::sender::{Agent, Dialect, Speech};
 use league_protocol::token::AuthToken;
@@ -112,6 +113,8 @@ impl<R: Role> Counter<R> {
             request.token.clone_from(&token);
             // Whoever registers in some manner is taken to answer in it, unless it says otherwise.
             request.meta.speech = request.meta.speech.or(told.speech);
+            let game = self.identity.game();
+            lenient::application(&mut request.meta, game.as_ref(), &mut decoded.notes);
         }
         Ok(Heard {
             message,
