@@ -21,6 +21,8 @@ mod ground;
 mod hostile;
 #[path = "end_to_end/http.rs"]
 mod http;
+#[path = "end_to_end/invited.rs"]
+mod invited;
 #[path = "end_to_end/kills.rs"]
 mod kills;
 #[path = "end_to_end/offered.rs"]

@@ -1,6 +1,7 @@
 //! The league manager.
 
 mod card;
+mod guest;
 mod log;
 mod shown;
 mod wishes;
@@ -30,6 +31,7 @@ use crate::reception::{Arguments, Card, Heard, Role, Spoken};
 use crate::record::{Opening, Record};
 use crate::secrets::LeagueKeys;
 use crate::store::Durability;
+pub use guest::Guest;
 use wishes::Wishes;
 
 impl Worker for League {
@@ -53,6 +55,7 @@ pub type News = (Timestamp, Event);
 pub fn start(
     shared: &Shared,
     rules: LeagueRules,
+    guests: &[Guest],
     news: Option<UnboundedSender<News>>,
 ) -> Result<(Running<League>, Arc<dyn Door>), StartError> {
     let league_id = rules.league_id.clone();
@@ -95,14 +98,18 @@ pub fn start(
     let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
     identity.set_agent(league_protocol::sender::Agent::Manager, league_id);
     identity.set_game(rules.game_type.clone());
+    let (allowed, chance) = (shared.roads.allowed.clone(), shared.chance.clone());
+    let invited = guests
+        .iter()
+        .filter(|_| !rules.strict)
+        .map(|guest| guest.wish(&rules.game_type, &allowed, &chance));
     let house = House {
+        first: invited.collect(),
         restored,
         identity,
         transcripts: None,
         witness: Box::new(clerk),
-        first: Vec::new(),
     };
-    let (allowed, chance) = (shared.roads.allowed.clone(), shared.chance.clone());
     Ok(settle(shared, house, |desk| Manager {
         desk,
         allowed,

@@ -90,6 +90,8 @@ settings! {
             game_types: Vec<GameType> = PlayerDefaults::default().game_types;
             /// How it chooses.
             strategy: String = PlayerDefaults::default().strategy;
+            /// Whether the manager invites it by its address, since it never registers.
+            invite: bool = false;
             /// Whether it takes part.
             active: bool = true;
         }
@@ -119,6 +121,7 @@ fn first_player(number: u32) -> PlayerConfig {
         preferred_leagues: defaults.preferred_leagues,
         game_types: defaults.game_types,
         strategy: defaults.strategy,
+        invite: false,
         active: true,
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use league::agent::house::Shared;
+use league::agent::manager::Guest;
 use league::agent::player::{Manner, Mind};
 use league::arena::{Plan, PlayerSeat, Ports, RefereeSeat};
 use league::config::{AgentsConfig, LeagueConfig, SystemConfig, league_rules};
@@ -16,6 +17,7 @@ use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
 use league_protocol::message::Mode;
 use serde::{Deserialize, Serialize};
 
+use super::super::agent::guests;
 use super::super::common::{bad_config, tell_unknown_keys};
 use super::super::failure::{Failure, Kind};
 use super::super::logging;
@@ -94,7 +96,9 @@ impl Planned {
         let config = fitted(&config, game);
         let mut rules = league_rules(&system, &config).map_err(bad_config)?;
         let seats = seats.unwrap_or_else(|| run.seats(&rules, &agents));
-        let counts = (seats.players.len() as u32, seats.referees.len() as u32);
+        let guests = run.guests(&rules, &agents, &seats)?;
+        let players = seats.players.len() + guests.len();
+        let counts = (players as u32, seats.referees.len() as u32);
         rules.start_when = Some(counts);
         rules.max_players = rules.max_players.max(counts.0);
         if run.manual {
@@ -106,7 +110,10 @@ impl Planned {
                 crowd: seats.players.len(),
                 ..run.common.shared(&system, seed)?
             },
-            plan: seats.plan(rules, run, &system)?,
+            plan: Plan {
+                guests,
+                ..seats.plan(rules, run, &system)?
+            },
             display_name: config.display_name.clone(),
             resumed: run.resume,
             unfinished: found.unfinished.filter(|_| !run.resume),
@@ -127,6 +134,24 @@ impl Run {
         };
         let usual = || system.default_league_id.clone();
         named.or_else(of_game).unwrap_or_else(usual)
+    }
+
+    /// The players that are invited by their address; a league that is taken up has them already.
+    fn guests(
+        &self,
+        rules: &LeagueRules,
+        agents: &AgentsConfig,
+        seats: &Seats,
+    ) -> Result<Vec<Guest>, Failure> {
+        if self.resume {
+            return Ok(Vec::new());
+        }
+        let mut guests = guests(rules, agents, &self.invite)?;
+        // Our own players have the first numbers.
+        for (number, guest) in (seats.players.len() as u32 + 1..).zip(&mut guests) {
+            guest.wanted_id = Some(PlayerId::numbered(number).to_string());
+        }
+        Ok(guests)
     }
 
     fn seats(&self, rules: &LeagueRules, agents: &AgentsConfig) -> Seats {
@@ -260,6 +285,7 @@ impl Seats {
             rules,
             referees: self.referees.iter().enumerate().map(referee).collect(),
             players,
+            guests: Vec::new(),
             port: ports.manager,
             shared_port: ports.shared,
             bind: system.security.bind,
