@@ -7,7 +7,7 @@ use std::time::Duration;
 use league_protocol::encode::Sender;
 use league_protocol::finding::Reading;
 use league_protocol::id::{GameType, LeagueId, PlayerId};
-use league_protocol::sender::Agent;
+use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::AuthToken;
 
 use tokio::sync::watch;
@@ -21,6 +21,12 @@ pub struct Identity {
     pub newcomer: Newcomer,
     held: RwLock<Held>,
     strict: AtomicBool,
+    /// How it speaks; one that answers everybody in their own words has no dialect.
+    dialect: Option<Dialect>,
+    /// The league that it asks to be let into.
+    wanted: Option<LeagueId>,
+    /// Whether its manager proves itself, as ours do.
+    guarded: AtomicBool,
     life: watch::Sender<Life>,
 }
 
@@ -68,7 +74,19 @@ impl Identity {
                 ..Held::default()
             }),
             strict: AtomicBool::new(strict),
+            dialect: None,
+            wanted: None,
+            guarded: AtomicBool::new(false),
             life: watch::Sender::new(Life::Registering),
+        }
+    }
+
+    /// The same agent, with a dialect of its own and on its way to a league.
+    pub fn bound_for(self, league: LeagueId, dialect: Dialect) -> Self {
+        Self {
+            dialect: Some(dialect),
+            wanted: Some(league),
+            ..self
         }
     }
 
@@ -118,6 +136,40 @@ impl Identity {
     /// The league it is in.
     pub fn league(&self) -> Option<LeagueId> {
         self.held().league_id
+    }
+
+    /// The league that is meant where none is named: the one it is in, or would like to be in.
+    pub fn meant(&self) -> Option<LeagueId> {
+        self.league().or_else(|| self.wanted.clone())
+    }
+
+    /// The dialect that it takes every message to be in: its own, if it reads strictly.
+    pub fn pinned(&self) -> Option<Dialect> {
+        self.dialect.filter(|_| self.reading() == Reading::Strict)
+    }
+
+    /// The dialect in which it answers what was said in another: its own, unless the caller speaks
+    /// another protocol altogether.
+    pub fn answers_in(&self, said: Dialect) -> Dialect {
+        let own = self.dialect.unwrap_or(said);
+        if own.protocol() == said.protocol() {
+            own
+        } else {
+            said
+        }
+    }
+
+    /// Whether nobody need prove anything to it, so that it takes what it can: it is a player that
+    /// reads leniently, and its manager is none of ours (ruling 47).
+    pub fn takes_anything(&self) -> bool {
+        let player = matches!(self.newcomer, Newcomer::Player(_));
+        let open = !self.guarded.load(Ordering::Relaxed);
+        player && open && self.league().is_some() && self.reading() == Reading::Lenient
+    }
+
+    /// Its manager proves itself, or not.
+    pub fn set_guarded(&self, guarded: bool) {
+        self.guarded.store(guarded, Ordering::Relaxed);
     }
 
     /// What that league plays.
