@@ -290,4 +290,53 @@ mod tests {
         identity.set_life(Life::Registering);
         assert!(identity.is_in(Duration::from_millis(1)).await);
     }
+
+    fn visitor(strict: bool, dialect: Dialect) -> Identity {
+        let identity = Identity::new(Newcomer::Player("Alpha".to_owned()), strict);
+        identity.bound_for(LeagueId::new("wanted").unwrap(), dialect)
+    }
+
+    #[test]
+    fn an_agent_answers_in_its_own_dialect_unless_the_protocol_is_another() {
+        let manager = Identity::new(Newcomer::Manager, false);
+        let page = visitor(false, Dialect::V2Api);
+        for said in Dialect::ALL {
+            assert_eq!(manager.answers_in(said), said);
+            let answer = if said == Dialect::V1 {
+                said
+            } else {
+                Dialect::V2Api
+            };
+            assert_eq!(page.answers_in(said), answer);
+        }
+    }
+
+    #[test]
+    fn only_a_strict_reader_takes_no_other_dialect_than_its_own() {
+        assert_eq!(visitor(false, Dialect::V1).pinned(), None);
+        assert_eq!(visitor(true, Dialect::V1).pinned(), Some(Dialect::V1));
+        assert_eq!(Identity::new(Newcomer::Manager, true).pinned(), None);
+    }
+
+    #[test]
+    fn only_a_lenient_player_of_somebody_elses_league_takes_anything() {
+        let player = visitor(false, Dialect::V2);
+        assert!(!player.takes_anything(), "it is in no league yet");
+        admit(&player, "theirs");
+        assert!(player.takes_anything());
+        player.set_guarded(true);
+        assert!(!player.takes_anything(), "its manager proves itself");
+        let strict = visitor(true, Dialect::V2);
+        admit(&strict, "theirs");
+        assert!(!strict.takes_anything());
+    }
+
+    #[test]
+    fn the_league_that_is_meant_is_the_one_it_is_in_or_else_wants() {
+        let player = visitor(false, Dialect::V1);
+        assert_eq!(player.league(), None);
+        assert_eq!(player.meant(), LeagueId::new("wanted").ok());
+        admit(&player, "theirs");
+        assert_eq!(player.meant(), LeagueId::new("theirs").ok());
+    }
 }

@@ -184,6 +184,9 @@ impl Player {
     ) -> Result<Decision<Event, Reply>, Refusal> {
         if self.contact.nodded {
             Ok(self.answered(at, response))
+        } else if self.place.is_some() && !self.is_guarded() {
+            // It says again what is known.
+            Ok(Decision::reply(Reply::Acknowledged))
         } else {
             Err(Refusal::NoRegistration)
         }
