@@ -11,6 +11,7 @@ mod offered;
 pub mod prompts;
 mod registry;
 mod role;
+mod told;
 mod understanding;
 
 use std::sync::Arc;

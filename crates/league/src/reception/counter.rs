@@ -23,6 +23,7 @@ use super::asked::Asked;
 use super::kindness;
 use super::registry::{Takes, ToolEntry};
 use super::role::{Role, Spoken};
+use super::told;
 use super::understanding::{ToldOf, Understood};
 use crate::clock;
 use crate::deviations::Deviations;
@@ -147,7 +148,8 @@ impl<R: Role> Counter<R> {
             let given = self.hear(made.told(bearer)).await;
             return rpc::respond(&call.id, &given.answer);
         }
-        if lenient && self.role.nods() && params.is_some_and(kindness::is_message) {
+        let told = params.is_some_and(kindness::is_message) || told::tells(&call.method);
+        if lenient && self.role.nods() && told {
             return rpc::respond(&call.id, &json!({"status": "ok"}));
         }
         match known && params.is_none_or(|params| params.trim_start().starts_with('{')) {
@@ -212,12 +214,17 @@ impl<R: Role> Counter<R> {
         } = match understood {
             Ok(understood) => understood,
             Err(refused) => {
-                let spoken = Spoken::error(refused.error);
-                return self.written(spoken, refused.dialect, refused.conversation);
+                let kind = refused.error.original_message_type.as_deref();
+                let spoken = match self.role.nods() && kind.is_some_and(told::is_told) {
+                    true => Spoken::Message(Box::new(Message::Acknowledged)),
+                    false => Spoken::error(refused.error),
+                };
+                let dialect = self.identity.answers_in(refused.dialect);
+                return self.written(spoken, dialect, refused.conversation);
             }
         };
-        let (kind, dialect, sender) =
-            (heard.message.v2_type(), heard.dialect, heard.sender.clone());
+        let dialect = self.identity.answers_in(heard.dialect);
+        let (kind, sender) = (heard.message.v2_type(), heard.sender.clone());
         tracing::debug!(
             agent_id = self.identity.log_name(),
             event_type = "MESSAGE_RECEIVED",
@@ -280,12 +287,13 @@ impl<R: Role> Counter<R> {
 
     /// Does something with what this agent knows and a message may leave unsaid.
     pub(super) fn hinted<Out>(&self, act: impl FnOnce(&Hints<'_>) -> Out) -> Out {
-        let (league, game) = (self.identity.league(), self.identity.game());
+        let (league, game) = (self.identity.meant(), self.identity.game());
         let reader = self.identity.player();
         act(&Hints {
             league_id: league.as_ref(),
             game_type: game.as_ref(),
             reader: reader.as_ref(),
+            synonyms: self.identity.takes_anything(),
             ..Hints::default()
         })
     }

@@ -65,7 +65,7 @@ impl<R: Role> Counter<R> {
         raw: &RawValue,
         told: &ToldOf<'_>,
     ) -> Result<Understood, Refused> {
-        let mut decoded = match decode(raw, self.identity.reading(), None) {
+        let mut decoded = match decode(raw, self.identity.reading(), self.identity.pinned()) {
             Ok(decoded) => decoded,
             Err(notes) => {
                 let error = notes.first_error().map(LeagueError::from);

@@ -21,6 +21,8 @@ pub struct Guest {
     pub endpoint: String,
     /// The id that it gets if it is free.
     pub wanted_id: Option<String>,
+    /// How it speaks.
+    pub dialect: Dialect,
 }
 
 impl Guest {
@@ -46,6 +48,10 @@ impl Guest {
             name: name.unwrap_or(address).to_owned(),
             endpoint: endpoint.to_owned(),
             wanted_id: None,
+            dialect: match endpoint.starts_with("mcp://") {
+                true => Dialect::V1,
+                false => Dialect::V2,
+            },
         })
     }
 
@@ -57,6 +63,7 @@ impl Guest {
             name: player.display_name.clone(),
             endpoint: player.default_endpoint.clone(),
             wanted_id: Some(player.player_id.to_string()),
+            dialect: player.dialect,
         };
         guests.map(guest).collect()
     }
@@ -80,10 +87,7 @@ impl Guest {
                 wanted_id: self.wanted_id.clone(),
                 token: None,
             },
-            dialect: match self.endpoint.starts_with("mcp://") {
-                true => Dialect::V1,
-                false => Dialect::V2,
-            },
+            dialect: self.dialect,
             chance: chance.bytes(),
         })
     }

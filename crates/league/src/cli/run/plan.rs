@@ -1,5 +1,7 @@
 //! Who plays in `league run`: from flags and configuration, or as it was when it was interrupted.
 
+mod found;
+
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +17,7 @@ use league::strategy;
 use league_core::league::LeagueRules;
 use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
 use league_protocol::message::Mode;
+use league_protocol::sender::Dialect;
 use serde::{Deserialize, Serialize};
 
 use super::super::agent::guests;
@@ -22,11 +25,10 @@ use super::super::common::{bad_config, tell_unknown_keys};
 use super::super::failure::{Failure, Kind};
 use super::super::logging;
 use super::{PortChoice, Run};
+use found::Found;
 
 /// With more players than this on free ports, they share one listener.
 const MOST_PLAYER_PORTS: usize = 64;
-/// How many leagues of one name are looked through for a free number.
-const MOST_LEAGUES: u32 = 100_000;
 /// The most matches that one of our referees plays at once.
 const MOST_AT_ONCE: u32 = 64;
 
@@ -66,6 +68,8 @@ struct Player {
     id: PlayerId,
     name: String,
     strategy: String,
+    #[serde(default)]
+    dialect: Dialect,
 }
 
 impl Planned {
@@ -164,7 +168,10 @@ impl Run {
         let player = |(number, strategy): (u32, &'static dyn strategy::Strategy)| {
             let id = PlayerId::numbered(number);
             let name = named(&id).map(|player| player.display_name.clone());
+            let usual = named(&id).map_or_else(Dialect::default, |player| player.dialect);
+            let place = (number as usize - 1).checked_rem(self.dialects.len());
             Player {
+                dialect: place.map_or(usual, |place| self.dialects[place]),
                 name: name.unwrap_or_else(|| format!("Player {number}")),
                 strategy: strategy.name().to_owned(),
                 id,
@@ -217,6 +224,7 @@ impl Seats {
             id: seat.id.clone(),
             name: seat.name.clone(),
             strategy: seat.manner.mind.name().to_owned(),
+            dialect: seat.dialect,
         };
         let pace = plan.players.first().map(|seat| seat.manner.pace);
         Self {
@@ -272,6 +280,7 @@ impl Seats {
                     ),
                     pace: Duration::from_millis(self.pace_ms),
                 },
+                dialect: player.dialect,
                 port: port(&ports.players, place),
             });
         }
@@ -320,50 +329,6 @@ impl Seats {
             shared: None,
         }
     }
-}
-
-/// The leagues of one name below a root.
-struct Found {
-    /// The first name that is free.
-    free: LeagueId,
-    /// The last one that was begun and not ended.
-    unfinished: Option<LeagueId>,
-}
-
-impl Found {
-    /// Looks through all numbers of a name, or at this one league alone.
-    fn look(root: &Root, base: &LeagueId, alone: bool) -> Self {
-        let mut unfinished = None;
-        let mut league = base.clone();
-        for number in 2..MOST_LEAGUES {
-            if !root.league_journal(&league).exists() {
-                break;
-            }
-            if !is_over(root, &league) {
-                unfinished = Some(league.clone());
-            }
-            if alone {
-                break;
-            }
-            let Ok(next) = LeagueId::new(format!("{base}_{number}")) else {
-                break;
-            };
-            league = next;
-        }
-        Self {
-            free: league,
-            unfinished,
-        }
-    }
-}
-
-/// Whether a league's journal ends with its end.
-fn is_over(root: &Root, league: &LeagueId) -> bool {
-    let Ok(text) = fs::read_to_string(root.league_journal(league)) else {
-        return false;
-    };
-    // Something may come after the end, such as a report that contradicts.
-    text.contains("{\"event\":{\"league_completed\"")
 }
 
 fn path(root: &Root, league: &LeagueId) -> PathBuf {
