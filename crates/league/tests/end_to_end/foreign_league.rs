@@ -61,7 +61,7 @@ fn a_league_that_says_little_and_names_things_its_own_way_is_played_to_its_end()
         admits: json!({"status": "SUCCESS", "playerId": "player-alpha", "token": "tok_abc"}),
         methods: ["handle_invitation", "parity_choose", "game_over"],
         typed: false,
-        invitation: json!({"role": "a"}),
+        invitation: json!({"role": "player_b"}),
         question: json!({}),
         end: json!({"result": "win", "drawn_number": 0, "your_choice": "even"}),
         matches: ["M1", "M2", "M3"].map(Value::from),
