@@ -9,6 +9,7 @@
 // `choose`, and you have a player of your own; the rest may stay as it is.
 import fs from "node:fs";
 import http from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
 /**
@@ -144,14 +145,14 @@ const METHODS = new Set([...TOOLS.keys(), ...TOOLS.values(), "mcp_message", "pin
 const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$/;
 
 /** Refuses what breaks the rules. What an envelope lacks is forgiven, as many leave it out. */
-function check(kind, call) {
+async function check(kind, call) {
   if (!(kind in REFEREE || kind in MANAGER) || (call.message_type ?? kind) !== kind) {
     throw new Refused("E002", "INVALID_MESSAGE", "this is not the message that belongs here");
   }
   if ((call.protocol ?? "league.v2") !== "league.v2") {
     throw new Refused("E018", "PROTOCOL_VERSION_MISMATCH", "this player speaks league.v2");
   }
-  if ("timestamp" in call && !UTC.test(call.timestamp)) {
+  if (call.timestamp != null && !UTC.test(call.timestamp)) {
     throw new Refused("E021", "INVALID_TIMESTAMP", "a timestamp is in UTC and ends with Z");
   }
   if (kind in REFEREE && !("match_id" in call)) {
@@ -163,8 +164,16 @@ function check(kind, call) {
   if (MEMORY.player_id && (call.player_id ?? MEMORY.player_id) !== MEMORY.player_id) {
     throw new Refused("E012", "AUTH_TOKEN_INVALID", "this is meant for another player");
   }
-  // Who calls must show what we were promised; not every manager promises anything.
-  const promised = kind in REFEREE ? MATCH_TOKENS.get(call.match_id) : MEMORY.tokens.manager_token;
+  // Who calls must show what we were promised; not every manager promises anything. If ours does,
+  // it announces each match, and nobody else may ask; that may come a moment after the referee.
+  const { manager_token } = MEMORY.tokens;
+  if (manager_token && ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].includes(kind)) {
+    for (let tries = 0; tries < 40 && !MATCH_TOKENS.has(call.match_id); tries += 1) await pause(50);
+    if (!MATCH_TOKENS.has(call.match_id)) {
+      throw new Refused("E012", "AUTH_TOKEN_INVALID", "the manager did not announce that match");
+    }
+  }
+  const promised = kind in REFEREE ? MATCH_TOKENS.get(call.match_id) : manager_token;
   if (promised && !call.auth_token) {
     throw new Refused("E011", "AUTH_TOKEN_MISSING", "the caller's auth_token is missing");
   }
@@ -181,7 +190,7 @@ async function answer(method, call) {
   // A call goes by the name of the tool, by the message's type, or by the general name.
   const kind = TOOLS.get(method) ?? (method === "mcp_message" ? String(call.message_type) : method);
   try {
-    check(kind, call);
+    await check(kind, call);
     return await react(kind, call);
   } catch (problem) {
     if (!(problem instanceof Refused)) throw problem;
@@ -326,7 +335,7 @@ async function register() {
     }
     if (reason !== told) console.log(`${OPTIONS.manager} has not let us in yet: ${reason}`);
     told = reason;
-    await new Promise((resolve) => setTimeout(resolve, wait * 1000));
+    await pause(wait * 1000);
   }
 }
 

@@ -42,7 +42,12 @@ fn entrant(mut arguments: impl Iterator<Item = String>) -> Result<Entrant, Box<d
             "--port" => entrant.port = value.parse()?,
             "--manager" => entrant.manager = Some(value),
             "--root" => entrant.root = value.into(),
-            _ => return Err(format!("unknown option {option}; there are --port, --manager, --name, --root").into()),
+            _ => {
+                return Err(format!(
+                    "unknown option {option}; there are --port, --manager, --name, --root"
+                )
+                .into());
+            }
         }
     }
     Ok(entrant)

@@ -127,20 +127,28 @@ UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 
 def check(kind, call):
     """Refuses what breaks the rules. What an envelope lacks is forgiven, as many leave it out."""
-    if kind not in REFEREE and kind not in MANAGER or call.get("message_type", kind) != kind:
+    if kind not in REFEREE and kind not in MANAGER or (call.get("message_type") or kind) != kind:
         raise Refused("E002", "INVALID_MESSAGE", "this is not the message that belongs here")
-    if call.get("protocol", "league.v2") != "league.v2":
+    if (call.get("protocol") or "league.v2") != "league.v2":
         raise Refused("E018", "PROTOCOL_VERSION_MISMATCH", "this player speaks league.v2")
-    if "timestamp" in call and not UTC.fullmatch(str(call["timestamp"])):
+    if call.get("timestamp") is not None and not UTC.fullmatch(str(call["timestamp"])):
         raise Refused("E021", "INVALID_TIMESTAMP", "a timestamp is in UTC and ends with Z")
     if kind in REFEREE and "match_id" not in call:
         raise Refused("E003", "MISSING_REQUIRED_FIELD", "match_id is missing")
     if kind in REFEREE and not (isinstance(call["match_id"], str) and call["match_id"]):
         raise Refused("E002", "INVALID_MESSAGE", "match_id must be a text")
-    if MEMORY["player_id"] and call.get("player_id", MEMORY["player_id"]) != MEMORY["player_id"]:
+    own, manager_token = MEMORY["player_id"], MEMORY["tokens"].get("manager_token")
+    if own and (call.get("player_id") or own) != own:
         raise Refused("E012", "AUTH_TOKEN_INVALID", "this is meant for another player")
-    # Who calls must show what we were promised; not every manager promises anything.
-    promised = MATCH_TOKENS.get(call["match_id"]) if kind in REFEREE else MEMORY["tokens"].get("manager_token")
+    # Who calls must show what we were promised; not every manager promises anything. If ours does,
+    # it announces each match, and nobody else may ask; that may come a moment after the referee.
+    if manager_token and kind in ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"):
+        for _ in range(40):
+            if call["match_id"] not in MATCH_TOKENS:
+                time.sleep(0.05)
+        if call["match_id"] not in MATCH_TOKENS:
+            raise Refused("E012", "AUTH_TOKEN_INVALID", "the manager did not announce that match")
+    promised = MATCH_TOKENS.get(call["match_id"]) if kind in REFEREE else manager_token
     if promised and not call.get("auth_token"):
         raise Refused("E011", "AUTH_TOKEN_MISSING", "the caller's auth_token is missing")
     if promised and call["auth_token"] != promised:

@@ -29,7 +29,7 @@ use crate::archivist::Archivist;
 use crate::chance::{Chance, NoChance};
 use crate::config::{ConfigError, ConfigLoader, SystemConfig, patience};
 use crate::deviations::Deviations;
-use crate::identity::Life;
+use crate::identity::{Identity, Life};
 use crate::net::endpoint::AllowList;
 use crate::net::gate::Gate;
 use crate::net::server::{Door, Doors, Limits, bind, serve};
@@ -186,7 +186,7 @@ async fn stay(
     let end = watch::Sender::new(false);
     let server = tokio::spawn(serve(listener, doors, shared.limits, end.subscribe()));
     let lived = tokio::select! {
-        lived = live(&running, tell) => lived,
+        lived = live(&running.identity, tell) => lived,
         interrupted = tokio::signal::ctrl_c() => interrupted.map_err(EntrantError::from),
         // Its desk ends by itself only if a fact could not be written.
         stopped = &mut running.ended => return stopped.map_err(io::Error::other)?.map_err(Into::into),
@@ -202,11 +202,11 @@ async fn stay(
 }
 
 /// Tells how far it is; comes back when the manager does not want it.
-async fn live(running: &Running<Player>, tell: fn(&str)) -> Result<(), EntrantError> {
-    let mut life = running.identity.life();
+async fn live(identity: &Identity, tell: fn(&str)) -> Result<(), EntrantError> {
+    let mut life = identity.life();
     loop {
         let now = life.borrow_and_update().clone();
-        let label = running.identity.label();
+        let label = identity.label();
         match now {
             Life::Registering => tell(&format!("{label} asks to be admitted")),
             Life::Enrolled => tell(&format!("{label} is in the league")),
