@@ -16,8 +16,8 @@ import { parseArgs } from "node:util";
  * Says "even" or "odd". This is your part; it may be async.
  *
  * `opponent` is the id of the other player, such as "P02". `history` lists how your matches ended,
- * the oldest first: the `game_result` of each GAME_OVER, with `choices`, `drawn_number` and
- * `winner_player_id` (null for a draw).
+ * the oldest first: `match_id` and the `game_result` of each GAME_OVER, with `choices`,
+ * `drawn_number` and `winner_player_id` (null for a draw).
  */
 function choose(opponent, history) {
   return Math.random() < 0.5 ? "even" : "odd";
@@ -35,9 +35,12 @@ const { values: OPTIONS } = parseArgs({
   },
 });
 OPTIONS.memory ||= `.player-${OPTIONS.port}.json`;
-let MEMORY = { player_id: null, tokens: {}, matches: {}, history: [] };
-if (fs.existsSync(OPTIONS.memory)) MEMORY = JSON.parse(fs.readFileSync(OPTIONS.memory, "utf8"));
-const MATCH_TOKENS = new Map(); // by match: what its referee has to show us, as was announced
+const NOTHING = { player_id: null, league_id: null, tokens: {}, announced: {}, matches: {}, history: [] };
+const MEMORY = structuredClone(NOTHING);
+if (fs.existsSync(OPTIONS.memory)) {
+  Object.assign(MEMORY, JSON.parse(fs.readFileSync(OPTIONS.memory, "utf8")));
+  console.log(`it remembers an earlier league; remove ${OPTIONS.memory} to begin anew`);
+}
 const THINKING = new Map(); // by match: a choice that is being made
 const MOST_MATCHES = 1000; // what is older is forgotten
 const LARGEST_BODY = 256 * 1024;
@@ -45,7 +48,9 @@ const LARGEST_BODY = 256 * 1024;
 /** Changes the memory and writes it down, for its owner's eyes only: there is a token in it. */
 function remember(changes = {}) {
   Object.assign(MEMORY, changes);
-  MEMORY.matches = Object.fromEntries(Object.entries(MEMORY.matches).slice(-MOST_MATCHES));
+  for (const name of ["announced", "matches"]) {
+    MEMORY[name] = Object.fromEntries(Object.entries(MEMORY[name]).slice(-MOST_MATCHES));
+  }
   MEMORY.history = MEMORY.history.slice(-MOST_MATCHES);
   fs.writeFileSync(`${OPTIONS.memory}.new`, JSON.stringify(MEMORY), { mode: 0o600 });
   fs.renameSync(`${OPTIONS.memory}.new`, OPTIONS.memory);
@@ -62,6 +67,8 @@ class Refused extends Error {
 
 /** The time in UTC, as every message has it. */
 const now = () => new Date().toISOString().replace(/\.\d+Z/, "Z");
+/** What the referee of a match has to show us, if the manager announced the match. */
+const announced = (match) => (Object.hasOwn(MEMORY.announced, match) ? MEMORY.announced[match] : undefined);
 const isText = (value) => typeof value === "string";
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
@@ -89,13 +96,17 @@ function proven(kind, call, fields) {
 async function react(kind, call) {
   if (kind === "ROUND_ANNOUNCEMENT") {
     for (const row of Array.isArray(call.matches) ? call.matches : []) {
-      if (row?.match_token) MATCH_TOKENS.set(row.match_id, row.match_token); // that of our match
+      if (!row?.match_token) continue; // only the row of our match has what its referee will show
+      if ((announced(row.match_id) ?? row.match_token) !== row.match_token) {
+        throw new Refused("E012", "AUTH_TOKEN_INVALID", "that match was announced otherwise");
+      }
+      MEMORY.announced[row.match_id] = row.match_token;
     }
-    for (const old of [...MATCH_TOKENS.keys()].slice(0, -MOST_MATCHES)) MATCH_TOKENS.delete(old);
+    remember();
   }
   if (!(kind in REFEREE)) return { status: "ok" }; // news need a nod only
   const match = call.match_id;
-  if (kind === "GAME_OVER" && !MATCH_TOKENS.has(match) && !Object.hasOwn(MEMORY.matches, match)) {
+  if (kind === "GAME_OVER" && !announced(match) && !Object.hasOwn(MEMORY.matches, match)) {
     throw new Refused("E006", "MATCH_NOT_FOUND", "this player was never invited to that match");
   }
   if (!Object.hasOwn(MEMORY.matches, match)) MEMORY.matches[match] = { arrival: now() };
@@ -104,7 +115,7 @@ async function react(kind, call) {
   const ours = (call.game_type ?? "even_odd") === "even_odd";
   if (kind === "GAME_OVER" && isObject(call.game_result) && !table.over) {
     table.over = true;
-    MEMORY.history.push(call.game_result);
+    MEMORY.history.push({ match_id: match, ...call.game_result });
   } else if (["CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].includes(kind) && !table.choice) {
     if (!ours) throw new Refused("E002", "INVALID_MESSAGE", "this player plays even_odd only");
     if (!THINKING.has(match)) THINKING.set(match, choose(table.opponent, MEMORY.history));
@@ -119,7 +130,12 @@ async function react(kind, call) {
     return proven("CHOOSE_PARITY_RESPONSE", call, { parity_choice: table.choice });
   }
   if (kind === "GAME_MOVE_CALL") { // the same question in words that other games use, too
-    const move = { move_type: "choose_parity", choice: table.choice };
+    const options = call.move_request?.valid_options ?? ["even", "odd"];
+    if (!options.length) {
+      throw new Refused("E002", "INVALID_MESSAGE", "there is nothing to choose from");
+    }
+    const choice = options.includes(table.choice) ? table.choice : options[0];
+    const move = { move_type: "choose_parity", choice };
     return proven("GAME_MOVE_RESPONSE", call, { game_type: "even_odd", move_data: move });
   }
   return { status: "ok" };
@@ -164,16 +180,20 @@ async function check(kind, call) {
   if (MEMORY.player_id && (call.player_id ?? MEMORY.player_id) !== MEMORY.player_id) {
     throw new Refused("E012", "AUTH_TOKEN_INVALID", "this is meant for another player");
   }
+  const league = MEMORY.league_id;
+  if (kind in MANAGER && league && (call.league_id ?? league) !== league) {
+    throw new Refused("E012", "AUTH_TOKEN_INVALID", "this is about another league");
+  }
   // Who calls must show what we were promised; not every manager promises anything. If ours does,
   // it announces each match, and nobody else may ask; that may come a moment after the referee.
   const { manager_token } = MEMORY.tokens;
   if (manager_token && ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].includes(kind)) {
-    for (let tries = 0; tries < 40 && !MATCH_TOKENS.has(call.match_id); tries += 1) await pause(50);
-    if (!MATCH_TOKENS.has(call.match_id)) {
+    for (let tries = 0; tries < 40 && !announced(call.match_id); tries += 1) await pause(50);
+    if (!announced(call.match_id)) {
       throw new Refused("E012", "AUTH_TOKEN_INVALID", "the manager did not announce that match");
     }
   }
-  const promised = kind in REFEREE ? MATCH_TOKENS.get(call.match_id) : manager_token;
+  const promised = kind in REFEREE ? announced(call.match_id) : manager_token;
   if (promised && !call.auth_token) {
     throw new Refused("E011", "AUTH_TOKEN_MISSING", "the caller's auth_token is missing");
   }
@@ -322,13 +342,15 @@ async function register() {
       const said = (await reply.json()).result ?? {};
       if (["ACCEPTED", "REGISTERED"].includes(said.status)) {
         const given = Object.entries(said).filter(([name, value]) => name.endsWith("_token") && value);
+        const { player_id = null, league_id = null } = said;
+        if (league_id !== MEMORY.league_id) remember(structuredClone(NOTHING)); // of another league
         const tokens = { ...MEMORY.tokens, ...Object.fromEntries(given) };
-        remember({ player_id: said.player_id ?? null, tokens });
+        remember({ player_id, league_id, tokens });
         return console.log(`${OPTIONS.name} is in the league as ${MEMORY.player_id}`);
       }
       reason = String(said.reason ?? said.error_code ?? "no answer that we understand");
-      if (proof && ["E005", "E012"].includes(said.error_code)) { // it is another league
-        remember({ player_id: null, tokens: {}, matches: {}, history: [] });
+      if (proof && ["E005", "E012"].includes(said.error_code)) { // it does not know us
+        remember(structuredClone(NOTHING));
       }
     } catch (problem) {
       reason = String(problem.cause ?? problem);

@@ -16,16 +16,20 @@ def choose(opponent, history):
     """Says "even" or "odd". This is your part.
 
     `opponent` is the id of the other player, such as "P02". `history` lists how your matches ended,
-    the oldest first: the `game_result` of each GAME_OVER, with `choices`, `drawn_number` and
-    `winner_player_id` (None for a draw).
+    the oldest first: `match_id` and the `game_result` of each GAME_OVER, with `choices`,
+    `drawn_number` and `winner_player_id` (None for a draw).
     """
     return random.choice(["even", "odd"])
 
 
 # ---- 1. What the player remembers, in a file, so that it can be stopped and started again.
-MEMORY = {"player_id": None, "tokens": {}, "matches": {}, "history": []}
+def nothing():
+    """What a player knows that was never in a league."""
+    return {"player_id": None, "league_id": None, "tokens": {}, "announced": {}, "matches": {}, "history": []}
+
+
+MEMORY = nothing()
 LOCK = threading.RLock()  # several matches may call at the same time
-MATCH_TOKENS = {}  # by match: what its referee has to show us, as the manager announced it
 MOST_MATCHES = 1000  # what is older is forgotten
 LARGEST_BODY = 256 * 1024
 
@@ -34,7 +38,8 @@ def remember(**changes):
     """Changes the memory and writes it down, for its owner's eyes only: there is a token in it."""
     with LOCK:
         MEMORY.update(changes)
-        MEMORY["matches"] = dict(list(MEMORY["matches"].items())[-MOST_MATCHES:])
+        for name in ("announced", "matches"):
+            MEMORY[name] = dict(list(MEMORY[name].items())[-MOST_MATCHES:])
         MEMORY["history"] = MEMORY["history"][-MOST_MATCHES:]
         new = os.open(OPTIONS.memory + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(new, "w") as file:
@@ -72,21 +77,21 @@ def react(kind, call):
     """Does what a message asks for. Who asks again hears the same: each match has one answer."""
     if kind == "ROUND_ANNOUNCEMENT":
         for row in call.get("matches") or []:
-            if row.get("match_token"):  # the row of our own match
-                MATCH_TOKENS[row["match_id"]] = row["match_token"]
-        for old in list(MATCH_TOKENS)[:-MOST_MATCHES]:
-            del MATCH_TOKENS[old]
+            token = row.get("match_token")  # in the row of our match: what its referee will show
+            if token and MEMORY["announced"].setdefault(row["match_id"], token) != token:
+                raise Refused("E012", "AUTH_TOKEN_INVALID", "that match was announced otherwise")
+        remember()
     if kind not in REFEREE:
         return {"status": "ok"}  # news need a nod only
     match, result = call["match_id"], call.get("game_result")
-    if kind == "GAME_OVER" and match not in MATCH_TOKENS and match not in MEMORY["matches"]:
+    if kind == "GAME_OVER" and match not in {**MEMORY["announced"], **MEMORY["matches"]}:
         raise Refused("E006", "MATCH_NOT_FOUND", "this player was never invited to that match")
     table = MEMORY["matches"].setdefault(match, {"arrival": now()})
     table["opponent"] = (call.get("context") or call).get("opponent_id") or table.get("opponent")
     ours = call.get("game_type", "even_odd") == "even_odd"
     if kind == "GAME_OVER" and result and "over" not in table:
         table["over"] = True
-        MEMORY["history"].append(result)
+        MEMORY["history"].append({"match_id": match, **result})
     elif kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL") and "choice" not in table:
         if not ours:
             raise Refused("E002", "INVALID_MESSAGE", "this player plays even_odd only")
@@ -97,7 +102,11 @@ def react(kind, call):
     if kind == "CHOOSE_PARITY_CALL":  # within 30 seconds
         return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=table["choice"])
     if kind == "GAME_MOVE_CALL":  # the same question in words that other games use, too
-        move = {"move_type": "choose_parity", "choice": table["choice"]}
+        options = (call.get("move_request") or {}).get("valid_options", ["even", "odd"])
+        if not options:
+            raise Refused("E002", "INVALID_MESSAGE", "there is nothing to choose from")
+        choice = table["choice"] if table["choice"] in options else options[0]
+        move = {"move_type": "choose_parity", "choice": choice}
         return proven("GAME_MOVE_RESPONSE", call, game_type="even_odd", move_data=move)
     return {"status": "ok"}
 
@@ -131,15 +140,18 @@ def check(kind, call):
     own, manager_token = MEMORY["player_id"], MEMORY["tokens"].get("manager_token")
     if own and (call.get("player_id") or own) != own:
         raise Refused("E012", "AUTH_TOKEN_INVALID", "this is meant for another player")
+    league = MEMORY["league_id"]
+    if kind in MANAGER and league and (call.get("league_id") or league) != league:
+        raise Refused("E012", "AUTH_TOKEN_INVALID", "this is about another league")
     # Who calls must show what we were promised; not every manager promises anything. If ours does,
     # it announces each match, and nobody else may ask; that may come a moment after the referee.
     if manager_token and kind in ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"):
         for _ in range(40):
-            if call["match_id"] not in MATCH_TOKENS:
+            if call["match_id"] not in MEMORY["announced"]:
                 time.sleep(0.05)
-        if call["match_id"] not in MATCH_TOKENS:
+        if call["match_id"] not in MEMORY["announced"]:
             raise Refused("E012", "AUTH_TOKEN_INVALID", "the manager did not announce that match")
-    promised = MATCH_TOKENS.get(call["match_id"]) if kind in REFEREE else manager_token
+    promised = MEMORY["announced"].get(call["match_id"]) if kind in REFEREE else manager_token
     if promised and not call.get("auth_token"):
         raise Refused("E011", "AUTH_TOKEN_MISSING", "the caller's auth_token is missing")
     if promised and call["auth_token"] != promised:
@@ -202,13 +214,30 @@ def serve(body):
 class Door(BaseHTTPRequestHandler):
     protocol_version, timeout, wbufsize = "HTTP/1.1", 30, -1
 
+    def body(self):
+        """The body, whole or in chunks; None if it is too long, or has no length."""
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            length = self.headers.get("Content-Length", "")
+            size = int(length) if length.isdecimal() else 2 * LARGEST_BODY
+            read = self.rfile.read(min(size, 8 * LARGEST_BODY)) if length.isdecimal() else b""
+            return read if size <= LARGEST_BODY else None
+        read, size = b"", 1
+        while size:
+            size = int(self.rfile.readline(80).split(b";")[0], 16)
+            if len(read) + size > LARGEST_BODY:
+                return None
+            read += self.rfile.read(size)
+            self.rfile.readline(80)
+        return read
+
     def do_POST(self):
-        length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > LARGEST_BODY:
+        try:
+            body = self.body()
+        except ValueError:  # chunks that are none
+            body = None
+        if body is None:
             self.close_connection = True
-            self.rfile.read(min(int(length), 8 * LARGEST_BODY) if length.isdecimal() else 0)
-            return self.send(413 if length else 411, '{"error":"a body has a length, of at most 256 KiB"}')
-        body = self.rfile.read(int(length))
+            return self.send(413, '{"error":"a body has at most 256 KiB"}')
         if self.path != "/mcp":
             return self.do_GET()
         if self.headers.get("Origin"):  # agents send none: a web page in a browser tries its luck
@@ -252,11 +281,14 @@ def register():
                 said = json.loads(reply.read(LARGEST_BODY)).get("result") or {}
             if said.get("status") in ("ACCEPTED", "REGISTERED"):
                 given = {name: said[name] for name in said if name.endswith("_token") and said[name]}
-                remember(player_id=said.get("player_id"), tokens={**MEMORY["tokens"], **given})
+                if said.get("league_id") != MEMORY["league_id"]:
+                    remember(**nothing())  # what we knew was of another league
+                remember(player_id=said.get("player_id"), league_id=said.get("league_id"),
+                         tokens={**MEMORY["tokens"], **given})
                 return print(f"{OPTIONS.name} is in the league as {MEMORY['player_id']}", flush=True)
             reason = str(said.get("reason") or said.get("error_code") or "no answer that we understand")
-            if proof and said.get("error_code") in ("E005", "E012"):  # it is another league
-                remember(player_id=None, tokens={}, matches={}, history=[])
+            if proof and said.get("error_code") in ("E005", "E012"):  # it does not know us
+                remember(**nothing())
         except (OSError, ValueError, AttributeError) as problem:
             reason = str(problem)
         if reason != told:
@@ -292,6 +324,7 @@ if __name__ == "__main__":
     if os.path.exists(OPTIONS.memory):
         with open(OPTIONS.memory) as file:
             MEMORY.update(json.load(file))
+        print(f"it remembers an earlier league; remove {OPTIONS.memory} to begin anew", flush=True)
     if OPTIONS.root:
         use_the_sdk()
     OPTIONS.manager = OPTIONS.manager or "http://localhost:8000/mcp"

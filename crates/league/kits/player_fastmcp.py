@@ -14,7 +14,8 @@ import argparse, asyncio, json, os, random, re, socket, threading, time, urllib.
 from fastmcp import FastMCP
 from fastmcp.tools import Tool
 from starlette.middleware import Middleware
-from starlette.responses import JSONResponse
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
 
 try:
     from fastmcp.tools import ToolResult
@@ -26,16 +27,20 @@ def choose(opponent, history):
     """Says "even" or "odd". This is your part.
 
     `opponent` is the id of the other player, such as "P02". `history` lists how your matches ended,
-    the oldest first: the `game_result` of each GAME_OVER, with `choices`, `drawn_number` and
-    `winner_player_id` (None for a draw).
+    the oldest first: `match_id` and the `game_result` of each GAME_OVER, with `choices`,
+    `drawn_number` and `winner_player_id` (None for a draw).
     """
     return random.choice(["even", "odd"])
 
 
 # ---- 1. What the player remembers, in a file, so that it can be stopped and started again.
-MEMORY = {"player_id": None, "tokens": {}, "matches": {}, "history": []}
+def nothing():
+    """What a player knows that was never in a league."""
+    return {"player_id": None, "league_id": None, "tokens": {}, "announced": {}, "matches": {}, "history": []}
+
+
+MEMORY = nothing()
 LOCK = threading.RLock()  # several matches may call at the same time
-MATCH_TOKENS = {}  # by match: what its referee has to show us, as the manager announced it
 MOST_MATCHES = 1000  # what is older is forgotten
 LARGEST_BODY = 256 * 1024
 
@@ -44,7 +49,8 @@ def remember(**changes):
     """Changes the memory and writes it down, for its owner's eyes only: there is a token in it."""
     with LOCK:
         MEMORY.update(changes)
-        MEMORY["matches"] = dict(list(MEMORY["matches"].items())[-MOST_MATCHES:])
+        for name in ("announced", "matches"):
+            MEMORY[name] = dict(list(MEMORY[name].items())[-MOST_MATCHES:])
         MEMORY["history"] = MEMORY["history"][-MOST_MATCHES:]
         new = os.open(OPTIONS.memory + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(new, "w") as file:
@@ -82,21 +88,21 @@ def react(kind, call):
     """Does what a message asks for. Who asks again hears the same: each match has one answer."""
     if kind == "ROUND_ANNOUNCEMENT":
         for row in call.get("matches") or []:
-            if row.get("match_token"):  # the row of our own match
-                MATCH_TOKENS[row["match_id"]] = row["match_token"]
-        for old in list(MATCH_TOKENS)[:-MOST_MATCHES]:
-            del MATCH_TOKENS[old]
+            token = row.get("match_token")  # in the row of our match: what its referee will show
+            if token and MEMORY["announced"].setdefault(row["match_id"], token) != token:
+                raise Refused("E012", "AUTH_TOKEN_INVALID", "that match was announced otherwise")
+        remember()
     if kind not in REFEREE:
         return {"status": "ok"}  # news need a nod only
     match, result = call["match_id"], call.get("game_result")
-    if kind == "GAME_OVER" and match not in MATCH_TOKENS and match not in MEMORY["matches"]:
+    if kind == "GAME_OVER" and match not in {**MEMORY["announced"], **MEMORY["matches"]}:
         raise Refused("E006", "MATCH_NOT_FOUND", "this player was never invited to that match")
     table = MEMORY["matches"].setdefault(match, {"arrival": now()})
     table["opponent"] = (call.get("context") or call).get("opponent_id") or table.get("opponent")
     ours = call.get("game_type", "even_odd") == "even_odd"
     if kind == "GAME_OVER" and result and "over" not in table:
         table["over"] = True
-        MEMORY["history"].append(result)
+        MEMORY["history"].append({"match_id": match, **result})
     elif kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL") and "choice" not in table:
         if not ours:
             raise Refused("E002", "INVALID_MESSAGE", "this player plays even_odd only")
@@ -107,7 +113,11 @@ def react(kind, call):
     if kind == "CHOOSE_PARITY_CALL":  # within 30 seconds
         return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=table["choice"])
     if kind == "GAME_MOVE_CALL":  # the same question in words that other games use, too
-        move = {"move_type": "choose_parity", "choice": table["choice"]}
+        options = (call.get("move_request") or {}).get("valid_options", ["even", "odd"])
+        if not options:
+            raise Refused("E002", "INVALID_MESSAGE", "there is nothing to choose from")
+        choice = table["choice"] if table["choice"] in options else options[0]
+        move = {"move_type": "choose_parity", "choice": choice}
         return proven("GAME_MOVE_RESPONSE", call, game_type="even_odd", move_data=move)
     return {"status": "ok"}
 
@@ -122,6 +132,7 @@ MANAGER = {  # what the manager says
     "ROUND_COMPLETED": "notify_round_completed", "LEAGUE_COMPLETED": "notify_league_completed",
 }
 TOOLS = {tool: kind for kind, tool in {**REFEREE, **MANAGER}.items()}
+METHODS = {*TOOLS, *REFEREE, *MANAGER, "mcp_message", "ping", "get_player_state"}
 UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 
 
@@ -140,26 +151,30 @@ def check(kind, call):
     own, manager_token = MEMORY["player_id"], MEMORY["tokens"].get("manager_token")
     if own and (call.get("player_id") or own) != own:
         raise Refused("E012", "AUTH_TOKEN_INVALID", "this is meant for another player")
+    league = MEMORY["league_id"]
+    if kind in MANAGER and league and (call.get("league_id") or league) != league:
+        raise Refused("E012", "AUTH_TOKEN_INVALID", "this is about another league")
     # Who calls must show what we were promised; not every manager promises anything. If ours does,
     # it announces each match, and nobody else may ask; that may come a moment after the referee.
     if manager_token and kind in ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"):
         for _ in range(40):
-            if call["match_id"] not in MATCH_TOKENS:
+            if call["match_id"] not in MEMORY["announced"]:
                 time.sleep(0.05)
-        if call["match_id"] not in MATCH_TOKENS:
+        if call["match_id"] not in MEMORY["announced"]:
             raise Refused("E012", "AUTH_TOKEN_INVALID", "the manager did not announce that match")
-    promised = MATCH_TOKENS.get(call["match_id"]) if kind in REFEREE else manager_token
+    promised = MEMORY["announced"].get(call["match_id"]) if kind in REFEREE else manager_token
     if promised and not call.get("auth_token"):
         raise Refused("E011", "AUTH_TOKEN_MISSING", "the caller's auth_token is missing")
     if promised and call["auth_token"] != promised:
         raise Refused("E012", "AUTH_TOKEN_INVALID", "this is not the auth_token of the caller")
 
 
-def answer(tool, call):
-    """The result of a tool: a message of the league, or a nod."""
-    if tool == "get_player_state":
+def answer(method, call):
+    """The result of a call: a message of the league, or a nod."""
+    if method in ("ping", "get_player_state"):
         return {"status": "ok", "player_id": MEMORY["player_id"], "history": MEMORY["history"]}
-    kind = TOOLS[tool]
+    # A call goes by the name of the tool, by the message's type, or by the general name.
+    kind = TOOLS.get(method, str(call.get("message_type")) if method == "mcp_message" else method)
     try:
         check(kind, call)
         with LOCK:
@@ -184,20 +199,7 @@ class LeagueTool(Tool):
         return ToolResult(structured_content=said)
 
 
-class Limit:
-    """Refuses bodies above 256 KiB, before they are read."""
-
-    def __init__(self, app):
-        self.app = app
-
-    async def __call__(self, scope, receive, send):
-        length = dict(scope.get("headers") or []).get(b"content-length", b"0")
-        if scope["type"] == "http" and int(length) > LARGEST_BODY:
-            return await JSONResponse({"error": "a body has at most 256 KiB"}, 413)(scope, receive, send)
-        return await self.app(scope, receive, send)
-
-
-def serve():
+def start():
     """Serves the tools at /mcp, and says at /health how it is."""
     server = FastMCP(OPTIONS.name)
     for kind, tool in {**REFEREE, **MANAGER, "": "get_player_state"}.items():
@@ -208,11 +210,91 @@ def serve():
         return JSONResponse({"status": "ok", "player_id": MEMORY["player_id"]})
 
     server.run(transport="http", host=OPTIONS.host, port=OPTIONS.port, stateless_http=True,
-               json_response=True, show_banner=False, middleware=[Middleware(Limit)],
+               json_response=True, show_banner=False, middleware=[Middleware(Door)],
                uvicorn_config={"log_level": "error"})
 
 
-# ---- 4. Getting into the league.
+# ---- 4. Simple calls. The documents call a tool by its name, without MCP around it: the method is
+# the tool and the parameters are the message. Both kinds of callers come to the same door.
+class Door:
+    def __init__(self, fastmcp):
+        self.fastmcp = fastmcp
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "http" or scope["path"] != "/mcp" or scope["method"] != "POST":
+            return await self.fastmcp(scope, receive, send)
+        request, body = Request(scope, receive), b""
+        try:
+            async for chunk in request.stream():
+                body += chunk if len(body) <= LARGEST_BODY else b""  # the rest is read and dropped
+        except ClientDisconnect:
+            return None
+        if len(body) > LARGEST_BODY:
+            answer = JSONResponse({"error": "a body has at most 256 KiB"}, 413)
+        elif request.headers.get("origin"):  # agents send none: a web page in a browser tries its luck
+            answer = JSONResponse({"error": "web pages may not call a player"}, 403)
+        elif is_mcp(request.headers, body):
+            return await self.fastmcp(scope, again(body, receive), send)
+        else:
+            status, text = await asyncio.to_thread(serve, body)
+            answer = Response(text, status, media_type="application/json")
+        return await answer(scope, receive, send)
+
+
+def is_mcp(headers, body):
+    """MCP names its revision in a header, or its methods have a slash."""
+    try:
+        method = json.loads(body).get("method", "")
+    except (ValueError, RecursionError, AttributeError):
+        method = ""
+    named = isinstance(method, str) and ("/" in method or method == "initialize")
+    return named or "mcp-protocol-version" in headers
+
+
+def again(body, receive):
+    """Hands on a body that was read already."""
+    parts = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def hand_on():
+        return parts.pop() if parts else await receive()
+
+    return hand_on
+
+
+class Exact(str):
+    """A number as it was written, because an id goes back as it came: 1e2 as 1e2."""
+
+
+def rpc(call, exact):
+    """Answers one call: an error code (0 if all is well), and a text unless nobody waits for it."""
+    identity, code, wanted = "null", -32600, True
+    if isinstance(call, dict) and not isinstance(call.get("id"), (bool, dict, list)):
+        own = exact.get("id")
+        identity = own if isinstance(own, Exact) else json.dumps(own)
+        method, params = call.get("method"), call.get("params", {})
+        if call.get("jsonrpc") == "2.0" and isinstance(method, str) and isinstance(params, (dict, list)):
+            wanted = "id" in call  # without one it is a notification
+            code = -32601 if method not in METHODS else -32602 if isinstance(params, list) else 0
+    words = {-32600: "Invalid Request", -32601: "Method not found", -32602: "Invalid params"}
+    said = {"error": {"code": code, "message": words[code]}} if code else {"result": answer(method, params)}
+    return code, f'{{"jsonrpc":"2.0","id":{identity},{json.dumps(said)[1:]}' if wanted else None
+
+
+def serve(body):
+    """Answers a body, one call or a batch of them: the HTTP status, and the text if there is any."""
+    try:
+        calls = json.loads(body.decode(), parse_constant=float.fromhex)  # NaN is no JSON
+        exact = json.loads(body.decode(), parse_int=Exact, parse_float=Exact)
+    except (ValueError, RecursionError):
+        return 400, '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
+    if isinstance(calls, list) and 0 < len(calls) <= 64:
+        texts = [text for _, text in map(rpc, calls, exact) if text]
+        return (200, f"[{','.join(texts)}]") if texts else (202, "")
+    code, text = rpc(calls, exact)
+    return (202, "") if text is None else (400 if code == -32600 else 200, text)
+
+
+# ---- 5. Getting into the league.
 def register():
     """Asks the manager to be let in until it does; it may not be up yet."""
     while socket.socket().connect_ex((OPTIONS.host, OPTIONS.port)):
@@ -231,11 +313,14 @@ def register():
                 said = json.loads(reply.read(LARGEST_BODY)).get("result") or {}
             if said.get("status") in ("ACCEPTED", "REGISTERED"):
                 given = {name: said[name] for name in said if name.endswith("_token") and said[name]}
-                remember(player_id=said.get("player_id"), tokens={**MEMORY["tokens"], **given})
+                if said.get("league_id") != MEMORY["league_id"]:
+                    remember(**nothing())  # what we knew was of another league
+                remember(player_id=said.get("player_id"), league_id=said.get("league_id"),
+                         tokens={**MEMORY["tokens"], **given})
                 return print(f"{OPTIONS.name} is in the league as {MEMORY['player_id']}", flush=True)
             reason = str(said.get("reason") or said.get("error_code") or "no answer that we understand")
-            if proof and said.get("error_code") in ("E005", "E012"):  # it is another league
-                remember(player_id=None, tokens={}, matches={}, history=[])
+            if proof and said.get("error_code") in ("E005", "E012"):  # it does not know us
+                remember(**nothing())
         except (OSError, ValueError, AttributeError) as problem:
             reason = str(problem)
         if reason != told:
@@ -271,8 +356,9 @@ if __name__ == "__main__":
     if os.path.exists(OPTIONS.memory):
         with open(OPTIONS.memory) as file:
             MEMORY.update(json.load(file))
+        print(f"it remembers an earlier league; remove {OPTIONS.memory} to begin anew", flush=True)
     if OPTIONS.root:
         use_the_sdk()
     OPTIONS.manager = OPTIONS.manager or "http://localhost:8000/mcp"
     threading.Thread(target=register, daemon=True).start()
-    serve()
+    start()
