@@ -200,7 +200,7 @@ def rpc(call, exact):
 def serve(body):
     """Answers a body, one call or a batch of them: the HTTP status, and the text if there is any."""
     try:
-        calls = json.loads(body.decode(), parse_constant=float.fromhex)  # NaN is no JSON
+        calls = json.loads(body.decode(), parse_constant=int)  # NaN is no JSON
         exact = json.loads(body.decode(), parse_int=Exact, parse_float=Exact)
     except (ValueError, RecursionError):
         return 400, '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
