@@ -222,7 +222,8 @@ fn in_the_way(path: &Path) -> Failure {
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> Failure {
-    if error.kind() == ErrorKind::AlreadyExists {
+    // The same is said of a folder whose place a file has taken.
+    if error.kind() == ErrorKind::AlreadyExists && path.exists() {
         return in_the_way(path);
     }
     Failure {
