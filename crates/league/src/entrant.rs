@@ -122,7 +122,7 @@ impl Entrant {
             mind: Mind::Strategy(own),
             pace: Duration::ZERO,
         };
-        let slot = PlayerId::new(&format!("port-{port}"))?;
+        let slot = PlayerId::new(format!("port-{port}"))?;
         let league = &system.default_league_id;
         let (running, door) = player::start(&shared, league, &slot, rules, manner)?;
         stay(&shared, listener, running, door, tell).await
