@@ -7,6 +7,7 @@
 //! opinion. Change `choose`, and you have a player of your own.
 
 use std::error::Error;
+use std::io::Write;
 use std::sync::Arc;
 
 use league::entrant::{Dice, Entrant, MatchRecord};
@@ -23,8 +24,14 @@ fn choose(_opponent: &str, _history: &[Arc<MatchRecord>], dice: &mut Dice) -> &'
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    entrant(std::env::args().skip(1))?.play(choose, |said| println!("{said}"))?;
+    entrant(std::env::args().skip(1))?.play(choose, tell)?;
     Ok(())
+}
+
+/// Prints what happens.
+fn tell(said: &str) {
+    // Whoever read it may be gone; the player plays on.
+    let _ = writeln!(std::io::stdout(), "{said}");
 }
 
 /// Reads the command line.
