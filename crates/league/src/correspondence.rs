@@ -1,6 +1,7 @@
 //! Letters put into words, and answers understood: the wire of calls that we make.
 
 mod reading;
+mod tokens;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::deviations::Deviations;
 use crate::identity::Identity;
 use crate::post::match_of;
 use crate::transcript::Transcripts;
+pub use tokens::WrongTokens;
 
 /// Puts letters into words and understands what comes back.
 pub struct Correspondence {
@@ -27,6 +29,8 @@ pub struct Correspondence {
     pub deviations: Deviations,
     /// What is said in matches, for those who keep a record of it.
     pub transcripts: Option<Transcripts>,
+    /// The wrong tokens that answers have shown.
+    pub wrong_tokens: WrongTokens,
 }
 
 /// A letter in words.

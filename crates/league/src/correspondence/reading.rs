@@ -1,6 +1,7 @@
 //! What came back for a letter, understood: exactly if it can be, else by what it must mean.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use league_core::letter::{Answer, Failure, Letter, Outcome};
 use league_protocol::decode::{Decoded, decode};
@@ -159,8 +160,36 @@ impl Correspondence {
         let answer = Answer { message, token };
         Ok(match notes.reading {
             Reading::Strict => answer,
-            Reading::Lenient => own_name(letter, answer, notes),
+            Reading::Lenient => self.own_name(letter, answer, notes),
         })
+    }
+
+    /// Answers travel on a connection that was opened to the receiver, so that whoever lets them go
+    /// is known: a wrong name or token in them is forgiven where the league is lenient (ruling 51).
+    fn own_name<T>(&self, letter: &Letter<T>, mut answer: Answer, notes: &mut Notes) -> Answer {
+        let Some(own) = player(&letter.to) else {
+            return answer;
+        };
+        if let (Some(owed), Some(shown), Some(match_id)) =
+            (letter.proof, answer.token, match_of(&letter.message))
+            && owed != shown
+            && self.wrong_tokens.again(own, shown, match_id)
+        {
+            let detail = "the token is not the one that registration gave; send that one";
+            let expected = "the agent's own token";
+            forgive(notes, Code::TokenInvalid, "auth_token", expected, detail);
+        }
+        let other = |named: &mut Option<PlayerId>| named.take_if(|named| named != own);
+        let named = match &mut answer.message {
+            Message::GameJoinAck(ack) => other(&mut ack.player_id),
+            Message::MoveResponse(response) => other(&mut Arc::make_mut(response).player_id),
+            _ => None,
+        };
+        if let Some(named) = named {
+            let detail = format!("found `{named}`; send the id that registration gave, `{own}`");
+            forgive(notes, Code::InvalidMessage, "player_id", &format!("`{own}`"), &detail);
+        }
+        answer
     }
 
     /// Keeps an answer for the record of its match.
@@ -195,44 +224,6 @@ fn owed_types(message: &Message, dialect: Dialect) -> Vec<&'static str> {
         _ => return Vec::new(),
     };
     vec![own, "LEAGUE_ERROR", "GAME_ERROR"]
-}
-
-/// Answers travel on a connection that was opened to the receiver, so that whoever lets them go is
-/// known: a wrong name or token in them is forgiven where the league is lenient (ruling 13).
-fn own_name<T>(letter: &Letter<T>, mut answer: Answer, notes: &mut Notes) -> Answer {
-    if let (Some(owed), Some(shown)) = (letter.proof, answer.token)
-        && owed != shown
-    {
-        let detail = "the token is not the one that registration gave; send that one";
-        forgive(
-            notes,
-            Code::TokenInvalid,
-            "auth_token",
-            "the agent's own token",
-            detail,
-        );
-        answer.token = None;
-    }
-    let Some(own) = player(&letter.to) else {
-        return answer;
-    };
-    let other = |named: &mut Option<PlayerId>| named.take_if(|named| named != own);
-    let named = match &mut answer.message {
-        Message::GameJoinAck(ack) => other(&mut ack.player_id),
-        Message::MoveResponse(response) => other(&mut std::sync::Arc::make_mut(response).player_id),
-        _ => None,
-    };
-    if let Some(named) = named {
-        let detail = format!("found `{named}`; send the id that registration gave, `{own}`");
-        forgive(
-            notes,
-            Code::InvalidMessage,
-            "player_id",
-            &format!("`{own}`"),
-            &detail,
-        );
-    }
-    answer
 }
 
 fn forgive(notes: &mut Notes, code: Code, place: &str, expected: &str, detail: &str) {
