@@ -1,8 +1,13 @@
 //! A player under check: a manager that admits it, and referees that call it.
 
 mod choice;
+mod crowd;
 mod invitation;
+mod moves;
+mod news;
+mod recovery;
 mod registration;
+mod trust;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -48,7 +53,15 @@ pub struct PlayerStage {
 pub fn topics() -> Vec<Topic<PlayerStage>> {
     let mut topics = vec![registration::topic()];
     topics.extend(shared::topics());
-    topics.extend([invitation::topic(), choice::topic()]);
+    topics.extend([
+        invitation::topic(),
+        choice::topic(),
+        moves::topic(),
+        news::topic(),
+        trust::topic(),
+        crowd::topic(),
+        recovery::topic(),
+    ]);
     topics
 }
 
