@@ -10,8 +10,8 @@ use league::bot::launch;
 use league::chance::Chance;
 use league::check::launch::Launched;
 use league::check::office::Office;
-use league::check::player::{self, PlayerStage};
-use league::check::report::{self, Report};
+use league::check::player::{self, PlayerStage, rehearse};
+use league::check::report::{self, Rehearsed, Report};
 use league::check::{Kind, run};
 use league::net::endpoint::Endpoint;
 
@@ -32,6 +32,7 @@ use super::{Answer, chain};
 Examples:
   league check http://localhost:8101/mcp
   league check http://localhost:8101/mcp --launch \"python3 player.py --port 8101\"
+  league check http://localhost:8101/mcp --rehearse --seed 7 --launch \"python3 player.py\"
   league check http://localhost:8101/mcp --strict --output junit > check.xml
   league check http://localhost:8101/mcp --output json | jq 'select(.verdict == \"fail\")'")]
 pub(super) struct Check {
@@ -53,6 +54,12 @@ pub(super) struct Check {
     /// How long to wait until the agent is up and has registered
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
     wait: Duration,
+    /// Instead of the rules, play matches full of faults: late, doubled, broken, out of order
+    #[arg(long)]
+    rehearse: bool,
+    /// The number that the faults of a rehearsal come from; the same gives the same faults
+    #[arg(long, value_name = "N", requires = "rehearse", default_value = "1")]
+    seed: u64,
     /// How to print
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     output: Form,
@@ -122,7 +129,17 @@ impl Check {
             return Err(self.unreachable());
         }
         let stage = Arc::new(stage);
-        let findings = run::play(kind, &stage, &player::topics(), self.strict, |_| {}).await;
+        let (findings, rehearsed) = match self.rehearse {
+            true => {
+                let seed = self.seed;
+                let (findings, digest) = rehearse(&stage, seed, self.strict).await;
+                (findings, Some(Rehearsed { seed, digest }))
+            }
+            false => {
+                let findings = run::play(kind, &stage, &player::topics(), self.strict).await;
+                (findings, None)
+            }
+        };
         Ok(Report {
             agent: self.url.to_string(),
             kind,
@@ -130,6 +147,7 @@ impl Check {
             speech: stage.speech(),
             strict: self.strict,
             findings,
+            rehearsed,
         })
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::check::act::{Act, JSON, PROMPT, frame};
+use crate::check::act::{Act, PROMPT};
 use crate::check::rule::{Played, Topic, Trouble, hold, rules};
 use crate::check::stage::Stage;
 use crate::check::wire::{Answer, Exchange, Line, Request, Silence};
@@ -45,12 +45,12 @@ pub(super) fn topic<S: Stage>() -> Topic<S> {
 
 /// The bytes of an ordinary call.
 async fn ordinary<S: Stage>(act: &Act<S>, id: u64) -> Vec<u8> {
-    let body = frame(&act.stage.question().await, &json!(id)).to_string();
+    let body = act.frame(&act.stage.question().await, id).to_string();
     let to = act.agent();
     Request {
         method: "POST",
         path: &to.path,
-        headers: &JSON,
+        headers: &act.headers(),
         body: body.as_bytes(),
     }
     .bytes(&to.authority)
@@ -140,12 +140,15 @@ async fn pieces<S: Stage>(act: &Act<S>) -> Played {
 }
 
 async fn chunked<S: Stage>(act: &Act<S>) -> Played {
-    let body = frame(&act.stage.question().await, &json!(1)).to_string();
+    let body = act.frame(&act.stage.question().await, 1).to_string();
     let to = act.agent();
     let (first, rest) = body.split_at(20);
+    let headers = act.headers().into_iter();
+    let headers: String = headers
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
     let request = format!(
-        "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n\
+        "POST {} HTTP/1.1\r\nHost: {}\r\n{headers}Transfer-Encoding: chunked\r\n\r\n\
          {:x}\r\n{first}\r\n{:x}\r\n{rest}\r\n0\r\n\r\n",
         to.path,
         to.authority,
