@@ -47,7 +47,7 @@ pub(super) fn topic() -> Topic<PlayerStage> {
                 => "wait ten seconds for the answer to a registration", hesitates, 60;
             "BACK-11" Should "000 §4.2.2": "A player that was rejected does not ask again at once"
                 => "tell people the reason, and wait or end", rejected, 60;
-            "END-01" Must "000 §4.8.2": "The end of the league is taken"
+            "END-01" Should "000 §4.8.2": "The end of the league is taken"
                 => "answer the tool `notify_league_completed`", league_completed;
             "END-02" Should "000 §4.8.2": "The end of the league told twice does no harm"
                 => "answer the second time as the first", completed_twice;
@@ -88,6 +88,7 @@ async fn reborn(act: &OfPlayer, mood: Mood) -> Result<usize, Trouble> {
 
 /// Kills the player, starts it again, and waits until it is in.
 pub(super) async fn returned(act: &OfPlayer) -> Result<Heard, Trouble> {
+    act.stage.admitted()?;
     let before = reborn(act, Mood::Open).await?;
     let heard = act.stage.office.registration(before, ASKS_AGAIN).await;
     let heard = heard.ok_or_else(|| Trouble::broken("it does not register after a restart"))?;
@@ -161,6 +162,7 @@ async fn new_token(act: &OfPlayer) -> Played {
 
 /// Meets the first registration badly, and waits for the next.
 async fn asks_again(act: &OfPlayer, said: Said) -> Played {
+    act.stage.admitted()?;
     let before = reborn(act, Mood::Failing(1, said)).await?;
     let listener = &act.stage.office.listener;
     let first = act.stage.office.registration(before, ASKS_AGAIN).await;
@@ -191,6 +193,7 @@ async fn nonsense(act: &OfPlayer) -> Played {
 }
 
 async fn hesitates(act: &OfPlayer) -> Played {
+    act.stage.admitted()?;
     let wait = Said::Late(HESITATION, Box::new(Said::Raw(503, String::new())));
     let before = reborn(act, Mood::Failing(1, wait)).await?;
     let first = act.stage.office.registration(before, ASKS_AGAIN).await;
@@ -205,6 +208,7 @@ async fn hesitates(act: &OfPlayer) -> Played {
 }
 
 async fn rejected(act: &OfPlayer) -> Played {
+    act.stage.admitted()?;
     let before = restarted(act, Mood::Rejecting("Registration closed".to_owned()))?;
     let office = &act.stage.office;
     let heard = office.registration(before, ASKS_AGAIN).await;
@@ -234,11 +238,6 @@ async fn completed(act: &OfPlayer) -> Played {
         .stage
         .news("notify_league_completed", "LEAGUE_COMPLETED", says);
     let reply = act.call(&question).await?;
-    if reply.is_refusal() && reply.rpc_error() == Some(-32_601) {
-        return Err(Trouble::forgiven(
-            "the player has no tool `notify_league_completed`",
-        ));
-    }
     hold(!reply.is_refusal(), || {
         format!("the answer is {}", reply.describe())
     })
