@@ -2,6 +2,7 @@
 
 mod agent;
 mod asking;
+mod check;
 mod common;
 mod completions;
 mod explain;
@@ -52,6 +53,7 @@ Examples:
   league run --resume                      go on with a league that was interrupted
   league watch                             the live table of a running league
   league query stats --player P01          ask a running manager
+  league check http://localhost:8101/mcp   play every rule against a player, and report
   league explain message.json              say what a message is and what is wrong with it
   league explain - < message.json          the same from standard input
   league explain --strict --output json -  for machines, forgiving nothing
@@ -72,6 +74,7 @@ enum Command {
     Step(step::Step),
     Watch(watch::Watch),
     Query(query::Query),
+    Check(check::Check),
     Explain(explain::Explain),
     Schema(schema::Schema),
     Completions(completions::Completions),
@@ -131,6 +134,7 @@ impl Command {
             Self::Step(step) => step.run(out),
             Self::Watch(watch) => watch.run(out),
             Self::Query(query) => query.run(out),
+            Self::Check(check) => check.run(out),
             Self::Explain(explain) => explain.run(out),
             Self::Schema(schema) => schema.run(out),
             Self::Completions(completions) => completions.run(out),

@@ -10,6 +10,7 @@ pub mod arena;
 pub mod ask;
 pub mod bot;
 pub mod chance;
+pub mod check;
 pub mod clock;
 pub mod config;
 pub mod correspondence;

@@ -259,7 +259,7 @@ pub fn excerpt(text: &str) -> String {
 }
 
 /// As [`excerpt`], for a text that may be longer than what fits into a sentence.
-pub(crate) fn harmless(text: &str, longest: usize) -> String {
+pub fn harmless(text: &str, longest: usize) -> String {
     let text = &without_tokens(text);
     let mut shown: String = text
         .chars()

@@ -1,0 +1,172 @@
+//! What an agent answered to a call, as it stands, with or without the frame of JSON-RPC.
+
+use serde_json::Value;
+
+use super::rule::{Played, Trouble, hold};
+use super::wire::Exchange;
+
+/// An answer to a call.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// What was said and came back.
+    pub exchange: Exchange,
+    /// The body as JSON, if it is any.
+    pub json: Option<Value>,
+    /// What a tool of MCP gave, taken out of its wrapping.
+    unwrapped: Option<Value>,
+}
+
+impl Reply {
+    /// Reads what came back; the body of a stream of events is its last event with data.
+    pub fn read(exchange: Exchange) -> Self {
+        let json = exchange.came.as_ref().ok().and_then(|answer| {
+            let events = answer
+                .header("content-type")
+                .is_some_and(|kind| kind.starts_with("text/event-stream"));
+            if events {
+                let text = answer.text();
+                let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+                data.filter_map(|data| serde_json::from_str(data).ok())
+                    .next_back()
+            } else {
+                serde_json::from_slice(&answer.body).ok()
+            }
+        });
+        let unwrapped = json.as_ref().and_then(unwrapped);
+        Self {
+            exchange,
+            json,
+            unwrapped,
+        }
+    }
+
+    /// Whether the answer is framed as JSON-RPC wants it.
+    pub fn is_framed(&self) -> bool {
+        let json = self.json.as_ref();
+        json.is_some_and(|json| json.get("jsonrpc").is_some())
+    }
+
+    /// What was answered: the `result` of a frame, or a bare message.
+    pub fn result(&self) -> Option<&Value> {
+        let json = self.json.as_ref()?;
+        if self.unwrapped.is_some() {
+            return self.unwrapped.as_ref();
+        }
+        if self.is_framed() {
+            let failed = |result: &&Value| result["isError"] == true;
+            let result = json.get("result").filter(|result| !result.is_null());
+            return result.filter(|result| !failed(result));
+        }
+        let bare = json.is_object() && json.get("error").is_none_or(Value::is_null);
+        bare.then_some(json)
+    }
+
+    /// The `result` of the frame as it came, wrapped or not.
+    pub fn raw_result(&self) -> &Value {
+        let result = self.json.as_ref().and_then(|json| json.get("result"));
+        result.unwrap_or(&Value::Null)
+    }
+
+    /// The code of a JSON-RPC error.
+    pub fn rpc_error(&self) -> Option<i64> {
+        self.json.as_ref()?.get("error")?.get("code")?.as_i64()
+    }
+
+    /// The code of a league's error, such as `E012`.
+    pub fn league_error(&self) -> Option<&str> {
+        self.result()?.get("error_code")?.as_str()
+    }
+
+    /// Whether the agent said no in any form: an error of JSON-RPC, of the league, or of HTTP.
+    pub fn is_refusal(&self) -> bool {
+        let status = self
+            .exchange
+            .came
+            .as_ref()
+            .map_or(0, |answer| answer.status);
+        self.result().is_none() || self.league_error().is_some() || status >= 400
+    }
+
+    /// The type of the message that was answered.
+    pub fn message_type(&self) -> Option<&str> {
+        self.result()?.get("message_type")?.as_str()
+    }
+
+    /// A member of the message that was answered.
+    pub fn member(&self, name: &str) -> Option<&Value> {
+        self.result()?.get(name)
+    }
+
+    /// What was answered, in a few words.
+    pub fn describe(&self) -> String {
+        match (&self.exchange.came, &self.json) {
+            (Err(silence), _) => silence.to_string(),
+            (Ok(answer), None) => format!("HTTP {} without JSON", answer.status),
+            (Ok(answer), Some(_)) => match (self.rpc_error(), self.league_error()) {
+                (Some(code), _) => format!("the JSON-RPC error {code}"),
+                (None, Some(code)) => format!("the league error {code}"),
+                (None, None) => match self.message_type() {
+                    Some(kind) => format!("a {kind}"),
+                    None => format!("HTTP {} with other JSON", answer.status),
+                },
+            },
+        }
+    }
+
+    /// The message that was answered.
+    ///
+    /// # Errors
+    ///
+    /// Breaks the rule if there is none.
+    pub fn needed(&self) -> Result<&Value, Trouble> {
+        self.result().ok_or_else(|| {
+            Trouble::broken(format!("no message came, but {}", self.describe()))
+                .about(&self.exchange)
+        })
+    }
+
+    /// The message that was answered, if it is of a kind.
+    ///
+    /// # Errors
+    ///
+    /// Breaks the rule if it is another.
+    pub fn of_kind(&self, kinds: &[&str]) -> Result<&Value, Trouble> {
+        let message = self.needed()?;
+        let found = self.message_type();
+        if found.is_some_and(|found| kinds.contains(&found)) {
+            return Ok(message);
+        }
+        let wanted = kinds.join(" or ");
+        Err(
+            Trouble::broken(format!("{wanted} was due, but {} came", self.describe()))
+                .about(&self.exchange),
+        )
+    }
+
+    /// Passes if the agent refused, in whatever form.
+    ///
+    /// # Errors
+    ///
+    /// Breaks the rule if it took the call.
+    pub fn refused(&self, what: &str) -> Played {
+        hold(self.is_refusal(), || {
+            format!("{what} was taken: the answer is {}", self.describe())
+        })
+    }
+}
+
+/// What a tool of MCP gave: its structured content, or else its first text as JSON.
+fn unwrapped(json: &Value) -> Option<Value> {
+    let result = json.get("result")?;
+    let content = result.get("content")?.as_array()?;
+    let structured = &result["structuredContent"];
+    let inner = structured.as_object().filter(|members| members.len() == 1);
+    match inner.and_then(|members| members.get("result")) {
+        Some(inner) => return Some(inner.clone()),
+        None if structured.is_object() => return Some(structured.clone()),
+        None => {}
+    }
+    let text = content.first()?.get("text")?.as_str()?;
+    let told = serde_json::from_str(text).ok();
+    told.or_else(|| (result["isError"] != true).then(|| Value::String(text.to_owned())))
+}

@@ -1,0 +1,213 @@
+//! The report for people: the summary, what is wrong, then what is right.
+
+use std::io::{self, Write};
+
+use super::Report;
+use crate::check::verdict::{FORMULA, Finding, Verdict};
+
+/// The widest line, in characters.
+const WIDTH: usize = 100;
+/// The room for the name of a rule.
+const HEAD: usize = 12;
+
+/// Writes the report; colour only where somebody looks.
+///
+/// # Errors
+///
+/// The output may be closed.
+pub fn text(report: &Report, coloured: bool, out: &mut impl Write) -> io::Result<()> {
+    let mut page = Page { coloured, out };
+    page.summary(report)?;
+    page.section(report, Verdict::Fail, "Failures")?;
+    page.section(report, Verdict::Deviation, "Deviations")?;
+    page.skipped(report)?;
+    page.passed(report)
+}
+
+struct Page<'p, W> {
+    coloured: bool,
+    out: &'p mut W,
+}
+
+impl<W: Write> Page<'_, W> {
+    fn summary(&mut self, report: &Report) -> io::Result<()> {
+        let Report {
+            agent,
+            dialect,
+            speech,
+            ..
+        } = report;
+        let (counts, grade) = (report.counts(), report.grade());
+        let strict = if report.strict { ", strictly" } else { "" };
+        writeln!(
+            self.out,
+            "{} at {agent}: dialect {dialect}, speech {speech}{strict}",
+            report.kind.as_str()
+        )?;
+        writeln!(
+            self.out,
+            "{} {}: {} passed, {}, {} failed, {} skipped",
+            report.findings.len(),
+            if report.rehearsed.is_some() {
+                "matches"
+            } else {
+                "rules"
+            },
+            counts.passed,
+            deviations(counts.deviations),
+            counts.failed,
+            counts.skipped
+        )?;
+        if let Some(rehearsed) = &report.rehearsed {
+            return writeln!(
+                self.out,
+                "resilience {} of 100; seed {}, plan {}",
+                report.resilience(),
+                rehearsed.seed,
+                rehearsed.digest
+            );
+        }
+        let mark = format!("grade {} ({} of 100)", grade.letter, grade.score);
+        let colour = match grade.letter {
+            'A' | 'B' => Colour::Green,
+            'C' | 'D' => Colour::Yellow,
+            _ => Colour::Red,
+        };
+        let mark = self.paint(&mark, colour);
+        writeln!(self.out, "{mark}")?;
+        self.paragraph("  ", 2, FORMULA)
+    }
+
+    fn section(&mut self, report: &Report, verdict: Verdict, title: &str) -> io::Result<()> {
+        let mut findings = report.of(verdict).peekable();
+        if findings.peek().is_none() {
+            return Ok(());
+        }
+        writeln!(self.out, "\n{title}")?;
+        for finding in findings {
+            self.finding(finding)?;
+        }
+        Ok(())
+    }
+
+    fn finding(&mut self, finding: &Finding) -> io::Result<()> {
+        let colour = if finding.verdict == Verdict::Fail {
+            Colour::Red
+        } else {
+            Colour::Yellow
+        };
+        let head = format!("{:<HEAD$}", finding.id);
+        let painted = self.paint(&head, colour);
+        writeln!(self.out)?;
+        let title = format!(
+            "{} ({}, {})",
+            finding.title,
+            finding.level.as_str(),
+            finding.clause
+        );
+        self.paragraph(&painted, HEAD, &title)?;
+        for (name, text) in [
+            ("found", &finding.found),
+            ("sent", &finding.sent),
+            ("came", &finding.came),
+            ("fix", &finding.fix),
+        ] {
+            if !text.is_empty() {
+                self.paragraph(&format!("  {name:<7}"), 9, text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rules that were skipped for the same reason are told together.
+    fn skipped(&mut self, report: &Report) -> io::Result<()> {
+        let mut reasons: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+        for finding in report.of(Verdict::Skipped) {
+            let known = reasons
+                .iter_mut()
+                .find(|(reason, ..)| *reason == finding.found);
+            match known {
+                Some((_, _, ids)) => ids.push(&finding.id),
+                None => reasons.push((&finding.found, &finding.fix, vec![&finding.id])),
+            }
+        }
+        if !reasons.is_empty() {
+            writeln!(self.out, "\nSkipped")?;
+        }
+        for (reason, hint, ids) in reasons {
+            self.paragraph("  ", 2, &format!("{}: {reason}", ids.join(" ")))?;
+            if !hint.is_empty() {
+                self.paragraph("    hint: ", 10, hint)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn passed(&mut self, report: &Report) -> io::Result<()> {
+        let mut topics: Vec<(&str, Vec<&str>)> = Vec::new();
+        for finding in report.of(Verdict::Pass) {
+            match topics.last_mut() {
+                Some((topic, ids)) if *topic == finding.topic => ids.push(&finding.id),
+                _ => topics.push((finding.topic, vec![&finding.id])),
+            }
+        }
+        if !topics.is_empty() {
+            writeln!(self.out, "\nPassed")?;
+        }
+        for (topic, ids) in topics {
+            self.paragraph("  ", 2, &format!("{topic}: {}", ids.join(" ")))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a text broken into lines, the first behind a label as wide as the indentation of the
+    /// others; a word that is too long for a line is broken too.
+    fn paragraph(&mut self, label: &str, indent: usize, text: &str) -> io::Result<()> {
+        let room = WIDTH - indent;
+        let mut line = String::new();
+        let mut label = label.to_owned();
+        for word in text.split(' ').flat_map(|word| pieces(word, room)) {
+            let full = line.chars().count() + 1 + word.chars().count() > room;
+            if full && !line.is_empty() {
+                writeln!(self.out, "{label}{line}")?;
+                line.clear();
+                label = " ".repeat(indent);
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(&word);
+        }
+        writeln!(self.out, "{label}{line}")
+    }
+
+    fn paint(&self, text: &str, colour: Colour) -> String {
+        if self.coloured {
+            format!("\x1b[{}m{text}\x1b[0m", colour as u8)
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Colour {
+    Red = 31,
+    Green = 32,
+    Yellow = 33,
+}
+
+fn deviations(count: u32) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} deviation{plural}")
+}
+
+/// A word in pieces that fit a line.
+fn pieces(word: &str, widest: usize) -> Vec<String> {
+    let characters: Vec<char> = word.chars().collect();
+    if characters.is_empty() {
+        return vec![String::new()];
+    }
+    let pieces = characters.chunks(widest.max(1));
+    pieces.map(|piece| piece.iter().collect()).collect()
+}

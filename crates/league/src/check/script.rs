@@ -1,0 +1,80 @@
+//! The words of the other side: messages built by hand, member by member.
+
+use std::time::Duration;
+
+use league_protocol::time::Timestamp;
+use serde_json::{Value, json};
+
+use crate::clock;
+
+/// A message of `league.v2` with its envelope.
+pub fn message(kind: &str, sender: &str, conversation: &str, says: Value) -> Value {
+    let mut message = json!({
+        "protocol": "league.v2",
+        "message_type": kind,
+        "sender": sender,
+        "timestamp": clock::now().to_seconds_text(),
+        "conversation_id": conversation,
+    });
+    if let Value::Object(says) = says {
+        for (name, value) in says {
+            message[name] = value;
+        }
+    }
+    message
+}
+
+/// The moment that lies so far ahead.
+pub fn in_time(ahead: Duration) -> String {
+    let ahead = i64::try_from(ahead.as_millis()).unwrap_or(i64::MAX);
+    let then = clock::now().as_millis().saturating_add(ahead);
+    Timestamp::from_millis(then).to_seconds_text()
+}
+
+/// What is wrong with a time, if anything is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeFault {
+    /// It is missing, or no text.
+    Missing,
+    /// It is no time.
+    NoTime,
+    /// It has no zone.
+    NoZone,
+    /// It has another offset than UTC.
+    Offset,
+}
+
+impl TimeFault {
+    /// The fault in words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Missing => "is missing",
+            Self::NoTime => "is no time in the form 2025-01-15T10:30:00Z",
+            Self::NoZone => "has no zone; UTC is written with Z",
+            Self::Offset => "has another offset than UTC",
+        }
+    }
+}
+
+/// Looks at a time by the letter of 000 §2.4.2.
+///
+/// # Errors
+///
+/// Says what is wrong with it.
+pub fn utc(value: Option<&Value>) -> Result<Timestamp, TimeFault> {
+    let text = value.and_then(Value::as_str).ok_or(TimeFault::Missing)?;
+    if let Ok(time) = Timestamp::parse(text) {
+        return Ok(time);
+    }
+    if Timestamp::parse(&format!("{text}Z")).is_ok() {
+        return Err(TimeFault::NoZone);
+    }
+    let local = text.len() > 6 && text.is_char_boundary(text.len() - 6);
+    let (body, offset) = text.split_at(if local { text.len() - 6 } else { 0 });
+    let shifted = offset.starts_with(['+', '-']) && Timestamp::parse(&format!("{body}Z")).is_ok();
+    Err(if shifted {
+        TimeFault::Offset
+    } else {
+        TimeFault::NoTime
+    })
+}

@@ -1,0 +1,214 @@
+//! `league check`: plays every rule of the protocol against somebody's agent, and reports.
+
+use std::io::{self, IsTerminal, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use league::bot::launch;
+use league::chance::Chance;
+use league::check::launch::Launched;
+use league::check::office::Office;
+use league::check::player::{self, PlayerStage, rehearse};
+use league::check::report::{self, Rehearsed, Report};
+use league::check::{Kind, run};
+use league::net::endpoint::Endpoint;
+
+use super::common::{duration, runtime};
+use super::failure::{self, Failure};
+use super::signal::Signals;
+use super::{Answer, chain};
+
+/// Play every rule of the protocol against an agent, and report rule by rule
+///
+/// The check is the agent's other side: for a player it is the manager, on the port where players
+/// look for it, and the referees. Start the check first and then the player, so that the player
+/// registers here; or have the check start it with --launch, then it is also killed and started
+/// again, to see whether it comes back. Ends with 0 if no rule is broken, with 1 if one is, with 3
+/// if the agent cannot be reached.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  league check http://localhost:8101/mcp
+  league check http://localhost:8101/mcp --launch \"python3 player.py --port 8101\"
+  league check http://localhost:8101/mcp --rehearse --seed 7 --launch \"python3 player.py\"
+  league check http://localhost:8101/mcp --strict --output junit > check.xml
+  league check http://localhost:8101/mcp --output json | jq 'select(.verdict == \"fail\")'")]
+pub(super) struct Check {
+    /// Where the agent answers, such as http://localhost:8101/mcp
+    #[arg(value_parser = endpoint)]
+    url: Endpoint,
+    /// What kind of agent it is
+    #[arg(long, value_enum, default_value_t, value_name = "KIND")]
+    kind: KindOfAgent,
+    /// Forgive nothing: every deviation is a failure
+    #[arg(long)]
+    strict: bool,
+    /// Start the agent with this command, kill it and start it again where a rule wants it
+    #[arg(long, value_name = "COMMAND")]
+    launch: Option<String>,
+    /// The port on which the check plays the league manager
+    #[arg(long, value_name = "N", default_value_t = 8000)]
+    port: u16,
+    /// How long to wait until the agent is up and has registered
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
+    wait: Duration,
+    /// Instead of the rules, play matches full of faults: late, doubled, broken, out of order
+    #[arg(long)]
+    rehearse: bool,
+    /// The number that the faults of a rehearsal come from; the same gives the same faults
+    #[arg(long, value_name = "N", requires = "rehearse", default_value = "1")]
+    seed: u64,
+    /// How to print
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    output: Form,
+}
+
+/// A kind of agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum KindOfAgent {
+    /// A player.
+    #[default]
+    Player,
+}
+
+/// How a report is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Form {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line: each rule, then the summary.
+    Json,
+    /// The XML of JUnit, for build servers.
+    Junit,
+}
+
+fn endpoint(text: &str) -> Result<Endpoint, String> {
+    Endpoint::parse(text).map_err(|error| error.to_string())
+}
+
+impl Check {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        let runtime = runtime()?;
+        let report = runtime.block_on(async {
+            let mut signals = Signals::new()?;
+            tokio::select! {
+                report = self.play() => report.map(Some),
+                () = signals.interrupted() => Ok(None),
+            }
+        })?;
+        let Some(report) = report else {
+            return Ok(Answer::Interrupted);
+        };
+        let answer = if report.is_clean() {
+            Answer::Yes
+        } else {
+            Answer::No
+        };
+        match self.print(&report, out) {
+            // The answer stands even if nobody read it to its end.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(answer),
+            printed => Ok(printed.map(|()| answer)?),
+        }
+    }
+
+    async fn play(&self) -> Result<Report, Failure> {
+        match self.kind {
+            KindOfAgent::Player => self.play_player().await,
+        }
+    }
+
+    async fn play_player(&self) -> Result<Report, Failure> {
+        let kind = Kind::Player;
+        let office = self.office(kind).await?;
+        let launched = self.launched()?;
+        let stage = PlayerStage::new(self.url.clone(), office, launched, self.wait);
+        if !stage.begin().await {
+            return Err(self.unreachable());
+        }
+        let stage = Arc::new(stage);
+        let (findings, rehearsed) = match self.rehearse {
+            true => {
+                let seed = self.seed;
+                let (findings, digest) = rehearse(&stage, seed, self.strict).await;
+                (findings, Some(Rehearsed { seed, digest }))
+            }
+            false => {
+                let findings = run::play(kind, &stage, &player::topics(), self.strict).await;
+                (findings, None)
+            }
+        };
+        Ok(Report {
+            agent: self.url.to_string(),
+            kind,
+            dialect: stage.dialect(),
+            speech: stage.speech(),
+            strict: self.strict,
+            findings,
+            rehearsed,
+        })
+    }
+
+    /// Opens the manager that the agent will register with.
+    async fn office(&self, kind: Kind) -> Result<Office, Failure> {
+        let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), self.port);
+        let chance = Chance::new(None).map_err(|error| world(error.to_string(), "try again"))?;
+        let office = Office::open(address, kind, self.url.address.port(), chance).await;
+        office.map_err(|error| {
+            world(
+                format!("port {}: {error}", self.port),
+                "stop the manager that runs there, or choose another port with `--port` and have \
+                 the agent register there",
+            )
+        })
+    }
+
+    /// Starts the agent, if that is our task.
+    fn launched(&self) -> Result<Option<Launched>, Failure> {
+        let Some(command) = &self.launch else {
+            return Ok(None);
+        };
+        let words = launch::words(command).map_err(|error| Failure {
+            kind: failure::Kind::Use,
+            ..world(chain(&error), "give a program and its arguments")
+        })?;
+        let launched = Launched::new(words);
+        let started = launched.start();
+        started.map_err(|error| {
+            world(
+                format!("`{command}`: {error}"),
+                "give a program that can be started",
+            )
+        })?;
+        Ok(Some(launched))
+    }
+
+    fn unreachable(&self) -> Failure {
+        world(
+            format!("nobody listens at {}", self.url),
+            "start the agent, or let `--launch \"COMMAND\"` start it; `--wait` gives it more time",
+        )
+    }
+
+    fn print(&self, report: &Report, out: &mut impl Write) -> io::Result<()> {
+        match self.output {
+            Form::Text => {
+                let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+                report::text(report, io::stdout().is_terminal() && !plain, out)
+            }
+            Form::Json => report::json(report, out),
+            Form::Junit => report::junit(report, out),
+        }
+    }
+}
+
+fn world(cause: String, hint: &str) -> Failure {
+    Failure {
+        what: "could not check the agent".to_owned(),
+        cause,
+        hint: hint.to_owned(),
+        kind: failure::Kind::World,
+    }
+}
