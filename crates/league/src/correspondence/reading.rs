@@ -187,7 +187,13 @@ impl Correspondence {
         };
         if let Some(named) = named {
             let detail = format!("found `{named}`; send the id that registration gave, `{own}`");
-            forgive(notes, Code::InvalidMessage, "player_id", &format!("`{own}`"), &detail);
+            forgive(
+                notes,
+                Code::InvalidMessage,
+                "player_id",
+                &format!("`{own}`"),
+                &detail,
+            );
         }
         answer
     }

@@ -45,8 +45,14 @@ mod tests {
         let [first, second] = ["R1M1", "R2M1"].map(|id| MatchId::new(id).unwrap());
         let [old, constant] = ["tok-old", "tok-same"].map(|token| AuthToken::new(token).hash());
         assert!(!tokens.again(&player, old, &first));
-        assert!(!tokens.again(&player, old, &first), "the same match says nothing new");
-        assert!(!tokens.again(&player, constant, &second), "another token is another story");
+        assert!(
+            !tokens.again(&player, old, &first),
+            "the same match says nothing new"
+        );
+        assert!(
+            !tokens.again(&player, constant, &second),
+            "another token is another story"
+        );
         assert!(tokens.again(&player, constant, &first));
     }
 }
