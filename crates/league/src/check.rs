@@ -11,6 +11,7 @@ pub mod launch;
 pub mod listener;
 pub mod office;
 pub mod player;
+pub mod referee;
 pub mod reply;
 pub mod report;
 pub mod rule;

@@ -11,6 +11,7 @@ use league::chance::Chance;
 use league::check::launch::Launched;
 use league::check::office::Office;
 use league::check::player::{self, PlayerStage};
+use league::check::referee::{self, RefereeStage};
 use league::check::report::{self, Report};
 use league::check::{Kind, run};
 use league::net::endpoint::Endpoint;
@@ -64,6 +65,8 @@ enum KindOfAgent {
     /// A player.
     #[default]
     Player,
+    /// A referee.
+    Referee,
 }
 
 /// How a report is printed.
@@ -110,6 +113,7 @@ impl Check {
     async fn play(&self) -> Result<Report, Failure> {
         match self.kind {
             KindOfAgent::Player => self.play_player().await,
+            KindOfAgent::Referee => self.play_referee().await,
         }
     }
 
@@ -133,10 +137,34 @@ impl Check {
         })
     }
 
+    async fn play_referee(&self) -> Result<Report, Failure> {
+        let kind = Kind::Referee;
+        let office = self.office(kind).await?;
+        let (launched, chance) = (self.launched()?, Self::chance()?);
+        let stage = RefereeStage::new(self.url.clone(), office, launched, self.wait, chance);
+        let stage = Arc::new(stage);
+        if !stage.begin().await {
+            return Err(self.unreachable());
+        }
+        let findings = run::play(kind, &stage, &referee::topics(), self.strict, |_| {}).await;
+        Ok(Report {
+            agent: self.url.to_string(),
+            kind,
+            dialect: stage.dialect(),
+            speech: stage.speech(),
+            strict: self.strict,
+            findings,
+        })
+    }
+
+    fn chance() -> Result<Chance, Failure> {
+        Chance::new(None).map_err(|error| world(error.to_string(), "try again"))
+    }
+
     /// Opens the manager that the agent will register with.
     async fn office(&self, kind: Kind) -> Result<Office, Failure> {
         let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), self.port);
-        let chance = Chance::new(None).map_err(|error| world(error.to_string(), "try again"))?;
+        let chance = Self::chance()?;
         let office = Office::open(address, kind, self.url.address.port(), chance).await;
         office.map_err(|error| {
             world(
