@@ -24,7 +24,7 @@ pub use memory::{
     DISTINCT_CHOICES, KNOWN_ENDS, LONGEST_CHOICE, MatchRecord, Memory, MemoryRule, Opponent,
     RECENT_CHOICES, Statistics, Verdict,
 };
-pub use play::{LONGEST_REASONING, LONGEST_THOUGHT, LONGEST_WAY};
+pub use play::{LATE_THOUGHT, LONGEST_REASONING, LONGEST_THOUGHT, LONGEST_WAY};
 pub use refusal::Refusal;
 pub use reply::{Fallback, Phase, PlayerView, Reply, Think};
 pub use table::{OPEN_MATCHES, OPEN_MOVES};
@@ -219,6 +219,7 @@ impl Machine for Player {
         match command {
             Command::Begin | Command::TokenRefused => Ok(self.register(at)),
             Command::Heard { ticket, outcome } => Ok(self.heard(at, ticket, outcome)),
+            Command::Admitted { response } => self.admitted(at, response),
             Command::Invited { invitation, token } => self.invited(at, invitation, token.as_ref()),
             Command::MoveWanted { call, token } => self.move_wanted(at, call, token.as_ref()),
             Command::Chosen {
@@ -273,16 +274,19 @@ impl Machine for Player {
                 self.contact.asked(*show_token, *number, give_up_at);
             }
             Event::ManagerSilent { retry_at, .. } => self.contact.silent(*retry_at),
+            Event::ManagerNodded { retry_at } => self.contact.nodded(*retry_at),
             Event::TokenDoubted { match_id } => self.doubted = Some(match_id.clone()),
             Event::Joined {
                 match_id,
                 game_type,
+                opponent_id,
                 accept,
                 at,
             } => self.tables.join(
                 match_id,
                 Joined {
                     game_type: game_type.clone(),
+                    opponent_id: opponent_id.clone(),
                     accept: *accept,
                     at: *at,
                 },

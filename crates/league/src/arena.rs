@@ -142,7 +142,7 @@ impl Arena {
                 max_concurrent: seat.max_concurrent,
                 patience: plan.rules.patience,
                 breaker: plan.rules.breaker,
-                manager: self.manager_peer(),
+                manager: self.manager_peer(Dialect::V2),
             };
             let league = &plan.rules.league_id;
             let (running, door) =
@@ -218,18 +218,18 @@ impl Arena {
             endpoint,
             games: vec![plan.rules.game_type.clone()],
             patience: plan.rules.patience,
-            manager: self.manager_peer(),
+            manager: self.manager_peer(seat.dialect),
             wanted_id: Some(seat.id.to_string()),
             strict: plan.rules.strict,
             memory: MemoryRule::default(),
         }
     }
 
-    fn manager_peer(&self) -> Arc<Peer> {
+    fn manager_peer(&self, dialect: Dialect) -> Arc<Peer> {
         Arc::new(Peer {
             agent: Agent::Manager,
             endpoint: self.endpoint.as_str().into(),
-            dialect: Dialect::V2,
+            dialect,
             speech: Some(Speech::Simple),
         })
     }

@@ -7,9 +7,12 @@
 
 pub mod act;
 pub mod envelope;
+pub mod habit;
 pub mod launch;
 pub mod listener;
+pub mod manager;
 pub mod office;
+mod overheard;
 pub mod player;
 pub mod referee;
 pub mod reply;

@@ -163,7 +163,7 @@ impl Correspondence {
     /// Does something with what is known of a letter and its receiver.
     fn hinted<T, Out>(&self, letter: &Letter<T>, act: impl FnOnce(&Hints<'_>) -> Out) -> Out {
         let opponent = opponent(&letter.to, &letter.message);
-        let (league, game) = (self.identity.league(), self.identity.game());
+        let (league, game) = (self.identity.meant(), self.identity.game());
         act(&Hints {
             league_id: league.as_ref(),
             game_type: game.as_ref(),
@@ -171,6 +171,7 @@ impl Correspondence {
             opponent: opponent.as_ref(),
             match_id: match_of(&letter.message),
             placeholders: false,
+            synonyms: false,
         })
     }
 

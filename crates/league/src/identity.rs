@@ -7,7 +7,7 @@ use std::time::Duration;
 use league_protocol::encode::Sender;
 use league_protocol::finding::Reading;
 use league_protocol::id::{GameType, LeagueId, PlayerId};
-use league_protocol::sender::Agent;
+use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::AuthToken;
 
 use tokio::sync::watch;
@@ -21,6 +21,12 @@ pub struct Identity {
     pub newcomer: Newcomer,
     held: RwLock<Held>,
     strict: AtomicBool,
+    /// How it speaks; one that answers everybody in their own words has no dialect.
+    dialect: Option<Dialect>,
+    /// The league that it asks to be let into.
+    wanted: Option<LeagueId>,
+    /// Whether its manager proves itself, as ours do.
+    guarded: AtomicBool,
     life: watch::Sender<Life>,
 }
 
@@ -68,7 +74,19 @@ impl Identity {
                 ..Held::default()
             }),
             strict: AtomicBool::new(strict),
+            dialect: None,
+            wanted: None,
+            guarded: AtomicBool::new(false),
             life: watch::Sender::new(Life::Registering),
+        }
+    }
+
+    /// The same agent, with a dialect of its own and on its way to a league.
+    pub fn bound_for(self, league: LeagueId, dialect: Dialect) -> Self {
+        Self {
+            dialect: Some(dialect),
+            wanted: Some(league),
+            ..self
         }
     }
 
@@ -118,6 +136,40 @@ impl Identity {
     /// The league it is in.
     pub fn league(&self) -> Option<LeagueId> {
         self.held().league_id
+    }
+
+    /// The league that is meant where none is named: the one it is in, or would like to be in.
+    pub fn meant(&self) -> Option<LeagueId> {
+        self.league().or_else(|| self.wanted.clone())
+    }
+
+    /// The dialect that it takes every message to be in: its own, if it reads strictly.
+    pub fn pinned(&self) -> Option<Dialect> {
+        self.dialect.filter(|_| self.reading() == Reading::Strict)
+    }
+
+    /// The dialect in which it answers what was said in another: its own, unless the caller speaks
+    /// another protocol altogether.
+    pub fn answers_in(&self, said: Dialect) -> Dialect {
+        let own = self.dialect.unwrap_or(said);
+        if own.protocol() == said.protocol() {
+            own
+        } else {
+            said
+        }
+    }
+
+    /// Whether nobody need prove anything to it, so that it takes what it can: it is a player that
+    /// reads leniently, and its manager is none of ours (ruling 47).
+    pub fn takes_anything(&self) -> bool {
+        let player = matches!(self.newcomer, Newcomer::Player(_));
+        let open = !self.guarded.load(Ordering::Relaxed);
+        player && open && self.league().is_some() && self.reading() == Reading::Lenient
+    }
+
+    /// Its manager proves itself, or not.
+    pub fn set_guarded(&self, guarded: bool) {
+        self.guarded.store(guarded, Ordering::Relaxed);
     }
 
     /// What that league plays.
@@ -237,5 +289,54 @@ mod tests {
         admit(&identity, "last");
         identity.set_life(Life::Registering);
         assert!(identity.is_in(Duration::from_millis(1)).await);
+    }
+
+    fn visitor(strict: bool, dialect: Dialect) -> Identity {
+        let identity = Identity::new(Newcomer::Player("Alpha".to_owned()), strict);
+        identity.bound_for(LeagueId::new("wanted").unwrap(), dialect)
+    }
+
+    #[test]
+    fn an_agent_answers_in_its_own_dialect_unless_the_protocol_is_another() {
+        let manager = Identity::new(Newcomer::Manager, false);
+        let page = visitor(false, Dialect::V2Api);
+        for said in Dialect::ALL {
+            assert_eq!(manager.answers_in(said), said);
+            let answer = if said == Dialect::V1 {
+                said
+            } else {
+                Dialect::V2Api
+            };
+            assert_eq!(page.answers_in(said), answer);
+        }
+    }
+
+    #[test]
+    fn only_a_strict_reader_takes_no_other_dialect_than_its_own() {
+        assert_eq!(visitor(false, Dialect::V1).pinned(), None);
+        assert_eq!(visitor(true, Dialect::V1).pinned(), Some(Dialect::V1));
+        assert_eq!(Identity::new(Newcomer::Manager, true).pinned(), None);
+    }
+
+    #[test]
+    fn only_a_lenient_player_of_somebody_elses_league_takes_anything() {
+        let player = visitor(false, Dialect::V2);
+        assert!(!player.takes_anything(), "it is in no league yet");
+        admit(&player, "theirs");
+        assert!(player.takes_anything());
+        player.set_guarded(true);
+        assert!(!player.takes_anything(), "its manager proves itself");
+        let strict = visitor(true, Dialect::V2);
+        admit(&strict, "theirs");
+        assert!(!strict.takes_anything());
+    }
+
+    #[test]
+    fn the_league_that_is_meant_is_the_one_it_is_in_or_else_wants() {
+        let player = visitor(false, Dialect::V1);
+        assert_eq!(player.league(), None);
+        assert_eq!(player.meant(), LeagueId::new("wanted").ok());
+        admit(&player, "theirs");
+        assert_eq!(player.meant(), LeagueId::new("theirs").ok());
     }
 }

@@ -9,6 +9,7 @@ mod lines;
 mod offered;
 pub mod prompts;
 mod registry;
+mod told;
 
 use std::sync::Arc;
 

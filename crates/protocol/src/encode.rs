@@ -1,7 +1,10 @@
 //! From what is said to the bytes of a message.
 
+mod synonyms;
+
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::decode::granted;
 use crate::dialect::{Body, Hints, v1};
@@ -42,6 +45,7 @@ pub struct Outgoing<'m> {
     stamp: Stamp<'m>,
     body: Plain<'m>,
     granted: Option<&'m AuthToken>,
+    synonyms: Vec<(&'static str, Value)>,
 }
 
 #[derive(Debug)]
@@ -68,6 +72,7 @@ pub fn encode<'m>(
         stamp,
         body,
         granted: granted(message),
+        synonyms: synonyms::synonyms(message, dialect, hints),
     })
 }
 
@@ -80,6 +85,9 @@ impl Serialize for Outgoing<'_> {
             Plain::Message(body) => {
                 self.write_envelope(body.message_type(), &mut map)?;
                 body.write_members(&mut map)?;
+                for (name, value) in &self.synonyms {
+                    map.serialize_entry(name, value)?;
+                }
             }
         }
         map.end()

@@ -201,6 +201,7 @@ fn message(raw: &RawValue, reading: Reading, kind: &'static str) -> Explanation 
         reader: sender.as_ref().or(Some(&reader).filter(|_| !asks)),
         opponent: Some(&opponent),
         placeholders: true,
+        synonyms: false,
         ..Hints::default()
     };
     let understood = decoded.message(&hints);

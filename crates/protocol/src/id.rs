@@ -14,6 +14,9 @@ pub const MAX_ID_LENGTH: usize = 64;
 /// The longest conversation id that is accepted, in bytes.
 pub const MAX_CONVERSATION_LENGTH: usize = 128;
 
+/// The id of whoever is not named.
+const UNKNOWN: &str = "unknown";
+
 /// A text that is no id.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IdError {
@@ -113,6 +116,16 @@ impl PlayerId {
     pub fn numbered(number: u32) -> Self {
         Self(smol_str::format_smolstr!("P{number:02}"))
     }
+
+    /// Stands for a player whom no message names.
+    pub const fn unknown() -> Self {
+        Self(SmolStr::new_static(UNKNOWN))
+    }
+
+    /// Whether it only stands for a player whom no message names.
+    pub fn is_unknown(&self) -> bool {
+        self.0 == UNKNOWN
+    }
 }
 
 impl RefereeId {
@@ -126,6 +139,13 @@ impl MatchId {
     /// The id of the `number`th match of a round, as the documents write it.
     pub fn numbered(round: u32, number: u32) -> Self {
         Self(smol_str::format_smolstr!("R{round}M{number}"))
+    }
+
+    /// The round in an id such as `R1M3`, where the id tells one.
+    pub fn round(&self) -> Option<u32> {
+        let (round, number) = self.0.strip_prefix('R')?.split_once('M')?;
+        number.parse::<u32>().ok()?;
+        round.parse().ok()
     }
 }
 

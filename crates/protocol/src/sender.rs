@@ -36,6 +36,13 @@ impl Dialect {
         }
     }
 
+    /// Reads the name used in configuration and reports.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|dialect| dialect.as_str() == name)
+    }
+
     /// What stands in the field `protocol`.
     pub const fn protocol(self) -> &'static str {
         match self {

@@ -35,6 +35,7 @@ fn read_in_every_way(bytes: &[u8]) {
         opponent: Some(&opponent),
         match_id: None,
         placeholders: false,
+        synonyms: false,
     };
     for reading in [Reading::Lenient, Reading::Strict] {
         let _ = explain(bytes, reading);

@@ -1,9 +1,9 @@
 //! What the world may bring to a player.
 
-use league_protocol::id::MatchId;
+use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{
     GameError, GameInvitation, GameOver, GameStart, LeagueCompleted, LeagueStart, Message,
-    MoveCall, PlayValidation, RoundAnnouncement, RoundCompleted, StandingsUpdate,
+    MoveCall, PlayValidation, RegisterResponse, RoundAnnouncement, RoundCompleted, StandingsUpdate,
 };
 use league_protocol::token::TokenHash;
 use serde_json::Value;
@@ -22,6 +22,11 @@ pub enum Command {
         ticket: Ticket,
         /// The answer, or silence and its cause.
         outcome: Outcome,
+    },
+    /// The answer to a registration, brought as a call.
+    Admitted {
+        /// Whether the player is in.
+        response: RegisterResponse<PlayerId>,
     },
     /// A call that the shell made with the player's token was refused with E012.
     TokenRefused,
@@ -95,6 +100,7 @@ impl Command {
     /// itself.
     pub fn from_message(message: Message, token: Option<TokenHash>) -> Option<Self> {
         let news = match message {
+            Message::PlayerRegisterResponse(response) => return Some(Self::Admitted { response }),
             Message::GameInvitation(invitation) => {
                 return Some(Self::Invited { invitation, token });
             }
@@ -111,7 +117,6 @@ impl Command {
             Message::RefereeRegisterRequest(_)
             | Message::RefereeRegisterResponse(_)
             | Message::PlayerRegisterRequest(_)
-            | Message::PlayerRegisterResponse(_)
             | Message::StartMatch(_)
             | Message::StartMatchAck(_)
             | Message::GameJoinAck(_)

@@ -14,6 +14,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 use sha2::{Digest, Sha256};
 
 use super::event::Event;
+use super::refusal::Refusal;
 use super::reply::Reply;
 use super::{Player, Ticket};
 use crate::letter::{Credential, Effort, Letter, Outcome};
@@ -35,6 +36,9 @@ pub(super) struct Contact {
     letters: u32,
     /// Letters in a row without a usable answer.
     failures: u32,
+    /// Whether the last letter was answered with a mere nod, so that the answer itself may come
+    /// as a call.
+    nodded: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -95,6 +99,7 @@ impl Contact {
 
     pub(super) fn asked(&mut self, show_token: bool, number: u32, give_up_at: Timestamp) {
         self.letters = number;
+        self.nodded = false;
         self.talk = Talk::Asked {
             show_token,
             give_up_at,
@@ -111,8 +116,14 @@ impl Contact {
         }
     }
 
+    pub(super) fn nodded(&mut self, retry_at: Timestamp) {
+        self.silent(retry_at);
+        self.nodded = true;
+    }
+
     pub(super) fn settled(&mut self) {
         self.failures = 0;
+        self.nodded = false;
         self.talk = Talk::Quiet;
     }
 }
@@ -159,7 +170,25 @@ impl Player {
             Err(failure) => self.ask_later(at, failure.code),
             Ok(Message::LeagueError(error)) => self.refused(at, show_token, error),
             Ok(Message::PlayerRegisterResponse(response)) => self.answered(at, response),
+            Ok(Message::Acknowledged) if !self.rules.strict => self.nodded(at),
             Ok(_) => self.ask_later(at, Code::InvalidMessage),
+        }
+    }
+
+    /// Takes the answer to a registration that comes as a call, which only a manager may bring that
+    /// did no more than nod when it was asked.
+    pub(super) fn admitted(
+        &self,
+        at: Timestamp,
+        response: &RegisterResponse<PlayerId>,
+    ) -> Result<Decision<Event, Reply>, Refusal> {
+        if self.contact.nodded {
+            Ok(self.answered(at, response))
+        } else if self.place.is_some() && !self.is_guarded() {
+            // It says again what is known.
+            Ok(Decision::reply(Reply::Acknowledged))
+        } else {
+            Err(Refusal::NoRegistration)
         }
     }
 
@@ -198,6 +227,14 @@ impl Player {
                 number,
                 at,
             }],
+            reply: Reply::Acknowledged,
+        }
+    }
+
+    fn nodded(&self, at: Timestamp) -> Decision<Event, Reply> {
+        let retry_at = at + self.wait().max(self.effort().timeout);
+        Decision {
+            events: vec![Event::ManagerNodded { retry_at }],
             reply: Reply::Acknowledged,
         }
     }

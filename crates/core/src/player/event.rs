@@ -98,6 +98,12 @@ pub enum Event {
         /// When it is asked again.
         retry_at: Timestamp,
     },
+    /// The manager nodded at a registration and left the answer for later.
+    #[serde(skip)]
+    ManagerNodded {
+        /// When it is asked again, if no answer comes.
+        retry_at: Timestamp,
+    },
     /// A referee found the player's token wrong.
     #[serde(skip)]
     TokenDoubted {
@@ -111,6 +117,8 @@ pub enum Event {
         match_id: MatchId,
         /// What is played.
         game_type: GameType,
+        /// Who sits opposite, as far as the invitation told.
+        opponent_id: PlayerId,
         /// Whether the player comes.
         accept: bool,
         /// When.
@@ -183,6 +191,7 @@ impl Event {
             | Self::LeagueCompleted { .. } => Keep::Journal,
             Self::ManagerAsked { .. }
             | Self::ManagerSilent { .. }
+            | Self::ManagerNodded { .. }
             | Self::TokenDoubted { .. }
             | Self::Joined { .. }
             | Self::Asked { .. }

@@ -94,7 +94,8 @@ impl Player {
 
     fn league_completed(&self, at: Timestamp, end: &LeagueCompleted) -> Facts {
         self.is_my_league(&end.league_id)?;
-        if self.completed.as_ref() == Some(&end.league_id) {
+        let league_id = self.league_id().unwrap_or(&end.league_id);
+        if self.completed.as_ref() == Some(league_id) {
             return Ok(Vec::new());
         }
         let champion = end.champion.as_ref();
@@ -103,7 +104,7 @@ impl Player {
                 standings: Arc::clone(&end.final_standings),
             },
             Event::LeagueCompleted {
-                league_id: end.league_id.clone(),
+                league_id: league_id.clone(),
                 champion: champion.map(|champion| champion.player_id.clone()),
                 at,
             },
@@ -155,6 +156,21 @@ impl Player {
     }
 
     fn game_over(&self, at: Timestamp, over: &GameOver, token: Option<&TokenHash>) -> Facts {
+        match self.ended(at, over, token) {
+            // Where nobody proves anything, a report that makes no sense is heard and not
+            // believed; an error would only stop a league that is none of ours.
+            Err(
+                Refusal::NotSeated { .. } | Refusal::NotPlayed { .. } | Refusal::NoWinner { .. },
+            ) if !self.is_guarded() && self.announced.token(&over.match_id).is_none() => {
+                let still_here = self.tables.get(&over.match_id).is_some();
+                let left = still_here.then(|| left(&over.match_id));
+                Ok(left.into_iter().collect())
+            }
+            ended => ended,
+        }
+    }
+
+    fn ended(&self, at: Timestamp, over: &GameOver, token: Option<&TokenHash>) -> Facts {
         match self.prove(&over.league_id, &over.match_id, token) {
             // A referee that fell after the match has no token left; whoever opens the promise
             // that the manager made on the draw is believed as well.
@@ -192,12 +208,13 @@ impl Player {
             own: own.clone(),
             match_id: match_id(),
         })?;
+        let league_id = self.league_id().unwrap_or(&over.league_id);
         Ok(MatchRecord {
-            league_id: over.league_id.clone(),
+            league_id: league_id.clone(),
             round_id: over.round_id,
             match_id: match_id(),
             game_type: over.game_type.clone(),
-            opponent_id: opponent_id.clone(),
+            opponent_id: self.opponent_in(&over.match_id, opponent_id),
             result: verdict(result, own).ok_or_else(|| Refusal::NoWinner {
                 match_id: match_id(),
             })?,

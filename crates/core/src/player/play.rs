@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_protocol::id::{LeagueId, MatchId, PlayerId};
+use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{GameInvitation, GameJoinAck, MoveCall, MoveResponse};
+use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 use serde_json::Value;
@@ -21,6 +22,9 @@ use crate::machine::Decision;
 pub const LONGEST_THOUGHT: Duration = Duration::from_secs(600);
 /// The most of the time for a move that is kept back for the way of the answer.
 pub const LONGEST_WAY: Duration = Duration::from_secs(1);
+/// How long a player thinks about a move whose deadline has passed when it is asked: the caller's
+/// clock is another than ours, and it waits for an answer all the same.
+pub const LATE_THOUGHT: Duration = Duration::from_secs(2);
 /// The longest reasoning that is sent along with a move, in characters.
 pub const LONGEST_REASONING: usize = 1_000;
 
@@ -40,12 +44,10 @@ impl Player {
         invitation: &GameInvitation,
         token: Option<&TokenHash>,
     ) -> Weighed {
-        let GameInvitation {
-            match_id,
-            game_type,
-            ..
-        } = invitation;
+        let match_id = &invitation.match_id;
         self.prove(&invitation.league_id, match_id, token)?;
+        let known = self.known_game(&invitation.game_type);
+        let game_type = known.unwrap_or(&invitation.game_type);
         let before = self
             .tables
             .get(match_id)
@@ -54,10 +56,11 @@ impl Player {
         if let Some(Joined { accept, at, .. }) = before {
             return Ok(Decision::reply(self.join_ack(match_id, *accept, *at)));
         }
-        let accept = self.rules.games.contains(game_type);
+        let accept = known.is_some();
         let event = Event::Joined {
             match_id: match_id.clone(),
             game_type: game_type.clone(),
+            opponent_id: invitation.opponent_id.clone(),
             accept,
             at,
         };
@@ -81,7 +84,7 @@ impl Player {
             });
         }
         match self.open_move(&call.match_id, call.turn_number) {
-            Some(open) if is_same(&open.question, call) => {
+            Some(open) if self.is_same(&open.question, call) => {
                 Ok(Decision::reply(match &open.answer {
                     Some((response, fallback)) => Reply::Move {
                         response: response.clone(),
@@ -120,8 +123,8 @@ impl Player {
     }
 
     /// Lets a caller pass that shows the token announced for its match, or one whose match nobody
-    /// announced: that only in a lenient player that could not know an announcement from a forged
-    /// one.
+    /// announced: that only in a player that could not know an announcement from a forged one, or
+    /// whose dialect has none.
     pub(super) fn prove(
         &self,
         league_id: &LeagueId,
@@ -136,17 +139,36 @@ impl Player {
             (Some(announced), Some(shown)) if announced == shown => Ok(()),
             (Some(_), Some(_)) => Err(Refusal::WrongToken { match_id: named() }),
             (Some(_), None) => Err(Refusal::NoToken { match_id: named() }),
-            (None, _) if self.rules.strict || self.knows_manager() => {
+            (None, _) if self.is_guarded() && self.rules.manager.dialect != Dialect::V1 => {
                 Err(Refusal::NotAnnounced { match_id: named() })
             }
             (None, _) => Ok(()),
         }
     }
 
+    /// Whether others have to prove what they say: it is strict, or its manager proves itself.
+    pub(super) fn is_guarded(&self) -> bool {
+        self.rules.strict || self.knows_manager()
+    }
+
     /// Refuses what is meant for another player; one that has no id yet cannot tell.
     pub(super) fn is_me(&self, named: &PlayerId) -> Result<(), Refusal> {
         match self.player_id() {
-            Some(own) if own != named => Err(Refusal::OtherPlayer {
+            Some(own) if !own.as_str().eq_ignore_ascii_case(named.as_str()) => {
+                Err(Refusal::OtherPlayer {
+                    own: own.clone(),
+                    named: named.clone(),
+                })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Refuses what belongs to another league; a player that is in none yet cannot tell, and one
+    /// that nobody proves anything to takes whatever name its league goes by.
+    pub(super) fn is_my_league(&self, named: &LeagueId) -> Result<(), Refusal> {
+        match self.league_id().filter(|_| self.is_guarded()) {
+            Some(own) if own != named => Err(Refusal::OtherLeague {
                 own: own.clone(),
                 named: named.clone(),
             }),
@@ -154,15 +176,24 @@ impl Player {
         }
     }
 
-    /// Refuses what belongs to another league; a player that is in none yet cannot tell.
-    pub(super) fn is_my_league(&self, named: &LeagueId) -> Result<(), Refusal> {
-        match self.league_id() {
-            Some(own) if own != named => Err(Refusal::OtherLeague {
-                own: own.clone(),
-                named: named.clone(),
-            }),
-            Some(_) | None => Ok(()),
-        }
+    /// A game that it knows, by its own spelling: others write it large, or with a hyphen.
+    fn known_game(&self, named: &GameType) -> Option<&GameType> {
+        let letters = |game: &GameType| -> String {
+            let letters = game.as_str().chars().filter(char::is_ascii_alphanumeric);
+            letters.map(|letter| letter.to_ascii_lowercase()).collect()
+        };
+        let mut games = self.rules.games.iter();
+        games.find(|game| *game == named).or_else(|| {
+            let mut games = self.rules.games.iter();
+            games.find(|game| !self.is_guarded() && letters(game) == letters(named))
+        })
+    }
+
+    /// Who sits opposite: whoever is named, or else whom the invitation named.
+    pub(super) fn opponent_in(&self, match_id: &MatchId, named: &PlayerId) -> PlayerId {
+        let table = self.tables.get(match_id).filter(|_| named.is_unknown());
+        let joined = table.and_then(|table| table.joined.as_ref());
+        joined.map_or(named, |joined| &joined.opponent_id).clone()
     }
 
     fn open_move(&self, match_id: &MatchId, turn: u32) -> Option<&OpenMove> {
@@ -181,7 +212,7 @@ impl Player {
     fn ask(&self, at: Timestamp, call: &MoveCall) -> Decision<Event, Reply> {
         let question = Question {
             turn: call.turn_number,
-            game_type: call.game_type.clone(),
+            game_type: self.game_of(call).clone(),
             move_type: Arc::clone(&call.move_type),
             view: Arc::clone(&call.view),
             options: Arc::clone(&call.options),
@@ -195,29 +226,38 @@ impl Player {
         }
     }
 
+    fn game_of<'c>(&'c self, call: &'c MoveCall) -> &'c GameType {
+        self.known_game(&call.game_type).unwrap_or(&call.game_type)
+    }
+
     fn think(&self, at: Timestamp, call: &MoveCall) -> Reply {
+        let opponent_id = self.opponent_in(&call.match_id, &call.opponent_id);
         Reply::Think(Think {
             match_id: call.match_id.clone(),
             turn: call.turn_number,
-            game_type: call.game_type.clone(),
+            game_type: self.game_of(call).clone(),
             move_type: Arc::clone(&call.move_type),
             view: Arc::clone(&call.view),
             options: Arc::clone(&call.options),
             until: self.think_until(at, call),
-            opponent_id: call.opponent_id.clone(),
-            opponent: self.memory.opponent(&call.opponent_id).cloned(),
+            opponent: self.memory.opponent(&opponent_id).cloned(),
+            opponent_id,
             record: call.record,
         })
     }
 
     /// A little before the deadline. One that is far off, or on a clock that runs ahead, is
-    /// replaced by the time that a move may take; one that has passed stays as it is.
+    /// replaced by the time that a move may take; one that has passed, by a short time.
     fn think_until(&self, at: Timestamp, call: &MoveCall) -> Timestamp {
         let granted = match call.move_seconds {
             0 => self.rules.patience.make_move,
             seconds => Duration::from_secs(u64::from(seconds)),
         };
-        let deadline = call.deadline.min(at + granted.min(LONGEST_THOUGHT));
+        let deadline = if call.deadline > at {
+            call.deadline.min(at + granted.min(LONGEST_THOUGHT))
+        } else {
+            at + granted.min(LATE_THOUGHT)
+        };
         deadline - (deadline.since(at) / 10).min(LONGEST_WAY)
     }
 
@@ -252,11 +292,11 @@ impl Player {
         };
         Ok((Arc::new(response), fallback))
     }
-}
 
-/// Whether a call asks what was asked before; another referee may ask the same turn differently.
-fn is_same(question: &Question, call: &MoveCall) -> bool {
-    question.game_type == call.game_type
-        && question.options == call.options
-        && question.view == call.view
+    /// Whether a call asks what was asked before; another referee may ask the same turn differently.
+    fn is_same(&self, question: &Question, call: &MoveCall) -> bool {
+        question.game_type == *self.game_of(call)
+            && question.options == call.options
+            && question.view == call.view
+    }
 }

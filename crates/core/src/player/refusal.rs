@@ -14,6 +14,9 @@ pub enum Refusal {
     /// A call that shows another token than the manager's.
     #[error("the token is not the one by which the league manager proves itself here")]
     WrongManagerToken,
+    /// An answer to a registration that nobody waits for.
+    #[error("no registration of this player waits for an answer that comes as a call")]
+    NoRegistration,
     /// A match was announced with a token, and the caller shows none.
     #[error("match `{match_id}` wants its token; show the one that came with START_MATCH")]
     NoToken {
@@ -102,7 +105,7 @@ impl Refusal {
             Self::OtherPlayer { .. } => (Code::TokenInvalid, Some("player_id")),
             Self::OtherLeague { .. } => (Code::TokenInvalid, Some("league_id")),
             Self::NothingToChoose { .. } => (Code::InvalidMessage, Some("options")),
-            Self::NotAsked { .. } => (Code::OutOfTurn, None),
+            Self::NotAsked { .. } | Self::NoRegistration => (Code::OutOfTurn, None),
             Self::NotSeated { .. } | Self::NotPlayed { .. } => {
                 (Code::MatchNotFound, Some("match_id"))
             }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use league_protocol::id::{GameType, MatchId};
+use league_protocol::id::{GameType, MatchId, PlayerId};
 use league_protocol::message::MoveResponse;
 use league_protocol::time::Timestamp;
 
@@ -39,6 +39,7 @@ pub(super) struct Table {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Joined {
     pub(super) game_type: GameType,
+    pub(super) opponent_id: PlayerId,
     pub(super) accept: bool,
     pub(super) at: Timestamp,
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use league_games::{Seat, Turn};
 use league_protocol::fault::Code;
 use league_protocol::message::Mode;
+use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 
 use super::RefereeRules;
@@ -140,8 +141,20 @@ impl Match {
                 }
                 _ => waiting = true,
             }
+            if waiting && self.one_by_one() {
+                break;
+            }
         }
         if waiting { None } else { self.go_on(at) }
+    }
+
+    /// Whether moves are asked for one after the other: `league.v1` asks whose turn it is, and seat
+    /// A goes first (003). Nobody sees more by it, as a hidden move is shown to its maker alone.
+    fn one_by_one(&self) -> bool {
+        self.started
+            && SEATS
+                .iter()
+                .any(|&seat| self.seated(seat).dialect == Dialect::V1)
     }
 
     /// Whether the match waits for this player.

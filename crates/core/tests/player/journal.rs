@@ -86,6 +86,7 @@ fn memory_events() -> Vec<Event> {
         Event::Joined {
             match_id: match_id.clone(),
             game_type: even_odd(),
+            opponent_id: player("P02"),
             accept: true,
             at,
         },

@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 mod disputes;
+#[cfg(test)]
+mod foreign;
 mod hostile;
 #[cfg(test)]
 mod journal;

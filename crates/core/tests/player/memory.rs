@@ -114,6 +114,7 @@ fn the_second_seat_sees_the_match_from_its_own_side() {
 #[test]
 fn an_end_that_cannot_be_is_refused() {
     let mut shell = Shell::enrolled(rules());
+    shell.told(announcement("R1M1")).unwrap();
     let won = || over("R1M1", 1, MatchStatus::Win, Some("P01"));
     let stranger = GameOver {
         receiver: player("P02"),
@@ -131,7 +132,6 @@ fn an_end_that_cannot_be_is_refused() {
         let refusal = shell.told(News::GameOver(over)).unwrap_err();
         assert_eq!(refusal.to_league_error().code, code);
     }
-    shell.told(announcement("R1M1")).unwrap();
     let unproven = shell.tries(Command::Told {
         news: News::GameOver(won()),
         token: None,

@@ -104,7 +104,7 @@ fn a_player_whose_league_is_over_registers_for_the_next() {
 
 #[test]
 fn news_of_another_league_is_refused() {
-    let mut shell = Shell::enrolled(rules());
+    let mut shell = Shell::enrolled(strict());
     let other = LeagueId::new("elsewhere").unwrap();
     let refusal = shell.told(completed(other)).unwrap_err();
     assert!(matches!(refusal, Refusal::OtherLeague { .. }));

@@ -261,17 +261,6 @@ fn thinking_ends_a_little_before_the_deadline() {
 }
 
 #[test]
-fn a_deadline_that_has_passed_is_still_answered_for_the_referee_decides() {
-    let mut shell = Shell::enrolled(rules());
-    let asked = call(&shell, "R1M1", 1);
-    shell.now = asked.deadline + Duration::from_secs(10);
-    let deadline = asked.deadline;
-    assert_eq!(think(shell.does(wants(asked))).until, deadline);
-    let (response, _) = moved(shell.does(chooses("R1M1", 1, Some(json!("odd")))));
-    assert_eq!(response.choice, json!("odd"));
-}
-
-#[test]
 fn a_choice_that_nobody_asked_for_is_refused() {
     let mut shell = Shell::enrolled(rules());
     let unknown = chooses("R1M1", 1, Some(json!("odd")));

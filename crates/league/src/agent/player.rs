@@ -1,38 +1,37 @@
 //! A player.
 
 mod card;
+mod diary;
 mod mind;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::letter::Outcome;
 use league_core::player::{
-    Command, Event, Phase, Player, PlayerRules, PlayerView, Refusal, Reply, Think, Ticket,
+    Command, Phase, Player, PlayerRules, PlayerView, Refusal, Reply, Think, Ticket,
 };
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
-use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, hex};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use super::house::{House, Place, Shared, StartError, restore, settle};
-use super::{Running, keep_tokens, not_for_me, not_in_yet, unattended};
-use crate::archivist::Archivist;
+use super::{Running, not_for_me, not_in_yet, unattended};
 use crate::chance::Chance;
 use crate::clock;
-use crate::desk::{Desk, Ruling, Unattended, Witness, Worker};
+use crate::desk::{Desk, Ruling, Unattended, Worker};
 use crate::identity::{Identity, Life, Newcomer};
 use crate::net::server::Door;
 use crate::projection::publisher::PlayerPublisher;
 use crate::reading_room;
 use crate::reception::{Arguments, Card, Heard, Role, Spoken};
-use crate::record::{Opening, Record};
+use crate::record::Opening;
 use crate::secrets;
 use crate::store::Durability;
+use diary::{Diary, enrolled};
 pub use mind::{Manner, Mind};
 use mind::{Thinking, Told};
 
@@ -64,6 +63,7 @@ pub fn start(
     let token_file = secrets::place(&shared.root, league, slot.as_str());
     let tokens = secrets::load_or_pledge(&token_file, &shared.chance)?;
     let (name, strict) = (rules.display_name.clone(), rules.strict);
+    let dialect = rules.manager.dialect;
     let mut publisher = PlayerPublisher::among(shared.crowd);
     let (announced, announcements) = watch::channel(());
     let patience = rules.patience.join / 2;
@@ -83,7 +83,8 @@ pub fn start(
         |_| Ok(Player::new(rules.clone())),
         |sequence, at, record, _| publisher.take_in(sequence, at, record),
     )?;
-    let identity = Arc::new(Identity::new(Newcomer::Player(name), strict));
+    let identity = Identity::new(Newcomer::Player(name), strict);
+    let identity = Arc::new(identity.bound_for(league.clone(), dialect));
     identity.set_tokens(&tokens);
     let over = recall(&restored.machine, league, &identity);
     let house = House {
@@ -121,6 +122,7 @@ pub fn start(
 /// Tells who it is, from what it kept, and whether its league is over.
 fn recall(player: &Player, league: &LeagueId, identity: &Identity) -> bool {
     if let Some((agent, league)) = enrolled(player) {
+        identity.set_guarded(player.knows_manager());
         identity.set_agent(agent, league);
     }
     // Of a league that is over there is nothing more to be had.
@@ -132,73 +134,6 @@ fn recall(player: &Player, league: &LeagueId, identity: &Identity) -> bool {
         Life::Registering
     });
     over
-}
-
-fn enrolled(player: &Player) -> Option<(Agent, LeagueId)> {
-    let agent = Agent::Player(player.player_id()?.clone());
-    Some((agent, player.league_id()?.clone()))
-}
-
-/// Keeps what the player is given.
-struct Diary {
-    identity: Arc<Identity>,
-    token_file: PathBuf,
-    /// Tells that a match was announced.
-    announced: watch::Sender<()>,
-    publisher: PlayerPublisher,
-    archivist: Archivist,
-}
-
-impl Witness<Player> for Diary {
-    fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, player: &Player) {
-        self.publisher.take_in(sequence, at, record);
-        match record {
-            Record::Event(Event::Enrolled { .. }) => {
-                if let Some((agent, league)) = enrolled(player) {
-                    self.identity.set_agent(agent, league);
-                }
-            }
-            Record::Event(Event::DrawDisputed {
-                match_id, problem, ..
-            }) => tracing::warn!(
-                agent_id = self.identity.log_name(),
-                event_type = "DRAW_DISPUTED",
-                "the draw of {match_id} is disputed: {problem:?}"
-            ),
-            Record::Event(Event::Rejected { reason, .. }) => {
-                self.identity.set_life(Life::Rejected(reason.clone()));
-            }
-            Record::Event(Event::LeagueCompleted { .. }) => {
-                self.identity.set_life(Life::Completed);
-            }
-            Record::Event(Event::Announced { .. }) => self.announced.send_replace(()),
-            _ => {}
-        }
-    }
-
-    fn replied(&mut self, reply: &Reply) -> Option<Command> {
-        if let Reply::TokenGranted {
-            token,
-            return_token,
-        } = reply
-        {
-            let (identity, file) = (&self.identity, &self.token_file);
-            keep_tokens(identity, file, token, return_token.as_ref());
-        }
-        None
-    }
-
-    fn settle(&mut self, at: Timestamp, player: &Player) {
-        self.archivist.publish(self.publisher.due(at, player));
-    }
-
-    fn wakeup(&self) -> Option<Timestamp> {
-        self.publisher.wakeup()
-    }
-
-    fn end(&mut self, at: Timestamp, player: &Player) {
-        self.archivist.publish(self.publisher.rest(at, player));
-    }
 }
 
 /// What a player does with what it is told.
@@ -228,7 +163,8 @@ impl Role for Competitor {
         if matches!(heard.message, Message::Ping) {
             return Spoken::Message(Box::new(Message::Acknowledged));
         }
-        if !self.identity.is_in(self.patience).await {
+        let admits = matches!(heard.message, Message::PlayerRegisterResponse(_));
+        if !admits && !self.identity.is_in(self.patience).await {
             return not_in_yet();
         }
         let token = heard.token.as_ref().map(AuthToken::hash);
@@ -239,6 +175,9 @@ impl Role for Competitor {
         });
         match Command::from_message(heard.message, token) {
             Some(command) => self.ask(command, told).await,
+            None if self.identity.takes_anything() => {
+                Spoken::Message(Box::new(Message::Acknowledged))
+            }
             None => refused,
         }
     }
@@ -263,6 +202,7 @@ impl Role for Competitor {
                 "games": rules.games,
                 "manager": rules.manager.endpoint,
                 "strict": rules.strict,
+                "dialect": rules.manager.dialect,
             })
         });
         let mut rules = rules.await.ok()?;

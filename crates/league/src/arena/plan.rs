@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use league_core::league::LeagueRules;
 use league_protocol::id::{PlayerId, RefereeId};
+use league_protocol::sender::Dialect;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
@@ -51,6 +52,8 @@ pub struct PlayerSeat {
     pub name: String,
     /// How it plays.
     pub manner: Manner,
+    /// How it speaks.
+    pub dialect: Dialect,
     /// Its port, unless it shares one; 0 for any.
     pub port: u16,
 }

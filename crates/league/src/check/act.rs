@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::habit::in_session;
 use super::reply::Reply;
 use super::rule::Trouble;
 use super::stage::{Question, Stage};
@@ -73,6 +74,18 @@ impl<S: Stage> Act<S> {
         answered(&self.send(request, PROMPT).await)
     }
 
+    /// The frame of a call, as the agent takes it.
+    pub fn frame(&self, question: &Question, id: u64) -> Value {
+        self.stage.habit().frame(question, &json!(id))
+    }
+
+    /// The headers of an ordinary call.
+    pub fn headers(&self) -> Vec<(&str, &str)> {
+        let mut headers = JSON.to_vec();
+        headers.extend(self.stage.habit().headers());
+        headers
+    }
+
     /// Posts a body to the agent and gives the answer.
     ///
     /// # Errors
@@ -83,7 +96,7 @@ impl<S: Stage> Act<S> {
         let request = Request {
             method: "POST",
             path: &path,
-            headers: &JSON,
+            headers: &self.headers(),
             body,
         };
         self.ask(&request).await
@@ -100,11 +113,11 @@ impl<S: Stage> Act<S> {
         patience: Duration,
     ) -> Result<Reply, Trouble> {
         let path = self.agent().path.clone();
-        let body = frame(question, &json!(1)).to_string();
+        let body = self.frame(question, 1).to_string();
         let request = Request {
             method: "POST",
             path: &path,
-            headers: &JSON,
+            headers: &self.headers(),
             body: body.as_bytes(),
         };
         let exchange = self.send(&request, patience).await;
@@ -129,14 +142,12 @@ impl<S: Stage> Act<S> {
     pub async fn call_in_session(
         &self,
         question: &Question,
-        revision: &str,
         session: Option<&str>,
     ) -> Result<Reply, Trouble> {
         let path = self.agent().path.clone();
         let mut headers = JSON.to_vec();
-        headers.push(("MCP-Protocol-Version", revision));
-        headers.extend(session.map(|session| ("Mcp-Session-Id", session)));
-        let body = frame(question, &json!(1)).to_string();
+        headers.extend(in_session(session));
+        let body = self.frame(question, 1).to_string();
         let request = Request {
             method: "POST",
             path: &path,
@@ -173,13 +184,6 @@ impl<S: Stage> Act<S> {
             None => trouble,
         })
     }
-}
-
-/// A request of JSON-RPC.
-pub fn frame(question: &Question, id: &Value) -> Value {
-    json!({
-        "jsonrpc": "2.0", "method": question.method, "params": question.params, "id": id,
-    })
 }
 
 /// The answer of an exchange.

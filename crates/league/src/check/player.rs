@@ -1,16 +1,24 @@
 //! A player under check: a manager that admits it, and referees that call it.
 
 mod choice;
+mod crowd;
 mod invitation;
+mod moves;
+mod news;
+mod recovery;
 mod registration;
+mod rehearsal;
+mod trust;
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::act::{PROMPT, frame};
+use super::act::PROMPT;
+use super::habit::Habit;
 use super::launch::Launched;
 use super::office::{Admission, Office};
 use super::reply::Reply;
@@ -20,6 +28,8 @@ use super::shared;
 use super::stage::{Question, Stage};
 use super::wire::{Line, Request, exchange};
 use crate::net::endpoint::Endpoint;
+
+pub use rehearsal::{Match, plan, rehearse};
 
 /// How long a player may take to join.
 pub const JOIN: Duration = Duration::from_secs(5);
@@ -40,6 +50,7 @@ pub struct PlayerStage {
     pub wait: Duration,
     agent: Endpoint,
     matches: AtomicU32,
+    habit: OnceLock<Habit>,
     /// Whether the player comes only to matches that were announced.
     wary: AtomicBool,
 }
@@ -48,7 +59,15 @@ pub struct PlayerStage {
 pub fn topics() -> Vec<Topic<PlayerStage>> {
     let mut topics = vec![registration::topic()];
     topics.extend(shared::topics());
-    topics.extend([invitation::topic(), choice::topic()]);
+    topics.extend([
+        invitation::topic(),
+        choice::topic(),
+        moves::topic(),
+        news::topic(),
+        trust::topic(),
+        crowd::topic(),
+        recovery::topic(),
+    ]);
     topics
 }
 
@@ -75,6 +94,7 @@ impl PlayerStage {
             wait,
             agent,
             matches: AtomicU32::new(0),
+            habit: OnceLock::new(),
             wary: AtomicBool::new(false),
         }
     }
@@ -89,6 +109,8 @@ impl PlayerStage {
         let left = self.wait.saturating_sub(began.elapsed());
         self.office.registration(0, left).await;
         let unannounced = self.invitation(&self.next_match());
+        let habit = Habit::find(&self.agent, &unannounced).await;
+        self.habit.get_or_init(|| habit);
         let refused = self.ask(&unannounced).await;
         let wary = refused.is_some_and(|reply| reply.league_error() == Some("E012"));
         self.wary.store(wary, Ordering::Relaxed);
@@ -122,7 +144,7 @@ impl PlayerStage {
 
     /// How the player takes calls.
     pub fn speech(&self) -> &'static str {
-        "simple"
+        self.habit().as_str()
     }
 
     /// What the player was told when it was admitted.
@@ -253,11 +275,13 @@ impl PlayerStage {
 
     /// Asks outside of any rule.
     pub async fn ask(&self, question: &Question) -> Option<Reply> {
-        let body = frame(question, &json!(1)).to_string();
+        let body = self.habit().frame(question, &json!(1)).to_string();
+        let mut headers = super::act::JSON.to_vec();
+        headers.extend(self.habit().headers());
         let request = Request {
             method: "POST",
             path: &self.agent.path,
-            headers: &super::act::JSON,
+            headers: &headers,
             body: body.as_bytes(),
         };
         let exchange = exchange(&self.agent, &request, PROMPT).await;
@@ -274,6 +298,10 @@ pub fn round(match_id: &str) -> u32 {
 impl Stage for PlayerStage {
     fn agent(&self) -> &Endpoint {
         &self.agent
+    }
+
+    fn habit(&self) -> &Habit {
+        self.habit.get().unwrap_or(&Habit::Simple)
     }
 
     async fn question(&self) -> Question {

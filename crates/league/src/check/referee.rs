@@ -17,8 +17,8 @@ mod reports;
 mod seat;
 mod tries;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use league_protocol::token::{AuthToken, hex};
@@ -26,7 +26,8 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
-use super::act::{JSON, PROMPT, answered, frame};
+use super::act::{JSON, PROMPT, answered};
+use super::habit::Habit;
 use super::launch::Launched;
 use super::office::{Admission, Office};
 use super::reply::Reply;
@@ -59,6 +60,7 @@ pub struct RefereeStage {
     matches: AtomicU32,
     players: AtomicU32,
     takes_orders: AtomicBool,
+    habit: OnceLock<Habit>,
     bouts: [OnceCell<Arc<Bout>>; Plot::COUNT],
 }
 
@@ -102,6 +104,7 @@ impl RefereeStage {
             matches: AtomicU32::new(0),
             players: AtomicU32::new(0),
             takes_orders: AtomicBool::new(false),
+            habit: OnceLock::new(),
             bouts: Default::default(),
         }
     }
@@ -115,6 +118,8 @@ impl RefereeStage {
         }
         let left = self.wait.saturating_sub(began.elapsed());
         self.office.registration(0, left).await;
+        let habit = Habit::find(&self.agent, &self.look_at("R1M1")).await;
+        self.habit.get_or_init(|| habit);
         self.takes_orders.store(true, Ordering::Relaxed);
         let first = self.bout(Plot::Decided).await;
         let takes = first.is_ok_and(|bout| bout.ack.message_type() == Some("START_MATCH_ACK"));
@@ -148,7 +153,7 @@ impl RefereeStage {
 
     /// How the referee takes calls.
     pub fn speech(&self) -> &'static str {
-        "simple"
+        self.habit().as_str()
     }
 
     /// A match of this plot, which is played when it is first asked for.
@@ -199,7 +204,8 @@ impl RefereeStage {
             let meta = &admission.heard.message()["referee_meta"];
             meta["max_concurrent_matches"].as_u64()
         });
-        said.and_then(|said| usize::try_from(said).ok()).unwrap_or(1)
+        said.and_then(|said| usize::try_from(said).ok())
+            .unwrap_or(1)
     }
 
     /// A match that nobody has played.
@@ -229,11 +235,13 @@ impl RefereeStage {
     ///
     /// No answer breaks the rule.
     async fn ask(&self, question: &Question) -> Result<Reply, Trouble> {
-        let body = frame(question, &json!(1)).to_string();
+        let body = self.habit().frame(question, &json!(1)).to_string();
+        let mut headers = JSON.to_vec();
+        headers.extend(self.habit().headers());
         let request = Request {
             method: "POST",
             path: &self.agent.path,
-            headers: &JSON,
+            headers: &headers,
             body: body.as_bytes(),
         };
         let exchange = exchange(&self.agent, &request, PROMPT).await;
@@ -260,11 +268,15 @@ impl Stage for RefereeStage {
         &self.agent
     }
 
+    fn habit(&self) -> &Habit {
+        self.habit.get().unwrap_or(&Habit::Simple)
+    }
+
     /// The first order once more, which is acknowledged as often as it comes.
     async fn question(&self) -> Question {
         match self.bout(Plot::Decided).await {
             Ok(bout) => again(&bout.order),
-            Err(_) => Question::new("ping", json!({})),
+            Err(_) => Question::method("ping", json!({})),
         }
     }
 

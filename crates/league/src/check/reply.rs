@@ -12,6 +12,8 @@ pub struct Reply {
     pub exchange: Exchange,
     /// The body as JSON, if it is any.
     pub json: Option<Value>,
+    /// What a tool of MCP gave, taken out of its wrapping.
+    unwrapped: Option<Value>,
 }
 
 impl Reply {
@@ -30,7 +32,12 @@ impl Reply {
                 serde_json::from_slice(&answer.body).ok()
             }
         });
-        Self { exchange, json }
+        let unwrapped = json.as_ref().and_then(unwrapped);
+        Self {
+            exchange,
+            json,
+            unwrapped,
+        }
     }
 
     /// Whether the answer is framed as JSON-RPC wants it.
@@ -42,11 +49,22 @@ impl Reply {
     /// What was answered: the `result` of a frame, or a bare message.
     pub fn result(&self) -> Option<&Value> {
         let json = self.json.as_ref()?;
+        if self.unwrapped.is_some() {
+            return self.unwrapped.as_ref();
+        }
         if self.is_framed() {
-            return json.get("result").filter(|result| !result.is_null());
+            let failed = |result: &&Value| result["isError"] == true;
+            let result = json.get("result").filter(|result| !result.is_null());
+            return result.filter(|result| !failed(result));
         }
         let bare = json.is_object() && json.get("error").is_none_or(Value::is_null);
         bare.then_some(json)
+    }
+
+    /// The `result` of the frame as it came, wrapped or not.
+    pub fn raw_result(&self) -> &Value {
+        let result = self.json.as_ref().and_then(|json| json.get("result"));
+        result.unwrap_or(&Value::Null)
     }
 
     /// The code of a JSON-RPC error.
@@ -135,4 +153,20 @@ impl Reply {
             format!("{what} was taken: the answer is {}", self.describe())
         })
     }
+}
+
+/// What a tool of MCP gave: its structured content, or else its first text as JSON.
+fn unwrapped(json: &Value) -> Option<Value> {
+    let result = json.get("result")?;
+    let content = result.get("content")?.as_array()?;
+    let structured = &result["structuredContent"];
+    let inner = structured.as_object().filter(|members| members.len() == 1);
+    match inner.and_then(|members| members.get("result")) {
+        Some(inner) => return Some(inner.clone()),
+        None if structured.is_object() => return Some(structured.clone()),
+        None => {}
+    }
+    let text = content.first()?.get("text")?.as_str()?;
+    let told = serde_json::from_str(text).ok();
+    told.or_else(|| (result["isError"] != true).then(|| Value::String(text.to_owned())))
 }

@@ -27,6 +27,17 @@ pub struct Report {
     pub strict: bool,
     /// What came of each rule.
     pub findings: Vec<Finding>,
+    /// What was rehearsed, if it was a rehearsal of faults.
+    pub rehearsed: Option<Rehearsed>,
+}
+
+/// A rehearsal of faults.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rehearsed {
+    /// The number that the plan comes from.
+    pub seed: u64,
+    /// The digest of the plan: the same number gives the same plan.
+    pub digest: String,
 }
 
 impl Report {
@@ -45,6 +56,13 @@ impl Report {
         self.counts().failed == 0
     }
 
+    /// How much of a rehearsal the agent survived, from 0 to 100.
+    pub fn resilience(&self) -> u32 {
+        let counts = self.counts();
+        let played = counts.passed + counts.deviations + counts.failed;
+        (100 * counts.passed).checked_div(played).unwrap_or(0)
+    }
+
     fn of(&self, verdict: Verdict) -> impl Iterator<Item = &Finding> {
         let findings = self.findings.iter();
         findings.filter(move |finding| finding.verdict == verdict)
@@ -61,7 +79,7 @@ pub fn json(report: &Report, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", row(finding))?;
     }
     let (counts, grade) = (report.counts(), report.grade());
-    let summary = json!({
+    let mut summary = json!({
         "event": "summary",
         "agent": report.agent,
         "kind": report.kind.as_str(),
@@ -77,6 +95,11 @@ pub fn json(report: &Report, out: &mut impl Write) -> io::Result<()> {
         "grade": grade.letter.to_string(),
         "formula": FORMULA,
     });
+    if let Some(rehearsed) = &report.rehearsed {
+        summary["seed"] = rehearsed.seed.into();
+        summary["plan"] = rehearsed.digest.as_str().into();
+        summary["resilience"] = report.resilience().into();
+    }
     writeln!(out, "{summary}")
 }
 

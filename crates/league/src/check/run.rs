@@ -8,15 +8,14 @@ use super::Kind;
 use super::act::Act;
 use super::rule::{Topic, Trouble};
 use super::stage::Stage;
-use super::verdict::{Finding, Outcome};
+use super::verdict::{Finding, Judged};
 
-/// Plays the rules of all topics in their order, and tells each verdict as it is known.
+/// Plays the rules of all topics in their order.
 pub async fn play<S: Stage>(
     kind: Kind,
     stage: &Arc<S>,
     topics: &[Topic<S>],
     strict: bool,
-    mut told: impl FnMut(&Finding),
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     for topic in topics {
@@ -31,17 +30,15 @@ pub async fn play<S: Stage>(
                     "no end within {bound} s, so it was cut"
                 )))
             });
-            let finding = Finding::of(Outcome {
-                rule,
-                topic: topic.name,
-                letter: kind.letter(),
+            let judged = Judged {
+                finding: Finding::of(rule, topic.name, kind.letter(), took),
+                fix: rule.fix,
                 played,
                 last: act.last(),
-                took,
                 crashed: stage.revive().await,
                 strict,
-            });
-            told(&finding);
+            };
+            let finding = judged.verdict();
             findings.push(finding);
         }
     }

@@ -2,15 +2,18 @@
 
 use serde_json::Value;
 
+use super::habit::Habit;
 use crate::net::endpoint::Endpoint;
 
-/// A call of a tool.
+/// A call of a tool, or of a method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     /// The tool.
     pub method: String,
     /// The message.
     pub params: Value,
+    /// Whether it is a tool that is called, and not a method of JSON-RPC itself.
+    pub is_tool: bool,
 }
 
 impl Question {
@@ -19,6 +22,15 @@ impl Question {
         Self {
             method: method.to_owned(),
             params,
+            is_tool: true,
+        }
+    }
+
+    /// A call of a method that is no tool.
+    pub fn method(method: &str, params: Value) -> Self {
+        Self {
+            is_tool: false,
+            ..Self::new(method, params)
         }
     }
 }
@@ -27,6 +39,9 @@ impl Question {
 pub trait Stage: Send + Sync + Sized + 'static {
     /// Where the agent answers.
     fn agent(&self) -> &Endpoint;
+
+    /// How the agent takes calls.
+    fn habit(&self) -> &Habit;
 
     /// A call that any agent of this kind answers with a result; a new one each time.
     fn question(&self) -> impl Future<Output = Question> + Send;

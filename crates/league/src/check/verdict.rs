@@ -1,5 +1,6 @@
 //! What came of each rule, and of all of them together.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use league_protocol::finding::harmless;
@@ -43,7 +44,7 @@ pub struct Finding {
     /// The whole name of the rule: `P-JOIN-03`.
     pub id: String,
     /// What the rule asks.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// Where the documents ask for it.
     pub clause: &'static str,
     /// How binding it is.
@@ -62,20 +63,17 @@ pub struct Finding {
     pub took: Duration,
 }
 
-/// How a rule was played, and what of it is judged.
-pub struct Outcome<'o, S> {
-    /// The rule.
-    pub rule: &'o Rule<S>,
-    /// What it is about.
-    pub topic: &'static str,
-    /// The letter of the kind of agent.
-    pub letter: char,
+/// What is judged.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// The rule as it stands in the report, not judged yet.
+    pub finding: Finding,
+    /// How to mend an agent that breaks it.
+    pub fix: &'static str,
     /// How it ended.
     pub played: Result<(), Trouble>,
     /// What was said last.
     pub last: Option<Exchange>,
-    /// How long it took.
-    pub took: Duration,
     /// Whether the agent's process ended over it.
     pub crashed: bool,
     /// Whether nothing is forgiven.
@@ -83,13 +81,12 @@ pub struct Outcome<'o, S> {
 }
 
 impl Finding {
-    /// Judges how a rule was played.
-    pub fn of<S>(outcome: Outcome<'_, S>) -> Self {
-        let rule = outcome.rule;
-        let mut finding = Self {
-            topic: outcome.topic,
-            id: format!("{}-{}", outcome.letter, rule.id),
-            title: rule.title,
+    /// A rule that is kept, until it is judged otherwise.
+    pub fn of<S>(rule: &Rule<S>, topic: &'static str, letter: char, took: Duration) -> Self {
+        Self {
+            topic,
+            id: format!("{letter}-{}", rule.id),
+            title: rule.title.into(),
             clause: rule.clause,
             level: rule.level,
             verdict: Verdict::Pass,
@@ -97,41 +94,40 @@ impl Finding {
             fix: String::new(),
             sent: String::new(),
             came: String::new(),
-            took: outcome.took,
-        };
-        let severe = |forgivable: bool| {
-            if outcome.strict || outcome.crashed || !forgivable {
-                Verdict::Fail
-            } else {
-                Verdict::Deviation
-            }
-        };
-        let evidence = match outcome.played {
-            Ok(()) if outcome.crashed => {
-                finding.verdict = Verdict::Fail;
-                Evidence::default()
-            }
-            Ok(()) => return finding,
+            took,
+        }
+    }
+}
+
+impl Judged {
+    /// The verdict.
+    pub fn verdict(self) -> Finding {
+        let mut finding = self.finding;
+        let forgivable = finding.level == Level::Should;
+        let (evidence, forgiven) = match self.played {
+            Ok(()) if !self.crashed => return finding,
+            Ok(()) => (Evidence::default(), false),
             Err(Trouble::Skipped { reason, hint }) => {
                 finding.verdict = Verdict::Skipped;
                 finding.found = harmless(&reason, LONGEST_QUOTE);
-                finding.fix = hint.to_owned();
+                hint.clone_into(&mut finding.fix);
                 return finding;
             }
-            Err(Trouble::Broken(evidence)) => {
-                finding.verdict = severe(rule.level == Level::Should);
-                evidence
-            }
-            Err(Trouble::Forgiven(evidence)) => {
-                finding.verdict = severe(true);
-                evidence
-            }
+            Err(Trouble::Broken(evidence)) => (evidence, forgivable),
+            Err(Trouble::Forgiven(evidence)) => (evidence, true),
         };
-        finding.tell(evidence, outcome.last, outcome.crashed);
-        finding.fix = rule.fix.to_owned();
+        finding.verdict = if forgiven && !self.strict && !self.crashed {
+            Verdict::Deviation
+        } else {
+            Verdict::Fail
+        };
+        finding.tell(evidence, self.last, self.crashed);
+        self.fix.clone_into(&mut finding.fix);
         finding
     }
+}
 
+impl Finding {
     fn tell(&mut self, evidence: Evidence, last: Option<Exchange>, crashed: bool) {
         self.found = harmless(&evidence.found, LONGEST_QUOTE);
         if crashed {

@@ -92,14 +92,14 @@ impl Joining {
         named.unwrap_or(&ground.system.default_league_id)
     }
 
-    /// The way to the manager.
-    fn peer(&self, ground: &Ground) -> Arc<Peer> {
+    /// The way to the manager, who is spoken to in this dialect.
+    fn peer(&self, ground: &Ground, dialect: Dialect) -> Arc<Peer> {
         let named = self.manager.as_deref();
         let endpoint = named.unwrap_or(&ground.agents.league_manager.endpoint);
         Arc::new(Peer {
             agent: Agent::Manager,
             endpoint: endpoint.into(),
-            dialect: Dialect::V2,
+            dialect,
             speech: Some(Speech::Simple),
         })
     }

@@ -9,10 +9,11 @@ use clap::{Args, ValueEnum};
 use league::bot::launch;
 use league::chance::Chance;
 use league::check::launch::Launched;
+use league::check::manager::{self, ManagerStage, Sizes};
 use league::check::office::Office;
-use league::check::player::{self, PlayerStage};
+use league::check::player::{self, PlayerStage, rehearse};
 use league::check::referee::{self, RefereeStage};
-use league::check::report::{self, Report};
+use league::check::report::{self, Rehearsed, Report};
 use league::check::{Kind, run};
 use league::net::endpoint::Endpoint;
 
@@ -24,8 +25,9 @@ use super::{Answer, chain};
 /// Play every rule of the protocol against an agent, and report rule by rule
 ///
 /// The check is the agent's other side: for a player it is the manager, on the port where players
-/// look for it, and the referees. Start the check first and then the player, so that the player
-/// registers here; or have the check start it with --launch, then it is also killed and started
+/// look for it, and the referees; for a referee the manager and the players of its matches; for a
+/// manager all the referees and players of a league. Start the check first and then a player or a
+/// referee, so that it registers here; or have the check start it with --launch, then it is also killed and started
 /// again, to see whether it comes back. Ends with 0 if no rule is broken, with 1 if one is, with 3
 /// if the agent cannot be reached.
 #[derive(Debug, Args)]
@@ -33,6 +35,9 @@ use super::{Answer, chain};
 Examples:
   league check http://localhost:8101/mcp
   league check http://localhost:8101/mcp --launch \"python3 player.py --port 8101\"
+  league check http://localhost:8101/mcp --rehearse --seed 7 --launch \"python3 player.py\"
+  league check http://localhost:8001/mcp --kind referee
+  league check http://localhost:8000/mcp --kind manager --players 4 --referees 2
   league check http://localhost:8101/mcp --strict --output junit > check.xml
   league check http://localhost:8101/mcp --output json | jq 'select(.verdict == \"fail\")'")]
 pub(super) struct Check {
@@ -54,6 +59,21 @@ pub(super) struct Check {
     /// How long to wait until the agent is up and has registered
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
     wait: Duration,
+    /// How many players a manager waits for before it begins its league
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=40))]
+    players: u32,
+    /// How many referees a manager waits for
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=20))]
+    referees: u32,
+    /// The token of a manager's administrator, if its league has to be started by hand
+    #[arg(long, value_name = "TOKEN")]
+    admin_token: Option<String>,
+    /// Instead of the rules, play matches full of faults: late, doubled, broken, out of order
+    #[arg(long)]
+    rehearse: bool,
+    /// The number that the faults of a rehearsal come from; the same gives the same faults
+    #[arg(long, value_name = "N", requires = "rehearse", default_value = "1")]
+    seed: u64,
     /// How to print
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     output: Form,
@@ -67,6 +87,8 @@ enum KindOfAgent {
     Player,
     /// A referee.
     Referee,
+    /// A league manager.
+    Manager,
 }
 
 /// How a report is printed.
@@ -114,6 +136,7 @@ impl Check {
         match self.kind {
             KindOfAgent::Player => self.play_player().await,
             KindOfAgent::Referee => self.play_referee().await,
+            KindOfAgent::Manager => self.play_manager().await,
         }
     }
 
@@ -126,7 +149,17 @@ impl Check {
             return Err(self.unreachable());
         }
         let stage = Arc::new(stage);
-        let findings = run::play(kind, &stage, &player::topics(), self.strict, |_| {}).await;
+        let (findings, rehearsed) = match self.rehearse {
+            true => {
+                let seed = self.seed;
+                let (findings, digest) = rehearse(&stage, seed, self.strict).await;
+                (findings, Some(Rehearsed { seed, digest }))
+            }
+            false => {
+                let findings = run::play(kind, &stage, &player::topics(), self.strict).await;
+                (findings, None)
+            }
+        };
         Ok(Report {
             agent: self.url.to_string(),
             kind,
@@ -134,6 +167,7 @@ impl Check {
             speech: stage.speech(),
             strict: self.strict,
             findings,
+            rehearsed,
         })
     }
 
@@ -146,7 +180,7 @@ impl Check {
         if !stage.begin().await {
             return Err(self.unreachable());
         }
-        let findings = run::play(kind, &stage, &referee::topics(), self.strict, |_| {}).await;
+        let findings = run::play(kind, &stage, &referee::topics(), self.strict).await;
         Ok(Report {
             agent: self.url.to_string(),
             kind,
@@ -154,6 +188,31 @@ impl Check {
             speech: stage.speech(),
             strict: self.strict,
             findings,
+            rehearsed: None,
+        })
+    }
+
+    async fn play_manager(&self) -> Result<Report, Failure> {
+        let kind = Kind::Manager;
+        let sizes = Sizes {
+            players: self.players,
+            referees: self.referees,
+        };
+        let (launched, admin) = (self.launched()?, self.admin_token.clone());
+        let stage = ManagerStage::new(self.url.clone(), launched, self.wait, sizes, admin);
+        if !stage.begin().await {
+            return Err(self.unreachable());
+        }
+        let stage = Arc::new(stage);
+        let findings = run::play(kind, &stage, &manager::topics(), self.strict).await;
+        Ok(Report {
+            agent: self.url.to_string(),
+            kind,
+            dialect: "v2",
+            speech: stage.speech(),
+            strict: self.strict,
+            findings,
+            rehearsed: None,
         })
     }
 

@@ -15,6 +15,7 @@ use league::net::server::Limits;
 use league::post::Roads;
 use league::root::{DEFAULT_ROOT, Root};
 use league_protocol::id::{GameType, LeagueId};
+use league_protocol::sender::Dialect;
 
 use super::Output;
 use super::failure::{Failure, Kind};
@@ -164,6 +165,17 @@ pub(super) fn game_type(text: &str) -> Result<GameType, String> {
         let games = games();
         format!("there is no such game; choose one of {games}")
     })
+}
+
+/// Reads the name of a dialect.
+pub(super) fn dialect(text: &str) -> Result<Dialect, String> {
+    let known = || {
+        Dialect::ALL
+            .map(|dialect| format!("`{dialect}`"))
+            .join(", ")
+    };
+    Dialect::parse(text)
+        .ok_or_else(|| format!("there is no such dialect; choose one of {}", known()))
 }
 
 /// The names of all games.

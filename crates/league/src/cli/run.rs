@@ -11,9 +11,10 @@ use league::arena::{Arena, ArenaError, Taken};
 use league::strategy::{self, Strategy};
 use league_core::league::{Event, League};
 use league_protocol::id::{GameType, LeagueId};
+use league_protocol::sender::Dialect;
 
 use super::Answer;
-use super::common::{Common, duration, game_type, games, league_id, runtime};
+use super::common::{Common, dialect, duration, game_type, games, league_id, runtime};
 use super::failure::{Failure, Kind};
 use super::signal::Signals;
 use plan::Planned;
@@ -39,6 +40,15 @@ pub(super) struct Run {
         help = format!("Strategies, dealt out to the players in turn: {}", strategy::names())
     )]
     strategies: Vec<&'static dyn Strategy>,
+    /// How the players speak, dealt out in turn [default: from config, v2]
+    #[arg(
+        long,
+        value_name = "A,B,…",
+        value_delimiter = ',',
+        value_parser = dialect,
+        help = "How the players speak, dealt out in turn: `v2`, `v2-api`, `v1`"
+    )]
+    dialects: Vec<Dialect>,
     /// What is played
     #[arg(
         long,
@@ -63,7 +73,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
     /// Go on with a league that was interrupted, as it was
-    #[arg(long, conflicts_with_all = ["players", "referees", "strategies", "game", "seed", "manual"])]
+    #[arg(long, conflicts_with_all = ["players", "referees", "strategies", "dialects", "game", "seed", "manual"])]
     resume: bool,
 }
 

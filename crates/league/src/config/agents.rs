@@ -3,6 +3,7 @@
 //! What an entry leaves out is taken from the files under `config/defaults/`.
 
 use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
+use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 
 use super::defaults::{PlayerDefaults, RefereeDefaults};
@@ -90,6 +91,8 @@ settings! {
             game_types: Vec<GameType> = PlayerDefaults::default().game_types;
             /// How it chooses.
             strategy: String = PlayerDefaults::default().strategy;
+            /// How it speaks: `v2`, `v2-api` or `v1`.
+            dialect: Dialect = PlayerDefaults::default().dialect;
             /// Whether it takes part.
             active: bool = true;
         }
@@ -119,6 +122,7 @@ fn first_player(number: u32) -> PlayerConfig {
         preferred_leagues: defaults.preferred_leagues,
         game_types: defaults.game_types,
         strategy: defaults.strategy,
+        dialect: defaults.dialect,
         active: true,
     }
 }

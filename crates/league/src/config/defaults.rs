@@ -2,6 +2,7 @@
 
 use league_core::player::MemoryRule;
 use league_protocol::id::{GameType, LeagueId};
+use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 
 use super::setting::{SchemaVersion, settings};
@@ -41,6 +42,8 @@ settings! {
         game_types: Vec<GameType> = every_game();
         /// How it chooses.
         strategy: String = "random".to_owned();
+        /// How it speaks: `v2`, `v2-api` or `v1`.
+        dialect: Dialect = Dialect::V2;
         /// How much it remembers.
         memory: MemoryConfig = MemoryConfig::default();
     }

@@ -20,9 +20,9 @@ use league_protocol::token::AuthToken;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::Simple;
 use super::asked::Asked;
 use super::registry::{Card, Takes, ToolEntry};
+use super::{Simple, told};
 use crate::clock;
 use crate::deviations::Deviations;
 use crate::identity::Identity;
@@ -116,7 +116,7 @@ impl<R: Role> Simple for Counter<R> {
             Err(error) => return rpc::fail(Some(&call.id), &error, Era::Simple),
         };
         if asked.tool == "ping" {
-            return rpc::respond(&call.id, &json!({"status": "ok"}));
+            return rpc::respond(&call.id, &nod());
         }
         let message = asked.message();
         let result = match (message, self.entry(asked.tool)) {
@@ -134,6 +134,7 @@ impl<R: Role> Simple for Counter<R> {
             (None, None) if carries_messages(asked.tool) => {
                 self.written(no_message(), Dialect::V2, None).answer
             }
+            (_, None) if self.identity.takes_anything() && told::tells(asked.tool) => raw(&nod()),
             (_, None) => return unknown(call),
         };
         rpc::respond(&call.id, &result)
@@ -210,7 +211,7 @@ impl<R: Role> Counter<R> {
         entry: Option<&ToolEntry>,
         speech: Option<Speech>,
     ) -> Given {
-        let mut decoded = match decode(raw, self.identity.reading(), None) {
+        let mut decoded = match decode(raw, self.identity.reading(), self.identity.pinned()) {
             Ok(decoded) => decoded,
             Err(notes) => {
                 let error = notes.first_error().map(LeagueError::from);
@@ -220,7 +221,7 @@ impl<R: Role> Counter<R> {
         };
         let conversation = decoded.envelope.conversation_id.text();
         let conversation = conversation.map(ConversationId::new);
-        let dialect = decoded.dialect;
+        let dialect = self.identity.answers_in(decoded.dialect);
         let spoken = match self.understood(&mut decoded, bearer, entry, speech) {
             Ok(heard) => {
                 let kind = heard.message.v2_type();
@@ -236,12 +237,21 @@ impl<R: Role> Counter<R> {
                 self.note(&spoken, sender.as_ref(), &decoded.notes.findings);
                 spoken
             }
+            Err(_) if self.nods_at(&decoded) => {
+                self.note(&acknowledged(), None, &decoded.notes.findings);
+                acknowledged()
+            }
             Err(mut error) => {
                 error.original_message_type = decoded.message_type().map(str::to_owned);
                 Spoken::error(error)
             }
         };
         self.written(spoken, dialect, conversation)
+    }
+
+    /// Whether a message that makes no sense is nodded at all the same.
+    fn nods_at(&self, decoded: &Decoded<'_>) -> bool {
+        self.identity.takes_anything() && decoded.message_type().is_some_and(told::is_told)
     }
 
     fn understood(
@@ -308,19 +318,20 @@ impl<R: Role> Counter<R> {
             // A dialect without words for the answer is given a nod.
             given(match outgoing {
                 Some(outgoing) => raw(&outgoing),
-                None => raw(&json!({"status": "ok"})),
+                None => raw(&nod()),
             })
         })
     }
 
     /// Does something with what this agent knows and a message may leave unsaid.
     fn hinted<Out>(&self, act: impl FnOnce(&Hints<'_>) -> Out) -> Out {
-        let (league, game) = (self.identity.league(), self.identity.game());
+        let (league, game) = (self.identity.meant(), self.identity.game());
         let reader = self.identity.player();
         act(&Hints {
             league_id: league.as_ref(),
             game_type: game.as_ref(),
             reader: reader.as_ref(),
+            synonyms: self.identity.takes_anything(),
             ..Hints::default()
         })
     }
@@ -349,6 +360,15 @@ fn named(mut spoken: Spoken, kind: Option<&'static str>) -> Spoken {
         error.original_message_type = kind.map(str::to_owned);
     }
     spoken
+}
+
+fn acknowledged() -> Spoken {
+    Spoken::Message(Box::new(Message::Acknowledged))
+}
+
+/// The answer of one who has nothing to say.
+fn nod() -> Value {
+    json!({"status": "ok"})
 }
 
 fn no_message() -> Spoken {

@@ -63,6 +63,13 @@ impl Scripted {
         heard.unwrap_or_else(|| panic!("no {kind} came"))
     }
 
+    /// All messages so far; questions of another kind, such as how it takes calls, are none.
+    pub(crate) fn messages(&self) -> Vec<Value> {
+        let heard = self.heard.lock().unwrap();
+        let messages = heard.iter().filter(|said| said["message_type"].is_string());
+        messages.cloned().collect()
+    }
+
     /// All messages of this kind so far.
     pub(crate) fn all(&self, kind: &str) -> Vec<Value> {
         let heard = self.heard.lock().unwrap();

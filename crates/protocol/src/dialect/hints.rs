@@ -22,6 +22,8 @@ pub struct Hints<'h> {
     /// Whether reader and opponent only stand in for players whom nobody knows, so that whoever
     /// is named in a message is believed to be one of the two.
     pub placeholders: bool,
+    /// Whether an answer says the usual synonyms of its fields as well (ruling 48).
+    pub synonyms: bool,
 }
 
 impl Hints<'_> {
@@ -62,22 +64,29 @@ impl Hints<'_> {
 
     /// The reader, or a refusal to guess.
     pub fn reader(&self, at: &Path<'_>, notes: &mut Notes) -> Option<PlayerId> {
-        known(self.reader, "the reader", at, notes)
+        if self.reader.is_none() {
+            let detail = "the message does not say who the reader is; name the players";
+            notes.refuse(Code::MissingField, at, "a player id", detail);
+        }
+        self.reader.cloned()
     }
 
-    /// The reader and its opponent; where they are placeholders, those who are named instead.
+    /// The reader and its opponent; where they are placeholders, those who are named instead, and
+    /// where the opponent is not known, whoever else is named.
     pub fn both(
         &self,
-        named: impl Iterator<Item = PlayerId>,
+        mut named: impl Iterator<Item = PlayerId>,
         at: &Path<'_>,
         notes: &mut Notes,
     ) -> Option<[PlayerId; 2]> {
-        let known = [self.reader(at, notes)?, self.opponent(at, notes)?];
+        let reader = self.reader(at, notes)?;
         if !self.placeholders {
-            return Some(known);
+            let other = |id: &PlayerId| *id != reader;
+            let opponent = self.opponent.cloned().or_else(|| named.find(other));
+            return Some([reader, opponent.unwrap_or(PlayerId::unknown())]);
         }
         let mut both: Vec<PlayerId> = Vec::new();
-        for player in named.chain(known) {
+        for player in named.chain([reader, self.opponent()]) {
             if both.len() < 2 && !both.contains(&player) {
                 both.push(player);
             }
@@ -85,23 +94,10 @@ impl Hints<'_> {
         both.try_into().ok()
     }
 
-    /// The opponent, or a refusal to guess.
-    pub fn opponent(&self, at: &Path<'_>, notes: &mut Notes) -> Option<PlayerId> {
-        known(self.opponent, "the opponent", at, notes)
+    /// The opponent, or a name for whoever it is: two dialects leave it out of most messages.
+    pub fn opponent(&self) -> PlayerId {
+        self.opponent.cloned().unwrap_or(PlayerId::unknown())
     }
-}
-
-fn known(
-    player: Option<&PlayerId>,
-    who: &str,
-    at: &Path<'_>,
-    notes: &mut Notes,
-) -> Option<PlayerId> {
-    if player.is_none() {
-        let detail = format!("the message does not say who {who} is; name the players");
-        notes.refuse(Code::MissingField, at, "a player id", detail);
-    }
-    player.cloned()
 }
 
 #[expect(clippy::unwrap_used, reason = "the text is a constant that is an id")]

@@ -51,6 +51,7 @@ impl Knowledge {
             opponent: Some(&self.players[1]),
             match_id: None,
             placeholders: false,
+            synonyms: false,
         }
     }
 }

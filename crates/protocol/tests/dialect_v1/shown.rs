@@ -56,7 +56,7 @@ fn registration_is_understood() {
                 version: "1.0.0".into(),
                 protocol_version: None,
                 game_types: vec![game("even_odd")],
-                contact_endpoint: "mcp://player-alpha".into(),
+                contact_endpoint: "http://player-alpha".into(),
                 max_concurrent_matches: None,
                 speech: None,
             },

@@ -20,7 +20,7 @@ fn every_message_is_spelled_as_the_document_spells_it() {
     messages.push(game_error("GAME_MOVE_RESPONSE", Code::InvalidMove));
     let lines: Vec<_> = messages.iter().map(spoken).collect();
     insta::assert_snapshot!(lines.join("\n"), @r###"
-    LEAGUE_REGISTER_REQUEST {"league_id":"84be2ff4-91a9-5b99-b1a2-854c77ab3faa","round_id":0,"match_id":"REGISTRATION","player_meta":{"display_name":"AlphaBot","version":"1.0.0","game_types":["even_odd"],"contact_endpoint":"http://127.0.0.1:8101/mcp"},"player_id":"player_001"}
+    LEAGUE_REGISTER_REQUEST {"league_id":"84be2ff4-91a9-5b99-b1a2-854c77ab3faa","round_id":0,"match_id":"REGISTRATION","player_meta":{"display_name":"AlphaBot","version":"1.0.0","game_types":["even_odd"],"contact_endpoint":"mcp://127.0.0.1:8101/mcp"},"player_id":"player_001"}
     LEAGUE_REGISTER_RESPONSE {"league_id":"84be2ff4-91a9-5b99-b1a2-854c77ab3faa","round_id":0,"match_id":"REGISTRATION","status":"ACCEPTED","player_id":"player_001","reason":null}
     LEAGUE_REGISTER_RESPONSE {"league_id":"84be2ff4-91a9-5b99-b1a2-854c77ab3faa","round_id":0,"match_id":"REGISTRATION","status":"REJECTED","player_id":null,"reason":"Registration closed"}
     LEAGUE_START_ANNOUNCEMENT {"league_id":"84be2ff4-91a9-5b99-b1a2-854c77ab3faa","round_id":1,"match_id":"ANNOUNCEMENT","league_info":{"total_rounds":3,"total_players":4,"game_type":"even_odd","schedule":[{"round_id":1,"matches":[{"match_id":"R1M1","player1":"player_001","player2":"player_alpha"}]}]}}

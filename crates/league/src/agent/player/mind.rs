@@ -87,6 +87,7 @@ async fn by_strategy(strategy: &'static dyn Strategy, think: Think, thinking: Th
     } = thinking;
     let (match_id, turn) = (think.match_id.clone(), think.turn);
     let until = think.until.since(clock::now());
+    let name = strategy.name();
     let choosing = tokio::task::spawn_blocking(move || strategy.choose(&think, &memory, &mut dice));
     let chosen = tokio::time::timeout(until, choosing).await;
     Command::Chosen {
@@ -94,7 +95,7 @@ async fn by_strategy(strategy: &'static dyn Strategy, think: Think, thinking: Th
         turn,
         choice: chosen.ok().and_then(Result::ok),
         nonce: Some(nonce),
-        reasoning: None,
+        reasoning: Some(format!("chosen by the strategy `{name}`")),
     }
 }
 

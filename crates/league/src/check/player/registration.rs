@@ -85,7 +85,14 @@ fn meta_text<'h>(heard: &'h Heard, name: &str) -> Result<&'h str, Trouble> {
 }
 
 async fn registers(act: &OfPlayer) -> Played {
-    registration(act).map(drop)
+    let registered = registration(act);
+    if act.stage.launched.is_some() && registered.is_err() {
+        let wait = act.stage.wait;
+        return Err(Trouble::broken(format!(
+            "it was started, and did not register within {wait:?}"
+        )));
+    }
+    registered.map(drop)
 }
 
 async fn posted(act: &OfPlayer) -> Played {

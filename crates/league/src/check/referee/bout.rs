@@ -142,7 +142,9 @@ impl RefereeStage {
             Plot::RefusedReport => self.office.refuse_report(&match_id),
             _ => {}
         }
-        let ack = self.ask(&Question::new("start_match", order.clone())).await?;
+        let ack = self
+            .ask(&Question::new("start_match", order.clone()))
+            .await?;
         let mut bout = Bout {
             match_id,
             order,

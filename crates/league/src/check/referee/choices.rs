@@ -86,7 +86,10 @@ async fn names(act: &OfReferee) -> Played {
 }
 
 async fn deadline(act: &OfReferee) -> Played {
-    each(act, |_, _, heard| envelope::time(heard.message(), "deadline", true)).await
+    each(act, |_, _, heard| {
+        envelope::time(heard.message(), "deadline", true)
+    })
+    .await
 }
 
 async fn half_a_minute(act: &OfReferee) -> Played {
@@ -205,7 +208,10 @@ async fn unseen(act: &OfReferee) -> Played {
 }
 
 async fn state(act: &OfReferee) -> Played {
-    looks(act, |_, seen| envelope::is(seen, "state", "COLLECTING_CHOICES")).await
+    looks(act, |_, seen| {
+        envelope::is(seen, "state", "COLLECTING_CHOICES")
+    })
+    .await
 }
 
 async fn token(act: &OfReferee) -> Played {

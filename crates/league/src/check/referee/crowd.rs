@@ -115,9 +115,10 @@ async fn apart(act: &OfReferee) -> Played {
                 let message = heard.message();
                 let named = message.get("match_id");
                 overheard::note(act, &heard, "a player");
-                hold(named.is_none_or(|named| *named == *running.match_id), || {
-                    format!("{} was told of another match", seat.part.id)
-                })?;
+                hold(
+                    named.is_none_or(|named| *named == *running.match_id),
+                    || format!("{} was told of another match", seat.part.id),
+                )?;
             }
             let over = seat.told("GAME_OVER");
             let Some(over) = over.first() else { continue };
@@ -126,7 +127,10 @@ async fn apart(act: &OfReferee) -> Played {
             let right = running.seats.iter().find(|seat| seat.part.choice == parity);
             let right = right.map(|seat| seat.part.id.as_str()).unwrap_or_default();
             hold(result["winner_player_id"] == right, || {
-                format!("the winner is {} instead of {right}", result["winner_player_id"])
+                format!(
+                    "the winner is {} instead of {right}",
+                    result["winner_player_id"]
+                )
             })?;
         }
     }
@@ -173,7 +177,12 @@ fn completed(act: &OfReferee, token: Option<&str>) -> Question {
         "league_id": act.stage.office.league, "auth_token": token, "total_rounds": 1,
         "total_matches": 1, "champion": null, "final_standings": [],
     });
-    let says = message("LEAGUE_COMPLETED", "league_manager", "check-completed", says);
+    let says = message(
+        "LEAGUE_COMPLETED",
+        "league_manager",
+        "check-completed",
+        says,
+    );
     Question::new("notify_league_completed", says)
 }
 

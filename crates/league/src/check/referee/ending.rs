@@ -85,7 +85,10 @@ async fn framed(act: &OfReferee) -> Played {
 }
 
 async fn enveloped(act: &OfReferee) -> Played {
-    each(act, Plot::Decided, |_, _, heard, _| overheard::enveloped(act, heard)).await
+    each(act, Plot::Decided, |_, _, heard, _| {
+        overheard::enveloped(act, heard)
+    })
+    .await
 }
 
 async fn names(act: &OfReferee) -> Played {
@@ -105,11 +108,18 @@ pub(super) fn drawn_number(told: &Value) -> Result<u64, Trouble> {
 
 /// The word for a number.
 pub(super) fn parity_of(number: u64) -> &'static str {
-    if number.is_multiple_of(2) { "even" } else { "odd" }
+    if number.is_multiple_of(2) {
+        "even"
+    } else {
+        "odd"
+    }
 }
 
 async fn number(act: &OfReferee) -> Played {
-    each(act, Plot::Decided, |_, _, _, result| drawn_number(result).map(drop)).await
+    each(act, Plot::Decided, |_, _, _, result| {
+        drawn_number(result).map(drop)
+    })
+    .await
 }
 
 async fn parity(act: &OfReferee) -> Played {
@@ -160,7 +170,9 @@ async fn same(act: &OfReferee) -> Played {
         let second = bout.told(1, "GAME_OVER")?;
         overheard::note(act, &second, "the second player");
         let [first, second] = [first, second].map(|heard| heard.message()["game_result"].clone());
-        hold(first == second, || format!("the first player was told {first}"))?;
+        hold(first == second, || {
+            format!("the first player was told {first}")
+        })?;
     }
     Ok(())
 }
@@ -193,7 +205,11 @@ async fn opened(act: &OfReferee) -> Played {
             format!("`draw.nonces` is {told} instead of what the players sent")
         })?;
         let league = &act.stage.office.league;
-        envelope::is(&result["draw"], "commitment", &promised(league, bout).unwrap_or_default())?;
+        envelope::is(
+            &result["draw"],
+            "commitment",
+            &promised(league, bout).unwrap_or_default(),
+        )?;
         envelope::is(&result["draw"], "seed", bout.seed())?;
         let due = due_number(league, bout, nonces);
         let number = drawn_number(result)?;
@@ -231,7 +247,9 @@ async fn once(act: &OfReferee) -> Played {
     let bout = act.stage.bout(Plot::Drawn).await?;
     for seat in &bout.seats {
         let count = seat.told("GAME_OVER").len();
-        hold(count == 1, || format!("{} was told {count} times", seat.part.id))?;
+        hold(count == 1, || {
+            format!("{} was told {count} times", seat.part.id)
+        })?;
     }
     Ok(())
 }

@@ -52,10 +52,7 @@ async fn match_of(act: &OfReferee) -> Result<Arc<Bout>, Trouble> {
 }
 
 /// The two invitations, noted one by one as they are looked at.
-async fn each(
-    act: &OfReferee,
-    look: impl Fn(&Bout, usize, &Heard) -> Played,
-) -> Played {
+async fn each(act: &OfReferee, look: impl Fn(&Bout, usize, &Heard) -> Played) -> Played {
     let bout = match_of(act).await?;
     for seat in 0..2 {
         let heard = bout.told(seat, "GAME_INVITATION")?;
@@ -103,7 +100,11 @@ async fn roles(act: &OfReferee) -> Played {
 
 async fn opponents(act: &OfReferee) -> Played {
     each(act, |bout, seat, heard| {
-        envelope::is(heard.message(), "opponent_id", &bout.seats[1 - seat].part.id)
+        envelope::is(
+            heard.message(),
+            "opponent_id",
+            &bout.seats[1 - seat].part.id,
+        )
     })
     .await
 }
@@ -189,6 +190,9 @@ async fn at_once(act: &OfReferee) -> Played {
     overheard::note(act, &other, "a player");
     let later = other.at.saturating_duration_since(silent);
     hold(later.as_secs() < 2, || {
-        format!("the second player was invited {} s after the first", later.as_secs())
+        format!(
+            "the second player was invited {} s after the first",
+            later.as_secs()
+        )
     })
 }

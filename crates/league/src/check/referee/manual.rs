@@ -88,11 +88,17 @@ async fn waits(act: &OfReferee) -> Played {
         seat.wait("GAME_INVITATION", Duration::from_secs(5)).await;
     }
     tokio::time::sleep(10 * PAUSE).await;
-    let asked = stepped.seats.iter().find(|seat| !seat.told("CHOOSE_PARITY_CALL").is_empty());
+    let asked = stepped
+        .seats
+        .iter()
+        .find(|seat| !seat.told("CHOOSE_PARITY_CALL").is_empty());
     let asked = asked.map(|seat| seat.part.id.clone());
     finish(act, &stepped).await?;
     hold(asked.is_none(), || {
-        format!("{} was asked before `collect_choices`", asked.unwrap_or_default())
+        format!(
+            "{} was asked before `collect_choices`",
+            asked.unwrap_or_default()
+        )
     })
 }
 
@@ -109,7 +115,10 @@ async fn steps(act: &OfReferee) -> Played {
 }
 
 /// Takes a step that must be refused, then plays the match to its end.
-async fn refused(act: &OfReferee, wrong: impl FnOnce(&Stepped) -> Question) -> Result<Reply, Trouble> {
+async fn refused(
+    act: &OfReferee,
+    wrong: impl FnOnce(&Stepped) -> Question,
+) -> Result<Reply, Trouble> {
     let stepped = open(act).await?;
     let reply = act.call(&wrong(&stepped)).await?;
     finish(act, &stepped).await?;
@@ -118,7 +127,10 @@ async fn refused(act: &OfReferee, wrong: impl FnOnce(&Stepped) -> Question) -> R
 }
 
 async fn early(act: &OfReferee) -> Played {
-    let reply = refused(act, |stepped| question(act, "finalize_match", &stepped.match_id)).await?;
+    let reply = refused(act, |stepped| {
+        question(act, "finalize_match", &stepped.match_id)
+    })
+    .await?;
     hold(reply.league_error() == Some("E007"), || {
         format!("the answer is {}", reply.describe())
     })
@@ -145,7 +157,9 @@ async fn automatic(act: &OfReferee) -> Played {
     let match_id = act.stage.next_match();
     let order = act.stage.order(&match_id, &seats);
     act.call(&Question::new("start_match", order)).await?;
-    let reply = act.call(&question(act, "collect_choices", &match_id)).await?;
+    let reply = act
+        .call(&question(act, "collect_choices", &match_id))
+        .await?;
     for seat in &seats {
         seat.wait("GAME_OVER", Duration::from_secs(10)).await;
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::bout::{Bout, Plot};
+use super::seat::Seat;
 use super::{OfReferee, RefereeStage, again};
 use crate::check::envelope;
 use crate::check::reply::Reply;
@@ -65,7 +66,10 @@ async fn taken(act: &OfReferee) -> Played {
     let bout = first(act).await?;
     let ack = bout.ack.of_kind(&["START_MATCH_ACK"])?;
     hold(ack["accepted"] == true, || {
-        format!("`accepted` is {}, because {}", ack["accepted"], ack["reason"])
+        format!(
+            "`accepted` is {}, because {}",
+            ack["accepted"], ack["reason"]
+        )
     })
 }
 
@@ -121,13 +125,14 @@ async fn told_again(act: &OfReferee) -> Played {
 async fn changed(
     act: &OfReferee,
     change: impl FnOnce(&mut Value),
-) -> Result<(Reply, [super::seat::Seat; 2]), Trouble> {
+) -> Result<(Reply, Value, [Seat; 2]), Trouble> {
     act.stage.takes_orders()?;
     let seats = act.stage.seats(Plot::Decided).await?;
     let mut order = act.stage.order(&act.stage.next_match(), &seats);
     change(&mut order);
-    let reply = act.call(&Question::new("start_match", order)).await?;
-    Ok((reply, seats))
+    let question = Question::new("start_match", order);
+    let reply = act.call(&question).await?;
+    Ok((reply, question.params, seats))
 }
 
 /// Whether an order was turned down, by a refusal or in the acknowledgement.
@@ -137,8 +142,12 @@ fn is_turned_down(reply: &Reply) -> bool {
 }
 
 /// Sees that a changed order is turned down and that nobody is invited.
-async fn refused(act: &OfReferee, what: &str, change: impl FnOnce(&mut Value)) -> Result<Reply, Trouble> {
-    let (reply, seats) = changed(act, change).await?;
+async fn refused(
+    act: &OfReferee,
+    what: &str,
+    change: impl FnOnce(&mut Value),
+) -> Result<Reply, Trouble> {
+    let (reply, _, seats) = changed(act, change).await?;
     hold(is_turned_down(&reply), || {
         format!("{what} is taken: the answer is {}", reply.describe())
     })?;
@@ -169,15 +178,14 @@ async fn different(act: &OfReferee) -> Played {
 }
 
 async fn older(act: &OfReferee) -> Played {
-    let (reply, seats) = changed(act, |order| order["attempt"] = 2.into()).await?;
+    let (reply, ordered, seats) = changed(act, |order| order["attempt"] = 2.into()).await?;
     hold(!is_turned_down(&reply), || {
         "an order with the attempt 2 is refused".to_owned()
     })?;
-    let ordered: Value = serde_json::from_str(&reply.exchange.sent).unwrap_or_default();
     for seat in &seats {
         seat.wait("GAME_OVER", Duration::from_secs(8)).await;
     }
-    let mut order = again(&ordered["params"]);
+    let mut order = again(&ordered);
     order.params["attempt"] = 1.into();
     let reply = act.call(&order).await?;
     hold(is_turned_down(&reply), || {
@@ -239,7 +247,7 @@ async fn wrong_token(act: &OfReferee) -> Played {
 }
 
 async fn extra(act: &OfReferee) -> Played {
-    let (reply, seats) = changed(act, |order| {
+    let (reply, _, seats) = changed(act, |order| {
         order["weather"] = json!({"sky": "clear", "wind": [1, 2, 3]});
     })
     .await?;

@@ -44,7 +44,7 @@ async fn restarted(act: &OfReferee) -> Result<usize, Trouble> {
     if stage.takes_orders().is_ok() {
         stage.bout(Plot::Late).await?;
     }
-    launched.kill();
+    launched.end().await;
     let before = stage.office.listener.count();
     let started = launched.start();
     started.map_err(|error| Trouble::broken(format!("it cannot be started again: {error}")))?;
@@ -74,7 +74,8 @@ async fn resumes(act: &OfReferee) -> Played {
     let seats = act.stage.seats(Plot::Watched).await?;
     let match_id = act.stage.next_match();
     let order = act.stage.order(&match_id, &seats);
-    act.call(&Question::new("start_match", order.clone())).await?;
+    act.call(&Question::new("start_match", order.clone()))
+        .await?;
     seats[0].wait("CHOOSE_PARITY_CALL", RESUMED).await;
     back(act).await?;
     let reply = act.call(&again(&order)).await?;

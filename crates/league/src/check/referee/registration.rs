@@ -159,7 +159,8 @@ async fn leads_home(act: &OfReferee) -> Played {
         .splitn(4, '/')
         .nth(3)
         .map(|path| format!("/{path}"));
-    let home = port(endpoint) == Some(agent.address.port()) && path.as_deref() == Some(&*agent.path);
+    let home =
+        port(endpoint) == Some(agent.address.port()) && path.as_deref() == Some(&*agent.path);
     hold(home && endpoint.starts_with("http://"), || {
         format!("`{endpoint}` is not `{agent}`, which is checked here")
     })

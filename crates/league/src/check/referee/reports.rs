@@ -151,7 +151,10 @@ async fn agrees(act: &OfReferee) -> Played {
     let over = bout.told(0, "GAME_OVER")?;
     let (over, reported) = (&over.message()["game_result"], &report.message()["result"]);
     hold(over["winner_player_id"] == reported["winner"], || {
-        format!("the players were told that {} won", over["winner_player_id"])
+        format!(
+            "the players were told that {} won",
+            over["winner_player_id"]
+        )
     })?;
     hold(
         over["drawn_number"] == reported["details"]["drawn_number"],
@@ -163,11 +166,14 @@ async fn repeated(act: &OfReferee) -> Played {
     let (bout, lost) = first(act, Plot::LostReport).await?;
     let all = act.stage.reports(&bout.match_id);
     let Some(again) = all.get(1) else {
-        return Err(Trouble::broken("the report was lost and did not come again"));
+        return Err(Trouble::broken(
+            "the report was lost and did not come again",
+        ));
     };
-    hold(lost.message()["result"] == again.message()["result"], || {
-        "the second report tells another result".to_owned()
-    })
+    hold(
+        lost.message()["result"] == again.message()["result"],
+        || "the second report tells another result".to_owned(),
+    )
 }
 
 async fn once(act: &OfReferee) -> Played {
@@ -180,12 +186,21 @@ async fn manager_first(act: &OfReferee) -> Played {
     let (bout, _) = first(act, Plot::LostReport).await?;
     let all = act.stage.reports(&bout.match_id);
     let Some(taken) = all.get(1) else {
-        return Err(Trouble::skipped("the report came only once, see REP-11", ""));
+        return Err(Trouble::skipped(
+            "the report came only once, see REP-11",
+            "",
+        ));
     };
     for seat in &bout.seats {
-        let early = seat.told("GAME_OVER").first().is_some_and(|over| over.at < taken.at);
+        let early = seat
+            .told("GAME_OVER")
+            .first()
+            .is_some_and(|over| over.at < taken.at);
         hold(!early, || {
-            format!("{} was told before the manager had taken the report", seat.part.id)
+            format!(
+                "{} was told before the manager had taken the report",
+                seat.part.id
+            )
         })?;
     }
     Ok(())
@@ -200,7 +215,9 @@ async fn back_in(act: &OfReferee) -> Played {
     })?;
     let all = act.stage.reports(&bout.match_id);
     let again = all.get(1).map(|heard| &heard.message()["auth_token"]);
-    hold(again.is_some(), || "the report did not come again".to_owned())?;
+    hold(again.is_some(), || {
+        "the report did not come again".to_owned()
+    })?;
     hold(again != Some(&refused.message()["auth_token"]), || {
         "the report came again with the token that was refused".to_owned()
     })

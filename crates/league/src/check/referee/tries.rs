@@ -79,7 +79,11 @@ async fn error(act: &OfReferee, plot: Plot) -> Result<Heard, Trouble> {
 }
 
 async fn illegal(act: &OfReferee) -> Played {
-    envelope::is(error(act, Plot::SlipOnce).await?.message(), "error_code", "E004")
+    envelope::is(
+        error(act, Plot::SlipOnce).await?.message(),
+        "error_code",
+        "E004",
+    )
 }
 
 async fn error_shape(act: &OfReferee) -> Played {
@@ -130,7 +134,9 @@ fn result(act: &OfReferee, bout: &Bout) -> Result<(String, Value), Trouble> {
     };
     let result = report.message()["result"].clone();
     let told = bout.seats[1].told("GAME_OVER");
-    let told = told.first().map(|heard| heard.message()["game_result"]["status"].clone());
+    let told = told
+        .first()
+        .map(|heard| heard.message()["game_result"]["status"].clone());
     let status = result["details"]["status"].as_str().map(str::to_owned);
     let status = status.or_else(|| told.as_ref()?.as_str().map(str::to_owned));
     Ok((status.unwrap_or_default(), result))
@@ -138,7 +144,11 @@ fn result(act: &OfReferee, bout: &Bout) -> Result<(String, Value), Trouble> {
 
 /// How often a kind of question came to the failing player, and the least time between two.
 fn asked(bout: &Bout, kind: &str) -> (usize, Option<Duration>) {
-    let times: Vec<_> = bout.seats[0].told(kind).iter().map(|heard| heard.at).collect();
+    let times: Vec<_> = bout.seats[0]
+        .told(kind)
+        .iter()
+        .map(|heard| heard.at)
+        .collect();
     let between = times.windows(2).map(|pair| pair[1] - pair[0]);
     (times.len(), between.min())
 }
@@ -193,9 +203,7 @@ async fn others_spared(act: &OfReferee) -> Played {
 async fn declined(act: &OfReferee) -> Played {
     let bout = bout(act, Plot::Declined).await?;
     let (count, _) = asked(&bout, "GAME_INVITATION");
-    hold(count == 1, || {
-        format!("it was invited {count} times")
-    })?;
+    hold(count == 1, || format!("it was invited {count} times"))?;
     lost(act, &bout)
 }
 
@@ -205,7 +213,10 @@ async fn both_failed(act: &OfReferee) -> Played {
     hold(result["winner"].is_null(), || {
         format!("the winner is {}", result["winner"])
     })?;
-    let scores = bout.seats.each_ref().map(|seat| &result["score"][&seat.part.id]);
+    let scores = bout
+        .seats
+        .each_ref()
+        .map(|seat| &result["score"][&seat.part.id]);
     hold(scores.iter().all(|score| **score == 0), || {
         format!("the score is {}", result["score"])
     })
@@ -222,7 +233,9 @@ async fn joining(act: &OfReferee) -> Played {
 async fn silent(act: &OfReferee) -> Played {
     let bout = bout(act, Plot::Silent).await?;
     let (count, _) = asked(&bout, "GAME_INVITATION");
-    hold(count == ATTEMPTS, || format!("it was invited {count} times"))?;
+    hold(count == ATTEMPTS, || {
+        format!("it was invited {count} times")
+    })?;
     lost(act, &bout)
 }
 

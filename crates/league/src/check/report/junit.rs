@@ -52,7 +52,7 @@ fn write_case(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
         out,
         "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3}\"",
         escaped(&finding.id),
-        escaped(finding.title),
+        escaped(&finding.title),
         finding.took.as_secs_f64()
     )?;
     let message = escaped(&finding.found);

@@ -46,13 +46,27 @@ impl<W: Write> Page<'_, W> {
         )?;
         writeln!(
             self.out,
-            "{} rules: {} passed, {} deviations, {} failed, {} skipped",
+            "{} {}: {} passed, {} deviations, {} failed, {} skipped",
             report.findings.len(),
+            if report.rehearsed.is_some() {
+                "matches"
+            } else {
+                "rules"
+            },
             counts.passed,
             counts.deviations,
             counts.failed,
             counts.skipped
         )?;
+        if let Some(rehearsed) = &report.rehearsed {
+            return writeln!(
+                self.out,
+                "resilience {} of 100; seed {}, plan {}",
+                report.resilience(),
+                rehearsed.seed,
+                rehearsed.digest
+            );
+        }
         let mark = format!("grade {} ({} of 100)", grade.letter, grade.score);
         let colour = match grade.letter {
             'A' | 'B' => Colour::Green,

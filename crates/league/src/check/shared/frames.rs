@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::check::act::{Act, frame};
+use crate::check::act::Act;
 use crate::check::reply::Reply;
 use crate::check::rule::{Played, Topic, Trouble, hold, rules};
 use crate::check::stage::Stage;
@@ -78,7 +78,7 @@ async fn refused<S: Stage>(act: &Act<S>, body: &[u8], codes: &[i64]) -> Played {
 
 /// An ordinary frame that was changed.
 async fn changed<S: Stage>(act: &Act<S>, change: impl FnOnce(&mut Value)) -> Vec<u8> {
-    let mut call = frame(&act.stage.question().await, &json!(1));
+    let mut call = act.frame(&act.stage.question().await, 1);
     change(&mut call);
     call.to_string().into_bytes()
 }
@@ -155,8 +155,8 @@ async fn empty_batch<S: Stage>(act: &Act<S>) -> Played {
 }
 
 async fn batch<S: Stage>(act: &Act<S>) -> Played {
-    let first = frame(&act.stage.question().await, &json!(1));
-    let second = frame(&act.stage.question().await, &json!(2));
+    let first = act.frame(&act.stage.question().await, 1);
+    let second = act.frame(&act.stage.question().await, 2);
     let answer = act
         .post(json!([first, second]).to_string().as_bytes())
         .await?;

@@ -1,8 +1,9 @@
 //! Rules about the answers of JSON-RPC: frames, ids, notifications, the ways to name a call.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::check::act::{Act, frame};
+use crate::check::act::Act;
+use crate::check::habit::Habit;
 use crate::check::reply::Reply;
 use crate::check::rule::{Played, Topic, Trouble, hold, rules};
 use crate::check::stage::{Question, Stage};
@@ -46,10 +47,13 @@ pub(super) fn topic<S: Stage>() -> Topic<S> {
     }
 }
 
+/// The number in whose place an id is written.
+const STAND_IN: u64 = 987_654_321_012_345;
+
 /// Calls with an id of any kind, spelled as it is.
 async fn with_id<S: Stage>(act: &Act<S>, id: &str) -> Result<Reply, Trouble> {
-    let body = frame(&act.stage.question().await, &json!("<id>")).to_string();
-    let body = body.replace("\"<id>\"", id);
+    let body = act.frame(&act.stage.question().await, STAND_IN).to_string();
+    let body = body.replace(&STAND_IN.to_string(), id);
     act.post(body.as_bytes()).await?;
     latest(act)
 }
@@ -117,7 +121,7 @@ async fn either<S: Stage>(act: &Act<S>) -> Played {
 }
 
 async fn notification<S: Stage>(act: &Act<S>) -> Played {
-    let mut call = frame(&act.stage.question().await, &Value::Null);
+    let mut call = act.frame(&act.stage.question().await, 1);
     if let Some(members) = call.as_object_mut() {
         members.remove("id");
     }
@@ -150,15 +154,15 @@ async fn code<S: Stage>(act: &Act<S>, question: &Question, wanted: i64) -> Playe
 }
 
 async fn unknown_method<S: Stage>(act: &Act<S>) -> Played {
-    code(act, &Question::new("no_such_tool", json!({})), -32_601).await
+    code(act, &Question::method("no_such_tool", json!({})), -32_601).await
 }
 
 async fn reserved<S: Stage>(act: &Act<S>) -> Played {
-    code(act, &Question::new("rpc.discover", json!({})), -32_601).await
+    code(act, &Question::method("rpc.discover", json!({})), -32_601).await
 }
 
 async fn ping<S: Stage>(act: &Act<S>) -> Played {
-    let reply = act.call(&Question::new("ping", json!({}))).await?;
+    let reply = act.call(&Question::method("ping", json!({}))).await?;
     let taken = !reply.is_refusal();
     hold(taken, || format!("the answer is {}", reply.describe()))
 }
@@ -177,6 +181,12 @@ async fn generic<S: Stage>(act: &Act<S>) -> Played {
 }
 
 async fn same_by_another_name<S: Stage>(act: &Act<S>, question: &Question) -> Played {
+    if *act.stage.habit() != Habit::Simple {
+        return Err(Trouble::skipped(
+            "the agent takes calls by `tools/call`",
+            "",
+        ));
+    }
     if question.params.get("message_type").is_none() {
         return Err(Trouble::skipped("the call has no message type", ""));
     }
@@ -202,7 +212,7 @@ async fn discreet<S: Stage>(act: &Act<S>) -> Played {
     let mut question = act.stage.question().await;
     question.params = json!({"match_id": {"not": ["an", "id"]}, "message_type": 7});
     let answer = act
-        .post(frame(&question, &json!(1)).to_string().as_bytes())
+        .post(act.frame(&question, 1).to_string().as_bytes())
         .await?;
     let text = answer.text();
     match INSIDE.iter().find(|inside| text.contains(**inside)) {

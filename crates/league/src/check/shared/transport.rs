@@ -1,8 +1,8 @@
 //! Rules about HTTP: one request, one answer.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::check::act::{Act, JSON, frame};
+use crate::check::act::{Act, JSON};
 use crate::check::reply::Reply;
 use crate::check::rule::{Played, Topic, Trouble, hold, rules};
 use crate::check::stage::Stage;
@@ -48,11 +48,13 @@ pub(super) fn topic<S: Stage>() -> Topic<S> {
 
 async fn asked<S: Stage>(act: &Act<S>, headers: &[(&str, &str)]) -> Result<Answer, Trouble> {
     let path = act.agent().path.clone();
-    let body = frame(&act.stage.question().await, &json!(1)).to_string();
+    let body = act.frame(&act.stage.question().await, 1).to_string();
+    let mut headers = headers.to_vec();
+    headers.extend(act.stage.habit().headers());
     act.ask(&Request {
         method: "POST",
         path: &path,
-        headers,
+        headers: &headers,
         body: body.as_bytes(),
     })
     .await
@@ -150,7 +152,12 @@ async fn plain<S: Stage>(act: &Act<S>) -> Played {
 async fn padded<S: Stage>(act: &Act<S>, size: usize) -> String {
     let mut question = act.stage.question().await;
     question.params["padding"] = "x".repeat(size).into();
-    frame(&question, &json!(1)).to_string()
+    // A tool of MCP would lose what it does not declare, so the frame is padded as well.
+    let mut frame = act.frame(&question, 1);
+    if frame["params"].get("padding").is_none() {
+        frame["params"]["_meta"] = "x".repeat(size).into();
+    }
+    frame.to_string()
 }
 
 async fn roomy<S: Stage>(act: &Act<S>) -> Played {
@@ -172,7 +179,7 @@ async fn oversize<S: Stage>(act: &Act<S>) -> Played {
 async fn refusal<S: Stage>(act: &Act<S>) -> Played {
     let mut question = act.stage.question().await;
     question.params["timestamp"] = "2025-01-15T10:30:00+02:00".into();
-    let body = frame(&question, &json!(1)).to_string();
+    let body = act.frame(&question, 1).to_string();
     let answer = act.post(body.as_bytes()).await?;
     let status = answer.status;
     let reply = act.last().map(Reply::read);

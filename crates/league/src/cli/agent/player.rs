@@ -12,11 +12,11 @@ use league::config::{PlayerConfig, patience};
 use league::strategy::{self, Strategy};
 use league_core::player::PlayerRules;
 use league_protocol::id::PlayerId;
-use league_protocol::sender::Speech;
+use league_protocol::sender::{Dialect, Speech};
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::Answer;
-use super::super::common::{bad_config, duration};
+use super::super::common::{bad_config, dialect, duration};
 use super::super::failure::{Failure, Kind};
 use super::{Ground, Joining, Serving, endpoint, listen, not_started, port_of};
 
@@ -48,7 +48,11 @@ pub(crate) struct Player {
     /// Let the program see this variable of the surroundings; may be given again
     #[arg(long, value_name = "NAME", requires = "exec")]
     pass_env: Vec<String>,
-    /// Come only to matches that the manager announced
+    /// How it speaks, by default as configured: `v2`, `v2-api` or `v1`
+    #[arg(long, value_name = "NAME", value_parser = dialect)]
+    dialect: Option<Dialect>,
+    /// Say what the protocol shows and nothing else, forgive nothing, and come only to matches
+    /// that the manager announced
     #[arg(long)]
     strict: bool,
     /// Slow down, so that people can watch: how long it thinks
@@ -83,13 +87,15 @@ impl Player {
         let name = self.joining.name.clone();
         let name = name.or(known.map(|known| known.display_name.clone()));
         let games = known.map(|known| known.game_types.clone());
+        let configured = known.map_or(defaults.dialect, |known| known.dialect);
+        let dialect = self.dialect.unwrap_or(configured);
         let rules = PlayerRules {
             display_name: name.unwrap_or_else(|| format!("Player {slot}")),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             endpoint: endpoint(&ground.system, &listener),
             games: games.unwrap_or_else(|| defaults.game_types.clone()),
             patience: patience(&ground.system),
-            manager: self.joining.peer(&ground),
+            manager: self.joining.peer(&ground, dialect),
             wanted_id: wanted.map(|id| id.to_string()),
             strict: self.strict,
             memory: defaults.memory.rule(),

@@ -7,6 +7,7 @@ use league::agent::referee;
 use league::config::{RefereeConfig, breaker_rule, referee_patience};
 use league_core::referee::RefereeRules;
 use league_protocol::id::RefereeId;
+use league_protocol::sender::Dialect;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::Answer;
@@ -92,7 +93,7 @@ impl Referee {
             max_concurrent: at_once.unwrap_or(defaults.max_concurrent_matches),
             patience: referee_patience(&ground.system),
             breaker: breaker_rule(&ground.system),
-            manager: self.joining.peer(ground),
+            manager: self.joining.peer(ground, Dialect::V2),
         })
     }
 

@@ -14,6 +14,7 @@ use league::strategy;
 use league_core::league::LeagueRules;
 use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
 use league_protocol::message::Mode;
+use league_protocol::sender::Dialect;
 use serde::{Deserialize, Serialize};
 
 use super::super::common::{bad_config, tell_unknown_keys};
@@ -64,6 +65,8 @@ struct Player {
     id: PlayerId,
     name: String,
     strategy: String,
+    #[serde(default)]
+    dialect: Dialect,
 }
 
 impl Planned {
@@ -139,7 +142,10 @@ impl Run {
         let player = |(number, strategy): (u32, &'static dyn strategy::Strategy)| {
             let id = PlayerId::numbered(number);
             let name = named(&id).map(|player| player.display_name.clone());
+            let usual = named(&id).map_or_else(Dialect::default, |player| player.dialect);
+            let place = (number as usize - 1).checked_rem(self.dialects.len());
             Player {
+                dialect: place.map_or(usual, |place| self.dialects[place]),
                 name: name.unwrap_or_else(|| format!("Player {number}")),
                 strategy: strategy.name().to_owned(),
                 id,
@@ -192,6 +198,7 @@ impl Seats {
             id: seat.id.clone(),
             name: seat.name.clone(),
             strategy: seat.manner.mind.name().to_owned(),
+            dialect: seat.dialect,
         };
         let pace = plan.players.first().map(|seat| seat.manner.pace);
         Self {
@@ -247,6 +254,7 @@ impl Seats {
                     ),
                     pace: Duration::from_millis(self.pace_ms),
                 },
+                dialect: player.dialect,
                 port: port(&ports.players, place),
             });
         }

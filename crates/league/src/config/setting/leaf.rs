@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
+use league_protocol::sender::Dialect;
 use league_protocol::time::{self, Timestamp};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -55,6 +56,10 @@ leaf!(Timestamp, time::EXPECTED, |value| {
 });
 leaf!(IpAddr, "an address such as `127.0.0.1`", |value| {
     value.as_str()?.parse().ok()
+});
+
+leaf!(Dialect, "`v2`, `v2-api` or `v1`", |value| {
+    Dialect::parse(value.as_str()?)
 });
 
 const ID: &str = "an id: a letter or digit, then up to 63 letters, digits, `_` and `-`";

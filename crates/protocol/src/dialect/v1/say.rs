@@ -1,11 +1,13 @@
 //! From the model to `league.v1`.
 
+use std::borrow::Cow;
+
 use crate::dialect::Hints;
 use crate::dialect::build::{flag, id, text, whole};
 use crate::dialect::v2::PlayerMeta;
 use crate::dialect::words::RegisterWord;
 use crate::fault::Code;
-use crate::id::{LeagueId, MatchId, PlayerId};
+use crate::id::{LeagueId, PlayerId};
 use crate::message as model;
 use crate::message::Message;
 use crate::shape::{Any, Extra, Field, List, Parsed, Text};
@@ -64,16 +66,6 @@ pub(super) fn named<'a>(id: &PlayerId) -> Parsed<'a, PlayerName> {
     Parsed::new(player_name(id), PlayerName(id.clone()))
 }
 
-/// The round in the id of a match such as `R1M3`; 0 where the id tells none.
-fn round_of(id: &MatchId) -> u32 {
-    let round = id.as_str().strip_prefix('R').and_then(|rest| {
-        let (round, number) = rest.split_once('M')?;
-        number.parse::<u32>().ok()?;
-        round.parse().ok()
-    });
-    round.unwrap_or_default()
-}
-
 fn register_request<'m>(
     request: &'m model::RegisterRequest,
     hints: &Hints<'_>,
@@ -90,8 +82,8 @@ fn register_request<'m>(
             version: text(&meta.version),
             protocol_version: Field::Absent,
             game_types: Field::Is(List::of(games)),
-            contact_endpoint: text(&meta.contact_endpoint),
-            speech: Field::Absent,
+            contact_endpoint: text(endpoint(&meta.contact_endpoint)),
+            speech: Field::or_absent(meta.speech.map(|speech| speech.as_str().into())),
             extra: Extra::default(),
         }),
         player_id: Field::or_absent(wanted.map(|wanted| match PlayerId::new(wanted) {
@@ -99,6 +91,14 @@ fn register_request<'m>(
             Err(_) => Text::from(wanted),
         })),
         extra: Extra::default(),
+    }
+}
+
+/// An address as 003 writes it.
+fn endpoint(address: &str) -> Cow<'_, str> {
+    match address.strip_prefix("http://") {
+        Some(rest) => Cow::Owned(format!("mcp://{rest}")),
+        None => Cow::Borrowed(address),
     }
 }
 
@@ -185,7 +185,7 @@ fn join_ack<'m>(ack: &'m model::GameJoinAck, hints: &Hints<'_>) -> GameInvitatio
     };
     GameInvitationResponse {
         league_id: league(&hints.league(None)),
-        round_id: whole(round_of(&ack.match_id)),
+        round_id: whole(ack.match_id.round().unwrap_or_default()),
         match_id: id(&ack.match_id),
         status: Field::Is(status.wire()),
         extra: Extra::default(),
@@ -248,7 +248,7 @@ fn play(choice: &serde_json::Value) -> Play<'_> {
 fn play_response<'m>(response: &'m model::MoveResponse, hints: &Hints<'_>) -> PlayResponse<'m> {
     PlayResponse {
         league_id: league(&hints.league(None)),
-        round_id: whole(round_of(&response.match_id)),
+        round_id: whole(response.match_id.round().unwrap_or_default()),
         match_id: id(&response.match_id),
         play: Field::Is(Play {
             reasoning: Field::or_absent(response.reasoning.as_deref().map(Text::from)),

@@ -34,7 +34,7 @@ pub fn understand(body: &Body<'_>, hints: &Hints<'_>, notes: &mut Notes) -> Opti
         }
         Body::LeagueStartAnnouncement(start) => Message::LeagueStart(league_start(start, hints)?),
         Body::GameInvitation(invitation) => {
-            Message::GameInvitation(Box::new(game_invitation(invitation, hints, at, notes)?))
+            Message::GameInvitation(Box::new(game_invitation(invitation, hints)?))
         }
         Body::GameInvitationResponse(response) => Message::GameJoinAck(join_ack(response)?),
         Body::GameStart(start) => Message::GameStart(game_start(start, hints)?),
@@ -91,6 +91,11 @@ fn register_request(
     understood.wanted_id = understood
         .wanted_id
         .map(|name| player_id(&name).map_or(name, |id| id.to_string()));
+    // What 003 writes as `mcp://` is reached by HTTP.
+    let address = &mut understood.meta.contact_endpoint;
+    if let Some(rest) = address.strip_prefix("mcp://") {
+        *address = format!("http://{rest}");
+    }
     Some(*understood)
 }
 
@@ -154,8 +159,6 @@ fn league_start(
 fn game_invitation(
     invitation: &GameInvitation<'_>,
     hints: &Hints<'_>,
-    at: &Path<'_>,
-    notes: &mut Notes,
 ) -> Option<model::GameInvitation> {
     let info = invitation.game_info.get();
     let opponent = info.and_then(|info| player(&info.opponent_id));
@@ -164,15 +167,13 @@ fn game_invitation(
         None => None,
     };
     let promise = info.and_then(|info| info.draw_commitment.text());
-    let info_at = at.member("game_info", true);
     Some(model::GameInvitation {
         league_id: league(&invitation.league_id, hints),
         round_id: invitation.round_id.number().unwrap_or_default(),
         match_id: invitation.match_id.value()?.clone(),
         game_type: hints.game(info.and_then(|info| info.game_type.value())),
         role: role.map_or(model::Role::A, |word| word.value.into()),
-        opponent_id: opponent
-            .or_else(|| hints.opponent(&info_at.member("opponent_id", true), notes))?,
+        opponent_id: opponent.unwrap_or_else(|| hints.opponent()),
         commitment: promise.and_then(Commitment::from_hex),
         move_seconds: seconds(info.map(|info| &info.timeout_seconds)),
     })
@@ -223,7 +224,7 @@ fn play_request(
         round_id: request.round_id.number().unwrap_or_default(),
         match_id: request.match_id.value()?.clone(),
         player_id: hints.reader(&at.member("player_id", true), notes)?,
-        opponent_id: hints.opponent(&at.member("opponent_id", true), notes)?,
+        opponent_id: hints.opponent(),
         move_type: Arc::from(move_type.unwrap_or(if even_odd { "choose_parity" } else { "" })),
         options: match options {
             Some(options) => options.values().map(Any::to_value).collect(),

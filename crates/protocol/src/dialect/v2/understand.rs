@@ -47,7 +47,7 @@ pub fn understand(body: &Body<'_>, hints: &Hints<'_>, notes: &mut Notes) -> Opti
         Body::StartMatch(order) => Message::StartMatch(Box::new(start_match(order, at, notes)?)),
         Body::StartMatchAck(ack) => Message::StartMatchAck(start_match_ack(ack, hints, at, notes)?),
         Body::GameInvitation(invitation) => {
-            Message::GameInvitation(Box::new(game_invitation(invitation, hints, at, notes)?))
+            Message::GameInvitation(Box::new(game_invitation(invitation, hints)?))
         }
         Body::GameJoinAck(ack) => Message::GameJoinAck(join_ack(ack, hints, at, notes)?),
         Body::ChooseParityCall(call) => {

@@ -86,9 +86,7 @@ fn match_player(
     let at = &at.member("players", true);
     let hash = player.token_hash.text().and_then(token_hash);
     let dialect = player.dialect.text().unwrap_or("v2");
-    let known = Dialect::ALL
-        .into_iter()
-        .find(|known| known.as_str() == dialect);
+    let known = Dialect::parse(dialect);
     Some(model::StartMatchPlayer {
         player_id: player.player_id.value()?.clone(),
         endpoint: Arc::from(player.contact_endpoint.text()?),
@@ -129,8 +127,6 @@ pub(super) fn start_match_ack(
 pub(super) fn game_invitation(
     invitation: &GameInvitation<'_>,
     hints: &Hints<'_>,
-    at: &Path<'_>,
-    notes: &mut Notes,
 ) -> Option<model::GameInvitation> {
     let opponent = invitation.opponent_id.value().cloned();
     Some(model::GameInvitation {
@@ -142,7 +138,7 @@ pub(super) fn game_invitation(
             .role_in_match
             .sure()?
             .map_or(model::Role::A, |word| word.value.into()),
-        opponent_id: opponent.or_else(|| hints.opponent(&at.member("opponent_id", true), notes))?,
+        opponent_id: opponent.unwrap_or_else(|| hints.opponent()),
         commitment: invitation
             .draw_commitment
             .text()
@@ -184,12 +180,7 @@ pub(super) fn parity_call(
         round_id: round.map_or(0, |round| round.number()),
         match_id: call.match_id.value()?.clone(),
         player_id: player.or_else(|| hints.reader(&at.member("player_id", true), notes))?,
-        opponent_id: opponent.or_else(|| {
-            hints.opponent(
-                &at.member("context", true).member("opponent_id", true),
-                notes,
-            )
-        })?,
+        opponent_id: opponent.unwrap_or_else(|| hints.opponent()),
         game_type: hints.game(call.game_type.value()),
         move_type: "choose_parity".into(),
         options: Arc::new(["even".into(), "odd".into()]),
@@ -228,7 +219,6 @@ pub(super) fn move_call(
     notes: &mut Notes,
 ) -> Option<model::MoveCall> {
     let request = call.move_request.get()?;
-    let request_at = at.member("move_request", true);
     let context = request.context.get();
     let round = call.round_id.get().or_else(|| context?.round_id.get());
     let opponent = context.and_then(|context| context.opponent_id.value().cloned());
@@ -244,14 +234,7 @@ pub(super) fn move_call(
         round_id: round.map_or(0, |round| round.number()),
         match_id: call.match_id.value()?.clone(),
         player_id: player.or_else(|| hints.reader(&at.member("player_id", true), notes))?,
-        opponent_id: opponent.or_else(|| {
-            hints.opponent(
-                &request_at
-                    .member("context", true)
-                    .member("opponent_id", true),
-                notes,
-            )
-        })?,
+        opponent_id: opponent.unwrap_or_else(|| hints.opponent()),
         game_type: hints.game(call.game_type.value()),
         move_type: request.move_type.text().unwrap_or_default().into(),
         options: options.map(Any::to_value).collect(),

@@ -122,7 +122,7 @@ fn game_over<'x>(
 ) -> Option<v2::GameOver<'x>> {
     let at = &Path::root(page::GameOver::CLAUSE);
     let at = &at.member("winner_player_id", true);
-    let (reader, opponent) = (hints.reader(at, notes)?, hints.opponent(at, notes)?);
+    let (reader, opponent) = (hints.reader(at, notes)?, hints.opponent());
     let word = *told.result.value()?;
     let contradicted = match word {
         ResultWord::Draw => told.winner_player_id.value().is_some(),
