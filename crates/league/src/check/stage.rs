@@ -40,8 +40,10 @@ pub trait Stage: Send + Sync + Sized + 'static {
     /// Where the agent answers.
     fn agent(&self) -> &Endpoint;
 
-    /// How the agent takes calls.
-    fn habit(&self) -> &Habit;
+    /// How the agent takes calls; by the name of the tool, unless a stage found out otherwise.
+    fn habit(&self) -> &Habit {
+        &Habit::Simple
+    }
 
     /// A call that any agent of this kind answers with a result; a new one each time.
     fn question(&self) -> impl Future<Output = Question> + Send;

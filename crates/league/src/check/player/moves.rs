@@ -15,7 +15,7 @@ pub(super) fn topic() -> Topic<PlayerStage> {
     Topic {
         name: "moves",
         rules: rules! {
-            "MOVE-01" Should "000 §3.8.2": "A call for a move of any game is answered with GAME_MOVE_RESPONSE"
+            "MOVE-01" Should "000 §3.8.2, §3.8.4": "A call for a move in the general form is answered with a move"
                 => "serve the tool `choose_move` beside `choose_parity`", answers, 40;
             "MOVE-02" Should "000 §3.8.2": "The move is one of the options"
                 => "set `move_data.choice` to one of `move_request.valid_options`", legal, 40;
@@ -63,16 +63,26 @@ async fn moved(act: &OfPlayer, options: &[&str]) -> Result<(Value, Reply), Troub
     Ok((question.params, reply))
 }
 
+/// The general form, and the one that Even/Odd has for itself: either may be used (000 §3.8.4).
+const MOVES: [&str; 2] = ["GAME_MOVE_RESPONSE", "CHOOSE_PARITY_RESPONSE"];
+
+/// What was chosen, in either form.
+fn choice(reply: &Reply) -> Result<&Value, Trouble> {
+    let message = reply.of_kind(&MOVES)?;
+    let own = message.get("parity_choice");
+    Ok(own.unwrap_or(&message["move_data"]["choice"]))
+}
+
 const BOTH: [&str; 2] = ["even", "odd"];
 
 async fn answers(act: &OfPlayer) -> Played {
     let (_, reply) = moved(act, &BOTH).await?;
-    reply.of_kind(&["GAME_MOVE_RESPONSE"]).map(drop)
+    reply.of_kind(&MOVES).map(drop)
 }
 
 async fn legal(act: &OfPlayer) -> Played {
     let (_, reply) = moved(act, &BOTH).await?;
-    let choice = &reply.needed()?["move_data"]["choice"];
+    let choice = choice(&reply)?;
     hold(BOTH.iter().any(|option| choice == option), || {
         format!("`choice` is {choice}")
     })
@@ -80,6 +90,9 @@ async fn legal(act: &OfPlayer) -> Played {
 
 async fn typed(act: &OfPlayer) -> Played {
     let (_, reply) = moved(act, &BOTH).await?;
+    if reply.message_type() == Some("CHOOSE_PARITY_RESPONSE") {
+        return Err(Trouble::skipped("the answer has the form of Even/Odd", ""));
+    }
     let kind = &reply.needed()?["move_data"]["move_type"];
     hold(kind == "choose_parity", || format!("`move_type` is {kind}"))
 }
@@ -92,7 +105,9 @@ async fn named(act: &OfPlayer) -> Played {
 
 async fn no_options(act: &OfPlayer) -> Played {
     let (_, reply) = moved(act, &[]).await?;
-    let taken = reply.message_type() == Some("GAME_MOVE_RESPONSE");
+    let taken = reply
+        .message_type()
+        .is_some_and(|kind| MOVES.contains(&kind));
     hold(!taken, || {
         "it moves although there is nothing to choose from".to_owned()
     })?;
@@ -101,7 +116,7 @@ async fn no_options(act: &OfPlayer) -> Played {
 
 async fn only_option(act: &OfPlayer) -> Played {
     let (_, reply) = moved(act, &["odd"]).await?;
-    let choice = &reply.needed()?["move_data"]["choice"];
+    let choice = choice(&reply)?;
     hold(choice == "odd", || format!("`choice` is {choice}"))
 }
 

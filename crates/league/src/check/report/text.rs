@@ -46,7 +46,7 @@ impl<W: Write> Page<'_, W> {
         )?;
         writeln!(
             self.out,
-            "{} {}: {} passed, {} deviations, {} failed, {} skipped",
+            "{} {}: {} passed, {}, {} failed, {} skipped",
             report.findings.len(),
             if report.rehearsed.is_some() {
                 "matches"
@@ -54,7 +54,7 @@ impl<W: Write> Page<'_, W> {
                 "rules"
             },
             counts.passed,
-            counts.deviations,
+            deviations(counts.deviations),
             counts.failed,
             counts.skipped
         )?;
@@ -195,6 +195,11 @@ enum Colour {
     Red = 31,
     Green = 32,
     Yellow = 33,
+}
+
+fn deviations(count: u32) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} deviation{plural}")
 }
 
 /// A word in pieces that fit a line.

@@ -1,0 +1,15 @@
+//! `league check`: our own agents keep every rule, and broken ones are caught by the right rule.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, in a function beside it too"
+)]
+
+#[path = "check/broken.rs"]
+mod broken;
+#[path = "check/ours.rs"]
+mod ours;
+#[path = "check/reports.rs"]
+mod reports;
+#[path = "check/scripted.rs"]
+mod scripted;

@@ -1,0 +1,214 @@
+//! Players that break one rule each, and the rule that catches them.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use league::check::listener::{Heard, Said};
+use league::check::player::topics;
+use league::check::verdict::Verdict;
+use serde_json::{Value, json};
+
+use crate::scripted::{but, fair, stage};
+
+const JOIN: &str = "handle_game_invitation";
+const PICK: &str = "choose_parity";
+
+/// A rule, and a player that breaks it.
+type Case = (&'static str, Verdict, fn(&Heard) -> Said);
+
+/// Answers every second time otherwise.
+fn every_second(heard: &Heard) -> Said {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    let odd = heard.tool() == Some(PICK) && ASKED.fetch_add(1, Ordering::Relaxed) % 2 == 1;
+    if odd {
+        but(heard, PICK, "parity_choice", "odd")
+    } else {
+        fair(heard)
+    }
+}
+
+/// Answers a call of one kind with bytes of its own.
+fn raw(heard: &Heard, tool: &str, status: u16, body: &str) -> Said {
+    match heard.tool() {
+        Some(called) if called == tool => Said::Raw(status, body.to_owned()),
+        _ => fair(heard),
+    }
+}
+
+fn bare(heard: &Heard) -> Said {
+    match fair(heard) {
+        Said::Result(message) => Said::Raw(200, message.to_string()),
+        said => said,
+    }
+}
+
+fn wrong_id(heard: &Heard) -> Said {
+    match fair(heard) {
+        Said::Result(message) => {
+            let answer = json!({"jsonrpc": "2.0", "id": 99, "result": message});
+            Said::Raw(200, answer.to_string())
+        }
+        said => said,
+    }
+}
+
+fn slow(heard: &Heard) -> Said {
+    match heard.tool() {
+        Some(JOIN) => Said::Late(Duration::from_millis(5_200), Box::new(fair(heard))),
+        _ => fair(heard),
+    }
+}
+
+/// Answers for the match that it was first asked about.
+fn forgetful(heard: &Heard) -> Said {
+    static FIRST: std::sync::OnceLock<Value> = std::sync::OnceLock::new();
+    if heard.tool() != Some(PICK) {
+        return fair(heard);
+    }
+    let first = FIRST.get_or_init(|| heard.message()["match_id"].clone());
+    but(heard, PICK, "match_id", first.clone())
+}
+
+const CASES: [Case; 22] = [
+    ("P-HTTP-01", Verdict::Fail, |heard| {
+        raw(heard, JOIN, 500, "{}")
+    }),
+    ("P-RPC-01", Verdict::Deviation, bare),
+    ("P-RPC-02", Verdict::Fail, wrong_id),
+    ("P-RPC-10", Verdict::Deviation, |heard| match fair(heard) {
+        Said::Raw(..) => Said::Result(json!({"status": "ok"})),
+        said => said,
+    }),
+    ("P-RPC-15", Verdict::Deviation, |heard| {
+        match heard.message()["message_type"] {
+            Value::Number(_) => Said::Raw(500, "Traceback (most recent call last)".to_owned()),
+            _ => fair(heard),
+        }
+    }),
+    ("P-JOIN-01", Verdict::Fail, |heard| {
+        but(heard, JOIN, "message_type", "GAME_JOIN")
+    }),
+    ("P-JOIN-02", Verdict::Fail, |heard| {
+        but(heard, JOIN, "accept", "yes")
+    }),
+    ("P-JOIN-03", Verdict::Fail, |heard| {
+        but(heard, JOIN, "match_id", "R9M9")
+    }),
+    ("P-JOIN-04", Verdict::Fail, |heard| {
+        but(heard, JOIN, "player_id", "P02")
+    }),
+    ("P-JOIN-05", Verdict::Deviation, |heard| {
+        but(heard, JOIN, "arrival_timestamp", "2026-11-15T12:00:00")
+    }),
+    ("P-JOIN-06", Verdict::Fail, slow),
+    ("P-JOIN-08", Verdict::Fail, |heard| {
+        but(heard, JOIN, "sender", "P01")
+    }),
+    ("P-JOIN-09", Verdict::Fail, |heard| {
+        but(heard, JOIN, "timestamp", "2026-11-15T14:00:00+02:00")
+    }),
+    ("P-JOIN-10", Verdict::Fail, |heard| {
+        but(heard, JOIN, "conversation_id", "mine")
+    }),
+    ("P-JOIN-11", Verdict::Fail, |heard| {
+        but(heard, JOIN, "auth_token", "tok-p02-7")
+    }),
+    ("P-PICK-01", Verdict::Fail, |heard| {
+        raw(heard, PICK, 200, "{}")
+    }),
+    ("P-PICK-02", Verdict::Fail, |heard| {
+        but(heard, PICK, "parity_choice", "Even")
+    }),
+    ("P-PICK-06", Verdict::Fail, |heard| {
+        but(heard, PICK, "protocol", "league.v3")
+    }),
+    ("P-PICK-11", Verdict::Deviation, every_second),
+    ("P-PICK-23", Verdict::Fail, |heard| {
+        but(heard, PICK, "parity_choice", json!(["even"]))
+    }),
+    ("P-NEWS-01", Verdict::Fail, |heard| {
+        raw(heard, "notify_match_result", 500, "")
+    }),
+    ("P-CROWD-02", Verdict::Fail, forgetful),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_player_is_caught_by_the_right_rule() {
+    for (id, expected, script) in CASES {
+        let broken = stage(script, |_| {}).await;
+        let finding = broken.rule(id).await;
+        assert_eq!(finding.verdict, expected, "{id}: {finding:?}");
+        assert!(!finding.found.is_empty(), "{id}");
+        assert!(!finding.fix.is_empty(), "{id}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_rules_pass_a_fair_player() {
+    let fair = stage(fair, |_| {}).await;
+    for (id, ..) in CASES {
+        let finding = fair.rule(id).await;
+        let silent = id == "P-JOIN-11";
+        let expected = if silent {
+            Verdict::Deviation
+        } else {
+            Verdict::Pass
+        };
+        assert_eq!(finding.verdict, expected, "{id}: {finding:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_registration_is_caught_by_the_right_rule() {
+    let cases: [(&str, Verdict, fn(&mut Value)); 8] = [
+        ("P-REG-04", Verdict::Fail, |message| {
+            message["message_type"] = "REGISTER".into()
+        }),
+        ("P-REG-05", Verdict::Deviation, |message| {
+            message["protocol"] = Value::Null
+        }),
+        ("P-REG-06", Verdict::Fail, |message| {
+            message["sender"] = "Heron".into()
+        }),
+        ("P-REG-07", Verdict::Fail, |message| {
+            message["timestamp"] = "2026-11-15T14:00:00+02:00".into();
+        }),
+        ("P-REG-09", Verdict::Fail, |message| {
+            message["player_meta"]["display_name"] = " ".into();
+        }),
+        ("P-REG-10", Verdict::Fail, |message| {
+            message["player_meta"]["version"] = "new".into()
+        }),
+        ("P-REG-12", Verdict::Fail, |message| {
+            message["player_meta"]["game_types"] = json!(["chess"]);
+        }),
+        ("P-REG-14", Verdict::Fail, |message| {
+            let url = message["player_meta"]["contact_endpoint"].as_str().unwrap();
+            message["player_meta"]["contact_endpoint"] = url.replace("/mcp", "/rpc").into();
+        }),
+    ];
+    for (id, expected, breaks) in cases {
+        let broken = stage(fair, breaks).await;
+        assert_eq!(broken.verdict(id).await, expected, "{id}");
+        let whole = stage(fair, |_| {}).await;
+        assert_eq!(whole.verdict(id).await, Verdict::Pass, "{id}");
+    }
+}
+
+#[test]
+fn there_are_many_rules_and_each_has_a_name_of_its_own() {
+    let topics = topics();
+    let rules: Vec<_> = topics.iter().flat_map(|topic| &topic.rules).collect();
+    let ids: BTreeSet<&str> = rules.iter().map(|rule| rule.id).collect();
+    assert_eq!(ids.len(), rules.len());
+    assert!(rules.len() >= 80, "{}", rules.len());
+    for rule in rules {
+        assert!(
+            !rule.fix.is_empty() && !rule.clause.is_empty(),
+            "{}",
+            rule.id
+        );
+        assert!(!rule.title.ends_with('.'), "{}", rule.title);
+    }
+}

@@ -1,0 +1,83 @@
+//! Our own player, as a process of its own: no rule broken, none bent, no fault too much.
+
+use std::net::TcpListener;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// Checks our player, started by the check; gives the exit code and the lines.
+fn check(arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
+    let folder = tempfile::tempdir().unwrap();
+    let (port, manager) = (free_port(), free_port());
+    let program = env!("CARGO_BIN_EXE_league");
+    let launch = format!(
+        "{program} player --root {} --port {port} --manager http://localhost:{manager}/mcp",
+        folder.path().display()
+    );
+    let url = format!("http://localhost:{port}/mcp");
+    let manager = manager.to_string();
+    let fixed = [
+        "check", &url, "--port", &manager, "--launch", &launch, "--output", "json",
+    ];
+    let Output { status, stdout, .. } = Command::new(program)
+        .args(fixed)
+        .args(arguments)
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(stdout).unwrap();
+    let lines = stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    (status.code(), lines.collect())
+}
+
+#[test]
+fn our_player_keeps_every_rule() {
+    let (code, lines) = check(&["--strict"]);
+    let wrong: Vec<&Value> = lines
+        .iter()
+        .filter(|line| matches!(line["verdict"].as_str(), Some("fail" | "deviation")))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let summary = lines.last().unwrap();
+    assert_eq!(summary["grade"], "A", "{summary}");
+    let skipped = lines.iter().filter(|line| line["verdict"] == "skipped");
+    let skipped: Vec<&Value> = skipped.map(|line| &line["id"]).collect();
+    assert_eq!(skipped, ["P-MOVE-03"]);
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn our_player_survives_a_rehearsal_and_the_plan_repeats() {
+    let (code, lines) = check(&["--rehearse", "--seed", "3"]);
+    let summary = lines.last().unwrap();
+    assert_eq!(summary["resilience"], 100, "{lines:#?}");
+    assert_eq!(code, Some(0));
+    let (_, again) = check(&["--rehearse", "--seed", "3"]);
+    assert_eq!(again.last().unwrap()["plan"], summary["plan"]);
+}
+
+#[test]
+fn an_agent_that_is_not_there_is_code_3() {
+    let (port, manager) = (free_port(), free_port());
+    let url = format!("http://localhost:{port}/mcp");
+    let ended = Command::new(env!("CARGO_BIN_EXE_league"))
+        .args([
+            "check",
+            &url,
+            "--port",
+            &manager.to_string(),
+            "--wait",
+            "200ms",
+        ])
+        .output()
+        .unwrap();
+    assert_eq!(ended.status.code(), Some(3));
+    let errors = String::from_utf8(ended.stderr).unwrap();
+    assert!(errors.contains("nobody listens at"), "{errors}");
+}

@@ -1,0 +1,183 @@
+//! What a report shows: the text, the lines of JSON, the XML.
+
+use std::time::Duration;
+
+use league::check::Kind;
+use league::check::player::plan;
+use league::check::report::{Rehearsed, Report, json, junit, text};
+use league::check::rule::Level;
+use league::check::verdict::{Finding, Verdict};
+use serde_json::Value;
+
+fn finding(id: &str, topic: &'static str, level: Level, verdict: Verdict) -> Finding {
+    let wrong = matches!(verdict, Verdict::Fail | Verdict::Deviation);
+    let told = |text: &str| {
+        if wrong {
+            text.to_owned()
+        } else {
+            String::new()
+        }
+    };
+    Finding {
+        topic,
+        id: id.to_owned(),
+        title: "The choice is exactly `even` or `odd`".into(),
+        clause: "000 §4.12.2",
+        level,
+        verdict,
+        found: match verdict {
+            Verdict::Skipped => "the player did not register".to_owned(),
+            _ => told("`parity_choice` is \"Even\" & <more>"),
+        },
+        fix: told("set `parity_choice` to even or odd, in lower case"),
+        sent: told("{\"method\":\"choose_parity\"}"),
+        came: told(&format!("HTTP 200 {}", "x".repeat(300))),
+        took: Duration::from_millis(7),
+    }
+}
+
+fn report() -> Report {
+    Report {
+        agent: "http://localhost:8101/mcp".to_owned(),
+        kind: Kind::Player,
+        dialect: "v2",
+        speech: "simple",
+        strict: false,
+        findings: vec![
+            finding("P-JOIN-01", "invitation", Level::Must, Verdict::Pass),
+            finding("P-JOIN-05", "invitation", Level::Must, Verdict::Deviation),
+            finding("P-PICK-02", "choice", Level::Must, Verdict::Fail),
+            finding("P-PICK-11", "choice", Level::Should, Verdict::Pass),
+            finding(
+                "P-BACK-01",
+                "recovery and end",
+                Level::Must,
+                Verdict::Skipped,
+            ),
+        ],
+        rehearsed: None,
+    }
+}
+
+fn printed(print: impl FnOnce(&mut Vec<u8>)) -> String {
+    let mut out = Vec::new();
+    print(&mut out);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn the_text_begins_with_the_sum_and_the_worst() {
+    let shown = printed(|out| text(&report(), false, out).unwrap());
+    let beginning = "\
+player at http://localhost:8101/mcp: dialect v2, speech simple
+5 rules: 2 passed, 1 deviation, 1 failed, 1 skipped
+grade D (57 of 100)
+";
+    assert!(shown.starts_with(beginning), "{shown}");
+    let places = [
+        "Failures",
+        "P-PICK-02",
+        "Deviations",
+        "P-JOIN-05",
+        "Skipped",
+        "P-BACK-01",
+        "Passed",
+    ];
+    let places: Vec<usize> = places
+        .iter()
+        .map(|word| shown.find(word).unwrap())
+        .collect();
+    assert!(places.is_sorted(), "{shown}");
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 100),
+        "{shown}"
+    );
+    assert!(!shown.contains('\u{1b}'));
+    let coloured = printed(|out| text(&report(), true, out).unwrap());
+    assert!(coloured.contains("\u{1b}[31mP-PICK-02"), "{coloured}");
+}
+
+#[test]
+fn the_lines_of_json_are_rules_and_then_the_summary() {
+    let shown = printed(|out| json(&report(), out).unwrap());
+    let lines: Vec<Value> = shown
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 6);
+    assert_eq!(lines[2]["verdict"], "fail");
+    assert_eq!(lines[2]["id"], "P-PICK-02");
+    assert_eq!(lines[5]["event"], "summary");
+    assert_eq!(lines[5]["score"], 57);
+    assert_eq!(lines[5]["grade"], "D");
+}
+
+/// Reads XML as far as it takes to see that every element is closed; gives the names of all.
+fn elements(xml: &str) -> Vec<&str> {
+    let (mut open, mut names) = (Vec::new(), Vec::new());
+    for (_, tag) in xml.match_indices('<').map(|(start, _)| {
+        let rest = &xml[start + 1..];
+        (start, &rest[..rest.find('>').unwrap()])
+    }) {
+        let name = tag
+            .trim_start_matches('/')
+            .split([' ', '/'])
+            .next()
+            .unwrap();
+        match tag {
+            _ if tag.starts_with('?') => {}
+            _ if tag.starts_with('/') => assert_eq!(open.pop(), Some(name), "{xml}"),
+            _ if tag.ends_with('/') => names.push(name),
+            _ => {
+                open.push(name);
+                names.push(name);
+            }
+        }
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+    }
+    assert!(open.is_empty(), "{xml}");
+    names
+}
+
+#[test]
+fn the_xml_has_a_suite_for_each_topic() {
+    let shown = printed(|out| junit(&report(), out).unwrap());
+    let names = elements(&shown);
+    let count = |name: &str| names.iter().filter(|known| **known == name).count();
+    assert_eq!(count("testsuite"), 3);
+    assert_eq!(count("testcase"), 5);
+    assert_eq!(count("failure"), 1);
+    assert_eq!(count("skipped"), 1);
+    assert!(
+        shown.contains("&quot;Even&quot; &amp; &lt;more&gt;"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_rehearsal_tells_its_seed_and_how_much_was_survived() {
+    let rehearsed = Rehearsed {
+        seed: 7,
+        digest: "0123456789abcdef".to_owned(),
+    };
+    let report = Report {
+        rehearsed: Some(rehearsed),
+        ..report()
+    };
+    let shown = printed(|out| text(&report, false, out).unwrap());
+    assert!(
+        shown.contains("resilience 50 of 100; seed 7, plan 0123456789abcdef"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn the_same_seed_gives_the_same_plan() {
+    assert_eq!(plan(7), plan(7));
+    assert_ne!(plan(7), plan(8));
+    let faults: usize = plan(7)
+        .iter()
+        .map(|planned| planned.invitation.len() + planned.choice.len() + planned.end.len())
+        .sum();
+    assert!(faults >= 20, "{faults}");
+}

@@ -1,0 +1,131 @@
+//! A player that keeps the rules, and the means to have it break one.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use league::chance::Chance;
+use league::check::act::{JSON, PROMPT};
+use league::check::listener::{Heard, Listener, Said};
+use league::check::office::Office;
+use league::check::player::{PlayerStage, topics};
+use league::check::verdict::{Finding, Verdict};
+use league::check::wire::{Request, exchange};
+use league::check::{Kind, run};
+use league::net::endpoint::Endpoint;
+use serde_json::{Value, json};
+
+/// Any free port of this machine.
+const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// A stage with a scripted player on it.
+pub(crate) struct Played {
+    pub(crate) stage: Arc<PlayerStage>,
+    _player: Listener,
+}
+
+/// What a fair player answers.
+pub(crate) fn fair(heard: &Heard) -> Said {
+    let said = heard.message();
+    let message = |kind: &str, says: Value| {
+        let mut message = json!({
+            "protocol": "league.v2", "message_type": kind, "sender": "player:P01",
+            "timestamp": "2026-11-15T12:00:00Z", "conversation_id": said["conversation_id"],
+            "match_id": said["match_id"], "player_id": "P01",
+        });
+        for (name, value) in says.as_object().unwrap() {
+            message[name] = value.clone();
+        }
+        Said::Result(message)
+    };
+    match heard.tool() {
+        Some("handle_game_invitation") => message(
+            "GAME_JOIN_ACK",
+            json!({"accept": true, "arrival_timestamp": "2026-11-15T12:00:00Z"}),
+        ),
+        Some("choose_parity") => {
+            message("CHOOSE_PARITY_RESPONSE", json!({"parity_choice": "even"}))
+        }
+        Some("notify_match_result") => Said::Result(json!({"status": "ok"})),
+        _ => {
+            let error = json!({"code": -32601, "message": "there is no such method"});
+            let answer = json!({"jsonrpc": "2.0", "id": heard.json["id"], "error": error});
+            Said::Raw(200, answer.to_string())
+        }
+    }
+}
+
+/// A fair answer with a member changed.
+pub(crate) fn but(heard: &Heard, tool: &str, name: &str, value: impl Into<Value>) -> Said {
+    match fair(heard) {
+        Said::Result(mut message) if heard.tool() == Some(tool) => {
+            message[name] = value.into();
+            Said::Result(message)
+        }
+        said => said,
+    }
+}
+
+/// The wish to play.
+pub(crate) fn registration(endpoint: &str) -> Value {
+    json!({
+        "protocol": "league.v2", "message_type": "LEAGUE_REGISTER_REQUEST",
+        "sender": "player:Heron", "timestamp": "2026-11-15T12:00:00Z",
+        "conversation_id": "heron-hello",
+        "player_meta": {
+            "display_name": "Heron", "version": "0.3.0", "protocol_version": "2.1.0",
+            "game_types": ["even_odd"], "contact_endpoint": endpoint,
+        },
+    })
+}
+
+/// Sets a stage with a player that does by this script, and registers by this message.
+pub(crate) async fn stage(
+    script: impl Fn(&Heard) -> Said + Send + Sync + 'static,
+    registers: impl FnOnce(&mut Value),
+) -> Played {
+    let player = Listener::open(ANYWHERE, script).await.unwrap();
+    let url = format!("http://localhost:{}/mcp", player.address.port());
+    let agent = Endpoint::parse(&url).unwrap();
+    let chance = Chance::new(Some(1)).unwrap();
+    let port = player.address.port();
+    let office = Office::open(ANYWHERE, Kind::Player, port, chance)
+        .await
+        .unwrap();
+    let mut message = registration(&url);
+    registers(&mut message);
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": message});
+    let manager = format!("http://localhost:{}/mcp", office.listener.address.port());
+    let request = Request {
+        method: "POST",
+        path: "/mcp",
+        headers: &JSON,
+        body: call.to_string().as_bytes(),
+    };
+    let admitted = exchange(&Endpoint::parse(&manager).unwrap(), &request, PROMPT).await;
+    assert!(admitted.came.is_ok(), "{admitted:?}");
+    let stage = PlayerStage::new(agent, office, None, Duration::from_secs(2));
+    assert!(stage.begin().await);
+    Played {
+        stage: Arc::new(stage),
+        _player: player,
+    }
+}
+
+impl Played {
+    /// Plays one rule.
+    pub(crate) async fn rule(&self, id: &str) -> Finding {
+        let mut topics = topics();
+        for topic in &mut topics {
+            topic.rules.retain(|rule| format!("P-{}", rule.id) == id);
+        }
+        let findings = run::play(Kind::Player, &self.stage, &topics, false).await;
+        assert_eq!(findings.len(), 1, "there is a rule {id}");
+        findings.into_iter().next().unwrap()
+    }
+
+    /// What comes of one rule.
+    pub(crate) async fn verdict(&self, id: &str) -> Verdict {
+        self.rule(id).await.verdict
+    }
+}
