@@ -25,7 +25,9 @@ fn our_manager_keeps_every_rule() {
     let Checked { code, lines } = checked(&url, &launch, &["--kind", "manager"]);
     see_clean(&lines);
     assert_eq!(code, Some(0));
-    let own = ["M-REG", "M-QRY", "M-RND", "M-ORD", "M-REP", "M-HAND", "M-TAB", "M-END"];
+    let own = [
+        "M-REG", "M-QRY", "M-RND", "M-ORD", "M-REP", "M-HAND", "M-TAB", "M-END",
+    ];
     let own = lines.iter().filter(|line| {
         let id = line["id"].as_str().unwrap_or_default();
         own.iter().any(|topic| id.starts_with(topic))
@@ -103,7 +105,10 @@ async fn verdict(spoil: Spoil, rule: &str) -> (Verdict, String) {
         players: 4,
         referees: 2,
     };
-    while tokio::net::TcpStream::connect(manager.endpoint.address).await.is_err() {
+    while tokio::net::TcpStream::connect(manager.endpoint.address)
+        .await
+        .is_err()
+    {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let stage = ManagerStage::new(agent, None, Duration::from_secs(20), sizes, None);
@@ -129,40 +134,71 @@ macro_rules! answers {
 }
 
 const CASES: [(&str, Spoil); 10] = [
-    ("M-REG-03", answers!("register_player", answer, {
-        answer["result"]["player_id"] = "P01".into();
-    })),
-    ("M-REG-06", answers!("register_player", answer, {
-        answer["result"]["auth_token"] = format!("t-{}", answer["result"]["player_id"]).into();
-    })),
-    ("M-REG-09", answers!("register_referee", answer, {
-        answer["result"]["conversation_id"] = "mine".into();
-    })),
-    ("M-REG-13", |call: &mut Value, answer: Option<&mut Value>| {
-        if answer.is_none() && call["method"] == "register_player" {
-            call["params"]["player_meta"]["protocol_version"] = "2.1.0".into();
-        }
-    }),
-    ("M-QRY-04", answers!("league_query", answer, {
-        answer["result"]["data"]["standings"] = json!([]);
-    })),
-    ("M-QRY-08", answers!("league_query", answer, {
-        answer["result"] = json!({"message_type": "LEAGUE_QUERY_RESPONSE", "success": true});
-    })),
-    ("M-QRY-14", |call: &mut Value, answer: Option<&mut Value>| {
-        if let Some(answer) = answer {
-            answer["result"]["context"]["provided_token"] = call["params"]["auth_token"].clone();
-        }
-    }),
-    ("M-REP-04", answers!("report_match_result", answer, {
-        answer["result"] = json!({"status": "ok"});
-    })),
-    ("M-REP-11", answers!("report_match_result", answer, {
-        answer["result"] = json!({"message_type": "LEAGUE_ERROR", "error_code": "E007"});
-    })),
-    ("M-REP-12", answers!("report_match_result", answer, {
-        answer["result"] = json!({"status": "ok"});
-    })),
+    (
+        "M-REG-03",
+        answers!("register_player", answer, {
+            answer["result"]["player_id"] = "P01".into();
+        }),
+    ),
+    (
+        "M-REG-06",
+        answers!("register_player", answer, {
+            answer["result"]["auth_token"] = format!("t-{}", answer["result"]["player_id"]).into();
+        }),
+    ),
+    (
+        "M-REG-09",
+        answers!("register_referee", answer, {
+            answer["result"]["conversation_id"] = "mine".into();
+        }),
+    ),
+    (
+        "M-REG-13",
+        |call: &mut Value, answer: Option<&mut Value>| {
+            if answer.is_none() && call["method"] == "register_player" {
+                call["params"]["player_meta"]["protocol_version"] = "2.1.0".into();
+            }
+        },
+    ),
+    (
+        "M-QRY-04",
+        answers!("league_query", answer, {
+            answer["result"]["data"]["standings"] = json!([]);
+        }),
+    ),
+    (
+        "M-QRY-08",
+        answers!("league_query", answer, {
+            answer["result"] = json!({"message_type": "LEAGUE_QUERY_RESPONSE", "success": true});
+        }),
+    ),
+    (
+        "M-QRY-14",
+        |call: &mut Value, answer: Option<&mut Value>| {
+            if let Some(answer) = answer {
+                answer["result"]["context"]["provided_token"] =
+                    call["params"]["auth_token"].clone();
+            }
+        },
+    ),
+    (
+        "M-REP-04",
+        answers!("report_match_result", answer, {
+            answer["result"] = json!({"status": "ok"});
+        }),
+    ),
+    (
+        "M-REP-11",
+        answers!("report_match_result", answer, {
+            answer["result"] = json!({"message_type": "LEAGUE_ERROR", "error_code": "E007"});
+        }),
+    ),
+    (
+        "M-REP-12",
+        answers!("report_match_result", answer, {
+            answer["result"] = json!({"status": "ok"});
+        }),
+    ),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

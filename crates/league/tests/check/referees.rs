@@ -30,7 +30,9 @@ fn our_referee_keeps_every_rule() {
         checked(&url, &launch, &["--kind", "referee", "--port", &manager]);
     crate::processes::see_clean(&lines);
     assert_eq!(code, Some(0));
-    let own = ["R-ORD", "R-INV", "R-CHO", "R-TRY", "R-OVER", "R-REP", "R-MAN", "R-MANY", "R-BACK"];
+    let own = [
+        "R-ORD", "R-INV", "R-CHO", "R-TRY", "R-OVER", "R-REP", "R-MAN", "R-MANY", "R-BACK",
+    ];
     let own = lines.iter().filter(|line| {
         let id = line["id"].as_str().unwrap_or_default();
         own.iter().any(|topic| id.starts_with(topic))
@@ -88,7 +90,8 @@ impl Scripted {
                 "role_in_match": ["PLAYER_A", "PLAYER_B"][seat],
             });
             let message = self.says("GAME_INVITATION", &order, says);
-            self.call(&homes[seat], "handle_game_invitation", message).await;
+            self.call(&homes[seat], "handle_game_invitation", message)
+                .await;
         }
         let mut choices = json!({});
         for seat in 0..2 {
@@ -108,7 +111,8 @@ impl Scripted {
         let result = json!({"winner": ids[0], "score": score, "details": details});
         let says = json!({"auth_token": "tok-ref01", "result": result});
         let report = self.says("MATCH_RESULT_REPORT", &order, says);
-        self.call(&self.manager, "report_match_result", report).await;
+        self.call(&self.manager, "report_match_result", report)
+            .await;
         for seat in 0..2 {
             let result = json!({
                 "status": "WIN", "winner_player_id": ids[0], "drawn_number": 4,
@@ -139,13 +143,17 @@ impl Scripted {
 async fn verdict(twist: Twist, rule: &str) -> (Verdict, String) {
     // The manager has to know the port of the referee, and the referee that of the manager.
     let (port, chance) = (free_port(), Chance::new(Some(1)).unwrap());
-    let office = Office::open(ANYWHERE, Kind::Referee, port, chance).await.unwrap();
+    let office = Office::open(ANYWHERE, Kind::Referee, port, chance)
+        .await
+        .unwrap();
     let manager = format!("http://localhost:{}/mcp", office.listener.address.port());
     let manager = Endpoint::parse(&manager).unwrap();
     let referee = Arc::new(Scripted { twist, manager });
     let own = Arc::clone(&referee);
     let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
-    let _listener = Listener::open(address, move |heard| own.answer(heard)).await.unwrap();
+    let _listener = Listener::open(address, move |heard| own.answer(heard))
+        .await
+        .unwrap();
     let url = format!("http://localhost:{port}/mcp");
     let meta = json!({
         "display_name": "Owl", "version": "1.0.0", "protocol_version": "2.1.0",
@@ -153,7 +161,9 @@ async fn verdict(twist: Twist, rule: &str) -> (Verdict, String) {
     });
     let says = json!({"sender": "referee:Owl", "referee_meta": meta});
     let hello = referee.says("REFEREE_REGISTER_REQUEST", &json!({}), says);
-    referee.call(&referee.manager, "register_referee", hello).await;
+    referee
+        .call(&referee.manager, "register_referee", hello)
+        .await;
     let agent = Endpoint::parse(&url).unwrap();
     let chance = Chance::new(Some(2)).unwrap();
     let wait = Duration::from_secs(2);
@@ -180,36 +190,84 @@ macro_rules! twist {
 }
 
 const CASES: [(&str, Twist); 12] = [
-    ("R-REG-12", twist!("REFEREE_REGISTER_REQUEST", message, {
-        message["referee_meta"]["max_concurrent_matches"] = Value::Null;
-    })),
-    ("R-ORD-02", twist!("START_MATCH_ACK", message, message["match_id"] = "R9M9".into())),
-    ("R-INV-03", twist!("GAME_INVITATION", message, message["sender"] = "REF01".into())),
-    ("R-INV-05", twist!("GAME_INVITATION", message, {
-        message["role_in_match"] = "PLAYER_A".into();
-    })),
-    ("R-INV-06", twist!("GAME_INVITATION", message, message["opponent_id"] = "P99".into())),
-    ("R-CHO-05", twist!("CHOOSE_PARITY_CALL", message, {
-        message["deadline"] = "2026-11-15T14:00:30+02:00".into();
-    })),
-    ("R-CHO-07", twist!("CHOOSE_PARITY_CALL", message, {
-        message["context"]["opponent_id"] = "P99".into();
-    })),
-    ("R-OVER-05", twist!("GAME_OVER", message, {
-        message["game_result"]["drawn_number"] = 11.into();
-    })),
-    ("R-OVER-06", twist!("GAME_OVER", message, {
-        message["game_result"]["number_parity"] = "odd".into();
-    })),
-    ("R-OVER-08", twist!("GAME_OVER", message, {
-        message["game_result"]["winner_player_id"] = "P02".into();
-    })),
-    ("R-REP-05", twist!("MATCH_RESULT_REPORT", message, {
-        message["league_id"] = "another".into();
-    })),
-    ("R-REP-09", twist!("MATCH_RESULT_REPORT", message, {
-        message["result"]["details"]["choices"] = json!({});
-    })),
+    (
+        "R-REG-12",
+        twist!("REFEREE_REGISTER_REQUEST", message, {
+            message["referee_meta"]["max_concurrent_matches"] = Value::Null;
+        }),
+    ),
+    (
+        "R-ORD-02",
+        twist!(
+            "START_MATCH_ACK",
+            message,
+            message["match_id"] = "R9M9".into()
+        ),
+    ),
+    (
+        "R-INV-03",
+        twist!(
+            "GAME_INVITATION",
+            message,
+            message["sender"] = "REF01".into()
+        ),
+    ),
+    (
+        "R-INV-05",
+        twist!("GAME_INVITATION", message, {
+            message["role_in_match"] = "PLAYER_A".into();
+        }),
+    ),
+    (
+        "R-INV-06",
+        twist!(
+            "GAME_INVITATION",
+            message,
+            message["opponent_id"] = "P99".into()
+        ),
+    ),
+    (
+        "R-CHO-05",
+        twist!("CHOOSE_PARITY_CALL", message, {
+            message["deadline"] = "2026-11-15T14:00:30+02:00".into();
+        }),
+    ),
+    (
+        "R-CHO-07",
+        twist!("CHOOSE_PARITY_CALL", message, {
+            message["context"]["opponent_id"] = "P99".into();
+        }),
+    ),
+    (
+        "R-OVER-05",
+        twist!("GAME_OVER", message, {
+            message["game_result"]["drawn_number"] = 11.into();
+        }),
+    ),
+    (
+        "R-OVER-06",
+        twist!("GAME_OVER", message, {
+            message["game_result"]["number_parity"] = "odd".into();
+        }),
+    ),
+    (
+        "R-OVER-08",
+        twist!("GAME_OVER", message, {
+            message["game_result"]["winner_player_id"] = "P02".into();
+        }),
+    ),
+    (
+        "R-REP-05",
+        twist!("MATCH_RESULT_REPORT", message, {
+            message["league_id"] = "another".into();
+        }),
+    ),
+    (
+        "R-REP-09",
+        twist!("MATCH_RESULT_REPORT", message, {
+            message["result"]["details"]["choices"] = json!({});
+        }),
+    ),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
