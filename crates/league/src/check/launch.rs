@@ -52,6 +52,16 @@ impl Launched {
         }
     }
 
+    /// Kills the agent and waits until it is gone, with all that it held.
+    pub async fn end(&self) {
+        let ended = self.running().take();
+        if let Some(mut child) = ended {
+            end_group(&child);
+            // What cannot be waited for is gone.
+            let _ = child.wait().await;
+        }
+    }
+
     /// Whether the agent has ended by itself.
     pub fn has_ended(&self) -> bool {
         let mut running = self.running();
