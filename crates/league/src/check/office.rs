@@ -42,6 +42,9 @@ pub struct Admission {
     pub heard: Heard,
 }
 
+/// What a league is called for players of `league.v1`.
+const V1_LEAGUE: &str = "550e8400-e29b-41d4-a716-446655440000";
+
 /// A manager at its desk.
 pub struct Office {
     /// Where it listens, and what it heard.
@@ -211,7 +214,14 @@ impl State {
             Kind::Player | Kind::Manager => ("P01", "player_id", "P90"),
         };
         let ours = self.is_under_check(heard);
+        let (id, stranger) = match is_old(heard) {
+            true => ("player_001", "player_090"),
+            false => (id, stranger),
+        };
         let id = if ours { id } else { stranger };
+        if is_old(heard) {
+            self.league = V1_LEAGUE.to_owned();
+        }
         let token = token(id, &self.chance);
         let accepted = if is_api(heard) {
             "REGISTERED"
@@ -234,6 +244,21 @@ impl State {
         self.respond(heard, says)
     }
 
+    /// The answer in the words of 003, which has no tokens.
+    fn respond_in_v1(&self, heard: &Heard, says: &Value) -> Said {
+        wrapped(
+            heard,
+            json!({
+                "protocol": "league.v1", "message_type": "LEAGUE_REGISTER_RESPONSE",
+                "league_id": self.league, "round_id": 0, "match_id": "REGISTRATION",
+                "conversation_id": heard.message()["conversation_id"],
+                "sender": "league_manager", "timestamp": clock::now().to_millis_text(),
+                "status": says["status"], "player_id": says["player_id"],
+                "reason": says["reason"],
+            }),
+        )
+    }
+
     /// Whether it is the agent under check that registers; whoever names no port is taken for it.
     fn is_under_check(&self, heard: &Heard) -> bool {
         let message = heard.message();
@@ -246,6 +271,9 @@ impl State {
     }
 
     fn respond(&self, heard: &Heard, says: Value) -> Said {
+        if is_old(heard) {
+            return self.respond_in_v1(heard, &says);
+        }
         let kind = match self.kind {
             Kind::Referee => "REFEREE_REGISTER_RESPONSE",
             Kind::Player | Kind::Manager => "LEAGUE_REGISTER_RESPONSE",
@@ -254,6 +282,11 @@ impl State {
         let conversation = conversation.unwrap_or("check-register");
         wrapped(heard, message(kind, "league_manager", conversation, says))
     }
+}
+
+/// Whether a registration is in the words of 003.
+fn is_old(heard: &Heard) -> bool {
+    heard.message()["protocol"] == "league.v1"
 }
 
 /// The port that an address names.

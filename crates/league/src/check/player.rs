@@ -5,6 +5,7 @@ mod crowd;
 mod invitation;
 mod moves;
 mod news;
+mod old;
 mod recovery;
 mod registration;
 mod rehearsal;
@@ -55,7 +56,14 @@ pub struct PlayerStage {
     wary: AtomicBool,
 }
 
-/// All rules for players.
+/// All rules for players of `league.v1`.
+pub fn old_topics() -> Vec<Topic<PlayerStage>> {
+    let mut topics = shared::topics();
+    topics.push(old::topic());
+    topics
+}
+
+/// All rules for players of `league.v2`.
 pub fn topics() -> Vec<Topic<PlayerStage>> {
     let mut topics = vec![registration::topic()];
     topics.extend(shared::topics());
@@ -108,7 +116,7 @@ impl PlayerStage {
         }
         let left = self.wait.saturating_sub(began.elapsed());
         self.office.registration(0, left).await;
-        let unannounced = self.invitation(&self.next_match());
+        let unannounced = self.first_call(&self.next_match());
         let habit = Habit::find(&self.agent, &unannounced).await;
         self.habit.get_or_init(|| habit);
         let refused = self.ask(&unannounced).await;
@@ -140,6 +148,11 @@ impl PlayerStage {
         } else {
             "v2"
         }
+    }
+
+    /// Whether the player speaks `league.v1`.
+    pub fn is_old(&self) -> bool {
+        self.dialect() == "v1"
     }
 
     /// How the player takes calls.
@@ -240,6 +253,15 @@ impl PlayerStage {
         self.from_referee("handle_game_invitation", "GAME_INVITATION", match_id, says)
     }
 
+    /// Invites the player to a match in the words that it knows.
+    fn first_call(&self, match_id: &str) -> Question {
+        if self.is_old() {
+            old::invitation(self, match_id)
+        } else {
+            self.invitation(match_id)
+        }
+    }
+
     /// Asks the player for its choice.
     pub fn choice(&self, match_id: &str) -> Question {
         let record = json!({"wins": 2, "losses": 1, "draws": 0});
@@ -306,7 +328,7 @@ impl Stage for PlayerStage {
 
     async fn question(&self) -> Question {
         let match_id = self.open_match().await;
-        self.invitation(&match_id)
+        self.first_call(&match_id)
     }
 
     async fn revive(&self) -> bool {

@@ -156,7 +156,12 @@ impl Check {
                 (findings, Some(Rehearsed { seed, digest }))
             }
             false => {
-                let findings = run::play(kind, &stage, &player::topics(), self.strict).await;
+                let topics = if stage.is_old() {
+                    player::old_topics()
+                } else {
+                    player::topics()
+                };
+                let findings = run::play(kind, &stage, &topics, self.strict).await;
                 (findings, None)
             }
         };

@@ -95,12 +95,13 @@ pub(crate) async fn stage(
     let mut message = registration(&url);
     registers(&mut message);
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": message});
+    let call = call.to_string();
     let manager = format!("http://localhost:{}/mcp", office.listener.address.port());
     let request = Request {
         method: "POST",
         path: "/mcp",
         headers: &JSON,
-        body: call.to_string().as_bytes(),
+        body: call.as_bytes(),
     };
     let admitted = exchange(&Endpoint::parse(&manager).unwrap(), &request, PROMPT).await;
     assert!(admitted.came.is_ok(), "{admitted:?}");

@@ -165,6 +165,12 @@ pub async fn rehearse(stage: &Arc<PlayerStage>, seed: u64, strict: bool) -> (Vec
 /// Plays one match with its faults; each call of the match itself must be answered rightly.
 async fn played(act: &OfPlayer, planned: &Match) -> Played {
     let stage = &act.stage;
+    if stage.is_old() {
+        return Err(Trouble::skipped(
+            "faults are rehearsed in `league.v2` alone",
+            "",
+        ));
+    }
     let match_id = stage.open_match().await;
     let (invitation, choice) = (stage.invitation(&match_id), stage.choice(&match_id));
     for fault in &planned.invitation {
