@@ -85,9 +85,10 @@ impl Scripted {
         let homes =
             rows.map(|row| Endpoint::parse(row["contact_endpoint"].as_str().unwrap()).unwrap());
         for seat in 0..2 {
+            let role = ["PLAYER_A", "PLAYER_B"][seat];
             let says = json!({
                 "auth_token": rows[seat]["match_token"], "opponent_id": ids[1 - seat],
-                "role_in_match": ["PLAYER_A", "PLAYER_B"][seat],
+                "role_in_match": role,
             });
             let message = self.says("GAME_INVITATION", &order, says);
             self.call(&homes[seat], "handle_game_invitation", message)
