@@ -7,6 +7,8 @@
 
 #[path = "check/broken.rs"]
 mod broken;
+#[path = "check/mcp.rs"]
+mod mcp;
 #[path = "check/ours.rs"]
 mod ours;
 #[path = "check/reports.rs"]

@@ -22,13 +22,18 @@ impl Launched {
         }
     }
 
-    /// Starts the agent, after ending the one before.
+    /// Starts the agent, after ending the one before and waiting until it is gone.
     ///
     /// # Errors
     ///
     /// The program may be missing.
-    pub fn start(&self) -> io::Result<()> {
-        self.kill();
+    pub async fn start(&self) -> io::Result<()> {
+        let before = self.running().take();
+        if let Some(mut before) = before {
+            end_group(&before);
+            // What it held, such as its port and its files, is free only then.
+            let _ = before.wait().await;
+        }
         let (program, arguments) = match self.words.split_first() {
             Some(words) => words,
             None => return Err(io::ErrorKind::InvalidInput.into()),
@@ -45,13 +50,6 @@ impl Launched {
         Ok(())
     }
 
-    /// Kills the agent and its whole group at once.
-    pub fn kill(&self) {
-        if let Some(child) = self.running().take() {
-            end_group(&child);
-        }
-    }
-
     /// Whether the agent has ended by itself.
     pub fn has_ended(&self) -> bool {
         let mut running = self.running();
@@ -66,7 +64,9 @@ impl Launched {
 
 impl Drop for Launched {
     fn drop(&mut self) {
-        self.kill();
+        if let Some(child) = self.running().take() {
+            end_group(&child);
+        }
     }
 }
 

@@ -61,6 +61,8 @@ struct State {
     manager_token: String,
     mood: Mood,
     admission: Option<Admission>,
+    /// Whether the agent first registered in the spelling of 001.
+    is_api: bool,
 }
 
 impl Office {
@@ -85,6 +87,7 @@ impl Office {
             manager_token,
             mood: Mood::Open,
             admission: None,
+            is_api: false,
         }));
         let seen = Arc::clone(&state);
         let listener = Listener::open(address, move |heard| lock(&seen).answer(heard)).await?;
@@ -188,7 +191,8 @@ impl State {
             self.league = V1_LEAGUE.to_owned();
         }
         let token = token(id, &self.chance);
-        let accepted = if is_api(heard) {
+        self.is_api |= is_api(heard);
+        let accepted = if self.is_api {
             "REGISTERED"
         } else {
             "ACCEPTED"

@@ -123,7 +123,7 @@ impl Check {
     async fn play_player(&self) -> Result<Report, Failure> {
         let kind = Kind::Player;
         let office = self.office(kind).await?;
-        let launched = self.launched()?;
+        let launched = self.launched().await?;
         let stage = PlayerStage::new(self.url.clone(), office, launched, self.wait);
         if !stage.begin().await {
             return Err(self.unreachable());
@@ -171,7 +171,7 @@ impl Check {
     }
 
     /// Starts the agent, if that is our task.
-    fn launched(&self) -> Result<Option<Launched>, Failure> {
+    async fn launched(&self) -> Result<Option<Launched>, Failure> {
         let Some(command) = &self.launch else {
             return Ok(None);
         };
@@ -180,7 +180,7 @@ impl Check {
             ..world(chain(&error), "give a program and its arguments")
         })?;
         let launched = Launched::new(words);
-        let started = launched.start();
+        let started = launched.start().await;
         started.map_err(|error| {
             world(
                 format!("`{command}`: {error}"),
