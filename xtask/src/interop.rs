@@ -1,7 +1,8 @@
 //! `cargo xtask interop`: leagues with players of other people's libraries.
 //!
 //! The environments are made under the target directory, with every version pinned in
-//! `interop/python`; the tests in `crates/league/tests/interop.rs` do the rest.
+//! `interop/python` and our own `sdk/python`; the tests in `crates/league/tests/interop.rs` do the
+//! rest. Among the players are the kits that `league new` writes.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -17,7 +18,13 @@ pub(crate) fn interop() -> anyhow::Result<ExitCode> {
     let place = place();
     for name in ENVIRONMENTS {
         make(name, &place.join(name))?;
+        add_sdk(&place.join(name))?;
     }
+    run(
+        Command::new("node").arg("--version"),
+        "Node 18 or later is needed (package `nodejs`)",
+    )?;
+    build_kit()?;
     let status = tests(&place)
         .status()
         .context("could not start `cargo test`")?;
@@ -61,6 +68,27 @@ fn make(name: &str, place: &Path) -> anyhow::Result<()> {
         "the packages of the list must be to be had; is there a network?",
     )?;
     fs::write(&mark, wanted).with_context(|| format!("could not write `{}`", mark.display()))
+}
+
+/// Puts our own package into an environment, as it is now.
+fn add_sdk(place: &Path) -> anyhow::Result<()> {
+    let options = ["install", "--quiet", "--disable-pip-version-check"];
+    run(
+        Command::new(place.join("bin/pip"))
+            .args(options)
+            .args(["--no-deps", "--force-reinstall", "--no-cache-dir"])
+            .arg(root().join("sdk/python")),
+        "its build needs `setuptools`; is there a network?",
+    )
+}
+
+/// Builds the kit in Rust, where the tests look for it.
+fn build_kit() -> anyhow::Result<()> {
+    let arguments = ["build", "--package", "league", "--example", "player"];
+    run(
+        Command::new("cargo").args(arguments).current_dir(root()),
+        "mend `crates/league/kits/player.rs`",
+    )
 }
 
 fn run(command: &mut Command, hint: &str) -> anyhow::Result<()> {

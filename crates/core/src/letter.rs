@@ -23,6 +23,8 @@ pub struct Letter<Ticket> {
     pub credential: Credential,
     /// How often and how long to try.
     pub effort: Effort,
+    /// What the token of the answer must hash to, where one is owed.
+    pub proof: Option<TokenHash>,
     /// Brings the outcome back to the machine; without one nobody waits for it.
     pub ticket: Option<Ticket>,
 }

@@ -276,21 +276,11 @@ impl Machine for Player {
             Event::ManagerSilent { retry_at, .. } => self.contact.silent(*retry_at),
             Event::ManagerNodded { retry_at } => self.contact.nodded(*retry_at),
             Event::TokenDoubted { match_id } => self.doubted = Some(match_id.clone()),
-            Event::Joined {
-                match_id,
-                game_type,
-                opponent_id,
-                accept,
-                at,
-            } => self.tables.join(
-                match_id,
-                Joined {
-                    game_type: game_type.clone(),
-                    opponent_id: opponent_id.clone(),
-                    accept: *accept,
-                    at: *at,
-                },
-            ),
+            Event::Joined { match_id, .. } => {
+                if let Some(joined) = Joined::of(event) {
+                    self.tables.join(match_id, joined);
+                }
+            }
             Event::Asked { match_id, question } => self.tables.ask(match_id, question.clone()),
             Event::Answered {
                 match_id,

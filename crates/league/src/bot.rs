@@ -261,11 +261,11 @@ impl Bot {
         let link = Link::new(pipes);
         let found = match self.speech {
             Some(Speech::Simple) => Arc::new(Found {
-                manner: Manner::Simple,
+                manner: Manner::PLAIN,
                 tools: None,
                 heard: true,
             }),
-            Some(Speech::Mcp) | None => link.found().await,
+            Some(Speech::Mcp | Speech::Habit(_)) | None => link.found().await,
         };
         Ok(Arc::new(Present {
             life: tokio::sync::Mutex::new(started.life),

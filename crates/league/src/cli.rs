@@ -9,6 +9,7 @@ mod explain;
 mod failure;
 mod keep;
 mod logging;
+mod new;
 mod query;
 mod replay;
 mod run;
@@ -58,6 +59,7 @@ Examples:
   league explain --strict --output json -  for machines, forgiving nothing
   league schema GAME_INVITATION            the JSON Schema of a message
   league schema --dialect v1 > v1.json     of every message of a dialect
+  league new player --lang python          a player of your own to start from
   league completions bash                  what a shell needs to complete these commands
   league verify SHARED                     work out a league again from its journal
   league replay SHARED --match R1M1        what was said in a match";
@@ -76,6 +78,7 @@ enum Command {
     Explain(explain::Explain),
     Schema(schema::Schema),
     Completions(completions::Completions),
+    New(new::New),
     Verify(verify::Verify),
     Replay(replay::Replay),
     #[command(hide = true)]
@@ -135,6 +138,7 @@ impl Command {
             Self::Explain(explain) => explain.run(out),
             Self::Schema(schema) => schema.run(out),
             Self::Completions(completions) => completions.run(out),
+            Self::New(new) => new.run(out),
             Self::Verify(verify) => verify.run(out),
             Self::Replay(replay) => replay.run(out),
             Self::Keep(keep) => keep.run(),

@@ -1,28 +1,25 @@
 //! Letters put into words, and answers understood: the wire of calls that we make.
 
+mod reading;
+mod tokens;
+
 use std::sync::Arc;
 
 use league_core::letter::{Answer, Credential, Failure, Letter, Outcome, Peer};
-use league_protocol::decode::{Decoded, decode};
-use league_protocol::dialect::{Hints, SenderName};
+use league_protocol::dialect::Hints;
 use league_protocol::encode::{Stamp, conversation, encode, tool};
-use league_protocol::fault::Code;
-use league_protocol::finding::{Notes, Path};
 use league_protocol::id::PlayerId;
-use league_protocol::lenient;
 use league_protocol::message::Message;
-use league_protocol::peer::{self, Found, Manner, Request, Told};
-use league_protocol::rpc::members::split;
+use league_protocol::peer::{self, Found, Request};
 use league_protocol::sender::Agent;
 use league_protocol::token::AuthToken;
-use serde_json::value::RawValue;
 
 use crate::clock;
 use crate::deviations::Deviations;
 use crate::identity::Identity;
-use crate::net::client;
 use crate::post::match_of;
 use crate::transcript::Transcripts;
+pub use tokens::WrongTokens;
 
 /// Puts letters into words and understands what comes back.
 pub struct Correspondence {
@@ -32,6 +29,8 @@ pub struct Correspondence {
     pub deviations: Deviations,
     /// What is said in matches, for those who keep a record of it.
     pub transcripts: Option<Transcripts>,
+    /// The wrong tokens that answers have shown.
+    pub wrong_tokens: WrongTokens,
 }
 
 /// A letter in words.
@@ -174,104 +173,6 @@ impl Correspondence {
             synonyms: false,
         })
     }
-
-    /// Understands what came back from a receiver that takes calls in this manner.
-    pub fn read<T>(
-        &self,
-        letter: &Letter<T>,
-        id: u64,
-        manner: &Manner,
-        answer: &client::Answer,
-    ) -> Understood {
-        let mut notes = Notes::new(self.identity.reading());
-        let understood = match manner {
-            Manner::Simple => self.read_simple(letter, id, answer, &mut notes),
-            Manner::Modern { .. } | Manner::Legacy(_) => {
-                self.read_mcp(letter, id, answer, &mut notes)
-            }
-        };
-        let peer = letter.to.agent.to_string();
-        self.deviations.note(&peer, &notes.findings);
-        understood
-    }
-
-    fn read_simple<T>(
-        &self,
-        letter: &Letter<T>,
-        id: u64,
-        answer: &client::Answer,
-        notes: &mut Notes,
-    ) -> Understood {
-        match lenient::reply(&answer.body, id, notes) {
-            Some(raw) => Understood {
-                outcome: self.understand(letter, &raw, notes),
-                doubtful: false,
-            },
-            None => Understood {
-                outcome: Err(unusable(notes, answer)),
-                // Many have no tool for what is merely told.
-                doubtful: is_owed(&letter.message),
-            },
-        }
-    }
-
-    fn read_mcp<T>(
-        &self,
-        letter: &Letter<T>,
-        id: u64,
-        answer: &client::Answer,
-        notes: &mut Notes,
-    ) -> Understood {
-        let result = peer::read(&answer.reply(), id);
-        let told = result.and_then(|result| match letter.message {
-            Message::Ping => Ok(Told::Nod),
-            _ => peer::told(&result),
-        });
-        let (outcome, doubtful) = match told {
-            Ok(Told::Message(raw)) => (self.understand(letter, &raw, notes), false),
-            Ok(Told::Nod) => (Ok(nod()), false),
-            // A tool that is gone fails like any other.
-            Ok(Told::Failed(text)) => (Err(failed(&text)), true),
-            Err(fault) => (Err(faulty(&fault)), true),
-        };
-        Understood { outcome, doubtful }
-    }
-
-    fn understand<T>(&self, letter: &Letter<T>, raw: &RawValue, notes: &mut Notes) -> Outcome {
-        if !split(raw.get()).is_ok_and(|members| members.has("message_type")) {
-            // A bare nod: enough where nothing else is owed, and known as one where more is.
-            return Ok(nod());
-        }
-        let mut decoded = decode(raw, notes.reading, Some(letter.to.dialect))
-            .map_err(|broken| first_of(&broken))?;
-        let message = self.hinted(letter, |hints| decoded.message(hints));
-        self.keep(letter, &decoded, raw);
-        let stranger = stranger(&decoded, &letter.to, notes);
-        let token = decoded.token().map(|token| token.hash());
-        notes.findings.append(&mut decoded.notes.findings);
-        if let Some(failure) = stranger {
-            return Err(failure);
-        }
-        let message = message.map_err(|finding| Failure {
-            code: finding.code,
-            detail: format!("{} ({})", finding.detail, finding.clause),
-        })?;
-        Ok(Answer { message, token })
-    }
-
-    /// Keeps an answer for the record of its match.
-    fn keep<T>(&self, letter: &Letter<T>, decoded: &Decoded<'_>, raw: &RawValue) {
-        let Some(transcripts) = &self.transcripts else {
-            return;
-        };
-        let Some(match_id) = match_of(&letter.message) else {
-            return;
-        };
-        let value = serde_json::from_str(raw.get()).ok();
-        let (from, to) = (letter.to.agent.to_string(), self.identity.label());
-        let named = decoded.message_type().is_some();
-        transcripts.add(match_id, clock::now(), from, to, value.filter(|_| named));
-    }
 }
 
 fn player(peer: &Peer) -> Option<&PlayerId> {
@@ -295,32 +196,6 @@ fn opponent(peer: &Peer, message: &Message) -> Option<PlayerId> {
     }
 }
 
-/// An answer in another's name; a name that is no id may be the agent's own.
-fn stranger(decoded: &Decoded<'_>, peer: &Peer, notes: &mut Notes) -> Option<Failure> {
-    let named = match decoded.envelope.sender.value()? {
-        SenderName::Player(name) => PlayerId::new(name.as_str()).ok()?,
-        SenderName::Manager | SenderName::Referee(_) => return None,
-    };
-    let own = player(peer)?;
-    if named == *own || !looks_like_an_id(named.as_str()) {
-        return None;
-    }
-    let detail = format!("the answer of `{own}` says that it is from `{named}`");
-    let at = Path::root("ruling 13");
-    let at = at.member("sender", true);
-    notes.refuse(Code::TokenInvalid, &at, format!("`player:{own}`"), &*detail);
-    Some(Failure {
-        code: Code::TokenInvalid,
-        detail,
-    })
-}
-
-/// Ids of players are `P` and a number; anything else may be a name.
-fn looks_like_an_id(name: &str) -> bool {
-    let digits = name.strip_prefix('P').unwrap_or_default();
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 /// The answer of one who only nods.
 pub(crate) fn nod() -> Answer {
     Answer {
@@ -330,7 +205,7 @@ pub(crate) fn nod() -> Answer {
 }
 
 /// Whether a message is of no use without an answer.
-const fn is_owed(message: &Message) -> bool {
+pub(crate) const fn is_owed(message: &Message) -> bool {
     matches!(
         message,
         Message::RefereeRegisterRequest(_)
@@ -340,44 +215,5 @@ const fn is_owed(message: &Message) -> bool {
             | Message::MoveCall(_)
             | Message::MatchResultReport(_)
             | Message::LeagueQuery(_)
-    )
-}
-
-fn failed(text: &str) -> Failure {
-    Failure {
-        code: Code::InvalidMessage,
-        detail: format!("the agent's tool failed: {text}"),
-    }
-}
-
-fn faulty(fault: &peer::Fault) -> Failure {
-    let code = match fault {
-        peer::Fault::Status(_) => Code::Connection,
-        _ => Code::InvalidMessage,
-    };
-    let detail = fault.to_string();
-    Failure { code, detail }
-}
-
-/// An HTTP error without a message is a fault of the line: nobody left the protocol.
-fn unusable(notes: &mut Notes, answer: &client::Answer) -> Failure {
-    if answer.status >= 400 {
-        notes.findings.clear();
-        return faulty(&peer::Fault::Status(answer.status));
-    }
-    first_of(notes)
-}
-
-fn first_of(notes: &Notes) -> Failure {
-    let first = notes.first_error().or(notes.findings.first());
-    first.map_or_else(
-        || Failure {
-            code: Code::InvalidMessage,
-            detail: "the answer holds no message".to_owned(),
-        },
-        |finding| Failure {
-            code: finding.code,
-            detail: format!("{} ({})", finding.detail, finding.clause),
-        },
     )
 }

@@ -7,11 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use league_protocol::finding::{Finding, Severity};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// How many kinds are kept for one agent; more are only counted.
 pub const KINDS_PER_AGENT: usize = 64;
 /// How many agents are kept apart; more are counted as one.
 pub const MOST_AGENTS: usize = 20_000;
+
+/// How many agents are shown to whoever asks how an agent is.
+pub const MOST_SHOWN: usize = 256;
 
 /// A way to leave the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -82,6 +86,12 @@ impl Deviations {
             .iter()
             .map(|(agent, kinds)| (agent.clone(), of_one(kinds)))
             .collect()
+    }
+
+    /// What each agent was forgiven, for all to see; of many agents only some.
+    pub fn shown(&self) -> Value {
+        let counts = self.counts().into_iter().take(MOST_SHOWN);
+        serde_json::to_value(counts.collect::<BTreeMap<_, _>>()).unwrap_or_default()
     }
 
     /// Counts one; says whether it is the first of its kind.

@@ -1,8 +1,8 @@
 //! The house around the machines of a league: files, journal, servers, post, strategies.
 //!
 //! Agents are run by the binary of the same name. What other programs may use as a library is
-//! [`config`], [`repository`] and [`log`] below a [`root`], the toolkit of 000 chapter 10, and
-//! [`strategy`].
+//! [`config`], [`repository`] and [`log`] below a [`root`], the toolkit of 000 chapter 10,
+//! [`strategy`], and [`entrant`] for a player of one's own.
 
 pub mod agent;
 pub mod archivist;
@@ -16,6 +16,7 @@ pub mod config;
 pub mod correspondence;
 pub mod desk;
 pub mod deviations;
+pub mod entrant;
 pub mod identity;
 pub mod log;
 pub mod net;

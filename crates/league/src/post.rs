@@ -12,11 +12,12 @@ use league_protocol::fault::Code;
 use league_protocol::id::MatchId;
 use league_protocol::message::Message;
 use league_protocol::peer::{Found, Manner, Request};
-use league_protocol::sender::Speech;
+use league_protocol::sender::{Form, Speech};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::chance::Chance;
-use crate::correspondence::{Correspondence, Understood, Written, nod};
+use crate::correspondence::{Correspondence, Understood, Written, is_owed, nod};
 use crate::desk::{Desk, Outbox, Worker};
 use crate::net::client::{CallError, Client};
 use crate::net::endpoint::{AllowList, Endpoint};
@@ -26,7 +27,7 @@ use crate::turnstile::{MOST_WAITING, Pass, Turnstile, Urgency};
 
 /// How an agent is spoken to that says it takes calls simply.
 static SIMPLE: Found = Found {
-    manner: Manner::Simple,
+    manner: Manner::PLAIN,
     tools: None,
     heard: true,
 };
@@ -174,11 +175,16 @@ impl<M: Worker> Office<M> {
     }
 
     async fn try_once(&self, letter: &Letter<M::Ticket>, endpoint: &Endpoint) -> Outcome {
-        if letter.to.speech == Some(Speech::Simple) {
+        if letter.to.speech == Some(Speech::Simple) && !is_application(&letter.message) {
             let _pass = self.pass(letter).await?;
             return self.call_simply(letter, endpoint).await;
         }
         let link = self.roads.peers.link(&letter.to, endpoint);
+        match letter.to.speech {
+            Some(Speech::Simple) => link.assume(Form::default()),
+            Some(Speech::Habit(form)) => link.assume(form),
+            Some(Speech::Mcp) | None => {}
+        }
         // Finding out is on nobody's clock: the letter's own begins when it goes out.
         let found = link.found().await;
         let _pass = self.pass(letter).await?;
@@ -227,23 +233,64 @@ impl<M: Worker> Office<M> {
             }
         }
         self.going_out(letter);
-        let write = |found: &Found, id| self.written(letter, id, found).ok().flatten();
-        let called = link.call(found, letter.effort.timeout, write).await;
-        match called {
-            Ok(Some(called)) => {
-                let manner = &called.found.manner;
-                let heard = self
-                    .correspondence
-                    .read(letter, called.id, manner, &called.answer);
-                let Understood { outcome, doubtful } = heard;
-                if doubtful {
-                    link.doubt(&called.found);
+        let until = Instant::now() + letter.effort.timeout;
+        let first = self
+            .call_once(link, Arc::clone(&found), letter, until)
+            .await;
+        match first {
+            Ok(Some((_, heard))) if heard.doubtful => {
+                let other = self.call_otherwise(link, &found, letter, until).await;
+                other.unwrap_or(heard).outcome
+            }
+            Ok(Some((called, heard))) => {
+                if heard.outcome.is_ok() && is_owed(&letter.message) {
+                    link.prove(&called);
                 }
-                outcome
+                heard.outcome
             }
             Ok(None) => Ok(nod()),
             Err(error) => self.lost(letter, &error),
         }
+    }
+
+    /// Tries the other forms of a simple call on one who made nothing of the first (ruling 49).
+    async fn call_otherwise<C: Carrier>(
+        &self,
+        link: &Link<C>,
+        found: &Arc<Found>,
+        letter: &Letter<M::Ticket>,
+        until: Instant,
+    ) -> Option<Understood> {
+        for other in link.other_forms(found) {
+            let called = self.call_once(link, other, letter, until).await;
+            if let Ok(Some((called, heard))) = called
+                && !heard.doubtful
+            {
+                link.prove(&called);
+                return Some(heard);
+            }
+        }
+        link.doubt(found);
+        None
+    }
+
+    /// Calls a peer in one manner; `None` if there is nothing to say in it.
+    async fn call_once<C: Carrier>(
+        &self,
+        link: &Link<C>,
+        found: Arc<Found>,
+        letter: &Letter<M::Ticket>,
+        until: Instant,
+    ) -> Result<Option<(Arc<Found>, Understood)>, CallError> {
+        let write = |found: &Found, id| self.written(letter, id, found).ok().flatten();
+        let left = until.duration_since(Instant::now());
+        let called = link.call(found, left, write).await?;
+        Ok(called.map(|called| {
+            let manner = &called.found.manner;
+            let read = &self.correspondence;
+            let heard = read.read(letter, called.id, manner, &called.answer);
+            (called.found, heard)
+        }))
     }
 
     /// A letter in words; `None` if there is nothing to say.
@@ -277,6 +324,14 @@ impl<M: Worker> Office<M> {
     fn lines(&self) -> std::sync::MutexGuard<'_, BTreeMap<Line, VecDeque<Letter<M::Ticket>>>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether an agent asks to be admitted; the manager may be of another house, with other habits.
+const fn is_application(message: &Message) -> bool {
+    matches!(
+        message,
+        Message::PlayerRegisterRequest(_) | Message::RefereeRegisterRequest(_)
+    )
 }
 
 fn failure(error: &CallError) -> Failure {

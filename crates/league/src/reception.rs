@@ -5,28 +5,32 @@
 
 mod asked;
 mod counter;
+mod kindness;
 mod lines;
 mod offered;
 pub mod prompts;
 mod registry;
+mod role;
 mod told;
+mod understanding;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::Method;
-use hyper::header::{CONTENT_TYPE, HeaderMap};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName};
 use league_mcp::{Body, LEGACY, MODERN, Mcp};
 use league_protocol::rpc::members::text;
 use league_protocol::rpc::{self, Call, Era, Frame, Incoming, Opened, RpcError};
 use serde_json::{Map, Value, json};
 
 use crate::net::server::{Answered, Answering, Attending, Door, PipeIn, PipeOut};
-pub use counter::{Arguments, Counter, Heard, Role, Spoken};
+pub use counter::Counter;
 pub use registry::{Card, Gives, Takes, ToolEntry};
+pub use role::{Arguments, Heard, Role, Spoken};
 
 /// The header that names a revision of MCP.
-const VERSION: &str = "mcp-protocol-version";
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// The code for a revision that nobody here speaks.
 const UNSUPPORTED_VERSION: i64 = -32022;
 
@@ -38,6 +42,15 @@ pub trait Simple: Send + Sync + 'static {
     /// Answers a call; `bearer` is the token that came in the headers.
     fn attend(&self, call: &Call<'_>, bearer: Option<&str>)
     -> impl Future<Output = Vec<u8>> + Send;
+
+    /// Answers a message that came without a frame, if it is certain what it means.
+    fn attend_bare(
+        &self,
+        _body: &str,
+        _bearer: Option<&str>,
+    ) -> impl Future<Output = Option<Vec<u8>>> + Send {
+        std::future::ready(None)
+    }
 
     /// Says how it is.
     fn health(&self) -> impl Future<Output = Map<String, Value>> + Send;
@@ -106,8 +119,15 @@ impl<S: Simple> Reception<S> {
         };
         match opened.read(era) {
             Incoming::Refused(refusal) => answered(refusal.status.code(), refusal.answer(era)),
+            Incoming::Single(Frame::Malformed(malformed)) if era == Era::Simple => {
+                match Box::pin(self.unframed(headers, body)).await {
+                    Some(body) => answered(200, body),
+                    None => answered(malformed.status(era).code(), malformed.answer(era)),
+                }
+            }
             Incoming::Single(frame) => self.single(headers, era, &frame).await,
-            Incoming::Batch(frames) => self.batch(headers, era, &frames).await,
+            // What is rare is kept elsewhere, so that what is common has little to move about.
+            Incoming::Batch(frames) => Box::pin(self.batch(headers, era, &frames)).await,
         }
     }
 
@@ -135,12 +155,23 @@ impl<S: Simple> Reception<S> {
             Frame::Response(_) if era == Era::Simple => {
                 answered(400, rpc::fail(None, &RpcError::unasked_response(), era))
             }
-            _ if era.is_mcp() => self.mcp.answer(headers, era, frame).await,
+            _ if era.is_mcp() => Box::pin(self.mcp.answer(headers, era, frame)).await,
             _ => match self.by_name(headers, frame).await {
                 Some(body) => answered(200, body),
                 None => answered(202, Vec::new()),
             },
         }
+    }
+
+    /// Answers a body that is a message by itself; one that names a method is a call gone wrong.
+    async fn unframed(&self, headers: &HeaderMap, body: &[u8]) -> Option<Vec<u8>> {
+        let body = std::str::from_utf8(body).ok()?;
+        let members = rpc::members::split(body).ok()?;
+        if !members.has("message_type") || members.has("method") || members.has("jsonrpc") {
+            return None;
+        }
+        let bearer = league_mcp::bearer(headers);
+        self.simple.attend_bare(body, bearer).await
     }
 
     async fn batch(&self, headers: &HeaderMap, era: Era, frames: &[Frame<'_>]) -> Answered {

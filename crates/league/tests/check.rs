@@ -7,10 +7,16 @@
 
 #[path = "check/broken.rs"]
 mod broken;
+#[path = "check/managers.rs"]
+mod managers;
 #[path = "check/mcp.rs"]
 mod mcp;
 #[path = "check/ours.rs"]
 mod ours;
+#[path = "check/processes.rs"]
+mod processes;
+#[path = "check/referees.rs"]
+mod referees;
 #[path = "check/reports.rs"]
 mod reports;
 #[path = "check/scripted.rs"]

@@ -14,6 +14,8 @@ mod agents;
 mod completions;
 #[path = "cli/explain.rs"]
 mod explain;
+#[path = "cli/new.rs"]
+mod new;
 #[path = "verify/played.rs"]
 mod played;
 #[path = "cli/query.rs"]

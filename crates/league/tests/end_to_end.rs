@@ -25,6 +25,8 @@ mod ground;
 mod hostile;
 #[path = "end_to_end/http.rs"]
 mod http;
+#[path = "end_to_end/invited.rs"]
+mod invited;
 #[path = "end_to_end/kills.rs"]
 mod kills;
 #[path = "end_to_end/offered.rs"]
@@ -33,6 +35,10 @@ mod offered;
 mod peers;
 #[path = "end_to_end/process.rs"]
 mod process;
+#[path = "end_to_end/quirks.rs"]
+mod quirks;
+#[path = "end_to_end/quirky.rs"]
+mod quirky;
 #[path = "end_to_end/refusals.rs"]
 mod refusals;
 #[path = "end_to_end/scripted.rs"]

@@ -16,10 +16,14 @@
 mod ground;
 #[path = "end_to_end/http.rs"]
 mod http;
+#[path = "interop/kits.rs"]
+mod kits;
 #[path = "end_to_end/process.rs"]
 mod process;
 #[path = "interop/python.rs"]
 mod python;
+#[path = "interop/sdk.rs"]
+mod sdk;
 
 use serde_json::Value;
 

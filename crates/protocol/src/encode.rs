@@ -69,11 +69,25 @@ pub fn encode<'m>(
     };
     Some(Outgoing {
         dialect,
-        stamp,
+        stamp: Stamp {
+            sender: candidate(message, dialect).unwrap_or(stamp.sender),
+            ..stamp
+        },
         body,
         granted: granted(message),
         synonyms: synonyms::synonyms(message, dialect, hints),
     })
+}
+
+/// Who registers, where that is said without a name: 001 and 003 show no other sender, and `v2-api`
+/// is told by it (ruling 5), so an agent that comes back says it as well.
+fn candidate(message: &Message, dialect: Dialect) -> Option<Sender<'static>> {
+    match message {
+        _ if dialect == Dialect::V2 => None,
+        Message::PlayerRegisterRequest(_) => Some(Sender::NewPlayer("")),
+        Message::RefereeRegisterRequest(_) => Some(Sender::NewReferee("")),
+        _ => None,
+    }
 }
 
 impl Serialize for Outgoing<'_> {
@@ -225,4 +239,45 @@ pub fn conversation(message: &Message, sender: &str) -> ConversationId {
         | Message::Ping
         | Message::Acknowledged => format!("conv-{sender}"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::PlayerId;
+    use crate::message::{AgentMeta, RegisterRequest};
+
+    #[test]
+    fn whoever_comes_back_registers_as_the_dialect_shows_it() {
+        let request = Message::PlayerRegisterRequest(Box::new(RegisterRequest {
+            meta: AgentMeta {
+                display_name: "Alpha".to_owned(),
+                version: "1.0.0".to_owned(),
+                protocol_version: None,
+                game_types: vec![Hints::default().game(None)],
+                contact_endpoint: "http://localhost:8101/mcp".to_owned(),
+                max_concurrent_matches: None,
+                speech: None,
+            },
+            wanted_id: None,
+            token: None,
+        }));
+        let agent = Agent::Player(PlayerId::numbered(1));
+        let conversation = ConversationId::new("conv");
+        for (dialect, sender) in [
+            (Dialect::V2, "player:P01"),
+            (Dialect::V2Api, "player:UNREGISTERED"),
+            (Dialect::V1, "player_candidate"),
+        ] {
+            let stamp = Stamp {
+                sender: Sender::Agent(&agent),
+                at: Timestamp::from_millis(0),
+                conversation: &conversation,
+                token: None,
+            };
+            let said = encode(&request, dialect, stamp, &Hints::default()).unwrap();
+            let said: Value = serde_json::to_value(said).unwrap();
+            assert_eq!(said["sender"], sender);
+        }
+    }
 }

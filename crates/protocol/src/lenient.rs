@@ -12,9 +12,13 @@ use crate::id::{LeagueId, MatchId};
 use crate::rpc::members::Kind;
 use crate::shape::{Extra, Parsed, Round, Wire, settled};
 
+mod application;
+mod mend;
 mod reply;
 mod spelling;
 
+pub use application::application;
+pub use mend::{Expected, LARGEST_MENDED, Mended, meant, mend};
 pub use reply::reply;
 pub(crate) use reply::{Found, response};
 pub(crate) use spelling::nearest;

@@ -20,7 +20,7 @@ pub use request::{Header, Request, Verb, call, end, ping};
 pub use result::{Told, told};
 pub use tools::{LARGEST_SCHEMA, MOST_PAGES, MOST_TOOLS, Tools};
 
-use crate::sender::Speech;
+use crate::sender::{Form, Naming, Nesting, Speech};
 
 /// The revision of MCP that has no handshake.
 pub const MODERN: &str = "2026-07-28";
@@ -32,8 +32,8 @@ const LONGEST_NAME: usize = 256;
 /// How a peer takes calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Manner {
-    /// The method is the name of a tool.
-    Simple,
+    /// Plain JSON-RPC, with a message in it.
+    Simple(Form),
     /// MCP without a handshake.
     Modern {
         /// The revision that is spoken.
@@ -56,7 +56,7 @@ impl Manner {
     /// What an agent would say of itself that takes calls like this.
     pub const fn speech(&self) -> Speech {
         match self {
-            Self::Simple => Speech::Simple,
+            Self::Simple(_) => Speech::Simple,
             Self::Modern { .. } | Self::Legacy(_) => Speech::Mcp,
         }
     }
@@ -64,16 +64,27 @@ impl Manner {
     /// One word for people.
     pub const fn as_str(&self) -> &'static str {
         match self {
-            Self::Simple => "simple",
+            Self::Simple(_) => "simple",
             Self::Modern { .. } => "modern",
             Self::Legacy(_) => "legacy",
+        }
+    }
+
+    /// The simplified form as the documents have it.
+    pub const PLAIN: Self = Self::Simple(Form::of(Naming::Tool, Nesting::Bare));
+
+    /// The form of calls, if they are simplified.
+    pub const fn form(&self) -> Option<Form> {
+        match self {
+            Self::Simple(form) => Some(*form),
+            Self::Modern { .. } | Self::Legacy(_) => None,
         }
     }
 
     /// The revision of MCP, if it is MCP.
     pub fn version(&self) -> Option<&str> {
         match self {
-            Self::Simple => None,
+            Self::Simple(_) => None,
             Self::Modern { version } => Some(version),
             Self::Legacy(session) => Some(&session.version),
         }

@@ -58,30 +58,113 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// How an agent says it takes calls, whatever the dialect of the messages in them (ruling 46).
+/// How an agent takes calls, whatever the dialect of the messages in them (ruling 46).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(into = "String", try_from = "String")]
 pub enum Speech {
-    /// The method of a call is the name of a tool, and its parameters are the message.
+    /// It says so itself: the method is the name of a tool, and the parameters are the message.
     Simple,
     /// Calls of tools go through MCP, of whichever revision.
     Mcp,
+    /// Nobody said so, but it calls others like this (ruling 49).
+    Habit(Form),
 }
 
 impl Speech {
-    /// The word in a message: `simple` or `mcp`.
+    /// The word in a message: `simple`, `mcp`, or that of a [`Form`].
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Simple => "simple",
             Self::Mcp => "mcp",
+            Self::Habit(form) => form.as_str(),
         }
     }
 
     /// Reads the word; another one says nothing.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Simple, Self::Mcp]
-            .into_iter()
-            .find(|speech| speech.as_str() == word)
+        let said = [Self::Simple, Self::Mcp].into_iter();
+        let mut all = said.chain(Form::ALL.into_iter().map(Self::Habit));
+        all.find(|speech| speech.as_str() == word)
+    }
+}
+
+impl From<Speech> for String {
+    fn from(speech: Speech) -> Self {
+        speech.as_str().to_owned()
+    }
+}
+
+impl TryFrom<String> for Speech {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        Self::parse(&word).ok_or_else(|| format!("`{word}` is no way to take calls"))
+    }
+}
+
+/// How a call in the simplified form is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Form {
+    /// What the method is.
+    pub naming: Naming,
+    /// Where the message is.
+    pub nesting: Nesting,
+}
+
+/// What the method of a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Naming {
+    /// The name of a tool, as the documents have it.
+    #[default]
+    Tool,
+    /// The type of the message.
+    Type,
+    /// One word for all messages: `mcp_message`.
+    Generic,
+}
+
+/// Where in the parameters of a call the message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Nesting {
+    /// The parameters are the message, as the documents have it.
+    #[default]
+    Bare,
+    /// Under `message`.
+    Message,
+    /// Under `arguments`.
+    Arguments,
+}
+
+impl Form {
+    /// Every form, the likeliest first.
+    pub const ALL: [Self; 7] = [
+        Self::of(Naming::Tool, Nesting::Bare),
+        Self::of(Naming::Type, Nesting::Bare),
+        Self::of(Naming::Generic, Nesting::Bare),
+        Self::of(Naming::Tool, Nesting::Message),
+        Self::of(Naming::Type, Nesting::Message),
+        Self::of(Naming::Generic, Nesting::Message),
+        Self::of(Naming::Tool, Nesting::Arguments),
+    ];
+
+    /// A form of these two.
+    pub const fn of(naming: Naming, nesting: Nesting) -> Self {
+        Self { naming, nesting }
+    }
+
+    /// The word in a message: `tool`, `type.message`, ….
+    pub const fn as_str(self) -> &'static str {
+        match (self.naming, self.nesting) {
+            (Naming::Tool, Nesting::Bare) => "tool",
+            (Naming::Tool, Nesting::Message) => "tool.message",
+            (Naming::Tool, Nesting::Arguments) => "tool.arguments",
+            (Naming::Type, Nesting::Bare) => "type",
+            (Naming::Type, Nesting::Message) => "type.message",
+            (Naming::Type, Nesting::Arguments) => "type.arguments",
+            (Naming::Generic, Nesting::Bare) => "generic",
+            (Naming::Generic, Nesting::Message) => "generic.message",
+            (Naming::Generic, Nesting::Arguments) => "generic.arguments",
+        }
     }
 }
 

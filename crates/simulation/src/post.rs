@@ -167,6 +167,7 @@ mod tests {
             message: Message::Ping,
             credential: Credential::None,
             effort: patience.effort(Duration::from_secs(1)),
+            proof: None,
             ticket: Some(ticket),
         }
     }

@@ -319,6 +319,7 @@ fn letter(member: &Member, message: Message, effort: Effort, ticket: Ticket) -> 
         message,
         credential: token.map_or(Credential::None, Credential::Manager),
         effort,
+        proof: None,
         ticket: Some(ticket),
     }
 }

@@ -30,6 +30,8 @@ impl League {
         let (number, referee) = self.calling_referee(caller)?;
         let fixture = self.reported(&report.match_id)?;
         check_right(fixture, number, report)?;
+        let seated = self.in_their_seats(fixture, report);
+        let report = seated.as_ref().unwrap_or(report);
         if let Some(standing) = &fixture.result {
             return Ok(self.weigh_again(at, fixture, referee, report, standing));
         }
@@ -55,6 +57,25 @@ impl League {
                 Ok(decision)
             }
         }
+    }
+
+    /// The report with its players at their seats, if it names them the other way round: the
+    /// members of an object have no order, so that nothing can be read from it.
+    fn in_their_seats(
+        &self,
+        fixture: &Fixture,
+        report: &MatchResultReport,
+    ) -> Option<MatchResultReport> {
+        let [a, b] = self.seats_of(fixture)?;
+        let [first, second] = &report.result.players;
+        if first != b || second != a {
+            return None;
+        }
+        let mut seated = report.clone();
+        let result = Arc::make_mut(&mut seated.result);
+        result.players.reverse();
+        result.points.reverse();
+        Some(seated)
     }
 
     /// The match that a report is about.

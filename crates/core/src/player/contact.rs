@@ -210,6 +210,7 @@ impl Player {
                 Credential::None
             },
             effort: self.effort(),
+            proof: None,
             ticket: Some(self.ticket()),
         }
     }

@@ -9,7 +9,7 @@ use league_protocol::id::{GameType, MatchId, PlayerId};
 use league_protocol::message::MoveResponse;
 use league_protocol::time::Timestamp;
 
-use super::event::Question;
+use super::event::{Event, Question};
 use super::reply::Fallback;
 
 /// How many matches a player sits in at once; one more makes it leave the oldest.
@@ -42,6 +42,28 @@ pub(super) struct Joined {
     pub(super) opponent_id: PlayerId,
     pub(super) accept: bool,
     pub(super) at: Timestamp,
+}
+
+impl Joined {
+    /// The answer that an event tells of.
+    pub(super) fn of(event: &Event) -> Option<Self> {
+        let Event::Joined {
+            game_type,
+            opponent_id,
+            accept,
+            at,
+            ..
+        } = event
+        else {
+            return None;
+        };
+        Some(Self {
+            game_type: game_type.clone(),
+            opponent_id: opponent_id.clone(),
+            accept: *accept,
+            at: *at,
+        })
+    }
 }
 
 /// A move that was asked for, and the answer once there is one.

@@ -164,6 +164,7 @@ impl Enrolment {
             message: Message::RefereeRegisterRequest(Box::new(request)),
             credential: Credential::None,
             effort: rules.patience.once(rules.patience.register),
+            proof: None,
             ticket: Some(Ticket::Registration { tried: self.tried }),
         })
     }

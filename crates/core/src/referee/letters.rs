@@ -9,6 +9,7 @@ use league_protocol::message::{
     MatchState, Message, MoveCall, PlayValidation, Role,
 };
 use league_protocol::sender::Dialect;
+use league_protocol::token::TokenHash;
 use serde_json::Value;
 
 use super::RefereeRules;
@@ -102,8 +103,15 @@ impl Match {
             message,
             credential: token.map_or(Credential::None, Credential::Match),
             effort,
+            proof: self.owed_proof(seat),
             ticket: None,
         }
+    }
+
+    /// What the player's token must hash to; one dialect has no tokens.
+    fn owed_proof(&self, seat: Seat) -> Option<TokenHash> {
+        let seated = self.seated(seat);
+        (seated.dialect != Dialect::V1).then_some(seated.token_hash)
     }
 
     fn ask_letter(&self, rules: &RefereeRules, seat: Seat) -> Option<Letter<Ticket>> {
@@ -291,6 +299,7 @@ impl Match {
             }),
             credential: Credential::Own,
             effort: rules.report_effort(),
+            proof: None,
             ticket: Some(Ticket::Report {
                 match_id,
                 attempt,

@@ -125,7 +125,7 @@ impl Chair {
     pub(super) fn latest(&self, asking: Asking) -> Timestamp {
         match self.peer.speech {
             Some(Speech::Simple) => asking.deadline,
-            Some(Speech::Mcp) | None => asking.deadline + FIRST_WORDS,
+            Some(Speech::Mcp | Speech::Habit(_)) | None => asking.deadline + FIRST_WORDS,
         }
     }
 

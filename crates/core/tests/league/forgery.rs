@@ -95,9 +95,17 @@ fn good(order: &StartMatch, kind: usize) -> MatchResultReport {
     }
 }
 
-/// Two changes that leave a true report: a technical loss may keep its draw closed, and it may
-/// tell the choice of a player who did play.
+/// Three changes that leave a true report: a technical loss may keep its draw closed, it may tell
+/// the choice of a player who did play, and any report may name seat B first.
 fn is_harmless(good: &MatchResultReport, forged: &MatchResultReport) -> bool {
+    let [a, b] = &good.result.players;
+    if forged.result.players == [b.clone(), a.clone()] {
+        let mut seated = forged.clone();
+        let result = Arc::make_mut(&mut seated.result);
+        result.players.reverse();
+        result.points.reverse();
+        return is_harmless(good, &seated);
+    }
     let mut as_before = (*forged.result).clone();
     if as_before.status == MatchStatus::TechnicalLoss {
         as_before.draw.clone_from(&good.result.draw);

@@ -111,6 +111,25 @@ fn the_same_report_again_is_acknowledged_and_changes_nothing() {
 }
 
 #[test]
+fn a_report_may_name_the_second_seat_first() {
+    let mut world = World::begun(4, 1, 2);
+    let (referee, order) = world.orders().remove(0);
+    let straight = honest(&order);
+    let mut turned = straight.clone();
+    let result = Arc::make_mut(&mut turned.result);
+    result.players.reverse();
+    result.points.reverse();
+    let (_, reply) = world.report(&referee, turned.clone()).unwrap();
+    assert_eq!(reply, Reply::Acknowledged);
+    let kept = world.fixture("R1M1").result().cloned();
+    assert_eq!(kept.as_deref(), Some(&*straight.result));
+    for again in [straight, turned] {
+        let (events, reply) = world.report(&referee, again).unwrap();
+        assert_eq!((events, reply), (Vec::new(), Reply::Acknowledged));
+    }
+}
+
+#[test]
 fn a_different_report_is_refused_and_noted_once() {
     let mut world = World::begun(4, 1, 2);
     let (referee, order) = world.orders().remove(0);

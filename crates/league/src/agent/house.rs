@@ -11,7 +11,7 @@ use super::Running;
 use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::clock;
-use crate::correspondence::Correspondence;
+use crate::correspondence::{Correspondence, WrongTokens};
 use crate::desk::{Desk, Witness, Work, Worker};
 use crate::deviations::Deviations;
 use crate::identity::Identity;
@@ -182,6 +182,7 @@ where
 {
     let (desk, inbox) = Desk::inbox();
     let correspondence = Arc::new(Correspondence {
+        wrong_tokens: WrongTokens::default(),
         identity: Arc::clone(&house.identity),
         deviations: shared.deviations.clone(),
         transcripts: house.transcripts,

@@ -1,8 +1,10 @@
 //! The league manager.
 
 mod card;
+mod guest;
 mod log;
 mod shown;
+mod wishes;
 
 use std::sync::Arc;
 
@@ -29,6 +31,8 @@ use crate::reception::{Arguments, Card, Heard, Role, Spoken};
 use crate::record::{Opening, Record};
 use crate::secrets::LeagueKeys;
 use crate::store::Durability;
+pub use guest::Guest;
+use wishes::Wishes;
 
 impl Worker for League {
     fn tick() -> Command {
@@ -51,6 +55,7 @@ pub type News = (Timestamp, Event);
 pub fn start(
     shared: &Shared,
     rules: LeagueRules,
+    guests: &[Guest],
     news: Option<UnboundedSender<News>>,
 ) -> Result<(Running<League>, Arc<dyn Door>), StartError> {
     let league_id = rules.league_id.clone();
@@ -93,20 +98,25 @@ pub fn start(
     let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
     identity.set_agent(league_protocol::sender::Agent::Manager, league_id);
     identity.set_game(rules.game_type.clone());
+    let (allowed, chance) = (shared.roads.allowed.clone(), shared.chance.clone());
+    let invited = guests
+        .iter()
+        .filter(|_| !rules.strict)
+        .map(|guest| guest.wish(&rules.game_type, &allowed, &chance));
     let house = House {
+        first: invited.collect(),
         restored,
         identity,
         transcripts: None,
         witness: Box::new(clerk),
-        first: Vec::new(),
     };
-    let (allowed, chance) = (shared.roads.allowed.clone(), shared.chance.clone());
     Ok(settle(shared, house, |desk| Manager {
         desk,
         allowed,
         chance,
         peers: shared.roads.peers.clone(),
         admin: keys.admin.hash(),
+        wishes: Wishes::default(),
     }))
 }
 
@@ -182,6 +192,8 @@ pub struct Manager {
     pub peers: Peers,
     /// The hash of the token that steers the league.
     pub admin: TokenHash,
+    /// Who has asked to play, and how often.
+    pub wishes: Wishes,
 }
 
 impl Role for Manager {
@@ -196,7 +208,10 @@ impl Role for Manager {
                 Command::RegisterReferee(self.candidate(*request, heard.dialect))
             }
             Message::PlayerRegisterRequest(request) => {
-                Command::RegisterPlayer(self.candidate(*request, heard.dialect))
+                let spelling = self.wishes.spelling(&request, heard.dialect);
+                let wish = Command::RegisterPlayer(self.candidate(*request, heard.dialect));
+                let spoken = self.ask(wish).await;
+                return spoken.spelled(spelling);
             }
             Message::MatchResultReport(report) => Command::Report {
                 token,

@@ -182,6 +182,10 @@ impl Role for Competitor {
         }
     }
 
+    fn nods(&self) -> bool {
+        self.identity.takes_anything()
+    }
+
     async fn call(&self, tool: &str, _arguments: Arguments) -> Option<Spoken> {
         match tool {
             "get_player_state" => Some(self.ask(Command::StateWanted, None).await),

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
 use super::{ArenaError, MANAGER};
+use crate::agent::manager::Guest;
 use crate::agent::player::Manner;
 use crate::net::server::bind;
 
@@ -20,6 +21,8 @@ pub struct Plan {
     pub referees: Vec<RefereeSeat>,
     /// Its players.
     pub players: Vec<PlayerSeat>,
+    /// The players that are invited by their address.
+    pub guests: Vec<Guest>,
     /// The manager's port; 0 for any.
     pub port: u16,
     /// The port that all players share, each below a path of its own; 0 for any.

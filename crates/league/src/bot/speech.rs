@@ -85,7 +85,7 @@ pub(super) fn understood(
 ) -> Result<Message, LeagueError> {
     let wrong =
         |detail: String| LeagueError::new(Code::InvalidMessage, format!("the bot: {detail}"));
-    let said: Box<RawValue> = if *manner == Manner::Simple {
+    let said: Box<RawValue> = if manner.form().is_some() {
         let mut notes = Notes::new(Reading::Lenient);
         let said = lenient::reply(&answer.body, id, &mut notes);
         let said = said.ok_or_else(|| {

@@ -22,18 +22,13 @@ impl Launched {
         }
     }
 
-    /// Starts the agent, after ending the one before and waiting until it is gone.
+    /// Starts the agent, after ending the one before.
     ///
     /// # Errors
     ///
     /// The program may be missing.
-    pub async fn start(&self) -> io::Result<()> {
-        let before = self.running().take();
-        if let Some(mut before) = before {
-            end_group(&before);
-            // What it held, such as its port and its files, is free only then.
-            let _ = before.wait().await;
-        }
+    pub fn start(&self) -> io::Result<()> {
+        self.kill();
         let (program, arguments) = match self.words.split_first() {
             Some(words) => words,
             None => return Err(io::ErrorKind::InvalidInput.into()),
@@ -50,6 +45,23 @@ impl Launched {
         Ok(())
     }
 
+    /// Kills the agent and its whole group at once.
+    pub fn kill(&self) {
+        if let Some(child) = self.running().take() {
+            end_group(&child);
+        }
+    }
+
+    /// Kills the agent and waits until it is gone, with all that it held.
+    pub async fn end(&self) {
+        let ended = self.running().take();
+        if let Some(mut child) = ended {
+            end_group(&child);
+            // What cannot be waited for is gone.
+            let _ = child.wait().await;
+        }
+    }
+
     /// Whether the agent has ended by itself.
     pub fn has_ended(&self) -> bool {
         let mut running = self.running();
@@ -64,9 +76,7 @@ impl Launched {
 
 impl Drop for Launched {
     fn drop(&mut self) {
-        if let Some(child) = self.running().take() {
-            end_group(&child);
-        }
+        self.kill();
     }
 }
 

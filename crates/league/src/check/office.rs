@@ -1,5 +1,6 @@
 //! A league manager that admits the agent under check, or not, as a rule wants it.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -63,6 +64,8 @@ struct State {
     admission: Option<Admission>,
     /// Whether the agent first registered in the spelling of 001.
     is_api: bool,
+    /// What the next report of a match is met with, instead of a nod.
+    spoiled: BTreeMap<String, Said>,
 }
 
 impl Office {
@@ -88,6 +91,7 @@ impl Office {
             mood: Mood::Open,
             admission: None,
             is_api: false,
+            spoiled: BTreeMap::new(),
         }));
         let seen = Arc::clone(&state);
         let listener = Listener::open(address, move |heard| lock(&seen).answer(heard)).await?;
@@ -106,6 +110,22 @@ impl Office {
     /// Changes how registrations are taken.
     pub fn set_mood(&self, mood: Mood) {
         lock(&self.state).mood = mood;
+    }
+
+    /// Loses the next report of a match, as if the connection broke.
+    pub fn lose_report(&self, match_id: &str) {
+        lock(&self.state).spoil(match_id, Said::Nothing);
+    }
+
+    /// Refuses the token of the next report of a match.
+    pub fn refuse_report(&self, match_id: &str) {
+        let says = json!({
+            "error_code": "E012", "error_name": "AUTH_TOKEN_INVALID",
+            "error_description": "AUTH_TOKEN_INVALID", "retryable": false,
+            "original_message_type": "MATCH_RESULT_REPORT",
+        });
+        let error = message("LEAGUE_ERROR", "league_manager", "check-report", says);
+        lock(&self.state).spoil(match_id, Said::Result(error));
     }
 
     /// Waits for a registration from a place in the row of requests on.
@@ -133,6 +153,9 @@ impl State {
         if is_registration(heard) {
             return self.register(heard);
         }
+        if let Some(said) = self.spoils(heard) {
+            return said;
+        }
         match heard.json["method"].as_str().unwrap_or_default() {
             "initialize" => Said::Result(json!({
                 "protocolVersion": heard.json["params"]["protocolVersion"],
@@ -150,6 +173,18 @@ impl State {
             "server/discover" => self.unknown(heard),
             _ => wrapped(heard, json!({"status": "ok"})),
         }
+    }
+
+    fn spoil(&mut self, match_id: &str, said: Said) {
+        self.spoiled.insert(match_id.to_owned(), said);
+    }
+
+    fn spoils(&mut self, heard: &Heard) -> Option<Said> {
+        if heard.kind() != "MATCH_RESULT_REPORT" {
+            return None;
+        }
+        let match_id = heard.message()["match_id"].as_str()?;
+        self.spoiled.remove(match_id)
     }
 
     fn unknown(&self, heard: &Heard) -> Said {

@@ -340,7 +340,7 @@ impl Stage for PlayerStage {
             return false;
         }
         let before = self.office.listener.count();
-        if launched.start().await.is_ok() && self.comes_up().await {
+        if launched.start().is_ok() && self.comes_up().await {
             self.office.registration(before, self.wait).await;
         }
         true

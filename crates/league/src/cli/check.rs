@@ -9,8 +9,10 @@ use clap::{Args, ValueEnum};
 use league::bot::launch;
 use league::chance::Chance;
 use league::check::launch::Launched;
+use league::check::manager::{self, ManagerStage, Sizes};
 use league::check::office::Office;
 use league::check::player::{self, PlayerStage, rehearse};
+use league::check::referee::{self, RefereeStage};
 use league::check::report::{self, Rehearsed, Report};
 use league::check::{Kind, run};
 use league::net::endpoint::Endpoint;
@@ -23,8 +25,9 @@ use super::{Answer, chain};
 /// Play every rule of the protocol against an agent, and report rule by rule
 ///
 /// The check is the agent's other side: for a player it is the manager, on the port where players
-/// look for it, and the referees. Start the check first and then the player, so that the player
-/// registers here; or have the check start it with --launch, then it is also killed and started
+/// look for it, and the referees; for a referee the manager and the players of its matches; for a
+/// manager all the referees and players of a league. Start the check first and then a player or a
+/// referee, so that it registers here; or have the check start it with --launch, then it is also killed and started
 /// again, to see whether it comes back. Ends with 0 if no rule is broken, with 1 if one is, with 3
 /// if the agent cannot be reached.
 #[derive(Debug, Args)]
@@ -33,6 +36,8 @@ Examples:
   league check http://localhost:8101/mcp
   league check http://localhost:8101/mcp --launch \"python3 player.py --port 8101\"
   league check http://localhost:8101/mcp --rehearse --seed 7 --launch \"python3 player.py\"
+  league check http://localhost:8001/mcp --kind referee
+  league check http://localhost:8000/mcp --kind manager --players 4 --referees 2
   league check http://localhost:8101/mcp --strict --output junit > check.xml
   league check http://localhost:8101/mcp --output json | jq 'select(.verdict == \"fail\")'")]
 pub(super) struct Check {
@@ -54,6 +59,15 @@ pub(super) struct Check {
     /// How long to wait until the agent is up and has registered
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
     wait: Duration,
+    /// How many players a manager waits for before it begins its league
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=40))]
+    players: u32,
+    /// How many referees a manager waits for
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=20))]
+    referees: u32,
+    /// The token of a manager's administrator, if its league has to be started by hand
+    #[arg(long, value_name = "TOKEN")]
+    admin_token: Option<String>,
     /// Instead of the rules, play matches full of faults: late, doubled, broken, out of order
     #[arg(long)]
     rehearse: bool,
@@ -71,6 +85,10 @@ enum KindOfAgent {
     /// A player.
     #[default]
     Player,
+    /// A referee.
+    Referee,
+    /// A league manager.
+    Manager,
 }
 
 /// How a report is printed.
@@ -117,13 +135,15 @@ impl Check {
     async fn play(&self) -> Result<Report, Failure> {
         match self.kind {
             KindOfAgent::Player => self.play_player().await,
+            KindOfAgent::Referee => self.play_referee().await,
+            KindOfAgent::Manager => self.play_manager().await,
         }
     }
 
     async fn play_player(&self) -> Result<Report, Failure> {
         let kind = Kind::Player;
         let office = self.office(kind).await?;
-        let launched = self.launched().await?;
+        let launched = self.launched()?;
         let stage = PlayerStage::new(self.url.clone(), office, launched, self.wait);
         if !stage.begin().await {
             return Err(self.unreachable());
@@ -156,10 +176,59 @@ impl Check {
         })
     }
 
+    async fn play_referee(&self) -> Result<Report, Failure> {
+        let kind = Kind::Referee;
+        let office = self.office(kind).await?;
+        let (launched, chance) = (self.launched()?, Self::chance()?);
+        let stage = RefereeStage::new(self.url.clone(), office, launched, self.wait, chance);
+        let stage = Arc::new(stage);
+        if !stage.begin().await {
+            return Err(self.unreachable());
+        }
+        let findings = run::play(kind, &stage, &referee::topics(), self.strict).await;
+        Ok(Report {
+            agent: self.url.to_string(),
+            kind,
+            dialect: stage.dialect(),
+            speech: stage.speech(),
+            strict: self.strict,
+            findings,
+            rehearsed: None,
+        })
+    }
+
+    async fn play_manager(&self) -> Result<Report, Failure> {
+        let kind = Kind::Manager;
+        let sizes = Sizes {
+            players: self.players,
+            referees: self.referees,
+        };
+        let (launched, admin) = (self.launched()?, self.admin_token.clone());
+        let stage = ManagerStage::new(self.url.clone(), launched, self.wait, sizes, admin);
+        if !stage.begin().await {
+            return Err(self.unreachable());
+        }
+        let stage = Arc::new(stage);
+        let findings = run::play(kind, &stage, &manager::topics(), self.strict).await;
+        Ok(Report {
+            agent: self.url.to_string(),
+            kind,
+            dialect: "v2",
+            speech: stage.speech(),
+            strict: self.strict,
+            findings,
+            rehearsed: None,
+        })
+    }
+
+    fn chance() -> Result<Chance, Failure> {
+        Chance::new(None).map_err(|error| world(error.to_string(), "try again"))
+    }
+
     /// Opens the manager that the agent will register with.
     async fn office(&self, kind: Kind) -> Result<Office, Failure> {
         let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), self.port);
-        let chance = Chance::new(None).map_err(|error| world(error.to_string(), "try again"))?;
+        let chance = Self::chance()?;
         let office = Office::open(address, kind, self.url.address.port(), chance).await;
         office.map_err(|error| {
             world(
@@ -171,7 +240,7 @@ impl Check {
     }
 
     /// Starts the agent, if that is our task.
-    async fn launched(&self) -> Result<Option<Launched>, Failure> {
+    fn launched(&self) -> Result<Option<Launched>, Failure> {
         let Some(command) = &self.launch else {
             return Ok(None);
         };
@@ -180,7 +249,7 @@ impl Check {
             ..world(chain(&error), "give a program and its arguments")
         })?;
         let launched = Launched::new(words);
-        let started = launched.start().await;
+        let started = launched.start();
         started.map_err(|error| {
             world(
                 format!("`{command}`: {error}"),

@@ -87,7 +87,7 @@ impl Common {
 }
 
 /// A word of a command, as a shell has to read it.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
     if word.chars().all(plain) && !word.is_empty() {
         return word.to_owned();

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use league::agent::manager::Guest;
 use league::arena::{Arena, ArenaError, Taken};
 use league::strategy::{self, Strategy};
 use league_core::league::{Event, League};
@@ -66,6 +67,9 @@ pub(super) struct Run {
     /// Have every match wait for `league step` in another terminal
     #[arg(long)]
     manual: bool,
+    /// Invite a player that never registers, by its address; more than once for more
+    #[arg(long, value_name = "[NAME=]URL", value_parser = Guest::parse)]
+    invite: Vec<Guest>,
     /// Take all chance from this number: the same league again, not for prizes
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -73,7 +77,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
     /// Go on with a league that was interrupted, as it was
-    #[arg(long, conflicts_with_all = ["players", "referees", "strategies", "dialects", "game", "seed", "manual"])]
+    #[arg(long, conflicts_with_all = ["players", "referees", "strategies", "dialects", "game", "seed", "manual", "invite"])]
     resume: bool,
 }
 

@@ -93,6 +93,8 @@ settings! {
             strategy: String = PlayerDefaults::default().strategy;
             /// How it speaks: `v2`, `v2-api` or `v1`.
             dialect: Dialect = PlayerDefaults::default().dialect;
+            /// Whether the manager invites it by its address, since it never registers.
+            invite: bool = false;
             /// Whether it takes part.
             active: bool = true;
         }
@@ -123,6 +125,7 @@ fn first_player(number: u32) -> PlayerConfig {
         game_types: defaults.game_types,
         strategy: defaults.strategy,
         dialect: defaults.dialect,
+        invite: false,
         active: true,
     }
 }

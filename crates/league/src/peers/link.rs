@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use league_core::patience::FIRST_WORDS;
 use league_protocol::peer::{self, Found, Manner, Probe, Reply, Request, Step};
+use league_protocol::sender::Form;
 use tokio::time::Instant;
 
 use super::{HEARTBEAT, KEPT_ALIVE};
@@ -44,6 +45,8 @@ struct Held {
     found: Option<Arc<Found>>,
     /// Whether the peer has turned out otherwise since, or nobody answered.
     doubted: bool,
+    /// Whether the peer has answered a call that was written so.
+    proved: bool,
     found_at: Option<Instant>,
     used_at: Option<Instant>,
 }
@@ -84,6 +87,38 @@ impl<C: Carrier> Link<C> {
             Some(found) => found,
             None => self.find_out().await,
         }
+    }
+
+    /// Takes for known, until it turns out otherwise, how a peer is said to take calls.
+    pub fn assume(&self, form: Form) {
+        self.held_mut(|held| {
+            let assumed = || Arc::new(simple(form));
+            held.found.get_or_insert_with(assumed);
+        });
+    }
+
+    /// The other forms in which a peer may take calls that is spoken to simply; none if it has
+    /// answered in the present one.
+    pub fn other_forms(&self, found: &Arc<Found>) -> impl Iterator<Item = Arc<Found>> + use<C> {
+        let proved = self.held(|held| held.proved && held.is(found));
+        let tried = found.manner.form().filter(|_| !proved);
+        let others = Form::ALL
+            .into_iter()
+            .filter(move |form| tried.is_some_and(|tried| tried != *form));
+        others.map(|form| Arc::new(simple(form)))
+    }
+
+    /// The peer has answered a call that was written so.
+    pub fn prove(&self, found: &Arc<Found>) {
+        if self.held(|held| held.proved && held.is(found)) {
+            return;
+        }
+        self.held_mut(|held| {
+            held.found = Some(Arc::clone(found));
+            held.found_at = Some(Instant::now());
+            held.doubted = false;
+            held.proved = true;
+        });
     }
 
     /// Calls a peer that is known, with what is written for how it takes calls; `None` if nothing
@@ -130,11 +165,7 @@ impl<C: Carrier> Link<C> {
     /// The peer did not do as it was found to: the next call finds out anew.
     pub fn doubt(&self, found: &Arc<Found>) {
         self.held_mut(|held| {
-            let same = held
-                .found
-                .as_ref()
-                .is_some_and(|held| Arc::ptr_eq(held, found));
-            held.doubted |= same;
+            held.doubted |= held.is(found);
         });
     }
 
@@ -200,7 +231,7 @@ impl<C: Carrier> Link<C> {
             return other;
         }
         let mut found = self.converse(Probe::renew).await;
-        if found.manner == Manner::Simple {
+        if found.manner.form().is_some() {
             return self.find_out().await;
         }
         found.tools = found.tools.or_else(|| old.tools.clone());
@@ -246,6 +277,7 @@ impl<C: Carrier> Link<C> {
                 );
             }
             held.doubted = !found.heard;
+            held.proved = false;
             held.found_at = Some(Instant::now());
             held.found = Some(Arc::clone(&found));
         });
@@ -270,6 +302,22 @@ impl<C: Carrier> Link<C> {
 
     fn held_mut<T>(&self, change: impl FnOnce(&mut Held) -> T) -> T {
         change(&mut self.held.write().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Held {
+    fn is(&self, found: &Arc<Found>) -> bool {
+        let held = self.found.as_ref();
+        held.is_some_and(|held| Arc::ptr_eq(held, found))
+    }
+}
+
+/// A peer that takes calls in a simplified form.
+const fn simple(form: Form) -> Found {
+    Found {
+        manner: Manner::Simple(form),
+        tools: None,
+        heard: true,
     }
 }
 

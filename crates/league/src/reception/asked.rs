@@ -2,13 +2,13 @@
 
 use league_protocol::rpc::members::{Members, split};
 use league_protocol::rpc::{Call, RpcError};
-use league_protocol::sender::Dialect;
+use league_protocol::sender::{Dialect, Nesting};
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::counter::Arguments;
+use super::role::Arguments;
 
 /// What a call asks for.
 pub(super) struct Asked<'c> {
@@ -29,16 +29,29 @@ impl<'c> Asked<'c> {
 
     /// The message in it: the parameters themselves, or their `message` or `arguments`.
     pub(super) fn message(&self) -> Option<&'c RawValue> {
+        self.found().map(|(message, _)| message)
+    }
+
+    /// Where the message in it is.
+    pub(super) fn nesting(&self) -> Nesting {
+        self.found().map_or(Nesting::Bare, |(_, nesting)| nesting)
+    }
+
+    fn found(&self) -> Option<(&'c RawValue, Nesting)> {
         let params = self.params?;
         let members: Members<'c> = split(params.get()).ok()?;
         if members.has("message_type") {
-            return Some(params);
+            return Some((params, Nesting::Bare));
         }
-        let inner = members
-            .get("message")
-            .or_else(|| members.get("arguments"))?;
+        let places = [
+            ("message", Nesting::Message),
+            ("arguments", Nesting::Arguments),
+        ];
+        let mut places = places.iter();
+        let (inner, nesting) =
+            places.find_map(|(name, nesting)| Some((members.get(name)?, *nesting)))?;
         let is_message = split(inner.get()).is_ok_and(|members| members.has("message_type"));
-        is_message.then_some(inner)
+        is_message.then_some((inner, nesting))
     }
 
     /// The parameters as a message of a kind, with what of the envelope was left out put in.

@@ -6,90 +6,30 @@
 use std::sync::Arc;
 
 use league_mcp::{Given, Tool};
-use league_protocol::decode::{Decoded, decode};
-use league_protocol::dialect::{Hints, SenderName};
+use league_protocol::dialect::Hints;
 use league_protocol::encode::{Stamp, encode};
 use league_protocol::fault::Code;
-use league_protocol::finding::Finding;
-use league_protocol::id::{ConversationId, PlayerId, RefereeId};
-use league_protocol::message::{LeagueError, Message};
+use league_protocol::finding::{Finding, Reading};
+use league_protocol::id::ConversationId;
+use league_protocol::message::{LeagueError, Message, RegisterResponse};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use league_protocol::schema::message_names;
-use league_protocol::sender::{Agent, Dialect, Speech};
-use league_protocol::token::AuthToken;
+use league_protocol::sender::{Agent, Dialect, Form, Speech};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::Simple;
 use super::asked::Asked;
-use super::registry::{Card, Takes, ToolEntry};
-use super::{Simple, told};
+use super::kindness;
+use super::registry::{Takes, ToolEntry};
+use super::role::{Role, Spoken};
+use super::told;
+use super::understanding::{ToldOf, Understood};
 use crate::clock;
 use crate::deviations::Deviations;
 use crate::identity::Identity;
 use crate::reading_room::ReadingRoom;
 use crate::root::Root;
-
-/// What a kind of agent does with what it is told.
-pub trait Role: Send + Sync + 'static {
-    /// Says what this kind of agent offers.
-    fn card(&self) -> &'static Card;
-    /// Answers a message.
-    fn hear(&self, heard: Heard) -> impl Future<Output = Spoken> + Send;
-    /// Answers a call of a tool that takes no message; `None` if there is no such tool.
-    fn call(&self, tool: &str, arguments: Arguments)
-    -> impl Future<Output = Option<Spoken>> + Send;
-    /// Shows what it knows fresher than its documents, at an address that its card lists.
-    fn show(&self, uri: &str) -> impl Future<Output = Option<Value>> + Send;
-    /// Says more about how the agent is.
-    fn health(&self) -> impl Future<Output = Map<String, Value>> + Send;
-}
-
-/// A message that came to an agent.
-#[derive(Debug)]
-pub struct Heard {
-    /// What is said.
-    pub message: Message,
-    /// Who claims to say it.
-    pub sender: Option<Agent>,
-    /// The token that came with it.
-    pub token: Option<AuthToken>,
-    /// In which dialect.
-    pub dialect: Dialect,
-}
-
-/// The arguments of a tool that takes no message.
-#[derive(Debug, Clone, Default)]
-pub struct Arguments {
-    /// The token that came with them.
-    pub token: Option<AuthToken>,
-    /// All of them.
-    pub members: serde_json::Map<String, Value>,
-}
-
-impl Arguments {
-    /// The text of an argument.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        self.members.get(name).and_then(Value::as_str)
-    }
-}
-
-/// What an agent answers.
-#[derive(Debug)]
-pub enum Spoken {
-    /// A message.
-    Message(Box<Message>),
-    /// A message that proves the sender by its token.
-    Proven(Box<Message>),
-    /// Plain JSON, for tools that have no message.
-    Plain(Value),
-}
-
-impl Spoken {
-    /// A refusal.
-    pub fn error(error: LeagueError) -> Self {
-        Self::Message(Box::new(Message::LeagueError(error)))
-    }
-}
 
 /// The counter of one agent.
 pub struct Counter<R: Role> {
@@ -111,38 +51,34 @@ impl<R: Role> Simple for Counter<R> {
     }
 
     async fn attend(&self, call: &Call<'_>, bearer: Option<&str>) -> Vec<u8> {
-        let asked = match Asked::of(call) {
-            Ok(asked) => asked,
-            Err(error) => return rpc::fail(Some(&call.id), &error, Era::Simple),
-        };
-        if asked.tool == "ping" {
-            return rpc::respond(&call.id, &nod());
+        if call.method == "ping" {
+            return rpc::respond(&call.id, &json!({"status": "ok"}));
         }
-        let message = asked.message();
-        let result = match (message, self.entry(asked.tool)) {
-            (Some(raw), Some(entry)) => self.hear(raw, bearer, Some(entry), None).await.answer,
-            (Some(raw), None) if carries_messages(asked.tool) => {
-                self.hear(raw, bearer, None, None).await.answer
-            }
-            (None, Some(entry)) => match entry.takes {
-                Takes::Message(_) => self.written(no_message(), Dialect::V2, None).answer,
-                Takes::Arguments(_) => match self.call_plain(&asked, bearer).await {
-                    Some(given) => given.answer,
-                    None => return unknown(call),
-                },
-            },
-            (None, None) if carries_messages(asked.tool) => {
-                self.written(no_message(), Dialect::V2, None).answer
-            }
-            (_, None) if self.identity.takes_anything() && told::tells(asked.tool) => raw(&nod()),
-            (_, None) => return unknown(call),
+        let exact = match Asked::of(call) {
+            Ok(asked) => Ok(self.exactly(&asked, bearer).await),
+            Err(error) => Err(rpc::fail(Some(&call.id), &error, Era::Simple)),
         };
-        rpc::respond(&call.id, &result)
+        match exact {
+            Ok(Some(given)) => rpc::respond(&call.id, &given.answer),
+            Ok(None) => self.kindly(call, bearer, unknown(call)).await,
+            Err(refusal) => self.kindly(call, bearer, refusal).await,
+        }
+    }
+
+    async fn attend_bare(&self, body: &str, bearer: Option<&str>) -> Option<Vec<u8>> {
+        if self.identity.reading() == Reading::Strict {
+            return None;
+        }
+        let mut made = kindness::make_out(self.role.card(), None, None, body)?;
+        made.findings.extend(kindness::note_bare());
+        let given = self.hear(made.told(bearer)).await;
+        Some(given.answer.get().as_bytes().to_vec())
     }
 
     async fn health(&self) -> Map<String, Value> {
         let mut health = self.role.health().await;
         health.insert("agent".into(), self.identity.label().into());
+        health.insert("deviations".into(), self.deviations.shown());
         health
     }
 }
@@ -170,6 +106,61 @@ impl<R: Role> Counter<R> {
         tools.find(|entry| entry.name == tool)
     }
 
+    /// Answers a call that is as it should be; nothing if there is no such tool, or no message.
+    async fn exactly(&self, asked: &Asked<'_>, bearer: Option<&str>) -> Option<Given> {
+        let entry = self.entry(asked.tool);
+        if entry.is_none() && !carries_messages(asked.tool) {
+            return None;
+        }
+        match (asked.message(), entry) {
+            (Some(raw), entry) => {
+                let form = kindness::form_of(asked);
+                let told = ToldOf {
+                    raw,
+                    bearer,
+                    entry,
+                    method: Some(asked.tool),
+                    speech: (form != Form::default()).then_some(Speech::Habit(form)),
+                    forgiven: kindness::note_form(form).into_iter().collect(),
+                };
+                Some(self.hear(told).await)
+            }
+            (None, Some(entry)) if matches!(entry.takes, Takes::Arguments(_)) => {
+                self.call_plain(asked, bearer).await
+            }
+            (None, _) => None,
+        }
+    }
+
+    /// Answers a call by what it must mean, or with the refusal that it earned.
+    async fn kindly(&self, call: &Call<'_>, bearer: Option<&str>, refusal: Vec<u8>) -> Vec<u8> {
+        let entry = self.entry(&call.method);
+        let known = entry.is_some() || carries_messages(&call.method);
+        let params = call.params.text();
+        let lenient = self.identity.reading() == Reading::Lenient;
+        let made = lenient.then(|| {
+            let method = Some(&*call.method);
+            kindness::make_out(self.role.card(), entry, method, params.unwrap_or("{}"))
+        });
+        if let Some(mut made) = made.flatten() {
+            made.findings
+                .extend(kindness::note_method(&call.method, known));
+            let given = self.hear(made.told(bearer)).await;
+            return rpc::respond(&call.id, &given.answer);
+        }
+        let told = params.is_some_and(kindness::is_message) || told::tells(&call.method);
+        if lenient && self.role.nods() && told {
+            return rpc::respond(&call.id, &json!({"status": "ok"}));
+        }
+        match known && params.is_none_or(|params| params.trim_start().starts_with('{')) {
+            true => {
+                let given = self.written(no_message(), Dialect::V2, None);
+                rpc::respond(&call.id, &given.answer)
+            }
+            false => refusal,
+        }
+    }
+
     /// Calls a tool over MCP, where an envelope may be left out; `None` if there is no such tool.
     pub(super) async fn call_tool(
         &self,
@@ -179,9 +170,16 @@ impl<R: Role> Counter<R> {
     ) -> Option<Given> {
         let entry = self.entry(tool)?;
         let asked = Asked::with(tool, arguments);
-        let speech = Some(Speech::Mcp);
+        let told = |raw| ToldOf {
+            raw,
+            bearer,
+            entry: Some(entry),
+            method: Some(tool),
+            speech: Some(Speech::Mcp),
+            forgiven: Vec::new(),
+        };
         if let Some(raw) = asked.message() {
-            return Some(self.hear(raw, bearer, Some(entry), speech).await);
+            return Some(self.hear(told(raw)).await);
         }
         match entry.takes {
             Takes::Arguments(_) => self.call_plain(&asked, bearer).await,
@@ -190,7 +188,7 @@ impl<R: Role> Counter<R> {
                 let Some(raw) = asked.enveloped(kind, clock::now()) else {
                     return Some(self.written(Spoken::error(unclear()), Dialect::V2, None));
                 };
-                Some(self.hear(&raw, bearer, Some(entry), speech).await)
+                Some(self.hear(told(&raw)).await)
             }
         }
     }
@@ -203,90 +201,53 @@ impl<R: Role> Counter<R> {
 
     /// Understands a message, has it answered, and puts the answer into the caller's words.
     ///
-    /// A message that came by the name of a tool must be one of those that the tool takes.
-    async fn hear(
-        &self,
-        raw: &RawValue,
-        bearer: Option<&str>,
-        entry: Option<&ToolEntry>,
-        speech: Option<Speech>,
-    ) -> Given {
-        let mut decoded = match decode(raw, self.identity.reading(), self.identity.pinned()) {
-            Ok(decoded) => decoded,
-            Err(notes) => {
-                let error = notes.first_error().map(LeagueError::from);
-                let error = error.unwrap_or_else(unclear);
-                return self.written(Spoken::error(error), Dialect::V2, None);
+    /// What cannot be understood as it is may be made out; if it cannot, it is refused as it is.
+    async fn hear(&self, told: ToldOf<'_>) -> Given {
+        let understood = match self.understood(told.raw, &told) {
+            Err(refused) => self.made_out(&told).ok_or(refused),
+            understood => understood,
+        };
+        let Understood {
+            heard,
+            findings,
+            conversation,
+        } = match understood {
+            Ok(understood) => understood,
+            Err(refused) => {
+                let kind = refused.error.original_message_type.as_deref();
+                let spoken = match self.role.nods() && kind.is_some_and(told::is_told) {
+                    true => Spoken::Message(Box::new(Message::Acknowledged)),
+                    false => Spoken::error(refused.error),
+                };
+                let dialect = self.identity.answers_in(refused.dialect);
+                return self.written(spoken, dialect, refused.conversation);
             }
         };
-        let conversation = decoded.envelope.conversation_id.text();
-        let conversation = conversation.map(ConversationId::new);
-        let dialect = self.identity.answers_in(decoded.dialect);
-        let spoken = match self.understood(&mut decoded, bearer, entry, speech) {
-            Ok(heard) => {
-                let kind = heard.message.v2_type();
-                tracing::debug!(
-                    agent_id = self.identity.log_name(),
-                    event_type = "MESSAGE_RECEIVED",
-                    message_type = kind,
-                    conversation_id = conversation.as_ref().map(ConversationId::as_str),
-                    from = heard.sender.as_ref().map(tracing::field::display),
-                );
-                let sender = heard.sender.clone();
-                let spoken = named(self.role.hear(heard).await, kind);
-                self.note(&spoken, sender.as_ref(), &decoded.notes.findings);
-                spoken
-            }
-            Err(_) if self.nods_at(&decoded) => {
-                self.note(&acknowledged(), None, &decoded.notes.findings);
-                acknowledged()
-            }
-            Err(mut error) => {
-                error.original_message_type = decoded.message_type().map(str::to_owned);
-                Spoken::error(error)
-            }
-        };
+        let dialect = self.identity.answers_in(heard.dialect);
+        let (kind, sender) = (heard.message.v2_type(), heard.sender.clone());
+        tracing::debug!(
+            agent_id = self.identity.log_name(),
+            event_type = "MESSAGE_RECEIVED",
+            message_type = kind,
+            conversation_id = conversation.as_ref().map(ConversationId::as_str),
+            from = sender.as_ref().map(tracing::field::display),
+        );
+        let spoken = named(self.role.hear(heard).await, kind);
+        self.note(&spoken, sender.as_ref(), &findings);
         self.written(spoken, dialect, conversation)
     }
 
-    /// Whether a message that makes no sense is nodded at all the same.
-    fn nods_at(&self, decoded: &Decoded<'_>) -> bool {
-        self.identity.takes_anything() && decoded.message_type().is_some_and(told::is_told)
-    }
-
-    fn understood(
-        &self,
-        decoded: &mut Decoded<'_>,
-        bearer: Option<&str>,
-        entry: Option<&ToolEntry>,
-        speech: Option<Speech>,
-    ) -> Result<Heard, LeagueError> {
-        let understood = self.hinted(|hints| decoded.message(hints));
-        let mut message = understood.map_err(|finding| LeagueError::from(&finding))?;
-        if let Some(entry) = entry {
-            entry.admit(&message)?;
-        }
-        let token = decoded.token().or_else(|| bearer.map(AuthToken::new));
-        if let Message::PlayerRegisterRequest(request) | Message::RefereeRegisterRequest(request) =
-            &mut message
-        {
-            request.token.clone_from(&token);
-            // Whoever registers by MCP is taken to answer by it, unless it says otherwise.
-            request.meta.speech = request.meta.speech.or(speech);
-        }
-        Ok(Heard {
-            message,
-            sender: sender(decoded),
-            token,
-            dialect: decoded.dialect,
-        })
-    }
-
-    /// Notes what was forgiven, under the name of a caller who was believed.
+    /// Notes what was forgiven, under the name of a caller who was believed, or was just admitted.
     fn note(&self, spoken: &Spoken, sender: Option<&Agent>, findings: &[Finding]) {
-        match sender.filter(|_| !is_refusal(spoken)) {
+        let admitted = spoken.message().and_then(admitted);
+        let believed = sender.filter(|_| !is_refusal(spoken));
+        match admitted.as_ref().or(believed) {
             Some(sender) => self.deviations.note(&sender.to_string(), findings),
             None => self.deviations.note("unproven callers", findings),
+        }
+        if let (Spoken::Spelled(..), Some(admitted)) = (spoken, &admitted) {
+            let findings: Vec<Finding> = kindness::note_wish().into_iter().collect();
+            self.deviations.note(&admitted.to_string(), &findings);
         }
     }
 
@@ -298,10 +259,11 @@ impl<R: Role> Counter<R> {
     ) -> Given {
         let failed = is_refusal(&spoken);
         let given = |answer| Given { answer, failed };
-        let (message, proven) = match spoken {
+        let (message, proven, dialect) = match spoken {
             Spoken::Plain(value) => return given(raw(&value)),
-            Spoken::Message(message) => (message, false),
-            Spoken::Proven(message) => (message, true),
+            Spoken::Message(message) => (message, false, dialect),
+            Spoken::Proven(message) => (message, true, dialect),
+            Spoken::Spelled(message, dialect) => (message, false, dialect),
         };
         let agent = self.identity.agent();
         let own = || league_protocol::encode::conversation(&message, &self.identity.label());
@@ -318,13 +280,13 @@ impl<R: Role> Counter<R> {
             // A dialect without words for the answer is given a nod.
             given(match outgoing {
                 Some(outgoing) => raw(&outgoing),
-                None => raw(&nod()),
+                None => raw(&json!({"status": "ok"})),
             })
         })
     }
 
     /// Does something with what this agent knows and a message may leave unsaid.
-    fn hinted<Out>(&self, act: impl FnOnce(&Hints<'_>) -> Out) -> Out {
+    pub(super) fn hinted<Out>(&self, act: impl FnOnce(&Hints<'_>) -> Out) -> Out {
         let (league, game) = (self.identity.meant(), self.identity.game());
         let reader = self.identity.player();
         act(&Hints {
@@ -342,15 +304,6 @@ fn raw(answer: &impl serde::Serialize) -> Box<RawValue> {
     serde_json::value::to_raw_value(answer).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// Whom the field `sender` names, if it is an id that could be held.
-fn sender(decoded: &Decoded<'_>) -> Option<Agent> {
-    match decoded.envelope.sender.value()? {
-        SenderName::Manager => Some(Agent::Manager),
-        SenderName::Referee(id) => RefereeId::new(id.as_deref()?).ok().map(Agent::Referee),
-        SenderName::Player(id) => PlayerId::new(id.as_str()).ok().map(Agent::Player),
-    }
-}
-
 /// Says which message an error is about.
 fn named(mut spoken: Spoken, kind: Option<&'static str>) -> Spoken {
     if let Spoken::Message(message) = &mut spoken
@@ -362,15 +315,6 @@ fn named(mut spoken: Spoken, kind: Option<&'static str>) -> Spoken {
     spoken
 }
 
-fn acknowledged() -> Spoken {
-    Spoken::Message(Box::new(Message::Acknowledged))
-}
-
-/// The answer of one who has nothing to say.
-fn nod() -> Value {
-    json!({"status": "ok"})
-}
-
 fn no_message() -> Spoken {
     let detail = "the tool needs a message, and `message_type` is missing; add it";
     let mut error = LeagueError::new(Code::MissingField, detail);
@@ -378,7 +322,7 @@ fn no_message() -> Spoken {
     Spoken::error(error)
 }
 
-fn unclear() -> LeagueError {
+pub(super) fn unclear() -> LeagueError {
     LeagueError::new(Code::InvalidMessage, "the parameters hold no message")
 }
 
@@ -395,5 +339,18 @@ fn unknown(call: &Call<'_>) -> Vec<u8> {
 
 /// Whether an answer is an error.
 fn is_refusal(spoken: &Spoken) -> bool {
-    matches!(spoken, Spoken::Message(message) if matches!(**message, Message::LeagueError(_)))
+    matches!(spoken.message(), Some(Message::LeagueError(_)))
+}
+
+/// Who is admitted by an answer.
+fn admitted(answer: &Message) -> Option<Agent> {
+    match answer {
+        Message::PlayerRegisterResponse(RegisterResponse::Accepted(enrolment)) => {
+            Some(Agent::Player(enrolment.id.clone()))
+        }
+        Message::RefereeRegisterResponse(RegisterResponse::Accepted(enrolment)) => {
+            Some(Agent::Referee(enrolment.id.clone()))
+        }
+        _ => None,
+    }
 }

@@ -9,8 +9,9 @@ use league_mcp::{
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::counter::{Counter, Role};
+use super::counter::Counter;
 use super::prompts;
+use super::role::Role;
 use crate::reading_room::{TRANSCRIPTS, tame};
 
 /// How long what was read may be taken for the present state, in milliseconds.

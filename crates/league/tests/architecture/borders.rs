@@ -28,6 +28,7 @@ const ALLOWED: [Allowed; 4] = [
         name: "league-protocol",
         ours: &[],
         others: &[
+            "memchr",
             "serde",
             "serde_json",
             "sha2",

@@ -129,7 +129,7 @@ pub(crate) const BAD: &[Row<'_>] = &[
     (
         "no such tool with a message",
         &[JSON],
-        r#"{"jsonrpc":"2.0","id":1,"method":"no_such_tool","params":{"message_type":"LEAGUE_QUERY"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"no_such_tool","params":{"message_type":"REFEREE_REGISTER_RESPONSE"}}"#,
         200,
         -32601,
         "1",

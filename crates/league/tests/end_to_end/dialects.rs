@@ -1,5 +1,6 @@
 //! Players of every dialect in one league, ours and scripted ones, each spoken to in its own words.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::ground::{Agent, Ground};
@@ -100,6 +101,24 @@ fn our_own_players_of_all_dialects_give_nobody_anything_to_forgive() {
             "{history}"
         );
     }
+}
+
+#[test]
+fn players_of_all_dialects_go_on_after_an_interruption() {
+    let ground = Ground::new();
+    let arguments = ["--players", "6", "--dialects", "v2,v1,v2-api"];
+    let slow = [&arguments[..], &["--ports", "auto", "--pace", "200ms"]].concat();
+    let mut first = ground.start("run", &slow);
+    for _ in 0..4 {
+        first.event("event", "match");
+    }
+    first.signal(Signal::INT);
+    assert_eq!(first.end().code, Some(130));
+    let ended = Process::start(["run", "--resume", "--root", ground.root()]).end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.out.contains("technical losses: none"), "{ended:?}");
+    assert!(ended.out.contains("deviations: none"), "{ended:?}");
+    see_results(&ground);
 }
 
 fn see_results(ground: &Ground) {

@@ -26,7 +26,7 @@ const MISDEEDS: [(Misdeed, Option<&str>); 9] = [
     (Misdeed::SendsTooMuch, Some("E002")),
     (Misdeed::SendsGarbage, Some("E002")),
     (Misdeed::LeavesOutTheWrapper, None),
-    (Misdeed::TakesAnothersName, Some("E012")),
+    (Misdeed::TakesAnothersName, None),
     (Misdeed::Declines, Some("E007")),
 ];
 

@@ -41,6 +41,11 @@ impl Python {
         command.arg(script).args(arguments);
         command.env("PYTHONWARNINGS", "ignore");
         command.env("FASTMCP_LOG_LEVEL", "ERROR");
+        Self::of(command)
+    }
+
+    /// Starts any other program.
+    pub(crate) fn of(mut command: Command) -> Self {
         let name = format!("{command:?}");
         let mut child = command
             .stdin(Stdio::null())
@@ -62,14 +67,35 @@ impl Python {
     /// Waits until it says that something happened.
     pub(crate) fn event(&mut self, event: &str) -> Value {
         loop {
-            let line = self.lines.recv_timeout(START);
-            let line = line.unwrap_or_else(|_| panic!("{} never said `{event}`", self.name));
+            let line = self.says(event);
             if let Ok(said) = serde_json::from_str::<Value>(&line)
                 && said["event"] == event
             {
                 return said;
             }
         }
+    }
+
+    /// Waits for a line with these words.
+    pub(crate) fn says(&mut self, words: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(START);
+            let line = line.unwrap_or_else(|_| panic!("{} never said `{words}`", self.name));
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
+    /// Ends it at once.
+    pub(crate) fn kill(mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Waits until it ends by itself, and tells whether all went well.
+    pub(crate) fn succeeds(mut self) -> bool {
+        self.child.wait().unwrap().success()
     }
 }
 
@@ -82,8 +108,7 @@ pub(crate) fn command(environment: &str, script: &str) -> String {
 
 fn words(environment: &str, script: &str) -> [PathBuf; 2] {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/python");
-    let python = environments().join(environment).join("bin/python");
-    [python, scripts.join(script)]
+    [interpreter(environment), scripts.join(script)]
 }
 
 impl Drop for Python {
@@ -91,6 +116,11 @@ impl Drop for Python {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Python itself, in one of the environments.
+pub(crate) fn interpreter(environment: &str) -> PathBuf {
+    environments().join(environment).join("bin/python")
 }
 
 /// Where the environments are, as whoever made them says.
@@ -102,7 +132,7 @@ fn environments() -> PathBuf {
 }
 
 /// A port that is free now.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     listener.local_addr().unwrap().port()
 }

@@ -95,7 +95,7 @@ impl Probe {
                     self.stage = Stage::Announce(session);
                     self.ask(announcement, id)
                 }
-                None => self.found(Manner::Simple, None),
+                None => self.found(Manner::PLAIN, None),
             },
             // Nothing is owed to an announcement, so nothing that comes back matters.
             Stage::Announce(session) => self.list(Manner::Legacy(session), id),
@@ -104,7 +104,7 @@ impl Probe {
                 tools,
                 pages,
             } => self.page(reply, manner, tools, pages, id),
-            Stage::Done => self.found(Manner::Simple, None),
+            Stage::Done => self.found(Manner::PLAIN, None),
         }
     }
 
@@ -149,7 +149,7 @@ impl Probe {
         match request {
             Some(request) => Step::Ask(request),
             // An id beyond what a peer could count to: there is nothing left to ask.
-            None => self.found(Manner::Simple, None),
+            None => self.found(Manner::PLAIN, None),
         }
     }
 

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Inputs, LEGACY, Manner, Session};
 use crate::rpc;
+use crate::sender::{Form, Naming, Nesting};
 
 /// One thing to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,13 +42,8 @@ pub fn call(
     message: &impl Serialize,
     inputs: Option<&Inputs>,
 ) -> Option<Request> {
-    if *manner == Manner::Simple {
-        return Some(Request {
-            verb: Verb::Post,
-            headers: Vec::new(),
-            body: rpc::request(id, tool, Some(message)).ok()?,
-            id: Some(id),
-        });
+    if let Manner::Simple(form) = manner {
+        return simple(*form, id, tool, message);
     }
     let Value::Object(members) = serde_json::to_value(message).ok()? else {
         return None;
@@ -60,10 +56,37 @@ pub fn call(
     mcp(manner, id, "tools/call", Some(tool), params)
 }
 
+/// A call in the simplified form, written as the peer likes it.
+fn simple(form: Form, id: u64, tool: &str, message: &impl Serialize) -> Option<Request> {
+    let body = if form == Form::default() {
+        rpc::request(id, tool, Some(message)).ok()?
+    } else {
+        let message = serde_json::to_value(message).ok()?;
+        let kind = message["message_type"].as_str().unwrap_or(tool).to_owned();
+        let method = match form.naming {
+            Naming::Tool => tool,
+            Naming::Type => &kind,
+            Naming::Generic => "mcp_message",
+        };
+        let params = match form.nesting {
+            Nesting::Bare => message,
+            Nesting::Message => json!({"message": message}),
+            Nesting::Arguments => json!({"name": tool, "arguments": message}),
+        };
+        rpc::request(id, method, Some(&params)).ok()?
+    };
+    Some(Request {
+        verb: Verb::Post,
+        headers: Vec::new(),
+        body,
+        id: Some(id),
+    })
+}
+
 /// Asks whether a peer is there; revisions without a handshake have no word for it but `discover`.
 pub fn ping(manner: &Manner, id: u64) -> Option<Request> {
     match manner {
-        Manner::Simple => call(manner, id, "ping", &json!({}), None),
+        Manner::Simple(_) => simple(Form::default(), id, "ping", &json!({})),
         Manner::Modern { version } => discover(version, id),
         Manner::Legacy(_) => mcp(manner, id, "ping", None, json!({})),
     }
@@ -126,7 +149,7 @@ fn mcp(
     mut params: Value,
 ) -> Option<Request> {
     let headers = match manner {
-        Manner::Simple => Vec::new(),
+        Manner::Simple(_) => Vec::new(),
         Manner::Legacy(session) => session_headers(session),
         Manner::Modern { version } => {
             params["_meta"] = meta(version);

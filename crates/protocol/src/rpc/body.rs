@@ -62,8 +62,19 @@ pub(super) fn text(body: &[u8]) -> Result<&str, Broken> {
 /// Tells whether a walk could find anything: where nothing is escaped and few things are opened at
 /// all, no string is half a character and nothing is too deep. Most bodies need no walk.
 fn may_be_unsafe(bytes: &[u8]) -> bool {
-    let opens = |byte: &&u8| matches!(byte, b'{' | b'[');
-    bytes.contains(&b'\\') || bytes.iter().filter(opens).count() > MAX_DEPTH
+    // Counted in single bytes over chunks that cannot overflow one, so that many are counted at
+    // once; no branch in the loop.
+    let mut opened = 0;
+    let mut escaped = false;
+    for chunk in bytes.chunks(usize::from(u8::MAX)) {
+        let mut opens = 0_u8;
+        for &byte in chunk {
+            opens += u8::from(byte == b'{') | u8::from(byte == b'[');
+            escaped |= byte == b'\\';
+        }
+        opened += usize::from(opens);
+    }
+    escaped || opened > MAX_DEPTH
 }
 
 /// Tells whether JSON treats a character as white space; Unicode knows more kinds than JSON does.

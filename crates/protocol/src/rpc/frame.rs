@@ -96,6 +96,14 @@ impl fmt::Debug for Params<'_> {
 }
 
 impl<'a> Params<'a> {
+    /// Returns the JSON, if there is any.
+    pub fn text(self) -> Option<&'a str> {
+        match self {
+            Self::Absent => None,
+            Self::Named(raw) | Self::Placed(raw) => Some(raw.get()),
+        }
+    }
+
     /// Returns the object, or nothing if there are no parameters.
     ///
     /// # Errors

@@ -4,7 +4,10 @@
 //! and the same split then be read by that era's rules.
 
 use std::fmt;
+use std::sync::LazyLock;
 
+use memchr::memchr;
+use memchr::memmem::Finder;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -161,16 +164,18 @@ fn has_modern_metadata(message: &Members<'_>) -> bool {
     const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
     let params = message
         .get("params")
-        .filter(|params| may_name(params, "_meta"));
+        .filter(|params| may_have_metadata(params));
     let params = params.and_then(|params| members(params.get()).ok());
     let metadata = params.and_then(|params| members(params.get("_meta")?.get()).ok());
     metadata.is_some_and(|metadata| metadata.has(VERSION))
 }
 
-/// Tells whether a member of that name can be anywhere in a value, so that most need no splitting:
-/// a name is there letter by letter, or something is escaped.
-fn may_name(value: &RawValue, name: &str) -> bool {
-    value.get().contains(name) || value.get().contains('\\')
+/// Tells whether a member `_meta` can be anywhere in a value, so that most need no splitting: the
+/// name is there letter by letter, or something is escaped.
+fn may_have_metadata(value: &RawValue) -> bool {
+    static NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_meta"));
+    let bytes = value.get().as_bytes();
+    NAME.find(bytes).is_some() || memchr(b'\\', bytes).is_some()
 }
 
 /// Up to [`MAX_BATCH`] elements, and how many there were.

@@ -24,7 +24,7 @@ fn session(id: Option<&str>) -> Session {
 #[test]
 fn a_simple_peer_is_called_by_the_name_of_the_tool() {
     let request = call(
-        &Manner::Simple,
+        &Manner::PLAIN,
         3,
         "choose_parity",
         &json!({"match_id": "R1M1"}),

@@ -133,7 +133,7 @@ fn whoever_shows_no_shape_of_mcp_is_spoken_to_simply() {
     ] {
         let (asked, found) = probed(&[reply, reply]);
         assert_eq!(methods(&asked), ["server/discover", "initialize"]);
-        assert_eq!(found.manner, Manner::Simple);
+        assert_eq!(found.manner, Manner::PLAIN);
         assert_eq!(found.heard, reply.is_some());
     }
 }

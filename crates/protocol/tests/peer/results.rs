@@ -100,5 +100,5 @@ fn a_forgotten_session_is_known() {
     ));
     assert!(!is_expired(&legacy, &json(400, "bad arguments")));
     assert!(!is_expired(&legacy, &json(200, "session")));
-    assert!(!is_expired(&Manner::Simple, &json(404, unknown)));
+    assert!(!is_expired(&Manner::PLAIN, &json(404, unknown)));
 }

@@ -71,7 +71,8 @@ async fn restarted(act: &OfPlayer, mood: Mood) -> Result<usize, Trouble> {
     }
     stage.office.set_mood(mood);
     let before = stage.office.listener.count();
-    let started = launched.start().await;
+    launched.end().await;
+    let started = launched.start();
     started.map_err(|error| Trouble::broken(format!("it cannot be started again: {error}")))?;
     Ok(before)
 }

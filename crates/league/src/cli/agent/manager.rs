@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use league::agent::manager;
-use league::config::{MatchMode, league_rules};
+use league::config::{AgentsConfig, MatchMode, league_rules};
 use league::identity::Life;
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::common::{Common, bad_config, game_type, league_id};
-use super::super::failure::Failure;
+use super::super::failure::{Failure, Kind};
 use super::super::{Answer, Output};
 use super::chronicle::Chronicle;
 use super::{Ground, Serving, endpoint, listen, not_started, object, port_of};
@@ -46,6 +46,9 @@ pub(crate) struct Manager {
     /// Take all chance from this number: the same league again, not for prizes
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Invite a player that never registers, by its address; more than once for more
+    #[arg(long, value_name = "[NAME=]URL", value_parser = manager::Guest::parse)]
+    invite: Vec<manager::Guest>,
     /// End when the league is over
     #[arg(long)]
     exit_when_done: bool,
@@ -70,7 +73,8 @@ impl Manager {
         let listener = listen(system, LABEL, self.port.unwrap_or(configured)).await?;
         let shared = self.common.shared(system, self.seed)?;
         let (tell, mut news) = unbounded_channel();
-        let (running, door) = manager::start(&shared, rules, Some(tell))
+        let guests = guests(&rules, &ground.agents, &self.invite)?;
+        let (running, door) = manager::start(&shared, rules, &guests, Some(tell))
             .map_err(|error| not_started(LABEL, &error))?;
         self.greet(&mut out, league, &endpoint(system, &listener))?;
         let identity = running.identity.clone();
@@ -136,4 +140,23 @@ impl Manager {
         }
         Ok(())
     }
+}
+
+/// All who are invited by their address; a strict league has nobody whom it gave no token.
+pub(crate) fn guests(
+    rules: &LeagueRules,
+    agents: &AgentsConfig,
+    named: &[manager::Guest],
+) -> Result<Vec<manager::Guest>, Failure> {
+    let guests = [manager::Guest::configured(agents).as_slice(), named].concat();
+    if rules.strict && !guests.is_empty() {
+        return Err(Failure {
+            what: "could not invite players by their address".to_owned(),
+            cause: "the league is strict, and an agent that never registers has no token to show"
+                .to_owned(),
+            hint: "make the league lenient in its file, or have the agent register".to_owned(),
+            kind: Kind::Use,
+        });
+    }
+    Ok(guests)
 }

@@ -1,10 +1,13 @@
 //! Who plays in `league run`: from flags and configuration, or as it was when it was interrupted.
 
+mod found;
+
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use league::agent::house::Shared;
+use league::agent::manager::Guest;
 use league::agent::player::{Manner, Mind};
 use league::arena::{Plan, PlayerSeat, Ports, RefereeSeat};
 use league::config::{AgentsConfig, LeagueConfig, SystemConfig, league_rules};
@@ -17,15 +20,15 @@ use league_protocol::message::Mode;
 use league_protocol::sender::Dialect;
 use serde::{Deserialize, Serialize};
 
+use super::super::agent::guests;
 use super::super::common::{bad_config, tell_unknown_keys};
 use super::super::failure::{Failure, Kind};
 use super::super::logging;
 use super::{PortChoice, Run};
+use found::Found;
 
 /// With more players than this on free ports, they share one listener.
 const MOST_PLAYER_PORTS: usize = 64;
-/// How many leagues of one name are looked through for a free number.
-const MOST_LEAGUES: u32 = 100_000;
 /// The most matches that one of our referees plays at once.
 const MOST_AT_ONCE: u32 = 64;
 
@@ -97,7 +100,9 @@ impl Planned {
         let config = fitted(&config, game);
         let mut rules = league_rules(&system, &config).map_err(bad_config)?;
         let seats = seats.unwrap_or_else(|| run.seats(&rules, &agents));
-        let counts = (seats.players.len() as u32, seats.referees.len() as u32);
+        let guests = run.guests(&rules, &agents, &seats)?;
+        let players = seats.players.len() + guests.len();
+        let counts = (players as u32, seats.referees.len() as u32);
         rules.start_when = Some(counts);
         rules.max_players = rules.max_players.max(counts.0);
         if run.manual {
@@ -109,7 +114,10 @@ impl Planned {
                 crowd: seats.players.len(),
                 ..run.common.shared(&system, seed)?
             },
-            plan: seats.plan(rules, run, &system)?,
+            plan: Plan {
+                guests,
+                ..seats.plan(rules, run, &system)?
+            },
             display_name: config.display_name.clone(),
             resumed: run.resume,
             unfinished: found.unfinished.filter(|_| !run.resume),
@@ -130,6 +138,24 @@ impl Run {
         };
         let usual = || system.default_league_id.clone();
         named.or_else(of_game).unwrap_or_else(usual)
+    }
+
+    /// The players that are invited by their address; a league that is taken up has them already.
+    fn guests(
+        &self,
+        rules: &LeagueRules,
+        agents: &AgentsConfig,
+        seats: &Seats,
+    ) -> Result<Vec<Guest>, Failure> {
+        if self.resume {
+            return Ok(Vec::new());
+        }
+        let mut guests = guests(rules, agents, &self.invite)?;
+        // Our own players have the first numbers.
+        for (number, guest) in (seats.players.len() as u32 + 1..).zip(&mut guests) {
+            guest.wanted_id = Some(PlayerId::numbered(number).to_string());
+        }
+        Ok(guests)
     }
 
     fn seats(&self, rules: &LeagueRules, agents: &AgentsConfig) -> Seats {
@@ -268,6 +294,7 @@ impl Seats {
             rules,
             referees: self.referees.iter().enumerate().map(referee).collect(),
             players,
+            guests: Vec::new(),
             port: ports.manager,
             shared_port: ports.shared,
             bind: system.security.bind,
@@ -302,50 +329,6 @@ impl Seats {
             shared: None,
         }
     }
-}
-
-/// The leagues of one name below a root.
-struct Found {
-    /// The first name that is free.
-    free: LeagueId,
-    /// The last one that was begun and not ended.
-    unfinished: Option<LeagueId>,
-}
-
-impl Found {
-    /// Looks through all numbers of a name, or at this one league alone.
-    fn look(root: &Root, base: &LeagueId, alone: bool) -> Self {
-        let mut unfinished = None;
-        let mut league = base.clone();
-        for number in 2..MOST_LEAGUES {
-            if !root.league_journal(&league).exists() {
-                break;
-            }
-            if !is_over(root, &league) {
-                unfinished = Some(league.clone());
-            }
-            if alone {
-                break;
-            }
-            let Ok(next) = LeagueId::new(format!("{base}_{number}")) else {
-                break;
-            };
-            league = next;
-        }
-        Self {
-            free: league,
-            unfinished,
-        }
-    }
-}
-
-/// Whether a league's journal ends with its end.
-fn is_over(root: &Root, league: &LeagueId) -> bool {
-    let Ok(text) = fs::read_to_string(root.league_journal(league)) else {
-        return false;
-    };
-    // Something may come after the end, such as a report that contradicts.
-    text.contains("{\"event\":{\"league_completed\"")
 }
 
 fn path(root: &Root, league: &LeagueId) -> PathBuf {

@@ -106,7 +106,7 @@ async fn all_who_need_a_peer_at_once_share_one_finding_out() {
 async fn whoever_is_not_there_is_asked_again_but_not_at_once() {
     let link = Scripted::link(|_| Err(CallError::Connection("refused".to_owned())));
     for _ in 0..5 {
-        assert_eq!(link.found().await.manner, Manner::Simple);
+        assert_eq!(link.found().await.manner, Manner::PLAIN);
     }
     assert_eq!(link.methods(), ["server/discover", "initialize"]);
     link.rested();
@@ -119,7 +119,7 @@ async fn whoever_hangs_on_the_questions_is_spoken_to_simply_from_then_on() {
     let link = Scripted::link(|_| Err(CallError::Timeout(ONE_QUESTION)));
     link.found().await;
     link.rested();
-    assert_eq!(link.found().await.manner, Manner::Simple);
+    assert_eq!(link.found().await.manner, Manner::PLAIN);
     assert_eq!(link.methods().len(), 2);
 }
 

@@ -1,0 +1,364 @@
+#!/usr/bin/env node
+// A player of the Even/Odd league in one file, on the standard library of Node alone.
+//
+//     node player.mjs --port 8101 --manager http://localhost:8000/mcp --name "My Player"
+//
+// A player is a small web server. It registers with the league manager, and from then on it is
+// called: a referee invites it to a match and asks for its choice, and the manager tells it the
+// news. A call is a JSON-RPC 2.0 object that is posted to /mcp, and so is the answer. Change
+// `choose`, and you have a player of your own; the rest may stay as it is.
+import fs from "node:fs";
+import http from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { parseArgs } from "node:util";
+
+/**
+ * Says "even" or "odd". This is your part; it may be async.
+ *
+ * `opponent` is the id of the other player, such as "P02". `history` lists how your matches ended,
+ * the oldest first: `match_id` and the `game_result` of each GAME_OVER, with `choices`,
+ * `drawn_number` and `winner_player_id` (null for a draw).
+ */
+function choose(opponent, history) {
+  return Math.random() < 0.5 ? "even" : "odd";
+}
+
+// ---- 1. What the player remembers, in a file, so that it can be stopped and started again.
+const text = (value) => ({ type: "string", default: value });
+const { values: OPTIONS } = parseArgs({
+  options: {
+    port: text("8101"), // where it answers
+    host: text("127.0.0.1"), // the address by which it is called
+    manager: text("http://localhost:8000/mcp"),
+    name: text("My Player"), // the name that people see
+    memory: text(""), // the file to remember in; by default .player-PORT.json
+  },
+});
+OPTIONS.memory ||= `.player-${OPTIONS.port}.json`;
+const NOTHING = { player_id: null, league_id: null, tokens: {}, announced: {}, matches: {}, history: [] };
+const MEMORY = structuredClone(NOTHING);
+if (fs.existsSync(OPTIONS.memory)) {
+  Object.assign(MEMORY, JSON.parse(fs.readFileSync(OPTIONS.memory, "utf8")));
+  console.log(`it remembers an earlier league; remove ${OPTIONS.memory} to begin anew`);
+}
+const THINKING = new Map(); // by match: a choice that is being made
+const MOST_MATCHES = 1000; // what is older is forgotten
+const LARGEST_BODY = 256 * 1024;
+
+/** Changes the memory and writes it down, for its owner's eyes only: there is a token in it. */
+function remember(changes = {}) {
+  Object.assign(MEMORY, changes);
+  for (const name of ["announced", "matches"]) {
+    MEMORY[name] = Object.fromEntries(Object.entries(MEMORY[name]).slice(-MOST_MATCHES));
+  }
+  MEMORY.history = MEMORY.history.slice(-MOST_MATCHES);
+  fs.writeFileSync(`${OPTIONS.memory}.new`, JSON.stringify(MEMORY), { mode: 0o600 });
+  fs.renameSync(`${OPTIONS.memory}.new`, OPTIONS.memory);
+}
+
+// ---- 2. The messages of the league.
+/** A call that breaks a rule: the error's code, its name, and a sentence for people. */
+class Refused extends Error {
+  constructor(code, name, detail) {
+    super(detail);
+    Object.assign(this, { code, name });
+  }
+}
+
+/** The time in UTC, as every message has it. */
+const now = () => new Date().toISOString().replace(/\.\d+Z/, "Z");
+/** What the referee of a match has to show us, if the manager announced the match. */
+const announced = (match) => (Object.hasOwn(MEMORY.announced, match) ? MEMORY.announced[match] : undefined);
+const isText = (value) => typeof value === "string";
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** A message of ours: first the envelope. An answer repeats the conversation of its call. */
+function message(kind, call, fields) {
+  const own = `conv-${Math.random().toString(16).slice(2)}`;
+  return {
+    protocol: "league.v2",
+    message_type: kind,
+    sender: `player:${MEMORY.player_id ?? OPTIONS.name}`,
+    timestamp: now(),
+    conversation_id: isText(call.conversation_id) ? call.conversation_id : own,
+    ...fields,
+  };
+}
+
+/** An answer to a referee: which match, who we are, and the token that proves it. */
+function proven(kind, call, fields) {
+  // What is undefined is left out of the JSON.
+  const own = { auth_token: MEMORY.tokens.auth_token, player_id: MEMORY.player_id ?? undefined };
+  return message(kind, call, { ...own, match_id: call.match_id, ...fields });
+}
+
+/** Does what a message asks for. Who asks again hears the same: each match has one answer. */
+async function react(kind, call) {
+  if (kind === "ROUND_ANNOUNCEMENT") {
+    for (const row of Array.isArray(call.matches) ? call.matches : []) {
+      if (!row?.match_token) continue; // only the row of our match has what its referee will show
+      if ((announced(row.match_id) ?? row.match_token) !== row.match_token) {
+        throw new Refused("E012", "AUTH_TOKEN_INVALID", "that match was announced otherwise");
+      }
+      MEMORY.announced[row.match_id] = row.match_token;
+    }
+    remember();
+  }
+  if (!(kind in REFEREE)) return { status: "ok" }; // news need a nod only
+  const match = call.match_id;
+  if (kind === "GAME_OVER" && !announced(match) && !Object.hasOwn(MEMORY.matches, match)) {
+    throw new Refused("E006", "MATCH_NOT_FOUND", "this player was never invited to that match");
+  }
+  if (!Object.hasOwn(MEMORY.matches, match)) MEMORY.matches[match] = { arrival: now() };
+  const table = MEMORY.matches[match];
+  table.opponent = call.context?.opponent_id ?? call.opponent_id ?? table.opponent;
+  const ours = (call.game_type ?? "even_odd") === "even_odd";
+  if (kind === "GAME_OVER" && isObject(call.game_result) && !table.over) {
+    table.over = true;
+    MEMORY.history.push({ match_id: match, ...call.game_result });
+  } else if (["CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].includes(kind) && !table.choice) {
+    if (!ours) throw new Refused("E002", "INVALID_MESSAGE", "this player plays even_odd only");
+    if (!THINKING.has(match)) THINKING.set(match, choose(table.opponent, MEMORY.history));
+    table.choice = await THINKING.get(match);
+    THINKING.delete(match);
+  }
+  remember();
+  if (kind === "GAME_INVITATION") { // to be answered within 5 seconds
+    return proven("GAME_JOIN_ACK", call, { arrival_timestamp: table.arrival, accept: ours });
+  }
+  if (kind === "CHOOSE_PARITY_CALL") { // within 30 seconds
+    return proven("CHOOSE_PARITY_RESPONSE", call, { parity_choice: table.choice });
+  }
+  if (kind === "GAME_MOVE_CALL") { // the same question in words that other games use, too
+    const options = call.move_request?.valid_options ?? ["even", "odd"];
+    if (!options.length) {
+      throw new Refused("E002", "INVALID_MESSAGE", "there is nothing to choose from");
+    }
+    const choice = options.includes(table.choice) ? table.choice : options[0];
+    const move = { move_type: "choose_parity", choice };
+    return proven("GAME_MOVE_RESPONSE", call, { game_type: "even_odd", move_data: move });
+  }
+  return { status: "ok" };
+}
+
+const REFEREE = { // what a referee says, and the tool that it calls
+  __proto__: null,
+  GAME_INVITATION: "handle_game_invitation",
+  CHOOSE_PARITY_CALL: "choose_parity",
+  GAME_MOVE_CALL: "choose_move",
+  GAME_OVER: "notify_match_result",
+  GAME_ERROR: "notify_game_error",
+};
+const MANAGER = { // what the manager says
+  __proto__: null,
+  ROUND_ANNOUNCEMENT: "notify_round",
+  LEAGUE_STANDINGS_UPDATE: "update_standings",
+  ROUND_COMPLETED: "notify_round_completed",
+  LEAGUE_COMPLETED: "notify_league_completed",
+};
+const TOOLS = new Map(Object.entries({ ...REFEREE, ...MANAGER }).map(([kind, tool]) => [tool, kind]));
+const METHODS = new Set([...TOOLS.keys(), ...TOOLS.values(), "mcp_message", "ping", "get_player_state"]);
+const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$/;
+
+/** Refuses what breaks the rules. What an envelope lacks is forgiven, as many leave it out. */
+async function check(kind, call) {
+  if (!(kind in REFEREE || kind in MANAGER) || (call.message_type ?? kind) !== kind) {
+    throw new Refused("E002", "INVALID_MESSAGE", "this is not the message that belongs here");
+  }
+  if ((call.protocol ?? "league.v2") !== "league.v2") {
+    throw new Refused("E018", "PROTOCOL_VERSION_MISMATCH", "this player speaks league.v2");
+  }
+  if (call.timestamp != null && !UTC.test(call.timestamp)) {
+    throw new Refused("E021", "INVALID_TIMESTAMP", "a timestamp is in UTC and ends with Z");
+  }
+  if (kind in REFEREE && !("match_id" in call)) {
+    throw new Refused("E003", "MISSING_REQUIRED_FIELD", "match_id is missing");
+  }
+  if (kind in REFEREE && !(isText(call.match_id) && call.match_id)) {
+    throw new Refused("E002", "INVALID_MESSAGE", "match_id must be a text");
+  }
+  if (MEMORY.player_id && (call.player_id ?? MEMORY.player_id) !== MEMORY.player_id) {
+    throw new Refused("E012", "AUTH_TOKEN_INVALID", "this is meant for another player");
+  }
+  const league = MEMORY.league_id;
+  if (kind in MANAGER && league && (call.league_id ?? league) !== league) {
+    throw new Refused("E012", "AUTH_TOKEN_INVALID", "this is about another league");
+  }
+  // Who calls must show what we were promised; not every manager promises anything. If ours does,
+  // it announces each match, and nobody else may ask; that may come a moment after the referee.
+  const { manager_token } = MEMORY.tokens;
+  if (manager_token && ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].includes(kind)) {
+    for (let tries = 0; tries < 40 && !announced(call.match_id); tries += 1) await pause(50);
+    if (!announced(call.match_id)) {
+      throw new Refused("E012", "AUTH_TOKEN_INVALID", "the manager did not announce that match");
+    }
+  }
+  const promised = kind in REFEREE ? announced(call.match_id) : manager_token;
+  if (promised && !call.auth_token) {
+    throw new Refused("E011", "AUTH_TOKEN_MISSING", "the caller's auth_token is missing");
+  }
+  if (promised && call.auth_token !== promised) {
+    throw new Refused("E012", "AUTH_TOKEN_INVALID", "this is not the auth_token of the caller");
+  }
+}
+
+/** The result of a call: a message of the league, or a nod. */
+async function answer(method, call) {
+  if (method === "ping" || method === "get_player_state") {
+    return { status: "ok", player_id: MEMORY.player_id, history: MEMORY.history };
+  }
+  // A call goes by the name of the tool, by the message's type, or by the general name.
+  const kind = TOOLS.get(method) ?? (method === "mcp_message" ? String(call.message_type) : method);
+  try {
+    await check(kind, call);
+    return await react(kind, call);
+  } catch (problem) {
+    if (!(problem instanceof Refused)) throw problem;
+    return message("LEAGUE_ERROR", call, {
+      error_code: problem.code,
+      error_name: problem.name,
+      error_description: problem.name,
+      retryable: false,
+      original_message_type: kind,
+      context: { detail: problem.message },
+    });
+  }
+}
+
+// ---- 3. JSON-RPC 2.0, by the letter.
+/** The id of each call as it was written, because it goes back as it came: 1e2 as 1e2. */
+function exactIds(body) {
+  const ids = [];
+  const deep = body.trimStart().startsWith("[") ? 2 : 1; // a batch has one level more
+  let [depth, key, calls] = [0, "", -1];
+  const tokens = body.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs) ?? [];
+  tokens.forEach((token, place) => {
+    if (depth === deep - 1 && !"[],".includes(token)) calls += 1; // a call begins
+    if (depth === deep && tokens[place - 1] === ":" && key === '"id"') ids[calls] = token;
+    if (depth === deep && tokens[place + 1] === ":") key = token;
+    depth += "{[".includes(token) ? 1 : "}]".includes(token) ? -1 : 0;
+  });
+  return ids;
+}
+
+const WORDS = { [-32600]: "Invalid Request", [-32601]: "Method not found", [-32602]: "Invalid params" };
+
+/** Answers one call: an error code (0 if all is well), and a text unless nobody waits for it. */
+async function rpc(call, exactId) {
+  let [id, code, wanted] = ["null", -32600, true];
+  if (isObject(call) && (call.id == null || ["string", "number"].includes(typeof call.id))) {
+    id = exactId ?? "null";
+    const params = call.params === undefined ? {} : call.params;
+    if (call.jsonrpc === "2.0" && isText(call.method) && (isObject(params) || Array.isArray(params))) {
+      wanted = "id" in call; // without one it is a notification
+      code = !METHODS.has(call.method) ? -32601 : Array.isArray(params) ? -32602 : 0;
+    }
+  }
+  let said = { error: { code, message: WORDS[code] } };
+  try {
+    if (code === 0) said = { result: await answer(call.method, call.params ?? {}) };
+  } catch (problem) { // a mistake of ours must not end the player
+    console.error(problem);
+    said = { error: { code: -32603, message: "Internal error" } };
+  }
+  return [code, wanted ? `{"jsonrpc":"2.0","id":${id},${JSON.stringify(said).slice(1)}` : null];
+}
+
+/** Answers a body, one call or a batch of them: the HTTP status, and the text if there is any. */
+async function serve(body) {
+  let calls, ids;
+  try {
+    const decoded = new TextDecoder("utf-8", { fatal: true }).decode(body);
+    [calls, ids] = [JSON.parse(decoded), exactIds(decoded)];
+  } catch {
+    return [400, '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'];
+  }
+  if (Array.isArray(calls) && calls.length > 0 && calls.length <= 64) {
+    const answers = await Promise.all(calls.map((call, place) => rpc(call, ids[place])));
+    const texts = answers.map(([, said]) => said).filter((said) => said !== null);
+    return texts.length ? [200, `[${texts}]`] : [202, ""];
+  }
+  const [code, said] = await rpc(calls, ids[0]);
+  return said === null ? [202, ""] : [code === -32600 ? 400 : 200, said];
+}
+
+function send(response, status, said, headers = {}) {
+  const length = Buffer.byteLength(said);
+  response.writeHead(status, { "Content-Type": "application/json", "Content-Length": length, ...headers });
+  response.end(said);
+}
+
+const server = http.createServer({ requestTimeout: 30_000 }, async (request, response) => {
+  const chunks = [];
+  let length = 0;
+  try {
+    for await (const chunk of request) {
+      length += chunk.length;
+      if (length <= LARGEST_BODY) chunks.push(chunk); // what is beyond is read and dropped
+      if (length > 8 * LARGEST_BODY) break;
+    }
+  } catch {
+    return; // the caller is gone
+  }
+  const posted = request.method === "POST";
+  if (length > LARGEST_BODY) {
+    send(response, 413, '{"error":"a body has at most 256 KiB"}', { Connection: "close" });
+  } else if (request.url === "/health" && !posted) {
+    send(response, 200, JSON.stringify({ status: "ok", player_id: MEMORY.player_id }));
+  } else if (request.url !== "/mcp" && request.url !== "/health") {
+    send(response, 404, '{"error":"POST calls to /mcp"}');
+  } else if (request.url !== "/mcp" || !posted) {
+    send(response, 405, '{"error":"POST calls to /mcp"}', { Allow: posted ? "GET" : "POST" });
+  } else if (request.headers.origin) { // agents send none: a web page in a browser tries its luck
+    send(response, 403, '{"error":"web pages may not call a player"}');
+  } else {
+    send(response, ...(await serve(Buffer.concat(chunks))));
+  }
+});
+
+// ---- 4. Getting into the league.
+/** Asks the manager to be let in until it does; it may not be up yet. */
+async function register() {
+  const meta = {
+    display_name: OPTIONS.name,
+    version: "1.0.0",
+    protocol_version: "2.1.0",
+    game_types: ["even_odd"],
+    contact_endpoint: `http://${OPTIONS.host}:${OPTIONS.port}/mcp`,
+  };
+  for (let wait = 1, told; ; wait = Math.min(wait * 2, 15)) {
+    // Who was in before shows an old token, and comes back as the same player.
+    const proof = MEMORY.tokens.return_token ?? MEMORY.tokens.auth_token;
+    const params = message("LEAGUE_REGISTER_REQUEST", {}, { auth_token: proof, player_meta: meta });
+    const call = { jsonrpc: "2.0", id: 1, method: "register_player", params };
+    let reason;
+    try {
+      const reply = await fetch(OPTIONS.manager, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(call),
+        signal: AbortSignal.timeout(10_000),
+      });
+      const said = (await reply.json()).result ?? {};
+      if (["ACCEPTED", "REGISTERED"].includes(said.status)) {
+        const given = Object.entries(said).filter(([name, value]) => name.endsWith("_token") && value);
+        const { player_id = null, league_id = null } = said;
+        if (league_id !== MEMORY.league_id) remember(structuredClone(NOTHING)); // of another league
+        const tokens = { ...MEMORY.tokens, ...Object.fromEntries(given) };
+        remember({ player_id, league_id, tokens });
+        return console.log(`${OPTIONS.name} is in the league as ${MEMORY.player_id}`);
+      }
+      reason = String(said.reason ?? said.error_code ?? "no answer that we understand");
+      if (proof && ["E005", "E012"].includes(said.error_code)) { // it does not know us
+        remember(structuredClone(NOTHING));
+      }
+    } catch (problem) {
+      reason = String(problem.cause ?? problem);
+    }
+    if (reason !== told) console.log(`${OPTIONS.manager} has not let us in yet: ${reason}`);
+    told = reason;
+    await pause(wait * 1000);
+  }
+}
+
+server.listen(Number(OPTIONS.port), OPTIONS.host, register); // open before anybody is told

@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+"""A player of the Even/Odd league in one file, served by FastMCP: a server of standard MCP.
+
+    pip install fastmcp
+    python3 player_fastmcp.py --port 8101 --manager http://localhost:8000/mcp --name "My Player"
+
+A player is an MCP server. It registers with the league manager, and from then on its tools are
+called: a referee invites it to a match and asks for its choice, and the manager tells it the news.
+The arguments of a tool are a message of the league, and its result is the message that answers it.
+Change `choose`, and you have a player of your own; the rest may stay as it is.
+"""
+import argparse, asyncio, json, os, random, re, socket, threading, time, urllib.request
+
+from fastmcp import FastMCP
+from fastmcp.tools import Tool
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+try:
+    from fastmcp.tools import ToolResult
+except ImportError:  # FastMCP 2 keeps it elsewhere
+    from fastmcp.tools.tool import ToolResult
+
+
+def choose(opponent, history):
+    """Says "even" or "odd". This is your part.
+
+    `opponent` is the id of the other player, such as "P02". `history` lists how your matches ended,
+    the oldest first: `match_id` and the `game_result` of each GAME_OVER, with `choices`,
+    `drawn_number` and `winner_player_id` (None for a draw).
+    """
+    return random.choice(["even", "odd"])
+
+
+# ---- 1. What the player remembers, in a file, so that it can be stopped and started again.
+def nothing():
+    """What a player knows that was never in a league."""
+    return {"player_id": None, "league_id": None, "tokens": {}, "announced": {}, "matches": {}, "history": []}
+
+
+MEMORY = nothing()
+LOCK = threading.RLock()  # several matches may call at the same time
+MOST_MATCHES = 1000  # what is older is forgotten
+LARGEST_BODY = 256 * 1024
+
+
+def remember(**changes):
+    """Changes the memory and writes it down, for its owner's eyes only: there is a token in it."""
+    with LOCK:
+        MEMORY.update(changes)
+        for name in ("announced", "matches"):
+            MEMORY[name] = dict(list(MEMORY[name].items())[-MOST_MATCHES:])
+        MEMORY["history"] = MEMORY["history"][-MOST_MATCHES:]
+        new = os.open(OPTIONS.memory + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(new, "w") as file:
+            json.dump(MEMORY, file)
+        os.replace(OPTIONS.memory + ".new", OPTIONS.memory)
+
+
+# ---- 2. The messages of the league.
+class Refused(Exception):
+    """A call that breaks a rule: the error's code, its name, and a sentence for people."""
+
+
+def now():
+    """The time in UTC, as every message has it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def message(kind, call, **fields):
+    """A message of ours: first the envelope. An answer repeats the conversation of its call."""
+    envelope = {"protocol": "league.v2", "message_type": kind, "timestamp": now()}
+    envelope["sender"] = f"player:{MEMORY['player_id'] or OPTIONS.name}"
+    given = call.get("conversation_id")
+    envelope["conversation_id"] = given if isinstance(given, str) else f"conv-{random.getrandbits(64):016x}"
+    return {**envelope, **fields}
+
+
+def proven(kind, call, **fields):
+    """An answer to a referee: which match, who we are, and the token that proves it."""
+    own = {"auth_token": MEMORY["tokens"].get("auth_token"), "player_id": MEMORY["player_id"]}
+    own = {name: value for name, value in own.items() if value}
+    return message(kind, call, **own, match_id=call["match_id"], **fields)
+
+
+def react(kind, call):
+    """Does what a message asks for. Who asks again hears the same: each match has one answer."""
+    if kind == "ROUND_ANNOUNCEMENT":
+        for row in call.get("matches") or []:
+            token = row.get("match_token")  # in the row of our match: what its referee will show
+            if token and MEMORY["announced"].setdefault(row["match_id"], token) != token:
+                raise Refused("E012", "AUTH_TOKEN_INVALID", "that match was announced otherwise")
+        remember()
+    if kind not in REFEREE:
+        return {"status": "ok"}  # news need a nod only
+    match, result = call["match_id"], call.get("game_result")
+    if kind == "GAME_OVER" and match not in {**MEMORY["announced"], **MEMORY["matches"]}:
+        raise Refused("E006", "MATCH_NOT_FOUND", "this player was never invited to that match")
+    table = MEMORY["matches"].setdefault(match, {"arrival": now()})
+    table["opponent"] = (call.get("context") or call).get("opponent_id") or table.get("opponent")
+    ours = call.get("game_type", "even_odd") == "even_odd"
+    if kind == "GAME_OVER" and result and "over" not in table:
+        table["over"] = True
+        MEMORY["history"].append({"match_id": match, **result})
+    elif kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL") and "choice" not in table:
+        if not ours:
+            raise Refused("E002", "INVALID_MESSAGE", "this player plays even_odd only")
+        table["choice"] = choose(table["opponent"], MEMORY["history"])
+    remember()
+    if kind == "GAME_INVITATION":  # to be answered within 5 seconds
+        return proven("GAME_JOIN_ACK", call, arrival_timestamp=table["arrival"], accept=ours)
+    if kind == "CHOOSE_PARITY_CALL":  # within 30 seconds
+        return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=table["choice"])
+    if kind == "GAME_MOVE_CALL":  # the same question in words that other games use, too
+        options = (call.get("move_request") or {}).get("valid_options", ["even", "odd"])
+        if not options:
+            raise Refused("E002", "INVALID_MESSAGE", "there is nothing to choose from")
+        choice = table["choice"] if table["choice"] in options else options[0]
+        move = {"move_type": "choose_parity", "choice": choice}
+        return proven("GAME_MOVE_RESPONSE", call, game_type="even_odd", move_data=move)
+    return {"status": "ok"}
+
+
+REFEREE = {  # what a referee says, and the tool that it calls
+    "GAME_INVITATION": "handle_game_invitation", "CHOOSE_PARITY_CALL": "choose_parity",
+    "GAME_MOVE_CALL": "choose_move", "GAME_OVER": "notify_match_result",
+    "GAME_ERROR": "notify_game_error",
+}
+MANAGER = {  # what the manager says
+    "ROUND_ANNOUNCEMENT": "notify_round", "LEAGUE_STANDINGS_UPDATE": "update_standings",
+    "ROUND_COMPLETED": "notify_round_completed", "LEAGUE_COMPLETED": "notify_league_completed",
+}
+TOOLS = {tool: kind for kind, tool in {**REFEREE, **MANAGER}.items()}
+METHODS = {*TOOLS, *REFEREE, *MANAGER, "mcp_message", "ping", "get_player_state"}
+UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
+
+
+def check(kind, call):
+    """Refuses what breaks the rules. What an envelope lacks is forgiven, as many leave it out."""
+    if kind not in REFEREE and kind not in MANAGER or (call.get("message_type") or kind) != kind:
+        raise Refused("E002", "INVALID_MESSAGE", "this is not the message that belongs here")
+    if (call.get("protocol") or "league.v2") != "league.v2":
+        raise Refused("E018", "PROTOCOL_VERSION_MISMATCH", "this player speaks league.v2")
+    if call.get("timestamp") is not None and not UTC.fullmatch(str(call["timestamp"])):
+        raise Refused("E021", "INVALID_TIMESTAMP", "a timestamp is in UTC and ends with Z")
+    if kind in REFEREE and "match_id" not in call:
+        raise Refused("E003", "MISSING_REQUIRED_FIELD", "match_id is missing")
+    if kind in REFEREE and not (isinstance(call["match_id"], str) and call["match_id"]):
+        raise Refused("E002", "INVALID_MESSAGE", "match_id must be a text")
+    own, manager_token = MEMORY["player_id"], MEMORY["tokens"].get("manager_token")
+    if own and (call.get("player_id") or own) != own:
+        raise Refused("E012", "AUTH_TOKEN_INVALID", "this is meant for another player")
+    league = MEMORY["league_id"]
+    if kind in MANAGER and league and (call.get("league_id") or league) != league:
+        raise Refused("E012", "AUTH_TOKEN_INVALID", "this is about another league")
+    # Who calls must show what we were promised; not every manager promises anything. If ours does,
+    # it announces each match, and nobody else may ask; that may come a moment after the referee.
+    if manager_token and kind in ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"):
+        for _ in range(40):
+            if call["match_id"] not in MEMORY["announced"]:
+                time.sleep(0.05)
+        if call["match_id"] not in MEMORY["announced"]:
+            raise Refused("E012", "AUTH_TOKEN_INVALID", "the manager did not announce that match")
+    promised = MEMORY["announced"].get(call["match_id"]) if kind in REFEREE else manager_token
+    if promised and not call.get("auth_token"):
+        raise Refused("E011", "AUTH_TOKEN_MISSING", "the caller's auth_token is missing")
+    if promised and call["auth_token"] != promised:
+        raise Refused("E012", "AUTH_TOKEN_INVALID", "this is not the auth_token of the caller")
+
+
+def answer(method, call):
+    """The result of a call: a message of the league, or a nod."""
+    if method in ("ping", "get_player_state"):
+        return {"status": "ok", "player_id": MEMORY["player_id"], "history": MEMORY["history"]}
+    # A call goes by the name of the tool, by the message's type, or by the general name.
+    kind = TOOLS.get(method, str(call.get("message_type")) if method == "mcp_message" else method)
+    try:
+        check(kind, call)
+        with LOCK:
+            said = react(kind, call)
+    except (Refused, AttributeError, KeyError, TypeError) as problem:
+        broken = ("E002", "INVALID_MESSAGE", "a field is not of the kind that it should be")
+        code, name, detail = problem.args if isinstance(problem, Refused) else broken
+        said = message("LEAGUE_ERROR", call, error_code=code, error_name=name, error_description=name,
+                       retryable=False, original_message_type=kind, context={"detail": detail})
+    LOG(kind, str(call.get("sender")), answer=said.get("message_type"))
+    return said
+
+
+# ---- 3. The tools, served by FastMCP.
+class LeagueTool(Tool):
+    """A tool whose arguments are a message of the league, whatever fields it has."""
+
+    parameters: dict = {"type": "object", "additionalProperties": True}
+
+    async def run(self, arguments):
+        said = await asyncio.to_thread(answer, self.name, arguments)  # `choose` may take its time
+        return ToolResult(structured_content=said)
+
+
+def start():
+    """Serves the tools at /mcp, and says at /health how it is."""
+    server = FastMCP(OPTIONS.name)
+    for kind, tool in {**REFEREE, **MANAGER, "": "get_player_state"}.items():
+        server.add_tool(LeagueTool(name=tool, description=f"Takes {kind or 'no message'}."))
+
+    @server.custom_route("/health", methods=["GET"])
+    async def health(_):
+        return JSONResponse({"status": "ok", "player_id": MEMORY["player_id"]})
+
+    server.run(transport="http", host=OPTIONS.host, port=OPTIONS.port, stateless_http=True,
+               json_response=True, show_banner=False, middleware=[Middleware(Door)],
+               uvicorn_config={"log_level": "error"})
+
+
+# ---- 4. Simple calls. The documents call a tool by its name, without MCP around it: the method is
+# the tool and the parameters are the message. Both kinds of callers come to the same door.
+class Door:
+    def __init__(self, fastmcp):
+        self.fastmcp = fastmcp
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "http" or scope["path"] != "/mcp" or scope["method"] != "POST":
+            return await self.fastmcp(scope, receive, send)
+        request, body = Request(scope, receive), b""
+        try:
+            async for chunk in request.stream():
+                body += chunk if len(body) <= LARGEST_BODY else b""  # the rest is read and dropped
+        except ClientDisconnect:
+            return None
+        if len(body) > LARGEST_BODY:
+            answer = JSONResponse({"error": "a body has at most 256 KiB"}, 413)
+        elif request.headers.get("origin"):  # agents send none: a web page in a browser tries its luck
+            answer = JSONResponse({"error": "web pages may not call a player"}, 403)
+        elif is_mcp(request.headers, body):
+            return await self.fastmcp(scope, again(body, receive), send)
+        else:
+            status, text = await asyncio.to_thread(serve, body)
+            answer = Response(text, status, media_type="application/json")
+        return await answer(scope, receive, send)
+
+
+def is_mcp(headers, body):
+    """MCP names its revision in a header, or its methods have a slash."""
+    try:
+        method = json.loads(body).get("method", "")
+    except (ValueError, RecursionError, AttributeError):
+        method = ""
+    named = isinstance(method, str) and ("/" in method or method == "initialize")
+    return named or "mcp-protocol-version" in headers
+
+
+def again(body, receive):
+    """Hands on a body that was read already."""
+    parts = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def hand_on():
+        return parts.pop() if parts else await receive()
+
+    return hand_on
+
+
+class Exact(str):
+    """A number as it was written, because an id goes back as it came: 1e2 as 1e2."""
+
+
+def rpc(call, exact):
+    """Answers one call: an error code (0 if all is well), and a text unless nobody waits for it."""
+    identity, code, wanted = "null", -32600, True
+    if isinstance(call, dict) and not isinstance(call.get("id"), (bool, dict, list)):
+        own = exact.get("id")
+        identity = own if isinstance(own, Exact) else json.dumps(own)
+        method, params = call.get("method"), call.get("params", {})
+        if call.get("jsonrpc") == "2.0" and isinstance(method, str) and isinstance(params, (dict, list)):
+            wanted = "id" in call  # without one it is a notification
+            code = -32601 if method not in METHODS else -32602 if isinstance(params, list) else 0
+    words = {-32600: "Invalid Request", -32601: "Method not found", -32602: "Invalid params"}
+    said = {"error": {"code": code, "message": words[code]}} if code else {"result": answer(method, params)}
+    return code, f'{{"jsonrpc":"2.0","id":{identity},{json.dumps(said)[1:]}' if wanted else None
+
+
+def serve(body):
+    """Answers a body, one call or a batch of them: the HTTP status, and the text if there is any."""
+    try:
+        calls = json.loads(body.decode(), parse_constant=int)  # NaN is no JSON
+        exact = json.loads(body.decode(), parse_int=Exact, parse_float=Exact)
+    except (ValueError, RecursionError):
+        return 400, '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
+    if isinstance(calls, list) and 0 < len(calls) <= 64:
+        texts = [text for _, text in map(rpc, calls, exact) if text]
+        return (200, f"[{','.join(texts)}]") if texts else (202, "")
+    code, text = rpc(calls, exact)
+    return (202, "") if text is None else (400 if code == -32600 else 200, text)
+
+
+# ---- 5. Getting into the league.
+def register():
+    """Asks the manager to be let in until it does; it may not be up yet."""
+    while socket.socket().connect_ex((OPTIONS.host, OPTIONS.port)):
+        time.sleep(0.1)  # our own port is open before anybody is told of it
+    meta = {"display_name": OPTIONS.name, "version": "1.0.0", "protocol_version": "2.1.0",
+            "game_types": ["even_odd"], "contact_endpoint": f"http://{OPTIONS.host}:{OPTIONS.port}/mcp"}
+    wait, told = 1, None
+    while True:
+        # Who was in before shows an old token, and comes back as the same player.
+        proof = MEMORY["tokens"].get("return_token") or MEMORY["tokens"].get("auth_token")
+        params = message("LEAGUE_REGISTER_REQUEST", {}, **({"auth_token": proof} if proof else {}), player_meta=meta)
+        call = {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": params}
+        posted = urllib.request.Request(OPTIONS.manager, json.dumps(call).encode(), {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(posted, timeout=10) as reply:
+                said = json.loads(reply.read(LARGEST_BODY)).get("result") or {}
+            if said.get("status") in ("ACCEPTED", "REGISTERED"):
+                given = {name: said[name] for name in said if name.endswith("_token") and said[name]}
+                if said.get("league_id") != MEMORY["league_id"]:
+                    remember(**nothing())  # what we knew was of another league
+                remember(player_id=said.get("player_id"), league_id=said.get("league_id"),
+                         tokens={**MEMORY["tokens"], **given})
+                return print(f"{OPTIONS.name} is in the league as {MEMORY['player_id']}", flush=True)
+            reason = str(said.get("reason") or said.get("error_code") or "no answer that we understand")
+            if proof and said.get("error_code") in ("E005", "E012"):  # it does not know us
+                remember(**nothing())
+        except (OSError, ValueError, AttributeError) as problem:
+            reason = str(problem)
+        if reason != told:
+            print(f"{OPTIONS.manager} has not let us in yet: {reason}", flush=True)
+        wait, told = min(wait * 2, 15), reason
+        time.sleep(wait)
+
+
+def use_the_sdk():
+    """Takes the manager's address from the files of the league, and writes a log there."""
+    global LOG
+    try:
+        from league_sdk import ConfigLoader, JsonLogger
+    except ImportError:
+        return print("league_sdk is not installed, so --root does nothing", flush=True)
+    agents = ConfigLoader(os.path.join(OPTIONS.root, "config")).load_agents()
+    OPTIONS.manager = OPTIONS.manager or agents.league_manager.endpoint
+    LOG = JsonLogger(f"player:{OPTIONS.port}", log_root=os.path.join(OPTIONS.root, "logs")).log_message_received
+
+
+LOG = lambda *_, **__: None
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--port", type=int, default=8101, help="where it answers")
+parser.add_argument("--host", default="127.0.0.1", help="the address by which it is called")
+parser.add_argument("--manager", help="where the manager is (default: http://localhost:8000/mcp)")
+parser.add_argument("--name", default="My Player", help="the name that people see")
+parser.add_argument("--memory", help="the file to remember in (default: .player-PORT.json)")
+parser.add_argument("--root", help="the folder of a league, if league_sdk is installed")
+
+if __name__ == "__main__":
+    OPTIONS = parser.parse_args()
+    OPTIONS.memory = OPTIONS.memory or f".player-{OPTIONS.port}.json"
+    if os.path.exists(OPTIONS.memory):
+        with open(OPTIONS.memory) as file:
+            MEMORY.update(json.load(file))
+        print(f"it remembers an earlier league; remove {OPTIONS.memory} to begin anew", flush=True)
+    if OPTIONS.root:
+        use_the_sdk()
+    OPTIONS.manager = OPTIONS.manager or "http://localhost:8000/mcp"
+    threading.Thread(target=register, daemon=True).start()
+    start()

@@ -1,0 +1,235 @@
+//! `league new player`: a player to start from, as one file.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::Answer;
+use super::common::quoted;
+use super::failure::{Failure, Kind};
+
+/// Write a file to start from
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  league new player --lang python        write player.py, a whole player on the standard library
+  league new player --help               the languages, and what can be set")]
+pub(super) struct New {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Player(NewPlayer),
+}
+
+/// Write a player to start from: one file that plays as it is, with your part at its top
+///
+/// It answers as the protocol asks, comes back after a restart, and chooses by chance until you
+/// change its function `choose`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  league new player --lang python                     player.py, on the standard library alone
+  league new player --lang python-fastmcp             player_fastmcp.py, an MCP server
+  league new player --lang javascript --name Heron    player.mjs, called Heron
+  league new player --lang rust --output heron        heron/Cargo.toml and heron/src/main.rs
+  league new player --lang python --output bots       bots/player.py, if bots is a folder
+  league new player --lang python --output heron.py   heron.py
+
+Then start a league, and the player:
+  league manager --players 4 --referees 1
+  league referee
+  python3 player.py --port 8101 --manager http://localhost:8000/mcp --name Heron")]
+struct NewPlayer {
+    /// The language
+    #[arg(long, value_enum, value_name = "LANG")]
+    lang: Language,
+    /// The name that people will see
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME, value_parser = display_name)]
+    name: String,
+    /// The file or the folder to write [default: here, under the usual name]
+    #[arg(long, short, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    force: bool,
+}
+
+/// The name that the kits carry.
+const DEFAULT_NAME: &str = "My Player";
+/// The longest name that a manager admits, in characters.
+const LONGEST_NAME: usize = 64;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Language {
+    /// Python 3.10 or later, nothing to install
+    Python,
+    /// Python with FastMCP
+    PythonFastmcp,
+    /// Node 18 or later, nothing to install
+    Javascript,
+    /// Rust, on the crates of the league
+    Rust,
+}
+
+impl Language {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Python => include_str!("../../kits/player.py"),
+            Self::PythonFastmcp => include_str!("../../kits/player_fastmcp.py"),
+            Self::Javascript => include_str!("../../kits/player.mjs"),
+            Self::Rust => include_str!("../../kits/player.rs"),
+        }
+    }
+
+    /// The usual name: of a file, or for Rust of a folder.
+    const fn file(self) -> &'static str {
+        match self {
+            Self::Python => "player.py",
+            Self::PythonFastmcp => "player_fastmcp.py",
+            Self::Javascript => "player.mjs",
+            Self::Rust => "player",
+        }
+    }
+}
+
+impl New {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        let What::Player(player) = &self.what;
+        player.run(out)
+    }
+}
+
+impl NewPlayer {
+    fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        let place = self.place();
+        let files = self.files(&place);
+        if let Some((there, _)) = files.iter().find(|(path, _)| path.exists() && !self.force) {
+            return Err(in_the_way(there));
+        }
+        for (path, text) in &files {
+            self.write(path, text)
+                .map_err(|error| unwritten(path, &error))?;
+            writeln!(out, "wrote {}", path.display())?;
+        }
+        writeln!(out, "your part is the function `choose`, at the top of it")?;
+        writeln!(out, "run it with:")?;
+        if self.lang == Language::PythonFastmcp {
+            writeln!(out, "  pip install fastmcp")?;
+        }
+        writeln!(out, "  {}", self.command(&place))?;
+        writeln!(out, "and a league to join, if there is none:")?;
+        writeln!(out, "  league manager --players 4 --referees 1")?;
+        writeln!(out, "  league referee")?;
+        Ok(Answer::Yes)
+    }
+
+    /// The file to write; for Rust the folder.
+    fn place(&self) -> PathBuf {
+        let usual = self.lang.file();
+        match &self.output {
+            None => PathBuf::from(usual),
+            // The folder of a Rust player is its own: nothing is put beside what is there.
+            Some(path) if self.lang == Language::Rust => path.clone(),
+            Some(path) if path.is_dir() => path.join(usual),
+            Some(path) => path.clone(),
+        }
+    }
+
+    fn files(&self, place: &Path) -> Vec<(PathBuf, String)> {
+        let text = self.lang.text().replacen(
+            &format!("\"{DEFAULT_NAME}\""),
+            &format!("\"{}\"", self.name),
+            usize::MAX,
+        );
+        match self.lang {
+            Language::Rust => vec![
+                (place.join("Cargo.toml"), manifest()),
+                (place.join("src/main.rs"), text),
+            ],
+            _ => vec![(place.to_owned(), text)],
+        }
+    }
+
+    /// Makes a file where none is, unless it may be replaced.
+    fn write(&self, path: &Path, text: &str) -> io::Result<()> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        match self.force {
+            true => options.create(true).truncate(true),
+            false => options.create_new(true),
+        };
+        options.write(true).open(path)?.write_all(text.as_bytes())
+    }
+
+    fn command(&self, place: &Path) -> String {
+        let place = place.display().to_string();
+        let start = match self.lang {
+            Language::Python | Language::PythonFastmcp => format!("python3 {}", quoted(&place)),
+            Language::Javascript => format!("node {}", quoted(&place)),
+            Language::Rust => {
+                let manifest = quoted(&format!("{place}/Cargo.toml"));
+                format!("cargo run --manifest-path {manifest} --")
+            }
+        };
+        format!("{start} --port 8101 --manager http://localhost:8000/mcp")
+    }
+}
+
+/// A manifest that finds the crates where this program was built.
+fn manifest() -> String {
+    let source = toml_text(env!("CARGO_MANIFEST_DIR"));
+    let (edition, rust_version) = ("2024", env!("CARGO_PKG_RUST_VERSION"));
+    format!(
+        "[package]\nname = \"player\"\nversion = \"0.1.0\"\nedition = \"{edition}\"\n\
+         rust-version = \"{rust_version}\"\npublish = false\n\n[dependencies]\n\
+         # The source that the `league` command was built from; mend the path if it has moved.\n\
+         league = {{ path = {source} }}\n\n\
+         # A package of its own, wherever it lies.\n[workspace]\n"
+    )
+}
+
+fn toml_text(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// Reads a name that can stand in the source of every language, and that a manager admits.
+fn display_name(text: &str) -> Result<String, String> {
+    let plain = |letter: char| !letter.is_control() && !"\"\\{}$`".contains(letter);
+    match text.trim() {
+        "" => Err("a name has at least one letter".to_owned()),
+        name if name.chars().count() > LONGEST_NAME => {
+            Err(format!("a name has at most {LONGEST_NAME} characters"))
+        }
+        name if name.chars().all(plain) => Ok(name.to_owned()),
+        _ => Err("choose a name without quotes, braces and such; letters will do".to_owned()),
+    }
+}
+
+fn in_the_way(path: &Path) -> Failure {
+    Failure {
+        what: "could not write the player".to_owned(),
+        cause: format!("`{}` is there already", path.display()),
+        hint: "give another place with `--output`, or replace it with `--force`".to_owned(),
+        kind: Kind::Use,
+    }
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Failure {
+    // The same is said of a folder whose place a file has taken.
+    if error.kind() == ErrorKind::AlreadyExists && path.exists() {
+        return in_the_way(path);
+    }
+    Failure {
+        what: "could not write the player".to_owned(),
+        cause: format!("`{}`: {error}", path.display()),
+        hint: "give a place that can be written with `--output`".to_owned(),
+        kind: Kind::World,
+    }
+}

@@ -1,0 +1,347 @@
+//! What came back for a letter, understood: exactly if it can be, else by what it must mean.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use league_core::letter::{Answer, Failure, Letter, Outcome};
+use league_protocol::decode::{Decoded, decode};
+use league_protocol::dialect::SenderName;
+use league_protocol::fault::Code;
+use league_protocol::finding::{Notes, Path, Reading};
+use league_protocol::id::PlayerId;
+use league_protocol::lenient::{self, Expected, Mended};
+use league_protocol::message::{EVEN_ODD, Message};
+use league_protocol::peer::{self, Manner, Told};
+use league_protocol::rpc::members::split;
+use league_protocol::sender::{Dialect, Form};
+use serde_json::value::RawValue;
+
+use super::{Correspondence, Understood, is_owed, nod, player};
+use crate::clock;
+use crate::net::client;
+use crate::post::match_of;
+
+impl Correspondence {
+    /// Understands what came back from a receiver that takes calls in this manner.
+    pub fn read<T>(
+        &self,
+        letter: &Letter<T>,
+        id: u64,
+        manner: &Manner,
+        answer: &client::Answer,
+    ) -> Understood {
+        let mut notes = Notes::new(self.identity.reading());
+        let understood = match manner {
+            Manner::Simple(form) => {
+                let understood = self.read_simple(letter, id, answer, &mut notes);
+                note_form(*form, &understood, &mut notes);
+                understood
+            }
+            Manner::Modern { .. } | Manner::Legacy(_) => {
+                self.read_mcp(letter, id, answer, &mut notes)
+            }
+        };
+        let peer = letter.to.agent.to_string();
+        self.deviations.note(&peer, &notes.findings);
+        understood
+    }
+
+    fn read_simple<T>(
+        &self,
+        letter: &Letter<T>,
+        id: u64,
+        answer: &client::Answer,
+        notes: &mut Notes,
+    ) -> Understood {
+        let outcome = match lenient::reply(&answer.body, id, notes) {
+            Some(raw) => {
+                let raw: Cow<'_, RawValue> = raw;
+                self.understand(letter, &raw, notes)
+            }
+            None => Err(unusable(notes, answer)),
+        };
+        let understood = self.settled(letter, outcome, &answer.body, notes);
+        if understood.outcome.is_ok() && answer.status >= 400 {
+            note_status(answer.status, notes);
+        }
+        understood
+    }
+
+    fn read_mcp<T>(
+        &self,
+        letter: &Letter<T>,
+        id: u64,
+        answer: &client::Answer,
+        notes: &mut Notes,
+    ) -> Understood {
+        let result = peer::read(&answer.reply(), id);
+        let told = result.and_then(|result| match letter.message {
+            Message::Ping => Ok(Told::Nod),
+            _ => peer::told(&result),
+        });
+        let (outcome, doubtful) = match told {
+            Ok(Told::Message(raw)) => {
+                let outcome = self.understand(letter, &raw, notes);
+                return self.settled(letter, outcome, raw.get().as_bytes(), notes);
+            }
+            Ok(Told::Nod) => (Ok(nod()), false),
+            // A tool that is gone fails like any other.
+            Ok(Told::Failed(text)) => (Err(failed(&text)), true),
+            Err(fault) => (Err(faulty(&fault)), true),
+        };
+        Understood { outcome, doubtful }
+    }
+
+    /// Looks for what was meant where what came is no answer.
+    fn settled<T>(
+        &self,
+        letter: &Letter<T>,
+        outcome: Outcome,
+        said: &[u8],
+        notes: &mut Notes,
+    ) -> Understood {
+        let answered = outcome
+            .as_ref()
+            .is_ok_and(|answer| !is_nod(&answer.message));
+        if answered || !is_owed(&letter.message) {
+            return Understood {
+                outcome,
+                doubtful: false,
+            };
+        }
+        let mut mending = Notes::new(notes.reading);
+        let types = owed_types(&letter.message, letter.to.dialect);
+        let expected = Expected {
+            types: &types,
+            method: None,
+            dialect: Some(letter.to.dialect),
+        };
+        let said = std::str::from_utf8(said).unwrap_or_default();
+        let (outcome, doubtful) = match lenient::mend(said, &expected, &mut mending) {
+            Some(Mended::Complaint(words)) => (Err(complaint(&words)), true),
+            Some(Mended::Message(raw)) => {
+                let mended = self.understand(letter, &raw, &mut mending);
+                match mended {
+                    Ok(answer) => {
+                        // What stood in the way is told by what was mended.
+                        notes.findings = mending.findings;
+                        return Understood {
+                            outcome: Ok(answer),
+                            doubtful: false,
+                        };
+                    }
+                    Err(_) => (outcome, !named_a_type(said)),
+                }
+            }
+            None => (outcome, true),
+        };
+        Understood { outcome, doubtful }
+    }
+
+    fn understand<T>(&self, letter: &Letter<T>, raw: &RawValue, notes: &mut Notes) -> Outcome {
+        if !split(raw.get()).is_ok_and(|members| members.has("message_type")) {
+            // A bare nod: enough where nothing else is owed, and known as one where more is.
+            return Ok(nod());
+        }
+        let mut decoded = decode(raw, notes.reading, Some(letter.to.dialect))
+            .map_err(|broken| first_of(&broken))?;
+        let message = self.hinted(letter, |hints| decoded.message(hints));
+        self.keep(letter, &decoded, raw);
+        let stranger = stranger(&decoded, letter, notes);
+        let token = decoded.token().map(|token| token.hash());
+        notes.findings.append(&mut decoded.notes.findings);
+        if let Some(failure) = stranger {
+            return Err(failure);
+        }
+        let message = message.map_err(|finding| Failure {
+            code: finding.code,
+            detail: format!("{} ({})", finding.detail, finding.clause),
+        })?;
+        let answer = Answer { message, token };
+        Ok(match notes.reading {
+            Reading::Strict => answer,
+            Reading::Lenient => self.own_name(letter, answer, notes),
+        })
+    }
+
+    /// Answers travel on a connection that was opened to the receiver, so that whoever lets them go
+    /// is known: a wrong name or token in them is forgiven where the league is lenient (ruling 51).
+    fn own_name<T>(&self, letter: &Letter<T>, mut answer: Answer, notes: &mut Notes) -> Answer {
+        let Some(own) = player(&letter.to) else {
+            return answer;
+        };
+        if let (Some(owed), Some(shown), Some(match_id)) =
+            (letter.proof, answer.token, match_of(&letter.message))
+            && owed != shown
+            && self.wrong_tokens.again(own, shown, match_id)
+        {
+            let detail = "the token is not the one that registration gave; send that one";
+            let expected = "the agent's own token";
+            forgive(notes, Code::TokenInvalid, "auth_token", expected, detail);
+        }
+        let other = |named: &mut Option<PlayerId>| named.take_if(|named| named != own);
+        let named = match &mut answer.message {
+            Message::GameJoinAck(ack) => other(&mut ack.player_id),
+            Message::MoveResponse(response) => other(&mut Arc::make_mut(response).player_id),
+            _ => None,
+        };
+        if let Some(named) = named {
+            let detail = format!("found `{named}`; send the id that registration gave, `{own}`");
+            forgive(
+                notes,
+                Code::InvalidMessage,
+                "player_id",
+                &format!("`{own}`"),
+                &detail,
+            );
+        }
+        answer
+    }
+
+    /// Keeps an answer for the record of its match.
+    fn keep<T>(&self, letter: &Letter<T>, decoded: &Decoded<'_>, raw: &RawValue) {
+        let Some(transcripts) = &self.transcripts else {
+            return;
+        };
+        let Some(match_id) = match_of(&letter.message) else {
+            return;
+        };
+        let value = serde_json::from_str(raw.get()).ok();
+        let (from, to) = (letter.to.agent.to_string(), self.identity.label());
+        let named = decoded.message_type().is_some();
+        transcripts.add(match_id, clock::now(), from, to, value.filter(|_| named));
+    }
+}
+
+/// The types that can answer a message, the likeliest first.
+fn owed_types(message: &Message, dialect: Dialect) -> Vec<&'static str> {
+    let own = match (message, dialect) {
+        (Message::GameInvitation(_), Dialect::V1) => "GAME_INVITATION_RESPONSE",
+        (Message::GameInvitation(_), _) => "GAME_JOIN_ACK",
+        (Message::MoveCall(_), Dialect::V1) => "PLAY_RESPONSE",
+        (Message::MoveCall(call), _) if call.game_type.as_str() == EVEN_ODD => {
+            "CHOOSE_PARITY_RESPONSE"
+        }
+        (Message::MoveCall(_), _) => "GAME_MOVE_RESPONSE",
+        (Message::PlayerRegisterRequest(_), _) => "LEAGUE_REGISTER_RESPONSE",
+        (Message::RefereeRegisterRequest(_), _) => "REFEREE_REGISTER_RESPONSE",
+        (Message::StartMatch(_), _) => "START_MATCH_ACK",
+        (Message::LeagueQuery(_), _) => "LEAGUE_QUERY_RESPONSE",
+        _ => return Vec::new(),
+    };
+    vec![own, "LEAGUE_ERROR", "GAME_ERROR"]
+}
+
+fn forgive(notes: &mut Notes, code: Code, place: &str, expected: &str, detail: &str) {
+    let root = Path::root("ruling 13");
+    notes.forgive(code, &root.member(place, false), expected, detail);
+}
+
+/// Notes that an agent wants calls in a form that the documents do not have.
+fn note_form(form: Form, understood: &Understood, notes: &mut Notes) {
+    if form == Form::default() || understood.outcome.is_err() {
+        return;
+    }
+    let detail = format!(
+        "calls are understood in the form `{}` only; take the name of a tool as the method, and \
+         the message as the parameters",
+        form.as_str()
+    );
+    forgive(
+        notes,
+        Code::InvalidMessage,
+        "method",
+        "the name of a tool",
+        &detail,
+    );
+}
+
+fn note_status(status: u16, notes: &mut Notes) {
+    let detail = format!("a good answer came with the HTTP status {status}; send 200");
+    forgive(notes, Code::InvalidMessage, "status", "200", &detail);
+}
+
+/// An answer in another's name; a name that is no id may be the agent's own.
+fn stranger<T>(decoded: &Decoded<'_>, letter: &Letter<T>, notes: &mut Notes) -> Option<Failure> {
+    let named = match decoded.envelope.sender.value()? {
+        SenderName::Player(name) => PlayerId::new(name.as_str()).ok()?,
+        SenderName::Manager | SenderName::Referee(_) => return None,
+    };
+    let own = player(&letter.to)?;
+    if named == *own || !looks_like_an_id(named.as_str()) {
+        return None;
+    }
+    let detail = format!("the answer of `{own}` says that it is from `{named}`");
+    let at = Path::root("ruling 13");
+    let at = at.member("sender", true);
+    let expected = format!("`player:{own}`");
+    if notes.reading == Reading::Lenient {
+        notes.forgive(Code::TokenInvalid, &at, expected, &*detail);
+        return None;
+    }
+    notes.refuse(Code::TokenInvalid, &at, expected, &*detail);
+    Some(Failure {
+        code: Code::TokenInvalid,
+        detail,
+    })
+}
+
+/// Ids of players are `P` and a number; anything else may be a name.
+fn looks_like_an_id(name: &str) -> bool {
+    let digits = name.strip_prefix('P').unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+const fn is_nod(message: &Message) -> bool {
+    matches!(message, Message::Acknowledged | Message::Ping)
+}
+
+/// Whether the peer at least said what it wanted to say, so that another form would not help.
+fn named_a_type(said: &str) -> bool {
+    said.contains("message_type")
+}
+
+fn complaint(words: &str) -> Failure {
+    Failure {
+        code: Code::InvalidMessage,
+        detail: format!("the agent complains instead of answering: {words}"),
+    }
+}
+fn failed(text: &str) -> Failure {
+    Failure {
+        code: Code::InvalidMessage,
+        detail: format!("the agent's tool failed: {text}"),
+    }
+}
+
+fn faulty(fault: &peer::Fault) -> Failure {
+    let code = match fault {
+        peer::Fault::Status(_) => Code::Connection,
+        _ => Code::InvalidMessage,
+    };
+    let detail = fault.to_string();
+    Failure { code, detail }
+}
+
+/// An HTTP error without a message is a fault of the line: nobody left the protocol.
+fn unusable(notes: &mut Notes, answer: &client::Answer) -> Failure {
+    if answer.status >= 400 {
+        notes.findings.clear();
+        return faulty(&peer::Fault::Status(answer.status));
+    }
+    first_of(notes)
+}
+
+fn first_of(notes: &Notes) -> Failure {
+    let first = notes.first_error().or(notes.findings.first());
+    first.map_or_else(
+        || Failure {
+            code: Code::InvalidMessage,
+            detail: "the answer holds no message".to_owned(),
+        },
+        |finding| Failure {
+            code: finding.code,
+            detail: format!("{} ({})", finding.detail, finding.clause),
+        },
+    )
+}

@@ -1,0 +1,95 @@
+//! What a kind of agent brings to its counter: what it takes, and what it answers.
+
+use league_protocol::message::{LeagueError, Message};
+use league_protocol::sender::{Agent, Dialect};
+use league_protocol::token::AuthToken;
+use serde_json::{Map, Value};
+
+use super::registry::Card;
+
+/// What a kind of agent does with what it is told.
+pub trait Role: Send + Sync + 'static {
+    /// Says what this kind of agent offers.
+    fn card(&self) -> &'static Card;
+    /// Answers a message.
+    fn hear(&self, heard: Heard) -> impl Future<Output = Spoken> + Send;
+    /// Answers a call of a tool that takes no message; `None` if there is no such tool.
+    fn call(&self, tool: &str, arguments: Arguments)
+    -> impl Future<Output = Option<Spoken>> + Send;
+    /// Shows what it knows fresher than its documents, at an address that its card lists.
+    fn show(&self, uri: &str) -> impl Future<Output = Option<Value>> + Send;
+    /// Says more about how the agent is.
+    fn health(&self) -> impl Future<Output = Map<String, Value>> + Send;
+    /// Whether it nods at messages of types that it does not know.
+    fn nods(&self) -> bool {
+        false
+    }
+}
+
+/// A message that came to an agent.
+#[derive(Debug)]
+pub struct Heard {
+    /// What is said.
+    pub message: Message,
+    /// Who claims to say it.
+    pub sender: Option<Agent>,
+    /// The token that came with it.
+    pub token: Option<AuthToken>,
+    /// In which dialect.
+    pub dialect: Dialect,
+}
+
+/// The arguments of a tool that takes no message.
+#[derive(Debug, Clone, Default)]
+pub struct Arguments {
+    /// The token that came with them.
+    pub token: Option<AuthToken>,
+    /// All of them.
+    pub members: serde_json::Map<String, Value>,
+}
+
+impl Arguments {
+    /// The text of an argument.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.members.get(name).and_then(Value::as_str)
+    }
+}
+
+/// What an agent answers.
+#[derive(Debug)]
+pub enum Spoken {
+    /// A message.
+    Message(Box<Message>),
+    /// A message that proves the sender by its token.
+    Proven(Box<Message>),
+    /// A message in another spelling than the caller's.
+    Spelled(Box<Message>, Dialect),
+    /// Plain JSON, for tools that have no message.
+    Plain(Value),
+}
+
+impl Spoken {
+    /// The same in another spelling, if one is given; what proves the sender stays as it is.
+    #[must_use]
+    pub fn spelled(self, spelling: Option<Dialect>) -> Self {
+        match (self, spelling) {
+            (Self::Message(message), Some(dialect)) => Self::Spelled(message, dialect),
+            (spoken, _) => spoken,
+        }
+    }
+
+    /// The message, if it is one.
+    pub fn message(&self) -> Option<&Message> {
+        match self {
+            Self::Message(message) | Self::Proven(message) | Self::Spelled(message, _) => {
+                Some(message)
+            }
+            Self::Plain(_) => None,
+        }
+    }
+
+    /// A refusal.
+    pub fn error(error: LeagueError) -> Self {
+        Self::Message(Box::new(Message::LeagueError(error)))
+    }
+}

@@ -1,0 +1,135 @@
+//! From the bytes of a message to what it says: as it is, or as it must be meant.
+
+use league_protocol::decode::{Decoded, decode};
+use league_protocol::dialect::SenderName;
+use league_protocol::finding::{Finding, Reading};
+use league_protocol::id::{ConversationId, PlayerId, RefereeId};
+use league_protocol::lenient;
+use league_protocol::message::{LeagueError, Message};
+use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::token::AuthToken;
+use serde_json::value::RawValue;
+
+use super::counter::{Counter, unclear};
+use super::kindness;
+use super::registry::ToolEntry;
+use super::role::{Heard, Role};
+
+/// A message as it came to the counter.
+pub(super) struct ToldOf<'t> {
+    pub(super) raw: &'t RawValue,
+    /// The token that came in the headers.
+    pub(super) bearer: Option<&'t str>,
+    /// The tool that was called by its name.
+    pub(super) entry: Option<&'static ToolEntry>,
+    /// What the call was named.
+    pub(super) method: Option<&'t str>,
+    /// How the caller calls, which tells how it may want to be called.
+    pub(super) speech: Option<Speech>,
+    /// What had to be forgiven before the message was read.
+    pub(super) forgiven: Vec<Finding>,
+}
+
+/// A message that was understood.
+pub(super) struct Understood {
+    pub(super) heard: Heard,
+    pub(super) findings: Vec<Finding>,
+    pub(super) conversation: Option<ConversationId>,
+}
+
+/// A message that was not.
+pub(super) struct Refused {
+    pub(super) error: LeagueError,
+    pub(super) dialect: Dialect,
+    pub(super) conversation: Option<ConversationId>,
+}
+
+impl<R: Role> Counter<R> {
+    /// What a message must mean that cannot be understood as it is.
+    pub(super) fn made_out(&self, told: &ToldOf<'_>) -> Option<Understood> {
+        if self.identity.reading() == Reading::Strict {
+            return None;
+        }
+        let card = self.role.card();
+        let made = kindness::make_out(card, told.entry, told.method, told.raw.get())?;
+        let mut understood = self.understood(&made.message, told).ok()?;
+        understood.findings.extend(made.findings);
+        Some(understood)
+    }
+
+    /// Understands a message as it is.
+    ///
+    /// One that came by the name of a tool must be one of those that the tool takes.
+    pub(super) fn understood(
+        &self,
+        raw: &RawValue,
+        told: &ToldOf<'_>,
+    ) -> Result<Understood, Refused> {
+        let mut decoded = match decode(raw, self.identity.reading(), self.identity.pinned()) {
+            Ok(decoded) => decoded,
+            Err(notes) => {
+                let error = notes.first_error().map(LeagueError::from);
+                return Err(Refused {
+                    error: error.unwrap_or_else(unclear),
+                    dialect: Dialect::V2,
+                    conversation: None,
+                });
+            }
+        };
+        let conversation = decoded.envelope.conversation_id.text();
+        let conversation = conversation.map(ConversationId::new);
+        match self.heard(&mut decoded, told) {
+            Ok(heard) => {
+                let mut findings = told.forgiven.clone();
+                findings.append(&mut decoded.notes.findings);
+                Ok(Understood {
+                    heard,
+                    findings,
+                    conversation,
+                })
+            }
+            Err(mut error) => {
+                error.original_message_type = decoded.message_type().map(str::to_owned);
+                let dialect = decoded.dialect;
+                Err(Refused {
+                    error,
+                    dialect,
+                    conversation,
+                })
+            }
+        }
+    }
+
+    fn heard(&self, decoded: &mut Decoded<'_>, told: &ToldOf<'_>) -> Result<Heard, LeagueError> {
+        let understood = self.hinted(|hints| decoded.message(hints));
+        let mut message = understood.map_err(|finding| LeagueError::from(&finding))?;
+        if let Some(entry) = told.entry {
+            entry.admit(&message)?;
+        }
+        let token = decoded.token().or_else(|| told.bearer.map(AuthToken::new));
+        if let Message::PlayerRegisterRequest(request) | Message::RefereeRegisterRequest(request) =
+            &mut message
+        {
+            request.token.clone_from(&token);
+            // Whoever registers in some manner is taken to answer in it, unless it says otherwise.
+            request.meta.speech = request.meta.speech.or(told.speech);
+            let game = self.identity.game();
+            lenient::application(&mut request.meta, game.as_ref(), &mut decoded.notes);
+        }
+        Ok(Heard {
+            message,
+            sender: sender(decoded),
+            token,
+            dialect: decoded.dialect,
+        })
+    }
+}
+
+/// Whom the field `sender` names, if it is an id that could be held.
+fn sender(decoded: &Decoded<'_>) -> Option<Agent> {
+    match decoded.envelope.sender.value()? {
+        SenderName::Manager => Some(Agent::Manager),
+        SenderName::Referee(id) => RefereeId::new(id.as_deref()?).ok().map(Agent::Referee),
+        SenderName::Player(id) => PlayerId::new(id.as_str()).ok().map(Agent::Player),
+    }
+}

@@ -1,0 +1,364 @@
+//! The kits that `league new` writes: whole players, held to every rule.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::ground::{Ground, LEAGUE};
+use crate::http::{Answer, request, request_with};
+use crate::process::league;
+use crate::python::{Python, free_port, interpreter};
+
+/// The languages of `league new`.
+const LANGUAGES: [&str; 4] = ["python", "python-fastmcp", "javascript", "rust"];
+
+/// One kit, as an author would start it, and where it answers.
+struct Kit {
+    program: Python,
+    endpoint: String,
+}
+
+impl Kit {
+    fn start(ground: &Ground, lang: &str, manager: &str) -> Self {
+        Self::start_at(ground, lang, manager, free_port())
+    }
+
+    fn start_at(ground: &Ground, lang: &str, manager: &str, port: u16) -> Self {
+        let folder = ground.path("kits");
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut command = program(&folder, lang);
+        command.current_dir(&folder);
+        command.args(["--port", &port.to_string(), "--manager", manager]);
+        command.args(["--name", &format!("Kit {lang} {port}")]);
+        Self {
+            program: Python::of(command),
+            endpoint: format!("http://localhost:{port}/mcp"),
+        }
+    }
+
+    fn post(&self, body: impl AsRef<[u8]>) -> Answer {
+        request(&self.endpoint, "POST", "/mcp", body.as_ref())
+    }
+
+    /// The result of a call.
+    fn call(&self, tool: &str, message: &Value) -> Value {
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": tool, "params": message});
+        let answer = self.post(call.to_string());
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()["result"].clone()
+    }
+}
+
+/// What starts a kit, after it was written out; that in Rust was compiled as an example.
+fn program(folder: &std::path::Path, lang: &str) -> Command {
+    let file = folder.join(format!("written-{lang}"));
+    if lang != "rust" {
+        let place = file.to_str().unwrap();
+        let written = league([
+            "new", "player", "--lang", lang, "--output", place, "--force",
+        ]);
+        assert_eq!(written.code, Some(0), "{written:?}");
+    }
+    match lang {
+        "rust" => {
+            let built = PathBuf::from(env!("CARGO_BIN_EXE_league"));
+            Command::new(built.with_file_name("examples").join("player"))
+        }
+        "javascript" => {
+            // Node goes by the ending of a file.
+            let module = file.with_extension("mjs");
+            std::fs::rename(&file, &module).unwrap();
+            let mut command = Command::new("node");
+            command.arg(module);
+            command
+        }
+        _ => {
+            let mut command = Command::new(interpreter("fastmcp-4"));
+            command.arg(file).env("FASTMCP_LOG_LEVEL", "ERROR");
+            command
+        }
+    }
+}
+
+/// A league in which nothing is forgiven.
+fn strict() -> Ground {
+    let ground = Ground::new();
+    let rules = json!({"league_id": LEAGUE, "strictness": "strict"});
+    ground.write(&format!("config/leagues/{LEAGUE}.json"), &rules);
+    ground
+}
+
+#[test]
+fn every_kit_plays_a_strict_league_and_may_come_before_its_manager() {
+    let ground = strict();
+    let port = free_port();
+    let endpoint = format!("http://localhost:{port}/mcp");
+    let start = |lang: &&str| Kit::start(&ground, lang, &endpoint);
+    let mut kits: Vec<Kit> = LANGUAGES.iter().map(start).collect();
+    for (kit, lang) in kits.iter_mut().zip(LANGUAGES) {
+        let words = match lang {
+            "rust" => "asks to be admitted",
+            _ => "has not let us in yet",
+        };
+        kit.program.says(words);
+    }
+    let mut manager = ground.manager_at(port, &["--players", "4", "--referees", "2"]);
+    let _referees = [1, 2].map(|number| ground.referee(number, &endpoint, &[]));
+    for kit in &mut kits {
+        kit.program.says("in the league");
+    }
+    manager.process.event("state", "completed");
+    let results = ground.results();
+    assert_eq!(results.len(), 6);
+    for (id, result) in &results {
+        assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
+    }
+    assert_eq!(deviations(&ground), "");
+    ground.verified();
+}
+
+#[test]
+fn a_kit_that_was_killed_comes_back_as_the_same_player() {
+    for lang in LANGUAGES {
+        let ground = Ground::new();
+        let mut manager = ground.manager(&["--players", "2", "--referees", "1"]);
+        let _referee = ground.referee(1, &manager.endpoint, &[]);
+        let port = free_port();
+        let mut kit = Kit::start_at(&ground, lang, &manager.endpoint, port);
+        let before = kit.program.says("in the league");
+        let _own = ground.player(2, &manager.endpoint, &[]);
+        manager.process.event("state", "completed");
+        kit.program.kill();
+        // The league has begun, so that only who shows its old token is let in.
+        let mut again = Kit::start_at(&ground, lang, &manager.endpoint, port);
+        let words = match lang {
+            "rust" => "the league is over",
+            _ => "in the league",
+        };
+        let after = again.program.says(words);
+        assert!(lang == "rust" || after == before, "{before} {after}");
+    }
+}
+
+#[test]
+fn the_kits_keep_to_json_rpc_by_the_letter() {
+    let ground = Ground::new();
+    let nobody = format!("http://localhost:{}/mcp", free_port());
+    for lang in LANGUAGES {
+        let kit = answering(Kit::start(&ground, lang, &nobody));
+        for (body, status, code) in [
+            ("{", 400, -32700),
+            ("\u{feff}", 400, -32700),
+            ("[NaN]", 400, -32700),
+            ("[]", 400, -32600),
+            ("1", 400, -32600),
+            (r#"{"id":1,"method":"ping"}"#, 400, -32600),
+            (r#"{"jsonrpc":"2.0","id":1}"#, 400, -32600),
+            (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, 400, -32600),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":1}"#,
+                400,
+                -32600,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"choose_wisely"}"#,
+                200,
+                -32601,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"choose_parity","params":[]}"#,
+                200,
+                -32602,
+            ),
+        ] {
+            let answer = kit.post(body);
+            assert_eq!(answer.status, status, "{lang} {body}: {answer:?}");
+            assert_eq!(
+                answer.json()["error"]["code"],
+                code,
+                "{lang} {body}: {answer:?}"
+            );
+        }
+        for id in [
+            "7",
+            r#""seven""#,
+            "1e2",
+            "-0",
+            "18446744073709551616",
+            "null",
+            "1.50",
+        ] {
+            let said = kit.post(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
+            assert!(echoes(&said, id), "{lang} {id}: {said:?}");
+        }
+        let quiet = kit.post(r#"{"jsonrpc":"2.0","method":"ping"}"#);
+        assert_eq!((quiet.status, quiet.body.as_str()), (202, ""), "{lang}");
+        let batch = r#"[{"jsonrpc":"2.0","id":"a","method":"ping","params":{"id":9}},
+            {"jsonrpc":"2.0","method":"ping"}, 5, {"jsonrpc":"2.0","id":1e1,"method":"ping"}]"#;
+        let said = kit.post(batch);
+        assert_eq!(said.json().as_array().unwrap().len(), 3, "{lang}: {said:?}");
+        assert!(echoes(&said, "1e1"), "{lang}: {said:?}");
+        assert!(echoes(&said, r#""a""#), "{lang}: {said:?}");
+    }
+}
+
+#[test]
+fn the_kits_keep_to_http() {
+    let ground = Ground::new();
+    let nobody = format!("http://localhost:{}/mcp", free_port());
+    for lang in LANGUAGES {
+        let kit = answering(Kit::start(&ground, lang, &nobody));
+        let huge = vec![b' '; 300 * 1024];
+        assert_eq!(kit.post(huge).status, 413, "{lang}");
+        for (method, path, status) in [("GET", "/health", 200), ("GET", "/nowhere", 404)] {
+            let answer = request(&kit.endpoint, method, path, b"");
+            assert_eq!(answer.status, status, "{lang} {method} {path}");
+        }
+        assert_eq!(
+            request(&kit.endpoint, "PUT", "/mcp", b"").status,
+            405,
+            "{lang}"
+        );
+        let page = [
+            ("origin", "https://example.com"),
+            ("content-type", "application/json"),
+        ];
+        let body = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let answer = request_with(&kit.endpoint, "POST", "/mcp", &page, body);
+        assert_eq!(answer.status, 403, "{lang}");
+    }
+}
+
+#[test]
+fn the_kits_refuse_what_breaks_a_rule_and_answer_twice_alike() {
+    let ground = Ground::new();
+    let manager = ground.manager(&["--players", "9"]);
+    for lang in ["python", "python-fastmcp", "javascript"] {
+        let port = free_port();
+        let mut kit = Kit::start_at(&ground, lang, &manager.endpoint, port);
+        kit.program.says("in the league");
+        let unannounced = json!({"match_id": "R1M1", "auth_token": "tok-match"});
+        let refusal = kit.call("handle_game_invitation", &unannounced);
+        assert_eq!(refusal["error_code"], "E012", "{lang}: {refusal}");
+        announce(&kit, &manager_token(&ground, port));
+        let call = |kind: &str, more: Value| {
+            let mut call = json!({
+                "protocol": "league.v2", "message_type": kind, "sender": "referee:REF01",
+                "timestamp": "2026-03-02T09:00:00Z", "conversation_id": "conv-1",
+                "match_id": "R1M1", "auth_token": "tok-match",
+                "unknown": [1, {"deep": null}],
+            });
+            for (name, value) in more.as_object().unwrap() {
+                call[name] = value.clone();
+            }
+            call
+        };
+        let invite = |more| kit.call("handle_game_invitation", &call("GAME_INVITATION", more));
+        for (more, code) in [
+            (json!({"timestamp": "2026-03-02T09:00:00+02:00"}), "E021"),
+            (json!({"timestamp": "2026-03-02T09:00:00"}), "E021"),
+            (json!({"protocol": "league.v3"}), "E018"),
+            (json!({"message_type": "GAME_OVER"}), "E002"),
+            (json!({"match_id": 7}), "E002"),
+            (json!({"player_id": "P99"}), "E012"),
+            (json!({"auth_token": "tok-another"}), "E012"),
+            (json!({"auth_token": null}), "E011"),
+        ] {
+            let refusal = invite(more.clone());
+            assert_eq!(
+                refusal["message_type"], "LEAGUE_ERROR",
+                "{lang} {more}: {refusal}"
+            );
+            assert_eq!(refusal["error_code"], code, "{lang} {more}: {refusal}");
+            assert_eq!(
+                refusal["auth_token"],
+                Value::Null,
+                "{lang}: nobody unproven sees it"
+            );
+        }
+        let missing = kit.call("handle_game_invitation", &json!({}));
+        assert_eq!(missing["error_code"], "E003", "{lang}: {missing}");
+        let unproven = kit.call("notify_round", &json!({"matches": []}));
+        assert_eq!(unproven["error_code"], "E011", "{lang}: {unproven}");
+        let unknown = kit.call(
+            "notify_match_result",
+            &call("GAME_OVER", json!({"match_id": "R9M9"})),
+        );
+        assert_eq!(unknown["error_code"], "E006", "{lang}: {unknown}");
+
+        let joined = invite(json!({}));
+        assert_eq!(joined["message_type"], "GAME_JOIN_ACK", "{lang}: {joined}");
+        assert_eq!(joined["conversation_id"], "conv-1", "{lang}: {joined}");
+        assert_eq!(
+            invite(json!({}))["arrival_timestamp"],
+            joined["arrival_timestamp"]
+        );
+        let other = json!({"match_id": "R1M2", "game_type": "chess"});
+        assert_eq!(invite(other)["accept"], false, "{lang}");
+        let choice = |method| {
+            kit.call(method, &call("CHOOSE_PARITY_CALL", json!({})))["parity_choice"].clone()
+        };
+        let first = choice("choose_parity");
+        assert!(first == "even" || first == "odd", "{lang}: {first}");
+        for method in ["choose_parity", "CHOOSE_PARITY_CALL", "mcp_message"].repeat(5) {
+            assert_eq!(choice(method), first, "{lang} {method}");
+        }
+        let moved = kit.call("choose_move", &call("GAME_MOVE_CALL", json!({})));
+        assert_eq!(moved["move_data"]["choice"], first, "{lang}: {moved}");
+    }
+}
+
+/// Whether an id comes back as it was written.
+fn echoes(answer: &Answer, id: &str) -> bool {
+    let ends = [",", "}"];
+    ends.iter()
+        .any(|end| answer.body.contains(&format!(r#""id":{id}{end}"#)))
+}
+
+/// What the manager proves itself with, as the kit remembers it.
+fn manager_token(ground: &Ground, port: u16) -> String {
+    let memory = ground.path(&format!("kits/.player-{port}.json"));
+    let memory: Value = serde_json::from_slice(&std::fs::read(memory).unwrap()).unwrap();
+    memory["tokens"]["manager_token"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+/// Tells a kit of two matches, as the manager would.
+fn announce(kit: &Kit, token: &str) {
+    let row = |id: &str| json!({"match_id": id, "match_token": "tok-match"});
+    let announcement = json!({"auth_token": token, "matches": [row("R1M1"), row("R1M2")]});
+    let said = kit.call("notify_round", &announcement);
+    assert_eq!(said["status"], "ok", "{said}");
+}
+
+/// Waits until the port of a kit is open.
+fn answering(kit: Kit) -> Kit {
+    let place = kit
+        .endpoint
+        .trim_start_matches("http://")
+        .trim_end_matches("/mcp");
+    let open = || std::net::TcpStream::connect(place).ok();
+    crate::process::eventually(open).unwrap();
+    kit
+}
+
+/// All that was noted as a deviation, in the logs of whoever met the kits.
+fn deviations(ground: &Ground) -> String {
+    let mut folders = vec![ground.path("logs")];
+    let mut noted = String::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let log = std::fs::read_to_string(path).unwrap();
+            noted.extend(log.lines().filter(|line| line.contains("DEVIATION")));
+        }
+    }
+    noted
+}

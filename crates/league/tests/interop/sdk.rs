@@ -1,0 +1,47 @@
+//! The package for Python, by itself and on the files of a league that was played.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use league::config::ConfigLoader;
+use league::root::Root;
+
+use crate::LINES;
+use crate::ground::{Ground, LEAGUE};
+use crate::process::league;
+use crate::python::{Python, interpreter};
+
+fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/python/tests")
+}
+
+#[test]
+fn its_own_tests_pass() {
+    let mut command = Command::new(interpreter(LINES[0]));
+    command
+        .args(["-m", "unittest", "discover", "-s"])
+        .arg(tests());
+    assert!(Python::of(command).succeeds());
+}
+
+#[test]
+fn it_reads_and_writes_the_files_of_a_league_so_that_the_league_still_holds() {
+    let ground = Ground::new();
+    let ended = league(["run", "--ports", "auto", "--root", ground.root()]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    // The list of games is written when somebody asks for it.
+    let loader = ConfigLoader::new(Root::new(ground.root()));
+    let games = loader.load_games_registry().unwrap();
+    let mut command = Command::new(interpreter(LINES[0]));
+    command.arg(tests().join("through_a_root.py"));
+    command.args([ground.root(), LEAGUE]);
+    let read = Python::of(command).event("read");
+    assert_eq!((&read["matches"], &read["players"]), (&6.into(), &4.into()));
+    ground.verified();
+
+    let again = ConfigLoader::new(Root::new(ground.root()));
+    assert_eq!(again.load_games_registry().unwrap(), games);
+    assert_eq!(again.load_system().unwrap(), loader.load_system().unwrap());
+    assert_eq!(again.load_agents().unwrap(), loader.load_agents().unwrap());
+    assert!(again.warnings().is_empty(), "{:?}", again.warnings());
+}

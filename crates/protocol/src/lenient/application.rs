@@ -1,0 +1,68 @@
+//! What an agent that wants to be admitted may leave out or write in its own way.
+
+use crate::CURRENT_VERSION;
+use crate::fault::Code;
+use crate::finding::{Notes, Path, Reading, excerpt};
+use crate::id::GameType;
+use crate::message::AgentMeta;
+
+/// Reads a version as it is meant, and takes one who names no game for a player of this one.
+pub fn application(meta: &mut AgentMeta, game: Option<&GameType>, notes: &mut Notes) {
+    if notes.reading == Reading::Strict {
+        return;
+    }
+    if let Some(said) = &meta.protocol_version
+        && let Some(meant) = version(said)
+    {
+        let detail = format!("found `{}`; send `{CURRENT_VERSION}`", excerpt(said));
+        note(notes, "protocol_version", "three numbers with dots", detail);
+        meta.protocol_version = Some(meant);
+    }
+    if let (true, Some(game)) = (meta.game_types.is_empty(), game) {
+        let detail = format!("no game is named, so it is taken to be `{game}`; name it");
+        note(notes, "game_types", "a list of games", detail);
+        meta.game_types.push(game.clone());
+    }
+}
+
+/// The version that is meant by a text that is none: `league.v2`, `v2.1`, `2`.
+fn version(said: &str) -> Option<String> {
+    let plain = said.trim().to_ascii_lowercase();
+    let plain = plain.strip_prefix("league").unwrap_or(&plain);
+    let numbers = plain.trim_start_matches(['.', '-', '_', ' ', '/']);
+    let numbers = numbers.strip_prefix('v').unwrap_or(numbers);
+    let parts: Vec<&str> = numbers.split('.').collect();
+    let digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let whole = (1..=3).contains(&parts.len()) && parts.iter().all(digits);
+    let meant = [parts.as_slice(), &["0"; 2]].concat()[..3.min(parts.len() + 2)].join(".");
+    (whole && meant != said).then_some(meant)
+}
+
+fn note(notes: &mut Notes, name: &str, expected: &str, detail: String) {
+    let root = Path::root("ruling 13");
+    let at = root.member(name, false);
+    notes.forgive(Code::InvalidMessage, &at, expected, detail);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version;
+
+    #[test]
+    fn a_version_is_read_however_it_is_written() {
+        for (said, meant) in [
+            ("league.v2", Some("2.0.0")),
+            ("League.V2", Some("2.0.0")),
+            ("v2.1", Some("2.1.0")),
+            ("2", Some("2.0.0")),
+            ("v2.1.0", Some("2.1.0")),
+            ("2.1.0", None),
+            ("1", Some("1.0.0")),
+            ("two", None),
+            ("", None),
+            ("2.1.0.0", None),
+        ] {
+            assert_eq!(version(said).as_deref(), meant, "{said}");
+        }
+    }
+}

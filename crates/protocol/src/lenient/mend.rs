@@ -1,0 +1,181 @@
+//! Makes the message that was meant out of what came instead of one.
+//!
+//! This is tried only after the exact reading has failed, and only by lenient readers. It goes by
+//! the schemas of the messages, not by a list of known mistakes: whatever value can have one place
+//! only is put there, and each step is noted. What could mean two things is left as it is.
+
+mod fit;
+mod inside;
+mod names;
+mod values;
+
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+use crate::dialect::{recognise, types};
+use crate::fault::Code;
+use crate::finding::{Notes, Path, Reading, excerpt};
+use crate::rpc::members::members;
+use crate::schema::message_schema;
+use crate::sender::Dialect;
+
+pub use names::meant;
+
+/// The largest message that is mended, in bytes; what is larger is judged as it is.
+pub const LARGEST_MENDED: usize = 64 * 1024;
+
+/// Where a message came from that is not understood, and what it can be.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected<'e> {
+    /// The types that make sense here, the likeliest first.
+    pub types: &'e [&'static str],
+    /// What the call was named, if it was a call.
+    pub method: Option<&'e str>,
+    /// The dialect that the sender is known to speak.
+    pub dialect: Option<Dialect>,
+}
+
+/// What a message is mended to.
+#[derive(Debug)]
+pub enum Mended {
+    /// A message in the words of its dialect.
+    Message(Box<RawValue>),
+    /// No message but a complaint, in the sender's own words.
+    Complaint(String),
+}
+
+/// Looks for the message that is meant by a body, by parameters or by a result.
+///
+/// `None` if there is none, or if what is there could mean several things.
+pub fn mend(content: &str, expected: &Expected<'_>, notes: &mut Notes) -> Option<Mended> {
+    if notes.reading == Reading::Strict || content.len() > LARGEST_MENDED {
+        return None;
+    }
+    let content: Value = serde_json::from_str(content).ok()?;
+    let mut mending = Notes::new(notes.reading);
+    let found = inside::find(content)?;
+    if let Some(complaint) = inside::complaint(&found.message) {
+        return Some(Mended::Complaint(complaint));
+    }
+    let message = rewritten(found, expected, &mut mending)?;
+    notes.findings.append(&mut mending.findings);
+    Some(Mended::Message(message))
+}
+
+fn rewritten(
+    found: inside::Found,
+    expected: &Expected<'_>,
+    notes: &mut Notes,
+) -> Option<Box<RawValue>> {
+    let mut message = found.message;
+    if let Some(place) = found.place {
+        let detail = format!(
+            "the message is inside `{}`; send it by itself",
+            excerpt(&place)
+        );
+        forgive(notes, "", "a message", detail);
+    }
+    let dialect = expected.dialect.unwrap_or_else(|| dialect(&message));
+    let kind = kind(&mut message, expected, notes)?;
+    let dialect = settle(dialect, kind, expected, &message);
+    let strict = message_schema(dialect, kind, Reading::Strict)?;
+    let lenient = message_schema(dialect, kind, Reading::Lenient)?;
+    fit::fit(&strict, &lenient, &mut message, notes);
+    // What names the protocol oddly names it all the same, once the dialect is known.
+    let protocol = message.get("protocol").and_then(Value::as_str);
+    if protocol.is_some_and(|protocol| protocol != dialect.protocol()) {
+        let detail = format!(
+            "found `{}`; send `{}`",
+            excerpt(protocol?),
+            dialect.protocol()
+        );
+        forgive(notes, "protocol", dialect.protocol(), detail);
+        message.insert("protocol".into(), dialect.protocol().into());
+    }
+    to_raw_value(&message).ok()
+}
+
+/// The type that is meant, put where it belongs.
+fn kind(
+    message: &mut Map<String, Value>,
+    expected: &Expected<'_>,
+    notes: &mut Notes,
+) -> Option<&'static str> {
+    let named = names::take_type(message);
+    let said = named.as_ref().map(|(_, said)| said.as_str());
+    let by_word = said.and_then(|said| names::meant(said, expected.types));
+    let by_method = || names::meant(expected.method?, expected.types);
+    let only = || {
+        expected
+            .types
+            .first()
+            .copied()
+            .filter(|_| expected.method.is_none())
+    };
+    let kind = by_word.or_else(by_method).or_else(only)?;
+    match &named {
+        Some((name, said)) if name == "message_type" && said == kind => {}
+        Some((name, said)) => {
+            let detail = format!(
+                "found `{}` as `{}`; send `{kind}`",
+                excerpt(said),
+                excerpt(name)
+            );
+            forgive(notes, "message_type", kind, detail);
+        }
+        None => {
+            let detail = format!("there is no `message_type`, so it is taken for `{kind}`; add it");
+            notes_missing(notes, detail);
+        }
+    }
+    message.insert("message_type".into(), kind.into());
+    Some(kind)
+}
+
+fn notes_missing(notes: &mut Notes, detail: String) {
+    let at = Path::root("000 §2.4.1");
+    let at = at.member("message_type", false);
+    notes.forgive(Code::MissingField, &at, "a message type", detail);
+}
+
+/// The dialect that a message claims, by whatever word.
+fn dialect(message: &Map<String, Value>) -> Dialect {
+    let protocol = message.get("protocol").and_then(Value::as_str);
+    match protocol.is_some_and(|protocol| protocol.to_ascii_lowercase().contains("v1")) {
+        true => Dialect::V1,
+        false => Dialect::V2,
+    }
+}
+
+/// A dialect that has the type, and the spelling of it that fits best.
+fn settle(
+    dialect: Dialect,
+    kind: &str,
+    expected: &Expected<'_>,
+    message: &Map<String, Value>,
+) -> Dialect {
+    let has = |dialect: &Dialect| types(*dialect).contains(&kind);
+    let dialect = match has(&dialect) {
+        true => dialect,
+        false => Dialect::ALL.into_iter().find(has).unwrap_or(dialect),
+    };
+    if dialect != Dialect::V2 || expected.dialect.is_some() {
+        return dialect;
+    }
+    // Both spellings of `league.v2` have most types; the fields tell them apart.
+    let raw = to_raw_value(message).ok();
+    let members = raw.as_deref().and_then(|raw| members(raw.get()).ok());
+    members.map_or(dialect, |members| recognise(kind, &members))
+}
+
+/// Notes something that is forgiven at a place of a message.
+fn forgive(notes: &mut Notes, place: &str, expected: &str, detail: String) {
+    let root = Path::root("ruling 13");
+    match place {
+        "" => notes.forgive(Code::InvalidMessage, &root, expected, detail),
+        place => {
+            let at = root.member(place, false);
+            notes.forgive(Code::InvalidMessage, &at, expected, detail);
+        }
+    }
+}

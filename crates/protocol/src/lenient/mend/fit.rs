@@ -1,0 +1,283 @@
+//! Values put where the schema of their message wants them.
+
+use serde_json::{Map, Value};
+
+use super::forgive;
+use super::names::{fold, synonyms};
+use super::values::{coerced, fits, is_empty, is_flag, object_schema, words, yes_or_no};
+use crate::finding::{Notes, excerpt};
+use crate::lenient::nearest;
+
+/// The most values that are looked at.
+const MOST_STRAYS: usize = 256;
+/// How deep strays are looked for.
+const DEEPEST: usize = 6;
+
+/// A value that has no place yet.
+struct Stray {
+    /// The way to it.
+    way: Vec<String>,
+    value: Value,
+}
+
+impl Stray {
+    fn name(&self) -> &str {
+        self.way.last().map_or("", String::as_str)
+    }
+}
+
+/// Fits a message to its schema; `lenient` tells what it cannot do without.
+pub(super) fn fit(
+    strict: &Value,
+    lenient: &Value,
+    message: &mut Map<String, Value>,
+    notes: &mut Notes,
+) {
+    let mut strays = Vec::new();
+    gather(strict, message, &mut Vec::new(), &mut strays);
+    let mut taken = Vec::new();
+    object(
+        &Wanted { strict, lenient },
+        message,
+        "",
+        &strays,
+        &mut taken,
+        notes,
+    );
+    for way in taken {
+        remove(message, &way);
+    }
+}
+
+/// What an object should be, and what it cannot do without.
+struct Wanted<'s> {
+    strict: &'s Value,
+    lenient: &'s Value,
+}
+
+impl<'s> Wanted<'s> {
+    fn needs(&self, name: &str) -> bool {
+        let required = self.lenient["required"].as_array();
+        required.is_some_and(|required| required.iter().any(|needed| needed == name))
+    }
+
+    fn inner(&self, name: &str) -> Option<Wanted<'s>> {
+        Some(Wanted {
+            strict: object_schema(&self.strict["properties"][name])?,
+            lenient: object_schema(&self.lenient["properties"][name])?,
+        })
+    }
+}
+
+/// Fits one object; says whether it has all that it needs.
+fn object(
+    wanted: &Wanted<'_>,
+    object: &mut Map<String, Value>,
+    place: &str,
+    strays: &[Stray],
+    taken: &mut Vec<Vec<String>>,
+    notes: &mut Notes,
+) -> bool {
+    let mut whole = true;
+    let properties = wanted.strict["properties"].as_object();
+    for (name, schema) in properties.into_iter().flatten() {
+        if name == "message_type" || name == "protocol" {
+            continue;
+        }
+        let here = if place.is_empty() {
+            name.clone()
+        } else {
+            format!("{place}.{name}")
+        };
+        let needed = wanted.needs(name);
+        let kept = keep(schema, name, &here, object, needed, notes);
+        if !kept && let Some((stray, value)) = choose(name, schema, needed, strays, taken) {
+            tell(&here, stray, notes);
+            taken.push(stray.way.clone());
+            object.insert(name.clone(), value);
+        }
+        if let Some(inner) = wanted.inner(name) {
+            descend(&inner, object, name, &here, strays, taken, notes);
+        }
+        whole &= !needed || object.contains_key(name);
+    }
+    whole
+}
+
+/// Fits an object inside, or makes it from what lies about.
+fn descend(
+    wanted: &Wanted<'_>,
+    around: &mut Map<String, Value>,
+    name: &str,
+    here: &str,
+    strays: &[Stray],
+    taken: &mut Vec<Vec<String>>,
+    notes: &mut Notes,
+) {
+    match around.get_mut(name) {
+        Some(Value::Object(inner)) => {
+            object(wanted, inner, here, strays, taken, notes);
+        }
+        Some(_) => {}
+        None => {
+            let mut made = Map::new();
+            let (mut used, mut told) = (taken.clone(), Notes::new(notes.reading));
+            let whole = object(wanted, &mut made, here, strays, &mut used, &mut told);
+            if whole && !made.is_empty() {
+                around.insert(name.to_owned(), Value::Object(made));
+                *taken = used;
+                notes.findings.append(&mut told.findings);
+            }
+        }
+    }
+}
+
+/// Keeps a value that fits, or is made to; says whether there is one then.
+fn keep(
+    schema: &Value,
+    name: &str,
+    here: &str,
+    object: &mut Map<String, Value>,
+    needed: bool,
+    notes: &mut Notes,
+) -> bool {
+    let Some(value) = object.get(name) else {
+        return false;
+    };
+    if is_empty(value) {
+        if !value.is_null() {
+            let detail = "it is empty; send a value or leave it out".to_owned();
+            forgive(notes, here, "a value", detail);
+            object.remove(name);
+            return false;
+        }
+        if needed && !fits(schema, value) {
+            object.remove(name);
+        }
+        return object.contains_key(name);
+    }
+    if fits(schema, value) {
+        return true;
+    }
+    if let Some(right) = coerced(schema, value) {
+        let detail = format!("found `{}`; send `{}`", shown(value), shown(&right));
+        forgive(notes, here, &shown(&right), detail);
+        object.insert(name.to_owned(), right);
+        return true;
+    }
+    !needed
+}
+
+/// The one value that can be meant for a place.
+fn choose<'s>(
+    name: &str,
+    schema: &Value,
+    needed: bool,
+    strays: &'s [Stray],
+    taken: &[Vec<String>],
+) -> Option<(&'s Stray, Value)> {
+    let free = || {
+        let free = strays.iter().filter(|stray| !taken.contains(&stray.way));
+        free.filter_map(|stray| Some((stray, coerced(schema, &stray.value)?)))
+    };
+    let folded = fold(name);
+    let called = |wanted: &str| {
+        let wanted = fold(wanted);
+        single(free().filter(|(stray, _)| fold(stray.name()) == wanted))
+    };
+    let by_synonym = || synonyms(name).iter().find_map(|word| called(word));
+    let misspelled = || {
+        let near = free().filter(|(stray, _)| {
+            nearest(&fold(stray.name()), std::iter::once(folded.as_str())).is_some()
+        });
+        single(near)
+    };
+    let by_value = || {
+        let telling = words(schema).is_some() && !is_flag(schema);
+        single(free().filter(|_| telling))
+    };
+    let by_answer = || {
+        let flag = is_flag(schema);
+        single(free().filter(|(stray, _)| flag && yes_or_no(&stray.value).is_some()))
+    };
+    called(name)
+        .or_else(by_synonym)
+        .or_else(misspelled)
+        .or_else(|| needed.then(by_value).flatten())
+        .or_else(|| needed.then(by_answer).flatten())
+}
+
+/// The first of several that all say the same; nothing if they do not.
+fn single<'s>(found: impl Iterator<Item = (&'s Stray, Value)>) -> Option<(&'s Stray, Value)> {
+    let mut found = found;
+    let (stray, value) = found.next()?;
+    found
+        .all(|(_, other)| other == value)
+        .then_some((stray, value))
+}
+
+/// Everything in a message that has no place in its schema.
+fn gather(
+    schema: &Value,
+    object: &Map<String, Value>,
+    way: &mut Vec<String>,
+    into: &mut Vec<Stray>,
+) {
+    for (name, value) in object {
+        if into.len() >= MOST_STRAYS || way.len() >= DEEPEST {
+            return;
+        }
+        way.push(name.clone());
+        let known = schema["properties"].get(name);
+        match (known, value) {
+            (Some(known), Value::Object(inner)) => {
+                let known = object_schema(known).unwrap_or(&Value::Null);
+                if known.is_object() {
+                    gather(known, inner, way, into);
+                }
+            }
+            (Some(_), _) => {}
+            (None, value) => {
+                let value = value.clone();
+                into.push(Stray {
+                    way: way.clone(),
+                    value,
+                });
+                if let Some(Value::Object(inner)) = object.get(name) {
+                    gather(&Value::Null, inner, way, into);
+                }
+            }
+        }
+        way.pop();
+    }
+}
+
+fn remove(message: &mut Map<String, Value>, way: &[String]) {
+    match way {
+        [] => {}
+        [name] => {
+            message.remove(name);
+        }
+        [name, rest @ ..] => {
+            if let Some(Value::Object(inner)) = message.get_mut(name) {
+                remove(inner, rest);
+            }
+        }
+    }
+}
+
+fn tell(here: &str, stray: &Stray, notes: &mut Notes) {
+    let found = excerpt(&stray.way.join("."));
+    let detail = format!("found as `{found}`; send it as `{here}`");
+    forgive(notes, here, &format!("`{here}`"), detail);
+}
+
+/// A value in a sentence; what is long is only named.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => excerpt(text),
+        Value::Object(_) => "an object".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,126 @@
+//! Where in what came the message is.
+
+use serde_json::{Map, Value};
+
+use super::names;
+
+/// How deep a message may be wrapped.
+const DEEPEST: usize = 6;
+/// The longest complaint that is repeated, in characters.
+const LONGEST_COMPLAINT: usize = 200;
+/// What belongs to a frame and never to a message.
+const FRAME: [&str; 4] = ["jsonrpc", "id", "result", "error"];
+
+/// A message, and inside what it was found.
+pub(super) struct Found {
+    pub(super) message: Map<String, Value>,
+    /// The way to it; `None` if it is where it belongs.
+    pub(super) place: Option<String>,
+}
+
+/// Finds the message: the object that names its type, the outermost of several, else all that came
+/// but for its frame.
+pub(super) fn find(content: Value) -> Option<Found> {
+    let Value::Object(outermost) = opened(content, 0) else {
+        return None;
+    };
+    if let Some((place, message)) = typed(&outermost, "", 0) {
+        return Some(Found {
+            message: message.clone(),
+            place: (!place.is_empty()).then_some(place),
+        });
+    }
+    Some(Found {
+        message: unframed(outermost),
+        place: None,
+    })
+}
+
+/// The content of a response, where what came is one.
+fn unframed(mut outermost: Map<String, Value>) -> Map<String, Value> {
+    let frame = outermost.keys().all(|name| FRAME.contains(&name.as_str()));
+    match outermost.get_mut("result").map(Value::take) {
+        Some(Value::Object(result)) if frame => result,
+        Some(other) => {
+            outermost.insert("result".to_owned(), other);
+            outermost
+        }
+        None => outermost,
+    }
+}
+
+/// The outermost object that names its type, and the way to it.
+fn typed<'v>(
+    object: &'v Map<String, Value>,
+    place: &str,
+    depth: usize,
+) -> Option<(String, &'v Map<String, Value>)> {
+    if names::names_a_type(object) {
+        return Some((place.to_owned(), object));
+    }
+    if depth >= DEEPEST {
+        return None;
+    }
+    object.iter().find_map(|(name, value)| {
+        let place = match place {
+            "" => name.clone(),
+            place => format!("{place}.{name}"),
+        };
+        typed(value.as_object()?, &place, depth + 1)
+    })
+}
+
+/// A value with every object laid open that is inside a text, or alone in a list.
+fn opened(value: Value, depth: usize) -> Value {
+    if depth > DEEPEST {
+        return value;
+    }
+    match value {
+        Value::Object(object) => {
+            let opened = object
+                .into_iter()
+                .map(|(name, value)| (name, opened(value, depth + 1)));
+            Value::Object(opened.collect())
+        }
+        Value::Array(elements) => match <[Value; 1]>::try_from(elements) {
+            Ok([element @ (Value::Object(_) | Value::String(_))]) if holds(&element) => {
+                opened(element, depth + 1)
+            }
+            Ok([element]) => Value::Array(vec![element]),
+            // Of several elements none is the one that is meant.
+            Err(elements) => Value::Array(elements),
+        },
+        Value::String(text) if text.trim_start().starts_with('{') => {
+            match serde_json::from_str(&text) {
+                Ok(parsed @ Value::Object(_)) => opened(parsed, depth + 1),
+                _ => Value::String(text),
+            }
+        }
+        other => other,
+    }
+}
+
+fn holds(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.trim_start().starts_with('{'),
+        value => value.is_object(),
+    }
+}
+
+/// The words of a peer that complains instead of answering.
+pub(super) fn complaint(message: &Map<String, Value>) -> Option<String> {
+    if names::names_a_type(message) {
+        return None;
+    }
+    let said = message.get("error").or_else(|| message.get("detail"))?;
+    let text = match said {
+        Value::Null | Value::Bool(false) => return None,
+        Value::String(text) => text.clone(),
+        Value::Object(error) => match error.get("message").and_then(Value::as_str) {
+            Some(text) => text.to_owned(),
+            None => said.to_string(),
+        },
+        other => other.to_string(),
+    };
+    Some(crate::finding::harmless(&text, LONGEST_COMPLAINT))
+}

@@ -1,0 +1,394 @@
+//! What a name was meant to be: of a type, of a method, of a field.
+
+use serde_json::{Map, Value};
+
+use crate::dialect::types;
+use crate::sender::Dialect;
+
+/// Names under which the type of a message is found; only the first is right.
+const TYPE_NAMES: [&str; 8] = [
+    "message_type",
+    "messagetype",
+    "msg_type",
+    "msgtype",
+    "type",
+    "kind",
+    "event",
+    "action",
+];
+
+/// The type that a word means, among those that make sense.
+///
+/// A word that is a type, however it is written, means that type. Otherwise the stems in it tell,
+/// such as `regist`, or `round` with `end`; a word without any tells nothing.
+pub fn meant(word: &str, types: &[&'static str]) -> Option<&'static str> {
+    let folded = fold(word);
+    let known = all_types().find(|kind| fold(kind) == folded);
+    if let Some(known) = known {
+        return types.iter().find(|&&kind| kind == known).copied();
+    }
+    let mut rules = STEMS.iter().filter(|rule| rule.applies(&folded));
+    rules.find_map(|rule| {
+        let mut kinds = rule.kinds.iter();
+        kinds.find_map(|kind| types.iter().find(|known| *known == kind).copied())
+    })
+}
+
+/// Takes the type out of a message, with the name that it had there.
+pub(super) fn take_type(message: &mut Map<String, Value>) -> Option<(String, String)> {
+    let mut names = TYPE_NAMES.iter();
+    let name = names.find_map(|wanted| {
+        let mut members = message.iter();
+        let (name, _) = members.find(|(name, value)| {
+            let same = name.to_ascii_lowercase() == **wanted;
+            let proper = *wanted == "message_type" || *wanted == "messagetype";
+            let is_type = |said: &str| proper || all_types().any(|kind| fold(kind) == fold(said));
+            same && value.as_str().is_some_and(is_type)
+        })?;
+        Some(name.clone())
+    })?;
+    match message.remove(&name) {
+        Some(Value::String(said)) => Some((name, said)),
+        _ => None,
+    }
+}
+
+/// Whether a member names the type of its message.
+pub(super) fn names_a_type(message: &Map<String, Value>) -> bool {
+    take_type(&mut message.clone()).is_some()
+}
+
+fn all_types() -> impl Iterator<Item = &'static str> {
+    Dialect::ALL
+        .into_iter()
+        .flat_map(|dialect| types(dialect).iter().copied())
+}
+
+/// A name without case and marks: `playerId`, `player-id` and `PLAYER_ID` are one.
+pub(super) fn fold(name: &str) -> String {
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    letters.map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
+/// Stems that a word must have, and what it then means, the likeliest first.
+struct Stems {
+    all: &'static [&'static str],
+    any: &'static [&'static str],
+    kinds: &'static [&'static str],
+}
+
+impl Stems {
+    fn applies(&self, folded: &str) -> bool {
+        self.all.iter().all(|stem| folded.contains(stem))
+            && (self.any.is_empty() || self.any.iter().any(|stem| folded.contains(stem)))
+    }
+}
+
+const ENDS: &[&str] = &[
+    "complet", "end", "over", "finish", "done", "result", "final",
+];
+const BEGINS: &[&str] = &["start", "begin", "announc", "new", "notify"];
+
+/// The order matters: what says more comes first.
+const STEMS: &[Stems] = &[
+    Stems {
+        all: &["regist", "ref"],
+        any: &["response", "reply", "ack"],
+        kinds: &["REFEREE_REGISTER_RESPONSE"],
+    },
+    Stems {
+        all: &["regist"],
+        any: &["response", "reply", "ack"],
+        kinds: &["LEAGUE_REGISTER_RESPONSE", "REFEREE_REGISTER_RESPONSE"],
+    },
+    Stems {
+        all: &["regist", "referee"],
+        any: &[],
+        kinds: &["REFEREE_REGISTER_REQUEST"],
+    },
+    Stems {
+        all: &[],
+        any: &["regist", "signup", "enrol", "joinleague", "leaguejoin"],
+        kinds: &[
+            "LEAGUE_REGISTER_REQUEST",
+            "LEAGUE_REGISTER_RESPONSE",
+            "REFEREE_REGISTER_RESPONSE",
+        ],
+    },
+    Stems {
+        all: &["round"],
+        any: ENDS,
+        kinds: &["ROUND_COMPLETED", "ROUND_COMPLETE"],
+    },
+    Stems {
+        all: &["league"],
+        any: ENDS,
+        kinds: &["LEAGUE_COMPLETED", "LEAGUE_COMPLETE"],
+    },
+    Stems {
+        all: &["round"],
+        any: BEGINS,
+        kinds: &["ROUND_ANNOUNCEMENT"],
+    },
+    Stems {
+        all: &["league"],
+        any: BEGINS,
+        kinds: &["LEAGUE_START_ANNOUNCEMENT"],
+    },
+    Stems {
+        all: &[],
+        any: &["standing", "ranking", "leaderboard"],
+        kinds: &[
+            "LEAGUE_STANDINGS_UPDATE",
+            "QUERY_STANDINGS_RESPONSE",
+            "QUERY_STANDINGS_REQUEST",
+        ],
+    },
+    Stems {
+        all: &[],
+        any: &["query"],
+        kinds: &["LEAGUE_QUERY", "LEAGUE_QUERY_RESPONSE"],
+    },
+    Stems {
+        all: &[],
+        any: &["error", "fail"],
+        kinds: &["GAME_ERROR", "LEAGUE_ERROR"],
+    },
+    Stems {
+        all: &["result"],
+        any: &["report", "submit", "match", "game"],
+        kinds: &["MATCH_RESULT_REPORT", "GAME_OVER", "GAME_RESULT"],
+    },
+    Stems {
+        all: &[],
+        any: &[
+            "gameover",
+            "gameend",
+            "matchover",
+            "matchend",
+            "gamefinish",
+            "matchfinish",
+            "gamecomplet",
+            "matchcomplet",
+        ],
+        kinds: &["GAME_OVER", "GAME_RESULT"],
+    },
+    Stems {
+        all: &[],
+        any: &["validat"],
+        kinds: &["PLAY_VALIDATION"],
+    },
+    Stems {
+        all: &["start"],
+        any: &["match", "game"],
+        kinds: &["START_MATCH", "GAME_START", "START_MATCH_ACK"],
+    },
+    Stems {
+        all: &[],
+        any: &[
+            "invit",
+            "joinack",
+            "joingame",
+            "gamejoin",
+            "joinmatch",
+            "matchjoin",
+            "accept",
+        ],
+        kinds: &[
+            "GAME_INVITATION",
+            "GAME_JOIN_ACK",
+            "GAME_INVITATION_RESPONSE",
+        ],
+    },
+    Stems {
+        all: &[],
+        any: &["parity", "choose", "choice", "evenodd", "pick", "guess"],
+        kinds: &[
+            "CHOOSE_PARITY_CALL",
+            "CHOOSE_PARITY_RESPONSE",
+            "GAME_MOVE_CALL",
+            "GAME_MOVE_RESPONSE",
+            "PLAY_REQUEST",
+            "PLAY_RESPONSE",
+        ],
+    },
+    Stems {
+        all: &[],
+        any: &["move", "turn", "playre", "makeplay"],
+        kinds: &[
+            "GAME_MOVE_CALL",
+            "GAME_MOVE_RESPONSE",
+            "PLAY_REQUEST",
+            "PLAY_RESPONSE",
+            "CHOOSE_PARITY_CALL",
+            "CHOOSE_PARITY_RESPONSE",
+        ],
+    },
+    Stems {
+        all: &["play"],
+        any: &[],
+        kinds: &[
+            "PLAY_REQUEST",
+            "PLAY_RESPONSE",
+            "CHOOSE_PARITY_CALL",
+            "CHOOSE_PARITY_RESPONSE",
+        ],
+    },
+];
+
+/// Names that people use for a field, beside other ways to write it.
+pub(super) fn synonyms(field: &str) -> &'static [&'static str] {
+    let found = SYNONYMS.iter().find(|(name, _)| *name == field);
+    found.map_or(&[], |(_, words)| words)
+}
+
+const SYNONYMS: &[(&str, &[&str])] = &[
+    (
+        "display_name",
+        &[
+            "name",
+            "player_name",
+            "agent_name",
+            "referee_name",
+            "bot_name",
+            "team_name",
+            "nickname",
+            "username",
+        ],
+    ),
+    (
+        "contact_endpoint",
+        &[
+            "endpoint",
+            "endpoint_url",
+            "url",
+            "address",
+            "callback",
+            "callback_url",
+            "contact",
+            "contact_url",
+            "server_url",
+            "base_url",
+            "uri",
+            "mcp_endpoint",
+        ],
+    ),
+    (
+        "game_types",
+        &[
+            "games",
+            "game_type",
+            "game",
+            "supported_games",
+            "supported_game_types",
+        ],
+    ),
+    ("version", &["agent_version", "player_version"]),
+    (
+        "max_concurrent_matches",
+        &["max_matches", "capacity", "max_concurrent"],
+    ),
+    ("player_id", &["id", "agent_id", "assigned_id", "player"]),
+    ("referee_id", &["id", "agent_id", "assigned_id"]),
+    (
+        "auth_token",
+        &["token", "access_token", "api_key", "session_token"],
+    ),
+    ("match_id", &["game_id", "match"]),
+    ("round_id", &["round", "round_number"]),
+    ("league_id", &["league"]),
+    ("opponent_id", &["opponent", "opponent_player_id"]),
+    ("role_in_match", &["role", "your_role"]),
+    ("deadline", &["expires_at", "respond_by"]),
+    (
+        "accept",
+        &[
+            "accepted",
+            "accepts",
+            "ready",
+            "join",
+            "joined",
+            "will_play",
+            "status",
+            "response",
+            "answer",
+            "decision",
+            "ack",
+            "acknowledged",
+            "ok",
+            "success",
+            "result",
+        ],
+    ),
+    (
+        "accepted",
+        &[
+            "accept", "status", "response", "ack", "ok", "success", "result",
+        ],
+    ),
+    (
+        "parity_choice",
+        &[
+            "choice",
+            "parity",
+            "move",
+            "pick",
+            "guess",
+            "selection",
+            "value",
+            "answer",
+            "bet",
+            "decision",
+            "play",
+            "result",
+        ],
+    ),
+    (
+        "choice",
+        &["move", "value", "action", "selection", "play", "answer"],
+    ),
+    (
+        "value",
+        &["choice", "parity_choice", "parity", "move", "pick"],
+    ),
+    (
+        "status",
+        &[
+            "result",
+            "outcome",
+            "state",
+            "registration_status",
+            "response",
+            "ready",
+            "accept",
+            "accepted",
+            "success",
+            "registered",
+            "ok",
+        ],
+    ),
+    ("winner_player_id", &["winner", "winner_id"]),
+    (
+        "drawn_number",
+        &["number", "random_number", "draw", "drawn"],
+    ),
+    ("number_parity", &["parity", "result_parity"]),
+    (
+        "standings",
+        &["table", "ranking", "rankings", "leaderboard"],
+    ),
+    ("final_standings", &["standings", "table", "rankings"]),
+    ("query_type", &["query", "type"]),
+    ("timestamp", &["time", "ts", "sent_at"]),
+    (
+        "conversation_id",
+        &["conversation", "correlation_id", "request_id"],
+    ),
+    ("sender", &["from", "source"]),
+    ("error_code", &["code"]),
+    (
+        "error_description",
+        &["error_message", "description", "message", "detail"],
+    ),
+    ("reason", &["message", "detail", "error"]),
+];

@@ -1,0 +1,211 @@
+//! A value made to fit its place, where it can only mean one thing.
+
+use serde_json::{Number, Value};
+
+use super::names::fold;
+
+/// Words that say yes, folded.
+const YES: [&str; 17] = [
+    "true",
+    "yes",
+    "y",
+    "ok",
+    "okay",
+    "accept",
+    "accepted",
+    "ready",
+    "success",
+    "joined",
+    "join",
+    "registered",
+    "confirmed",
+    "ack",
+    "acknowledged",
+    "approved",
+    "agreed",
+];
+/// Words that say no, folded.
+const NO: [&str; 12] = [
+    "false", "no", "n", "decline", "declined", "reject", "rejected", "refuse", "refused", "denied",
+    "failed", "busy",
+];
+
+/// Whether a value has the form that a schema asks for; patterns and lengths are left to readers.
+pub(super) fn fits(schema: &Value, value: &Value) -> bool {
+    if let Some(choices) = choices(schema) {
+        return choices.iter().any(|choice| fits(choice, value));
+    }
+    if let Some(words) = schema["enum"].as_array() {
+        return words.contains(value);
+    }
+    if let Some(word) = schema.get("const") {
+        return word == value;
+    }
+    match &schema["type"] {
+        Value::String(kind) => is(kind, value),
+        Value::Array(kinds) => kinds
+            .iter()
+            .filter_map(Value::as_str)
+            .any(|kind| is(kind, value)),
+        _ => true,
+    }
+}
+
+/// The value that was meant, in the form that a schema asks for.
+pub(super) fn coerced(schema: &Value, value: &Value) -> Option<Value> {
+    if fits(schema, value) && !is_empty(value) {
+        return Some(value.clone());
+    }
+    if let Some(choices) = choices(schema) {
+        return choices
+            .iter()
+            .filter(|choice| choice["type"] != "null")
+            .find_map(|choice| coerced(choice, value));
+    }
+    if let Some(words) = words(schema) {
+        return word(&words, value);
+    }
+    let kinds: Vec<&str> = match &schema["type"] {
+        Value::String(kind) => vec![kind.as_str()],
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    kinds.iter().find_map(|kind| match *kind {
+        "boolean" => yes_or_no(value).map(Value::Bool),
+        "integer" | "number" => number(value),
+        "string" => text(value),
+        "array" => list(&schema["items"], value),
+        "object" => object(value),
+        _ => None,
+    })
+}
+
+/// Whether a value stands for none.
+pub(super) fn is_empty(value: &Value) -> bool {
+    value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
+}
+
+/// The words that a schema allows, if it allows only words.
+pub(super) fn words(schema: &Value) -> Option<Vec<&str>> {
+    if let Some(choices) = choices(schema) {
+        return choices.iter().find_map(words);
+    }
+    let listed = schema["enum"].as_array()?.iter();
+    let words: Vec<&str> = listed.filter_map(Value::as_str).collect();
+    (!words.is_empty()).then_some(words)
+}
+
+/// Whether a schema asks for yes or no.
+pub(super) fn is_flag(schema: &Value) -> bool {
+    match choices(schema) {
+        Some(choices) => choices.iter().any(is_flag),
+        None => match &schema["type"] {
+            Value::Array(kinds) => kinds.iter().any(|kind| kind == "boolean"),
+            kind => kind == "boolean",
+        },
+    }
+}
+
+/// The object that a schema describes, if it describes one.
+pub(super) fn object_schema(schema: &Value) -> Option<&Value> {
+    match choices(schema) {
+        Some(choices) => choices.iter().find_map(object_schema),
+        None => schema["properties"].is_object().then_some(schema),
+    }
+}
+
+fn choices(schema: &Value) -> Option<&Vec<Value>> {
+    schema["anyOf"].as_array().or(schema["oneOf"].as_array())
+}
+
+fn is(kind: &str, value: &Value) -> bool {
+    match kind {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => true,
+    }
+}
+
+/// A word that is one of these but for how it is written, or says yes or no where one of them does.
+fn word(words: &[&str], value: &Value) -> Option<Value> {
+    let said = match value {
+        Value::String(said) => fold(said),
+        Value::Bool(said) => said.to_string(),
+        _ => return None,
+    };
+    let same = words.iter().find(|word| fold(word) == said);
+    let meaning = |side: &[&str]| {
+        let said = side.contains(&said.as_str());
+        words
+            .iter()
+            .find(|word| said && side.contains(&fold(word).as_str()))
+    };
+    let found = same.or_else(|| meaning(&YES)).or_else(|| meaning(&NO));
+    found.map(|&word| word.into())
+}
+
+pub(super) fn yes_or_no(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(said) => Some(*said),
+        Value::Number(number) => match number.as_i64() {
+            Some(1) => Some(true),
+            Some(0) => Some(false),
+            _ => None,
+        },
+        Value::String(said) => {
+            let said = fold(said);
+            let yes = YES.contains(&said.as_str());
+            (yes || NO.contains(&said.as_str())).then_some(yes)
+        }
+        _ => None,
+    }
+}
+
+/// A whole number, written as a text or with a fraction of nothing.
+fn number(value: &Value) -> Option<Value> {
+    let whole = match value {
+        Value::String(text) => text.trim().parse::<i64>().ok()?,
+        Value::Number(number) => {
+            let number = number.as_f64()?;
+            let text = format!("{number:.0}");
+            let whole = text.parse::<i64>().ok()?;
+            text.parse::<f64>().ok().filter(|same| same == &number)?;
+            whole
+        }
+        _ => return None,
+    };
+    Some(Value::Number(Number::from(whole)))
+}
+
+/// A number as a text; ids are numbers to some.
+fn text(value: &Value) -> Option<Value> {
+    match value {
+        Value::Number(number) => Some(number.to_string().into()),
+        _ => None,
+    }
+}
+
+/// One thing instead of a list of it, or names with commas between.
+fn list(items: &Value, value: &Value) -> Option<Value> {
+    let elements: Vec<Value> = match value {
+        Value::String(text) => text.split(',').map(|part| part.trim().into()).collect(),
+        Value::Object(_) | Value::Array(_) | Value::Null => return None,
+        one => vec![one.clone()],
+    };
+    let elements: Option<Vec<Value>> = elements
+        .iter()
+        .map(|element| coerced(items, element))
+        .collect();
+    elements.map(Value::Array)
+}
+
+/// An object inside a text.
+fn object(value: &Value) -> Option<Value> {
+    let parsed: Value = serde_json::from_str(value.as_str()?).ok()?;
+    parsed.is_object().then_some(parsed)
+}

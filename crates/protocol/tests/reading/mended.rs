@@ -1,0 +1,298 @@
+//! What is made out of messages that no document has, as they are seen in the wild.
+
+use league_protocol::decode::decode;
+use league_protocol::dialect::Hints;
+use league_protocol::finding::{Notes, Reading, Severity};
+use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::lenient::{Expected, LARGEST_MENDED, Mended, meant, mend};
+use league_protocol::message::Message;
+use league_protocol::sender::Dialect;
+use serde_json::{Value, json};
+
+const JOIN: &[&str] = &["GAME_JOIN_ACK", "LEAGUE_ERROR", "GAME_ERROR"];
+const CHOICE: &[&str] = &["CHOOSE_PARITY_RESPONSE", "LEAGUE_ERROR", "GAME_ERROR"];
+const REGISTER: &[&str] = &["LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST"];
+const ADMITTED: &[&str] = &["LEAGUE_REGISTER_RESPONSE", "LEAGUE_ERROR"];
+
+/// What is made of some content, and the places at which something was forgiven.
+fn mended(
+    content: &Value,
+    types: &[&'static str],
+    method: Option<&str>,
+) -> Option<(Message, Vec<String>)> {
+    let mut notes = Notes::new(Reading::Lenient);
+    let dialect = method.is_none().then_some(Dialect::V2);
+    let expected = Expected {
+        types,
+        method,
+        dialect,
+    };
+    let Mended::Message(raw) = mend(&content.to_string(), &expected, &mut notes)? else {
+        return None;
+    };
+    let mut decoded = decode(&raw, Reading::Lenient, dialect).ok()?;
+    let match_id = MatchId::new("R1M1").unwrap();
+    let reader = PlayerId::new("P01").unwrap();
+    let hints = Hints {
+        match_id: Some(&match_id),
+        reader: Some(&reader),
+        ..Hints::default()
+    };
+    let message = decoded.message(&hints).ok()?;
+    assert!(
+        notes
+            .findings
+            .iter()
+            .all(|finding| finding.severity == Severity::Deviation)
+    );
+    Some((
+        message,
+        notes
+            .findings
+            .into_iter()
+            .map(|finding| finding.path)
+            .collect(),
+    ))
+}
+
+#[test]
+fn an_acceptance_is_made_out_however_it_is_said() {
+    for (accepts, said) in [
+        (true, json!({"accepted": true})),
+        (true, json!({"status": "ACCEPTED"})),
+        (true, json!({"status": "ok"})),
+        (
+            true,
+            json!({"message_type": "GAME_JOIN_ACK", "accepted": "true"}),
+        ),
+        (
+            true,
+            json!({"message_type": "GAME_JOIN_ACK", "accept": "yes"}),
+        ),
+        (true, json!({"message_type": "GAME_JOIN_ACK", "accept": 1})),
+        (true, json!({"type": "GAME_JOIN_ACK", "response": "accept"})),
+        (
+            true,
+            json!({"messageType": "game_join_ack", "data": {"accept": true}}),
+        ),
+        (
+            true,
+            json!({"jsonrpc": "2.0", "id": 1, "result": {"ready": true}}),
+        ),
+        (
+            true,
+            json!({"result": {"content": [{"type": "text", "text": "{\"accepted\": true}"}]}}),
+        ),
+        (false, json!({"accepted": false})),
+        (false, json!({"status": "DECLINED"})),
+        (
+            false,
+            json!({"message_type": "GAME_JOIN_ACK", "accept": "no"}),
+        ),
+    ] {
+        let Some((Message::GameJoinAck(ack), forgiven)) = mended(&said, JOIN, None) else {
+            panic!("nothing is made of {said}");
+        };
+        assert_eq!(ack.accept, accepts, "{said}");
+        assert!(!forgiven.is_empty(), "{said}");
+    }
+}
+
+#[test]
+fn a_choice_is_made_out_wherever_it_is() {
+    for said in [
+        json!({"choice": "even"}),
+        json!({"parity_choice": "EVEN"}),
+        json!({"parity_choice": " Even "}),
+        json!({"message_type": "CHOOSE_PARITY_RESPONSE", "choice": "even"}),
+        json!({"message_type": "CHOOSE_PARITY_RESPONSE", "parityChoice": "even"}),
+        json!({"message_type": "CHOOSE_PARITY_RESPONSE", "my_secret_pick": "Even"}),
+        json!({"message_type": "PARITY_CHOICE", "parity_choice": "even"}),
+        json!({"message_type": "CHOOSE_PARITY_RESPONSE", "data": {"choice": "even"}}),
+        json!({"id": 3, "result": {"move": {"parity": "even"}}}),
+        json!({"result": "{\"parity_choice\": \"even\"}"}),
+        json!([{"parity_choice": "even"}]),
+        json!({"result": {"structuredContent": {"result": {"choice": "even"}}}}),
+        json!({"message_type": "CHOOSE_PARITY_RESPONSE", "choice": "even", "parity_choice": null}),
+        json!({"message_type": "CHOOSE_PARITY_RESPONSE", "choice": "even", "parity_choice": ""}),
+    ] {
+        let Some((Message::MoveResponse(response), forgiven)) = mended(&said, CHOICE, None) else {
+            panic!("nothing is made of {said}");
+        };
+        assert_eq!(response.choice, "even", "{said}");
+        assert!(!forgiven.is_empty(), "{said}");
+    }
+}
+
+#[test]
+fn what_could_mean_two_things_is_left_alone() {
+    for said in [
+        json!({"mine": "even", "yours": "odd"}),
+        json!({"parity_choice": "both"}),
+        json!({"parity_choice": 2}),
+        json!({"parity_choice": {"even": true, "odd": false}}),
+        json!({"choice": "evn"}),
+        json!([{"parity_choice": "even"}, {"parity_choice": "odd"}]),
+        json!("even"),
+        json!(null),
+        json!({}),
+    ] {
+        assert!(mended(&said, CHOICE, None).is_none(), "{said}");
+    }
+    let both = json!({"accepted": true, "ready": false, "message_type": "GAME_JOIN_ACK"});
+    // The nearer name counts before the farther one.
+    let made = mended(&both, JOIN, None);
+    assert!(matches!(made, Some((Message::GameJoinAck(ack), _)) if ack.accept));
+}
+
+#[test]
+fn a_registration_is_made_out_by_method_nesting_and_names() {
+    let meta = json!({"display_name": "Ann", "version": "1.0.0", "game_types": ["even_odd"], "contact_endpoint": "http://localhost:1/mcp"});
+    for (method, said) in [
+        ("league_register", json!({"player_meta": meta})),
+        (
+            "register",
+            json!({"name": "Ann", "endpoint": "http://localhost:1/mcp", "games": ["even_odd"]}),
+        ),
+        (
+            "registerPlayer",
+            json!({"playerName": "Ann", "endpointUrl": "http://localhost:1/mcp", "supportedGames": "even_odd"}),
+        ),
+        ("player.register", json!({"message": {"player_meta": meta}})),
+        (
+            "whatever",
+            json!({"arguments": {"message_type": "LEAGUE_REGISTER_REQUEST", "player_meta": meta}}),
+        ),
+        (
+            "whatever",
+            json!([{"message_type": "league_register_request", "player_meta": meta}]),
+        ),
+        (
+            "register_player",
+            json!({"player": {"name": "Ann", "url": "http://localhost:1/mcp", "game_types": ["even_odd"]}}),
+        ),
+        ("register_player", json!({"payload": meta.to_string()})),
+        (
+            "register_player",
+            json!({"display_name": "Ann", "contact_endpoint": "http://localhost:1/mcp", "game_type": "even_odd", "version": ""}),
+        ),
+    ] {
+        let Some((Message::PlayerRegisterRequest(request), _)) =
+            mended(&said, REGISTER, Some(method))
+        else {
+            panic!("nothing is made of {method} {said}");
+        };
+        assert_eq!(request.meta.display_name, "Ann", "{said}");
+        assert_eq!(
+            request.meta.contact_endpoint, "http://localhost:1/mcp",
+            "{said}"
+        );
+        let games: Vec<&str> = request
+            .meta
+            .game_types
+            .iter()
+            .map(|game| game.as_str())
+            .collect();
+        assert_eq!(games, ["even_odd"], "{said}");
+    }
+    let referee = json!({"referee_name": "Rex", "endpoint": "http://localhost:2/mcp"});
+    let made = mended(&referee, REGISTER, Some("referee_register"));
+    assert!(matches!(
+        made,
+        Some((Message::RefereeRegisterRequest(_), _))
+    ));
+}
+
+#[test]
+fn an_admission_is_made_out_in_the_words_of_other_managers() {
+    for said in [
+        json!({"status": "REGISTERED", "player_id": "P07", "auth_token": "tok-x"}),
+        json!({"status": "success", "playerId": "P07", "token": "tok-x"}),
+        json!({"success": true, "data": {"player_id": "P07", "auth_token": "tok-x"}}),
+        json!({"message_type": "REGISTRATION_RESPONSE", "status": "ok", "id": "P07", "token": "tok-x"}),
+    ] {
+        let Some((Message::PlayerRegisterResponse(response), _)) = mended(&said, ADMITTED, None)
+        else {
+            panic!("nothing is made of {said}");
+        };
+        let shown = format!("{response:?}");
+        assert!(
+            shown.contains("P07") && shown.contains("Accepted"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_complaint_is_told_in_its_own_words() {
+    for (said, words) in [
+        (json!({"error": "Unknown method"}), "Unknown method"),
+        (
+            json!({"result": {"error": {"code": 7, "message": "not now"}}}),
+            "not now",
+        ),
+        (json!({"detail": "Not Found"}), "Not Found"),
+    ] {
+        let mut notes = Notes::new(Reading::Lenient);
+        let expected = Expected {
+            types: CHOICE,
+            method: None,
+            dialect: Some(Dialect::V2),
+        };
+        match mend(&said.to_string(), &expected, &mut notes) {
+            Some(Mended::Complaint(told)) => assert_eq!(told, words),
+            other => panic!("{said}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn nothing_is_mended_for_a_strict_reader_or_out_of_a_heap() {
+    let expected = Expected {
+        types: CHOICE,
+        method: None,
+        dialect: Some(Dialect::V2),
+    };
+    let said = json!({"choice": "even"}).to_string();
+    assert!(mend(&said, &expected, &mut Notes::new(Reading::Strict)).is_none());
+    let heap = json!({"choice": "even", "beside": "x".repeat(LARGEST_MENDED)}).to_string();
+    assert!(mend(&heap, &expected, &mut Notes::new(Reading::Lenient)).is_none());
+}
+
+#[test]
+fn a_word_means_a_type_by_its_stems() {
+    let player = [
+        "GAME_INVITATION",
+        "CHOOSE_PARITY_CALL",
+        "GAME_MOVE_CALL",
+        "PLAY_REQUEST",
+        "GAME_OVER",
+        "ROUND_ANNOUNCEMENT",
+        "LEAGUE_STANDINGS_UPDATE",
+        "ROUND_COMPLETED",
+        "LEAGUE_COMPLETED",
+        "GAME_ERROR",
+        "GAME_START",
+        "PLAY_VALIDATION",
+        "LEAGUE_START_ANNOUNCEMENT",
+    ];
+    for (word, kind) in [
+        ("handle_invitation", Some("GAME_INVITATION")),
+        ("invite", Some("GAME_INVITATION")),
+        ("gameInvitation", Some("GAME_INVITATION")),
+        ("parity_choose", Some("CHOOSE_PARITY_CALL")),
+        ("make_move", Some("GAME_MOVE_CALL")),
+        ("play", Some("PLAY_REQUEST")),
+        ("match_result", Some("GAME_OVER")),
+        ("game_end", Some("GAME_OVER")),
+        ("round_end", Some("ROUND_COMPLETED")),
+        ("round_start", Some("ROUND_ANNOUNCEMENT")),
+        ("league_end", Some("LEAGUE_COMPLETED")),
+        ("standings", Some("LEAGUE_STANDINGS_UPDATE")),
+        ("on_error", Some("GAME_ERROR")),
+        ("dance", None),
+        ("", None),
+    ] {
+        assert_eq!(meant(word, &player), kind, "{word}");
+    }
+}

@@ -1,0 +1,137 @@
+"""Adds lines of JSON to a log (000 §10.6), in the form that all agents of a league use."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+from .paths import LOG_ROOT, checked_id, now
+
+#: How large a log grows before it is put aside, in bytes.
+LARGEST_LOG = 10 * 1024 * 1024
+#: How many logs that were put aside are kept; `.1` is the youngest.
+KEPT_FILES = 3
+#: The longest line, in bytes; of a longer one the data is left out.
+LONGEST_LINE = 64 * 1024
+#: The longest text in a line, in characters.
+LONGEST_TEXT = 4 * 1024
+
+_OWN_PLACE = ("agent_id", "message_type", "conversation_id", "message")
+_SECRET_NAME = re.compile("token|secret|seed", re.IGNORECASE)
+_TOKEN = re.compile(r"\btok[-_]([A-Za-z0-9]+)[-_][A-Za-z0-9_-]{16,}")
+
+
+class JsonLogger:
+    """Adds lines to the log of one component.
+
+    Of the details, `agent_id`, `message_type`, `conversation_id` and `message` have their own place
+    in a line; all others are its `data`. What is called a token, a secret or a seed, or looks like a
+    token, is masked. Several threads, and several processes, may write to one log.
+    """
+
+    def __init__(
+        self,
+        component: str,
+        league_id: str | None = None,
+        log_root: str | os.PathLike[str] = LOG_ROOT,
+    ) -> None:
+        """Opens the log of a component, below the folder of its league if it serves one.
+
+        `referee:REF01` in `league_2025_even_odd` writes to
+        `logs/league/league_2025_even_odd/referee_REF01.log.jsonl`.
+        """
+        self.component = component
+        root = Path(log_root)
+        folder = root / "league" / checked_id(league_id) if league_id else root / "system"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.log_file = folder / f"{checked_id(component.replace(':', '_'))}.log.jsonl"
+        self._lock = threading.Lock()
+
+    def log(self, event_type: str, level: str = "INFO", **details: Any) -> None:
+        """Adds a line."""
+        own = {name: details.pop(name, None) for name in _OWN_PLACE}
+        _, _, agent_id = self.component.partition(":")
+        line = {
+            "timestamp": now(),
+            "level": level,
+            "component": _masked(self.component),
+            "agent_id": _masked(own["agent_id"] or agent_id or None),
+            "event_type": _masked(event_type),
+            "message_type": _masked(own["message_type"]),
+            "conversation_id": _masked(own["conversation_id"]),
+            "message": _masked(own["message"]),
+            "data": _masked(details),
+        }
+        text = _text(line)
+        if len(text) > LONGEST_LINE:
+            text = _text({**line, "data": {"left_out_bytes": len(text)}})
+        self._add(text)
+
+    def debug(self, event_type: str, **details: Any) -> None:
+        """Adds a line for those who look into the program."""
+        self.log(event_type, level="DEBUG", **details)
+
+    def info(self, event_type: str, **details: Any) -> None:
+        """Adds a line on what happens."""
+        self.log(event_type, level="INFO", **details)
+
+    def warning(self, event_type: str, **details: Any) -> None:
+        """Adds a line that a person should look at."""
+        self.log(event_type, level="WARNING", **details)
+
+    def error(self, event_type: str, **details: Any) -> None:
+        """Adds a line on what went wrong."""
+        self.log(event_type, level="ERROR", **details)
+
+    def log_message_sent(self, message_type: str, recipient: str, **details: Any) -> None:
+        """Adds a line on a message that was sent."""
+        self.debug("MESSAGE_SENT", message_type=message_type, recipient=recipient, **details)
+
+    def log_message_received(self, message_type: str, sender: str, **details: Any) -> None:
+        """Adds a line on a message that came."""
+        self.debug("MESSAGE_RECEIVED", message_type=message_type, sender=sender, **details)
+
+    def _add(self, text: bytes) -> None:
+        with self._lock:
+            size = self.log_file.stat().st_size if self.log_file.exists() else 0
+            if size and size + len(text) > LARGEST_LOG:
+                self._put_aside()
+            # One writing at the end of the file: lines of several processes do not mix.
+            opened = os.open(self.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                os.write(opened, text)
+            finally:
+                os.close(opened)
+
+    def _put_aside(self) -> None:
+        names = [self.log_file.with_name(f"{self.log_file.name}.{n}") for n in range(1, KEPT_FILES + 1)]
+        for younger, older in reversed(list(zip(names, names[1:]))):
+            if younger.exists():
+                os.replace(younger, older)
+        os.replace(self.log_file, names[0])
+
+
+def _text(line: dict[str, Any]) -> bytes:
+    # All but ASCII is written by its number: no text can break a line, or turn it around.
+    return (json.dumps(line, separators=(",", ":"), default=str) + "\n").encode("ascii")
+
+
+def _masked(value: Any, name: str = "", depth: int = 0) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if _SECRET_NAME.search(name):
+        hidden = _TOKEN.fullmatch(value) if isinstance(value, str) else None
+        return f"tok-{hidden[1]}-…" if hidden else "…"
+    if depth > 16:
+        return "…"
+    if isinstance(value, dict):
+        return {str(key): _masked(entry, str(key), depth + 1) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_masked(entry, "", depth + 1) for entry in value]
+    if isinstance(value, str):
+        return _TOKEN.sub(r"tok-\1-…", value[:LONGEST_TEXT])
+    return value
