@@ -9,6 +9,8 @@
 mod broken;
 #[path = "check/managers.rs"]
 mod managers;
+#[path = "check/mcp.rs"]
+mod mcp;
 #[path = "check/ours.rs"]
 mod ours;
 #[path = "check/processes.rs"]

@@ -62,6 +62,8 @@ struct State {
     manager_token: String,
     mood: Mood,
     admission: Option<Admission>,
+    /// Whether the agent first registered in the spelling of 001.
+    is_api: bool,
     /// What the next report of a match is met with, instead of a nod.
     spoiled: BTreeMap<String, Said>,
 }
@@ -88,6 +90,7 @@ impl Office {
             manager_token,
             mood: Mood::Open,
             admission: None,
+            is_api: false,
             spoiled: BTreeMap::new(),
         }));
         let seen = Arc::clone(&state);
@@ -223,7 +226,8 @@ impl State {
             self.league = V1_LEAGUE.to_owned();
         }
         let token = token(id, &self.chance);
-        let accepted = if is_api(heard) {
+        self.is_api |= is_api(heard);
+        let accepted = if self.is_api {
             "REGISTERED"
         } else {
             "ACCEPTED"

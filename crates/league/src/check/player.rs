@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use super::act::PROMPT;
 use super::habit::Habit;
 use super::launch::Launched;
-use super::office::{Admission, Office};
+use super::office::{Admission, Office, is_registration};
 use super::reply::Reply;
 use super::rule::{Topic, Trouble};
 use super::script::{in_time, message};
@@ -137,10 +137,11 @@ impl PlayerStage {
 
     /// The spelling that the player uses, as far as its registration shows it.
     pub fn dialect(&self) -> &'static str {
-        let Some(admission) = self.office.admission() else {
+        let all = self.office.listener.since(0);
+        let Some(first) = all.iter().find(|heard| is_registration(heard)) else {
             return "unknown";
         };
-        let message = admission.heard.message();
+        let message = first.message();
         if message["protocol"] == "league.v1" {
             "v1"
         } else if message["sender"] == "player:UNREGISTERED" {

@@ -17,6 +17,9 @@ const PICK: &str = "choose_parity";
 /// A rule, and a player that breaks it.
 type Case = (&'static str, Verdict, fn(&Heard) -> Said);
 
+/// A rule, and a registration that breaks it.
+type Registration = (&'static str, Verdict, fn(&mut Value));
+
 /// Answers every second time otherwise.
 fn every_second(heard: &Heard) -> Said {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
@@ -161,7 +164,7 @@ async fn the_same_rules_pass_a_fair_player() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_registration_is_caught_by_the_right_rule() {
-    let cases: [(&str, Verdict, fn(&mut Value)); 8] = [
+    let cases: [Registration; 8] = [
         ("P-REG-04", Verdict::Fail, |message| {
             message["message_type"] = "REGISTER".into()
         }),

@@ -57,7 +57,7 @@ pub(super) fn topic() -> Topic<PlayerStage> {
 
 /// Kills the player, changes the mood of the manager, and starts it again; gives the place in the
 /// row of requests from which on the new one is heard.
-fn restarted(act: &OfPlayer, mood: Mood) -> Result<usize, Trouble> {
+async fn restarted(act: &OfPlayer, mood: Mood) -> Result<usize, Trouble> {
     let stage = &act.stage;
     let Some(launched) = &stage.launched else {
         return Err(Trouble::skipped(
@@ -69,9 +69,9 @@ fn restarted(act: &OfPlayer, mood: Mood) -> Result<usize, Trouble> {
         let reason = "the player keeps sessions of MCP, and they end with it";
         return Err(Trouble::skipped(reason, ""));
     }
-    launched.kill();
     stage.office.set_mood(mood);
     let before = stage.office.listener.count();
+    launched.end().await;
     let started = launched.start();
     started.map_err(|error| Trouble::broken(format!("it cannot be started again: {error}")))?;
     Ok(before)
@@ -79,7 +79,7 @@ fn restarted(act: &OfPlayer, mood: Mood) -> Result<usize, Trouble> {
 
 /// Kills the player, starts it again, and waits until it listens.
 async fn reborn(act: &OfPlayer, mood: Mood) -> Result<usize, Trouble> {
-    let before = restarted(act, mood)?;
+    let before = restarted(act, mood).await?;
     hold(act.stage.comes_up().await, || {
         format!("nobody listens {:?} after the restart", act.stage.wait)
     })?;
@@ -209,7 +209,8 @@ async fn hesitates(act: &OfPlayer) -> Played {
 
 async fn rejected(act: &OfPlayer) -> Played {
     act.stage.admitted()?;
-    let before = restarted(act, Mood::Rejecting("Registration closed".to_owned()))?;
+    let mood = Mood::Rejecting("Registration closed".to_owned());
+    let before = restarted(act, mood).await?;
     let office = &act.stage.office;
     let heard = office.registration(before, ASKS_AGAIN).await;
     tokio::time::sleep(WATCHED).await;
