@@ -158,8 +158,9 @@ def register():
         if not admitted:
             print(f"{options.manager} has not let us in yet: {reason}", flush=True)
             time.sleep(2)
-    with open(os.open(memory, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+    with open(os.open(memory + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump(me, file)
+    os.replace(memory + ".new", memory)  # whole or not at all, whenever we are stopped
     print(f"{options.name} is in the league as {me['player_id']}", flush=True)
 
 

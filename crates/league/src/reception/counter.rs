@@ -217,7 +217,7 @@ impl<R: Role> Counter<R> {
                 let kind = refused.error.original_message_type.as_deref();
                 let spoken = match self.role.nods() && kind.is_some_and(told::is_told) {
                     true => Spoken::Message(Box::new(Message::Acknowledged)),
-                    false => Spoken::error(refused.error),
+                    false => Spoken::error(*refused.error),
                 };
                 let dialect = self.identity.answers_in(refused.dialect);
                 return self.written(spoken, dialect, refused.conversation);

@@ -39,7 +39,7 @@ pub(super) struct Understood {
 
 /// A message that was not.
 pub(super) struct Refused {
-    pub(super) error: LeagueError,
+    pub(super) error: Box<LeagueError>,
     pub(super) dialect: Dialect,
     pub(super) conversation: Option<ConversationId>,
 }
@@ -70,7 +70,7 @@ impl<R: Role> Counter<R> {
             Err(notes) => {
                 let error = notes.first_error().map(LeagueError::from);
                 return Err(Refused {
-                    error: error.unwrap_or_else(unclear),
+                    error: Box::new(error.unwrap_or_else(unclear)),
                     dialect: Dialect::V2,
                     conversation: None,
                 });
@@ -92,7 +92,7 @@ impl<R: Role> Counter<R> {
                 error.original_message_type = decoded.message_type().map(str::to_owned);
                 let dialect = decoded.dialect;
                 Err(Refused {
-                    error,
+                    error: Box::new(error),
                     dialect,
                     conversation,
                 })

@@ -182,7 +182,9 @@ fn the_kits_keep_to_json_rpc_by_the_letter() {
         }
         let ids = ["7", r#""seven""#, "18446744073709551616", "null"];
         // The shortest kit writes numbers as its library does.
-        let as_written = ["1e2", "-0", "1.50"].into_iter().filter(|_| lang != "python");
+        let as_written = ["1e2", "-0", "1.50"]
+            .into_iter()
+            .filter(|_| lang != "python");
         for id in ids.into_iter().chain(as_written) {
             let said = kit.post(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
             assert!(echoes(&said, id), "{lang} {id}: {said:?}");
@@ -222,7 +224,10 @@ fn the_kits_keep_to_http() {
         let body = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         let answer = request_with(&kit.endpoint, "POST", "/mcp", &page, body);
         // The shortest kit leaves that to the preflight that JSON needs.
-        assert!(lang == "python" || answer.status == 403, "{lang}: {answer:?}");
+        assert!(
+            lang == "python" || answer.status == 403,
+            "{lang}: {answer:?}"
+        );
     }
 }
 
@@ -309,7 +314,9 @@ fn the_kits_refuse_what_breaks_a_rule_and_answer_twice_alike() {
 fn echoes(answer: &Answer, id: &str) -> bool {
     let written = [r#""id":"#, r#""id": "#].map(|name| format!("{name}{id}"));
     let ends = [",", "}"];
-    let mut ways = written.iter().flat_map(|name| ends.map(|end| format!("{name}{end}")));
+    let mut ways = written
+        .iter()
+        .flat_map(|name| ends.map(|end| format!("{name}{end}")));
     ways.any(|way| answer.body.contains(&way))
 }
 

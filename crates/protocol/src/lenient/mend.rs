@@ -81,18 +81,25 @@ fn rewritten(
     let strict = message_schema(dialect, kind, Reading::Strict)?;
     let lenient = message_schema(dialect, kind, Reading::Lenient)?;
     fit::fit(&strict, &lenient, &mut message, notes);
-    // What names the protocol oddly names it all the same, once the dialect is known.
-    let protocol = message.get("protocol").and_then(Value::as_str);
-    if protocol.is_some_and(|protocol| protocol != dialect.protocol()) {
-        let detail = format!(
-            "found `{}`; send `{}`",
-            excerpt(protocol?),
-            dialect.protocol()
-        );
-        forgive(notes, "protocol", dialect.protocol(), detail);
-        message.insert("protocol".into(), dialect.protocol().into());
-    }
+    protocol(dialect, &mut message, notes);
     to_raw_value(&message).ok()
+}
+
+/// Writes the name of the protocol as it should be, if it is this one: another stays as it is.
+fn protocol(dialect: Dialect, message: &mut Map<String, Value>, notes: &mut Notes) {
+    let right = dialect.protocol();
+    let named = message.get("protocol").and_then(Value::as_str);
+    let Some(said) = named.filter(|said| *said != right) else {
+        return;
+    };
+    let (folded, own) = (names::fold(said), names::fold(right));
+    // `league.v2`, `LEAGUE-V2`, `v2` and `league.v2.1` are one protocol.
+    let same = folded.starts_with(&own) || own.ends_with(&folded) && folded.starts_with('v');
+    if same {
+        let detail = format!("found `{}`; send `{right}`", excerpt(said));
+        forgive(notes, "protocol", right, detail);
+        message.insert("protocol".into(), right.into());
+    }
 }
 
 /// The type that is meant, put where it belongs.

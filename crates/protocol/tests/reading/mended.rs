@@ -296,3 +296,20 @@ fn a_word_means_a_type_by_its_stems() {
         assert_eq!(meant(word, &player), kind, "{word}");
     }
 }
+
+#[test]
+fn a_protocol_is_taken_by_any_spelling_of_its_name_and_no_other() {
+    for (named, taken) in [
+        ("league.v2", true),
+        ("LEAGUE-V2", true),
+        ("league.v2.1", true),
+        ("v2", true),
+        ("league.v9", false),
+        ("league.v1", false),
+        ("chess.v2", false),
+    ] {
+        let said =
+            json!({"protocol": named, "message_type": "CHOOSE_PARITY_RESPONSE", "choice": "odd"});
+        assert_eq!(mended(&said, CHOICE, None).is_some(), taken, "{named}");
+    }
+}

@@ -168,14 +168,26 @@ impl RefereeStage {
     pub(super) async fn seats(&self, plot: Plot) -> Result<[Seat; 2], Trouble> {
         let [first, second] = plot.tempers();
         let other = if plot == Plot::Drawn { "even" } else { "odd" };
-        let first = self.seat(first, "even").await?;
-        Ok([first, self.seat(second, other).await?])
+        let ids = [self.next_player(), self.next_player()];
+        let [one, two] = ids.each_ref().map(|id| self.token(id));
+        let [first_id, second_id] = ids;
+        let tokens = [one.clone(), two.clone()];
+        let first = self.seat(first, "even", first_id, tokens).await?;
+        let second = self.seat(second, other, second_id, [two, one]).await?;
+        Ok([first, second])
     }
 
-    async fn seat(&self, temper: Temper, choice: &'static str) -> Result<Seat, Trouble> {
-        let id = self.next_player();
+    /// Has a player sit down, with its own token and that of its opponent.
+    async fn seat(
+        &self,
+        temper: Temper,
+        choice: &'static str,
+        id: String,
+        [token, opponents_token]: [String; 2],
+    ) -> Result<Seat, Trouble> {
         let part = Part {
-            token: self.token(&id),
+            token,
+            opponents_token,
             match_token: self.token(&format!("match-{id}")),
             nonce: self.token("nonce").chars().rev().take(16).collect(),
             id,

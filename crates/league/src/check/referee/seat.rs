@@ -42,6 +42,7 @@ pub(super) enum Temper {
 pub(super) struct Part {
     pub(super) id: String,
     pub(super) token: String,
+    pub(super) opponents_token: String,
     pub(super) match_token: String,
     pub(super) nonce: String,
     pub(super) choice: &'static str,
@@ -141,7 +142,7 @@ impl Part {
             Temper::Slow(pause) => wait = pause,
             Temper::Illegal(times) if before < times => says["parity_choice"] = "maybe".into(),
             Temper::Tardy if before == 0 => wait = super::MOVE + Duration::from_secs(1),
-            Temper::Impostor => says["auth_token"] = "tok-p77-0123456789abcdef".into(),
+            Temper::Impostor => says["auth_token"] = self.opponents_token.as_str().into(),
             Temper::Astray => says["match_id"] = "R77M7".into(),
             _ => {}
         }

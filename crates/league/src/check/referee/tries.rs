@@ -55,8 +55,8 @@ pub(super) fn topic() -> Topic<RefereeStage> {
                 => "wait 30 seconds for a choice before the next attempt", patient, 60;
             "TRY-16" Must "000 §2.11.3": "A choice that comes too late is asked for again"
                 => "send GAME_ERROR E001 at the deadline, and ask again", late, 60;
-            "TRY-17" Must "ruling 36": "A choice with somebody else's token does not count"
-                => "compare the token of an answer with `token_hash` of the order", impostor, 40;
+            "TRY-17" Must "ruling 36": "A choice with the opponent's token does not count"
+                => "compare the token of an answer with both `token_hash` of the order", impostor, 40;
             "TRY-18" Must "ruling 36": "A choice for another match does not count"
                 => "compare `match_id` of an answer with the match that was asked about", astray, 40;
         },
