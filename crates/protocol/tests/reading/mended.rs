@@ -31,8 +31,8 @@ fn mended(
         return None;
     };
     let mut decoded = decode(&raw, Reading::Lenient, dialect).ok()?;
-    let match_id = MatchId::new("R1M1").unwrap();
-    let reader = PlayerId::new("P01").unwrap();
+    let match_id = MatchId::new("R1M1").expect("it is an id");
+    let reader = PlayerId::new("P01").expect("it is an id");
     let hints = Hints {
         match_id: Some(&match_id),
         reader: Some(&reader),
