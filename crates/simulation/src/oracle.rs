@@ -144,6 +144,12 @@ impl Oracle {
     }
 
     fn acked(&mut self, match_id: &MatchId, result: Arc<MatchResult>) -> Checked {
+        let recorded = self.league.result(match_id).cloned();
+        let result = match recorded {
+            // Who names the second seat first has said the same (ruling 34).
+            Some(recorded) if reversed(&result) == *recorded => recorded,
+            _ => result,
+        };
         let recorded = self.league.result(match_id);
         if recorded.is_none_or(|recorded| **recorded != *result) {
             let what = format!("`{match_id}` was acknowledged with a result that is not recorded");
@@ -261,4 +267,12 @@ fn number(match_id: &MatchId, a_round: u32) -> Option<usize> {
         return None;
     }
     Some((round as usize - 1) * a_round as usize + place as usize - 1)
+}
+
+/// A result with its seats named the other way round.
+fn reversed(result: &MatchResult) -> MatchResult {
+    let mut reversed = result.clone();
+    reversed.players.reverse();
+    reversed.points.reverse();
+    reversed
 }

@@ -136,13 +136,12 @@ impl Match {
                 (Some(asking), _) if at >= chair.latest(asking) => {
                     return Some(self.silence(seat, at, court));
                 }
+                // Whoever was asked already is not forgotten over the other.
+                (None, None) if waiting && self.one_by_one() => {}
                 (None, retry_at) if retry_at.is_none_or(|retry_at| at >= retry_at) => {
                     return Some(self.ask(seat, at, court));
                 }
                 _ => waiting = true,
-            }
-            if waiting && self.one_by_one() {
-                break;
             }
         }
         if waiting { None } else { self.go_on(at) }

@@ -59,7 +59,7 @@ fn every_language_has_its_file() {
             "{seen}"
         );
         let text = fs::read_to_string(folder.path().join(file)).unwrap();
-        assert!(text.contains("choose(opponent, history)"), "{lang}");
+        assert!(text.contains("opponent, history)"), "{lang}");
     }
     let own = folder.path().join("new folder/heron.py");
     let seen = new(
