@@ -8,21 +8,32 @@ a referee invites it and asks for its choice, the manager tells it the news. A c
 object that is posted to /mcp, and so is the answer. Change `choose`, and it is a player of your own.
 """
 import argparse, json, os, random, threading, time, urllib.request
+from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
-def choose(match, opponent, history):
+def choose(opponent, history):
     """Says "even" or "odd". This is your part.
 
-    `match` is the id of the match, `opponent` the id of the other player, and `history` lists your
-    GAME_OVER messages so far. A choice that hangs on nothing else stays the same after a restart.
+    `opponent` is the id of the other player, such as "P02". `history` lists how your matches ended,
+    the oldest first: `match_id` and the `game_result` of each GAME_OVER, with `choices`,
+    `drawn_number` and `winner_player_id` (None for a draw).
     """
-    return random.Random(f"{options.name} {match}").choice(["even", "odd"])
+    return random.choice(["even", "odd"])
 
 
-me = {"player_id": None, "auth_token": None}  # what the manager gives us
-LARGEST = 256 * 1024  # bytes of a body
-choices, history = {}, []  # one choice for each match, and how matches ended
+LARGEST, MOST = 256 * 1024, 1000  # bytes of a body; matches that are remembered
+me = {"player_id": None, "auth_token": None, "manager_token": None}  # what the manager gives us
+announced, choices, history = {}, {}, deque(maxlen=MOST)  # by match: the referee's token, our choice
+
+
+def remember():
+    """Keeps what proves us and our referees, so that we can be stopped and started again."""
+    with open(os.open(memory + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump([me, announced], file)
+    os.replace(memory + ".new", memory)  # whole or not at all, whenever we are stopped
+
+
 now = lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())  # all times of the league are in UTC
 
 
@@ -32,7 +43,13 @@ def message(kind, call, **fields):
     envelope = {"protocol": "league.v2", "message_type": kind, "timestamp": now(),
                 "sender": f"player:{me['player_id'] or options.name}",
                 "conversation_id": call.get("conversation_id") or f"conv-{random.getrandbits(64):x}"}
-    return {**envelope, **{name: value for name, value in me.items() if value}, **fields}
+    return {**envelope, **fields}
+
+
+def proven(kind, call, **fields):
+    """An answer to a referee that has shown its token: who we are, and ours."""
+    own = {name: me[name] for name in ("player_id", "auth_token") if me[name]}
+    return message(kind, call, **own, match_id=call["match_id"], **fields)
 
 
 def error(call, code, name):
@@ -40,27 +57,48 @@ def error(call, code, name):
                    retryable=False, original_message_type=call.get("message_type"), context={})
 
 
-def answer(kind, call):
-    """Only an invitation and a call for a choice want more than a nod."""
-    match, known = call.get("match_id"), kind in TOOLS.values()
+def wrong(kind, call):
+    """The error of a call that breaks a rule, or nothing."""
+    match, token = call.get("match_id"), call.get("auth_token")
     if not str(call.get("timestamp") or "Z").endswith(("Z", "+00:00")):
         return error(call, "E021", "INVALID_TIMESTAMP")
-    if not known or (match is not None and not isinstance(match, str)):
-        return error(call, "E002", "INVALID_MESSAGE")
-    if kind in ("GAME_INVITATION", "CHOOSE_PARITY_CALL") and not match:
-        return error(call, "E003", "MISSING_REQUIRED_FIELD")
+    if kind not in TOOLS.values() or call.get("message_type", kind) != kind:
+        return error(call, "E002", "INVALID_MESSAGE")  # a tool takes its own message only
+    if kind in REFEREE and not isinstance(match, str):
+        return error(call, *("E002", "INVALID_MESSAGE") if match else ("E003", "MISSING_REQUIRED_FIELD"))
     if me["player_id"] and call.get("player_id", me["player_id"]) != me["player_id"]:
         return error(call, "E012", "AUTH_TOKEN_INVALID")  # meant for somebody else
+    # Who calls must show what we were promised; the manager's word may come after the referee's.
+    for _ in range(40 if me["manager_token"] and kind in REFEREE else 0):
+        match in announced or time.sleep(0.05)
+    promised = announced.get(match, me["manager_token"]) if kind in REFEREE else me["manager_token"]
+    if promised and token != promised:
+        return error(call, *("E012", "AUTH_TOKEN_INVALID") if token else ("E011", "AUTH_TOKEN_MISSING"))
+
+
+def answer(kind, call):
+    """Only an invitation and a call for a choice want more than a nod."""
+    if kind == "ping":
+        return {"status": "ok"}
+    if problem := wrong(kind, call):
+        return problem
     log(kind, str(call.get("sender")))
+    if kind == "ROUND_ANNOUNCEMENT":  # in the row of our match: what its referee will show
+        announced.update({row["match_id"]: row["match_token"] for row in call.get("matches") or []
+                          if isinstance(row, dict) and row.get("match_token")})
+        remember()
     if kind == "GAME_INVITATION":  # to be answered within 5 seconds
         ours = call.get("game_type", "even_odd") == "even_odd"
-        return message("GAME_JOIN_ACK", call, match_id=match, arrival_timestamp=now(), accept=ours)
+        return proven("GAME_JOIN_ACK", call, arrival_timestamp=now(), accept=ours)
     if kind == "CHOOSE_PARITY_CALL":  # within 30 seconds; whoever asks again hears the same
         opponent = (call.get("context") or {}).get("opponent_id")
-        choice = choices.get(match) or choices.setdefault(match, choose(match, opponent, history))
-        return message("CHOOSE_PARITY_RESPONSE", call, match_id=match, parity_choice=choice)
+        choice = choices.get(call["match_id"]) or choose(opponent, list(history))
+        return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=choices.setdefault(call["match_id"], choice))
     if kind == "GAME_OVER":
-        history.append(call)
+        history.append({"match_id": call["match_id"], **(call.get("game_result") or {})})
+    for known in (announced, choices):
+        while len(known) > MOST:
+            known.pop(next(iter(known)))
     return {"status": "ok"}
 
 
@@ -69,6 +107,7 @@ TOOLS = {"handle_game_invitation": "GAME_INVITATION", "choose_parity": "CHOOSE_P
          "notify_match_result": "GAME_OVER", "notify_game_error": "GAME_ERROR", "ping": "ping",
          "notify_round": "ROUND_ANNOUNCEMENT", "notify_round_completed": "ROUND_COMPLETED",
          "update_standings": "LEAGUE_STANDINGS_UPDATE", "notify_league_completed": "LEAGUE_COMPLETED"}
+REFEREE = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER", "GAME_ERROR")  # all else is the manager's
 
 
 def respond(call):
@@ -84,8 +123,7 @@ def respond(call):
         reply["error"] = {"code": -32602, "message": "Invalid params"}
     else:
         kind = params.get("message_type") if method == "mcp_message" else TOOLS.get(method, method)
-        wrong = params.get("message_type", kind) != kind  # a tool takes its own message only
-        reply["result"] = error(params, "E002", "INVALID_MESSAGE") if wrong else answer(kind, params)
+        reply["result"] = answer(kind, params)
     return reply if "id" in call else None
 
 
@@ -94,7 +132,7 @@ def serve(body):
         calls = json.loads(body, parse_constant=int)  # NaN is no JSON
     except (ValueError, RecursionError):
         return {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
-    several = isinstance(calls, list) and calls  # a batch; an empty one is no call at all
+    several = isinstance(calls, list) and 0 < len(calls) <= 64  # a batch; an empty one is no call at all
     return [reply for reply in map(respond, calls) if reply] if several else respond(calls)
 
 
@@ -105,16 +143,19 @@ class Door(BaseHTTPRequestHandler):
         """The body, in one piece or in chunks; nothing if it is too large."""
         length, body = int(self.headers.get("Content-Length") or 0), b""
         chunked = "chunked" in self.headers.get("Transfer-Encoding", "")
-        while chunked and length <= LARGEST and (size := int(self.rfile.readline(), 16)):
-            body, length = body + self.rfile.read(size) + self.rfile.readline()[:0], length + size
-        if length <= LARGEST:
-            return body if chunked else self.rfile.read(length)
+        while chunked and (size := int(self.rfile.readline(20), 16)) and 0 < size <= LARGEST - len(body):
+            body += self.rfile.read(size) + self.rfile.readline(2)[:0]
+        if chunked:
+            return None if size else body
+        return self.rfile.read(length) if 0 <= length <= LARGEST else None
 
     def do_POST(self):
         body = self.body()
         if body is None:
             self.close_connection = True
             return self.send(413, {"error": "a body has at most 256 KiB"})
+        if self.headers.get("Origin"):  # agents send none: a web page in a browser tries its luck
+            return self.send(403, {"error": "web pages may not call a player"})
         reply = serve(body) if self.path == "/mcp" else {}
         code = reply.get("error", {}).get("code") if isinstance(reply, dict) else None
         status = 400 if code in (-32700, -32600) else 200 if reply else 202  # 202: nobody waits for it
@@ -142,25 +183,22 @@ def register():
     """Asks the manager to let us in, until it is up and does."""
     meta = {"display_name": options.name, "version": "1.0.0", "protocol_version": "2.1.0",
             "game_types": ["even_odd"], "contact_endpoint": f"http://localhost:{options.port}/mcp"}
-    memory, admitted = f".player-{options.port}.json", False
-    if os.path.exists(memory):  # who was in before shows its token, and comes back as the same player
-        me.update(json.load(open(memory)))
+    admitted = False
     while not admitted:
-        params = message("LEAGUE_REGISTER_REQUEST", {}, player_meta=meta)
+        proof = {"auth_token": me["auth_token"]} if me["auth_token"] else {}
+        params = message("LEAGUE_REGISTER_REQUEST", {}, **proof, player_meta=meta)
         call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": params})
         posted = urllib.request.Request(options.manager, call.encode(), {"Content-Type": "application/json"})
         try:
             reply = json.load(urllib.request.urlopen(posted, timeout=10))["result"]
             admitted, reason = bool(reply.get("player_id")), reply.get("reason") or reply.get("error_code")
-            me.update({name: reply.get(name) for name in me})
+            me.update({name: reply.get(name) or (admitted and me[name]) or None for name in me})
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
             reason = problem  # not there yet, or nothing that we understand
         if not admitted:
             print(f"{options.manager} has not let us in yet: {reason}", flush=True)
             time.sleep(2)
-    with open(os.open(memory + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(me, file)
-    os.replace(memory + ".new", memory)  # whole or not at all, whenever we are stopped
+    remember()
     print(f"{options.name} is in the league as {me['player_id']}", flush=True)
 
 
@@ -177,6 +215,10 @@ if __name__ == "__main__":
     parser.add_argument("--name", default="My Player", help="the name that people see")
     parser.add_argument("--root", help="the folder of a league, to log there by league_sdk")
     options = parser.parse_args()
+    memory = f".player-{options.port}.json"
+    if os.path.exists(memory):  # who was in before shows its token, and comes back as the same player
+        for known, kept in zip((me, announced), json.load(open(memory))):
+            known.update(kept)
     log = log_below(options.root) if options.root else lambda *_: None
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Door)  # it listens before it is known
     threading.Thread(target=register, daemon=True).start()

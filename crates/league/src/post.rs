@@ -270,6 +270,7 @@ impl<M: Worker> Office<M> {
                 return Some(heard);
             }
         }
+        link.exhaust();
         link.doubt(found);
         None
     }
@@ -327,7 +328,7 @@ impl<M: Worker> Office<M> {
 }
 
 /// Whether an agent asks to be admitted; the manager may be of another house, with other habits.
-const fn is_application(message: &Message) -> bool {
+pub(crate) const fn is_application(message: &Message) -> bool {
     matches!(
         message,
         Message::PlayerRegisterRequest(_) | Message::RefereeRegisterRequest(_)

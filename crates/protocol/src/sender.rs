@@ -137,7 +137,7 @@ pub enum Nesting {
 
 impl Form {
     /// Every form, the likeliest first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::of(Naming::Tool, Nesting::Bare),
         Self::of(Naming::Type, Nesting::Bare),
         Self::of(Naming::Generic, Nesting::Bare),
@@ -145,7 +145,11 @@ impl Form {
         Self::of(Naming::Type, Nesting::Message),
         Self::of(Naming::Generic, Nesting::Message),
         Self::of(Naming::Tool, Nesting::Arguments),
+        Self::of(Naming::Type, Nesting::Arguments),
+        Self::of(Naming::Generic, Nesting::Arguments),
     ];
+    /// How many forms are tried on an agent of which nothing is known.
+    pub const TRIED: usize = 7;
 
     /// A form of these two.
     pub const fn of(naming: Naming, nesting: Nesting) -> Self {
@@ -186,6 +190,26 @@ impl fmt::Display for Agent {
             Self::Manager => f.write_str("league_manager"),
             Self::Referee(id) => write!(f, "referee:{id}"),
             Self::Player(id) => write!(f, "player:{id}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_to_take_calls_is_read_as_it_is_written() {
+        let habits = Form::ALL.map(Speech::Habit);
+        for speech in [Speech::Simple, Speech::Mcp].into_iter().chain(habits) {
+            let written = serde_json::to_string(&speech).expect("it is a word");
+            let read: Speech = serde_json::from_str(&written).expect("it was written so");
+            assert_eq!(read, speech, "{written}");
+        }
+        for naming in [Naming::Tool, Naming::Type, Naming::Generic] {
+            for nesting in [Nesting::Bare, Nesting::Message, Nesting::Arguments] {
+                assert!(Form::ALL.contains(&Form::of(naming, nesting)));
+            }
         }
     }
 }

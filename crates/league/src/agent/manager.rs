@@ -95,6 +95,7 @@ pub fn start(
         );
     }
     let rules = restored.machine.rules();
+    let strict = rules.strict;
     let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
     identity.set_agent(league_protocol::sender::Agent::Manager, league_id);
     identity.set_game(rules.game_type.clone());
@@ -116,7 +117,7 @@ pub fn start(
         chance,
         peers: shared.roads.peers.clone(),
         admin: keys.admin.hash(),
-        wishes: Wishes::default(),
+        wishes: Wishes::new(strict),
     }))
 }
 
@@ -208,9 +209,10 @@ impl Role for Manager {
                 Command::RegisterReferee(self.candidate(*request, heard.dialect))
             }
             Message::PlayerRegisterRequest(request) => {
-                let spelling = self.wishes.spelling(&request, heard.dialect);
+                let wished = self.wishes.of(&request, heard.dialect);
                 let wish = Command::RegisterPlayer(self.candidate(*request, heard.dialect));
                 let spoken = self.ask(wish).await;
+                let spelling = wished.and_then(|address| self.wishes.spelling(address, &spoken));
                 return spoken.spelled(spelling);
             }
             Message::MatchResultReport(report) => Command::Report {

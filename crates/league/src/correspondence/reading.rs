@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use super::{Correspondence, Understood, is_owed, nod, player};
 use crate::clock;
 use crate::net::client;
-use crate::post::match_of;
+use crate::post::{is_application, match_of};
 
 impl Correspondence {
     /// Understands what came back from a receiver that takes calls in this manner.
@@ -130,10 +130,17 @@ impl Correspondence {
                             doubtful: false,
                         };
                     }
-                    Err(_) => (outcome, !named_a_type(said)),
+                    Err(_) => {
+                        let nodded = outcome.is_ok() && is_application(&letter.message);
+                        (outcome, !nodded && !named_a_type(said))
+                    }
                 }
             }
-            None => (outcome, true),
+            // A manager may nod at an application, and call back with its answer (ruling 47).
+            None => {
+                let nodded = outcome.is_ok() && is_application(&letter.message);
+                (outcome, !nodded)
+            }
         };
         Understood { outcome, doubtful }
     }

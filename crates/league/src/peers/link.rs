@@ -47,6 +47,8 @@ struct Held {
     doubted: bool,
     /// Whether the peer has answered a call that was written so.
     proved: bool,
+    /// Whether all forms were tried on the peer, and none worked.
+    exhausted: bool,
     found_at: Option<Instant>,
     used_at: Option<Instant>,
 }
@@ -100,12 +102,18 @@ impl<C: Carrier> Link<C> {
     /// The other forms in which a peer may take calls that is spoken to simply; none if it has
     /// answered in the present one.
     pub fn other_forms(&self, found: &Arc<Found>) -> impl Iterator<Item = Arc<Found>> + use<C> {
-        let proved = self.held(|held| held.proved && held.is(found));
-        let tried = found.manner.form().filter(|_| !proved);
+        let settled = self.held(|held| held.exhausted || held.proved && held.is(found));
+        let tried = found.manner.form().filter(|_| !settled);
         let others = Form::ALL
             .into_iter()
+            .take(Form::TRIED)
             .filter(move |form| tried.is_some_and(|tried| tried != *form));
         others.map(|form| Arc::new(simple(form)))
+    }
+
+    /// No form worked: the others are not tried again as long as the peer is known.
+    pub fn exhaust(&self) {
+        self.held_mut(|held| held.exhausted = true);
     }
 
     /// The peer has answered a call that was written so.

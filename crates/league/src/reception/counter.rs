@@ -69,7 +69,7 @@ impl<R: Role> Simple for Counter<R> {
         if self.identity.reading() == Reading::Strict {
             return None;
         }
-        let mut made = kindness::make_out(self.role.card(), None, None, body)?;
+        let mut made = kindness::make_out(self.role.card(), None, Some(""), body)?;
         made.findings.extend(kindness::note_bare());
         let given = self.hear(made.told(bearer)).await;
         Some(given.answer.get().as_bytes().to_vec())
@@ -240,7 +240,9 @@ impl<R: Role> Counter<R> {
     /// Notes what was forgiven, under the name of a caller who was believed, or was just admitted.
     fn note(&self, spoken: &Spoken, sender: Option<&Agent>, findings: &[Finding]) {
         let admitted = spoken.message().and_then(admitted);
-        let believed = sender.filter(|_| !is_refusal(spoken));
+        // Whoever only wants to be admitted has proved nothing.
+        let proved = !is_refusal(spoken) && !spoken.message().is_some_and(is_admission);
+        let believed = sender.filter(|_| proved);
         match admitted.as_ref().or(believed) {
             Some(sender) => self.deviations.note(&sender.to_string(), findings),
             None => self.deviations.note("unproven callers", findings),
@@ -340,6 +342,14 @@ fn unknown(call: &Call<'_>) -> Vec<u8> {
 /// Whether an answer is an error.
 fn is_refusal(spoken: &Spoken) -> bool {
     matches!(spoken.message(), Some(Message::LeagueError(_)))
+}
+
+/// Whether an answer is one to a wish to be admitted.
+const fn is_admission(answer: &Message) -> bool {
+    matches!(
+        answer,
+        Message::PlayerRegisterResponse(_) | Message::RefereeRegisterResponse(_)
+    )
 }
 
 /// Who is admitted by an answer.

@@ -254,11 +254,7 @@ fn the_kits_keep_to_http() {
         ];
         let body = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         let answer = request_with(&kit.endpoint, "POST", "/mcp", &page, body);
-        // The shortest kit leaves that to the preflight that JSON needs.
-        assert!(
-            lang == "python" || answer.status == 403,
-            "{lang}: {answer:?}"
-        );
+        assert_eq!(answer.status, 403, "{lang}");
     }
 }
 
@@ -338,6 +334,47 @@ fn the_kits_refuse_what_breaks_a_rule_and_answer_twice_alike() {
         }
         let moved = kit.call("choose_move", &call("GAME_MOVE_CALL", json!({})));
         assert_eq!(moved["move_data"]["choice"], first, "{lang}: {moved}");
+    }
+}
+
+#[test]
+fn the_shortest_kit_shows_its_token_to_nobody_unproven() {
+    let ground = Ground::new();
+    let manager = ground.manager(&["--players", "9"]);
+    let port = free_port();
+    let mut kit = Kit::start_at(&ground, "python", &manager.endpoint, port);
+    kit.program.says("in the league");
+    let token = std::fs::read_to_string(ground.path(&format!("kits/.player-{port}.json")));
+    let kept: Value = serde_json::from_str(&token.unwrap()).unwrap();
+    let token = kept[0]["auth_token"].as_str().unwrap();
+    for (tool, message, code) in [
+        ("mcp_message", json!({}), "E002"),
+        ("handle_game_invitation", json!({}), "E003"),
+        (
+            "handle_game_invitation",
+            json!({"match_id": "R1M1"}),
+            "E011",
+        ),
+        (
+            "choose_parity",
+            json!({"match_id": "R1M1", "auth_token": "tok-x"}),
+            "E012",
+        ),
+        (
+            "choose_parity",
+            json!({"match_id": "R1M1", "player_id": "P77"}),
+            "E012",
+        ),
+        ("notify_round", json!({"matches": []}), "E011"),
+        (
+            "notify_match_result",
+            json!({"match_id": "R1M1", "timestamp": "2026-01-01T00:00:00+02:00"}),
+            "E021",
+        ),
+    ] {
+        let refusal = kit.call(tool, &message);
+        assert_eq!(refusal["error_code"], code, "{tool} {message}: {refusal}");
+        assert!(!refusal.to_string().contains(token), "{refusal}");
     }
 }
 

@@ -51,7 +51,7 @@ pub fn mend(content: &str, expected: &Expected<'_>, notes: &mut Notes) -> Option
     if notes.reading == Reading::Strict || content.len() > LARGEST_MENDED {
         return None;
     }
-    let content: Value = serde_json::from_str(content).ok()?;
+    let content = inside::parsed(content)?;
     let mut mending = Notes::new(notes.reading);
     let found = inside::find(content)?;
     if let Some(complaint) = inside::complaint(&found.message) {
@@ -110,6 +110,11 @@ fn kind(
 ) -> Option<&'static str> {
     let named = names::take_type(message);
     let said = named.as_ref().map(|(_, said)| said.as_str());
+    // Whoever names a type that there is means that one, also where it makes no sense.
+    if said.is_some_and(|said| names::is_type(said) && names::meant(said, expected.types).is_none())
+    {
+        return None;
+    }
     let by_word = said.and_then(|said| names::meant(said, expected.types));
     let by_method = || names::meant(expected.method?, expected.types);
     let only = || {

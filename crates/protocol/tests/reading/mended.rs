@@ -139,10 +139,19 @@ fn what_could_mean_two_things_is_left_alone() {
     ] {
         assert!(mended(&said, CHOICE, None).is_none(), "{said}");
     }
-    let both = json!({"accepted": true, "ready": false, "message_type": "GAME_JOIN_ACK"});
-    // The nearer name counts before the farther one.
-    let made = mended(&both, JOIN, None);
-    assert!(matches!(made, Some((Message::GameJoinAck(ack), _)) if ack.accept));
+    for said in [
+        json!({"accepted": true, "ready": false, "message_type": "GAME_JOIN_ACK"}),
+        json!({"ready": true, "decision": "decline"}),
+    ] {
+        assert!(mended(&said, JOIN, None).is_none(), "{said}");
+    }
+    for said in [
+        json!({"choice": "even", "move": "odd"}),
+        json!({"opponent_last_choice": "even"}),
+        json!({"message_type": "GAME_JOIN_ACK", "parity_choice": "even"}),
+    ] {
+        assert!(mended(&said, CHOICE, None).is_none(), "{said}");
+    }
 }
 
 #[test]
@@ -311,5 +320,44 @@ fn a_protocol_is_taken_by_any_spelling_of_its_name_and_no_other() {
         let said =
             json!({"protocol": named, "message_type": "CHOOSE_PARITY_RESPONSE", "choice": "odd"});
         assert_eq!(mended(&said, CHOICE, None).is_some(), taken, "{named}");
+    }
+}
+
+#[test]
+fn a_name_that_is_there_twice_is_never_forgiven() {
+    for said in [
+        r#"{"parity_choice":"even","parity_choice":"odd"}"#,
+        r#"{"result":{"choice":"even","choice":"odd"}}"#,
+        r#"{"result":"{\"choice\":\"even\",\"choice\":\"odd\"}"}"#,
+    ] {
+        let mut notes = Notes::new(Reading::Lenient);
+        let expected = Expected {
+            types: CHOICE,
+            method: None,
+            dialect: Some(Dialect::V2),
+        };
+        let made = mend(said, &expected, &mut notes);
+        let chosen = match &made {
+            Some(Mended::Message(raw)) => raw.get().contains("parity_choice"),
+            _ => false,
+        };
+        assert!(!chosen, "{said}: {made:?}");
+    }
+}
+
+#[test]
+fn what_is_forgiven_in_a_choice_does_not_repeat_it() {
+    let mut notes = Notes::new(Reading::Lenient);
+    let expected = Expected {
+        types: CHOICE,
+        method: None,
+        dialect: Some(Dialect::V2),
+    };
+    let said = r#"{"parity_choice":"ODD"}"#;
+    assert!(mend(said, &expected, &mut notes).is_some());
+    for finding in &notes.findings {
+        let shown = format!("{} {}", finding.detail, finding.expected);
+        assert!(!shown.contains("ODD"), "{shown}");
+        assert!(shown.contains("odd") == shown.contains("even"), "{shown}");
     }
 }

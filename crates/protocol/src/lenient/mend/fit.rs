@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::forgive;
 use super::names::{fold, synonyms};
-use super::values::{coerced, fits, is_empty, is_flag, object_schema, words, yes_or_no};
+use super::values::{coerced, fits, is_empty, is_flag, object_schema, words as words_of};
 use crate::finding::{Notes, excerpt};
 use crate::lenient::nearest;
 
@@ -17,13 +17,9 @@ const DEEPEST: usize = 6;
 struct Stray {
     /// The way to it.
     way: Vec<String>,
+    /// Its own name, without case and marks.
+    folded: String,
     value: Value,
-}
-
-impl Stray {
-    fn name(&self) -> &str {
-        self.way.last().map_or("", String::as_str)
-    }
 }
 
 /// Fits a message to its schema; `lenient` tells what it cannot do without.
@@ -160,8 +156,10 @@ fn keep(
         return true;
     }
     if let Some(right) = coerced(schema, value) {
-        let detail = format!("found `{}`; send `{}`", shown(value), shown(&right));
-        forgive(notes, here, &shown(&right), detail);
+        // What was found is not repeated: it may be a choice that nobody may see yet.
+        let expected = wanted(schema);
+        let detail = format!("it is not written as it should be; send {expected}");
+        forgive(notes, here, &expected, detail);
         object.insert(name.to_owned(), right);
         return true;
     }
@@ -169,6 +167,8 @@ fn keep(
 }
 
 /// The one value that can be meant for a place.
+///
+/// The name itself counts before other words for it; several of these must say the same.
 fn choose<'s>(
     name: &str,
     schema: &Value,
@@ -176,44 +176,39 @@ fn choose<'s>(
     strays: &'s [Stray],
     taken: &[Vec<String>],
 ) -> Option<(&'s Stray, Value)> {
-    let free = || {
+    let named = |fits: &dyn Fn(&str) -> bool| {
         let free = strays.iter().filter(|stray| !taken.contains(&stray.way));
-        free.filter_map(|stray| Some((stray, coerced(schema, &stray.value)?)))
+        let named = free.filter(|stray| fits(&stray.folded));
+        let found: Vec<(&Stray, Value)> = named
+            .filter_map(|stray| Some((stray, coerced(schema, &stray.value)?)))
+            .collect();
+        (!found.is_empty()).then_some(found)
     };
     let folded = fold(name);
-    let called = |wanted: &str| {
-        let wanted = fold(wanted);
-        single(free().filter(|(stray, _)| fold(stray.name()) == wanted))
+    let words: Vec<String> = synonyms(name).iter().map(|word| fold(word)).collect();
+    let near = |stray: &str| nearest(stray, std::iter::once(folded.as_str())).is_some();
+    let telling = needed && (words_of(schema).is_some() || is_flag(schema));
+    let akin = |stray: &str| {
+        let own = stray.contains(&folded) || words.iter().any(|word| stray.contains(word));
+        telling && own && !OTHERS.iter().any(|other| stray.contains(other))
     };
-    let by_synonym = || synonyms(name).iter().find_map(|word| called(word));
-    let misspelled = || {
-        let near = free().filter(|(stray, _)| {
-            nearest(&fold(stray.name()), std::iter::once(folded.as_str())).is_some()
-        });
-        single(near)
-    };
-    let by_value = || {
-        let telling = words(schema).is_some() && !is_flag(schema);
-        single(free().filter(|_| telling))
-    };
-    let by_answer = || {
-        let flag = is_flag(schema);
-        single(free().filter(|(stray, _)| flag && yes_or_no(&stray.value).is_some()))
-    };
-    called(name)
-        .or_else(by_synonym)
-        .or_else(misspelled)
-        .or_else(|| needed.then(by_value).flatten())
-        .or_else(|| needed.then(by_answer).flatten())
+    // The first that finds anything decides, also where it finds what does not agree.
+    let found = named(&|stray| stray == folded)
+        .or_else(|| named(&|stray| words.iter().any(|word| word == stray)))
+        .or_else(|| named(&near))
+        .or_else(|| named(&akin))?;
+    single(found)
 }
 
+/// What speaks of somebody else, or of another time.
+const OTHERS: [&str; 6] = ["opponent", "other", "their", "last", "previous", "history"];
+
 /// The first of several that all say the same; nothing if they do not.
-fn single<'s>(found: impl Iterator<Item = (&'s Stray, Value)>) -> Option<(&'s Stray, Value)> {
-    let mut found = found;
+fn single<'s>(found: Vec<(&'s Stray, Value)>) -> Option<(&'s Stray, Value)> {
+    let mut found = found.into_iter();
     let (stray, value) = found.next()?;
-    found
-        .all(|(_, other)| other == value)
-        .then_some((stray, value))
+    let agreed = found.all(|(_, other)| other == value);
+    agreed.then_some((stray, value))
 }
 
 /// Everything in a message that has no place in its schema.
@@ -241,6 +236,7 @@ fn gather(
                 let value = value.clone();
                 into.push(Stray {
                     way: way.clone(),
+                    folded: fold(name),
                     value,
                 });
                 if let Some(Value::Object(inner)) = object.get(name) {
@@ -272,12 +268,11 @@ fn tell(here: &str, stray: &Stray, notes: &mut Notes) {
     forgive(notes, here, &format!("`{here}`"), detail);
 }
 
-/// A value in a sentence; what is long is only named.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => excerpt(text),
-        Value::Object(_) => "an object".to_owned(),
-        Value::Array(_) => "a list".to_owned(),
-        other => other.to_string(),
+/// What a schema asks for, in a few words.
+fn wanted(schema: &Value) -> String {
+    match words_of(schema) {
+        Some(words) => format!("`{}`", words.join("` or `")),
+        None if is_flag(schema) => "`true` or `false`".to_owned(),
+        None => "a value of the kind that its schema names".to_owned(),
     }
 }

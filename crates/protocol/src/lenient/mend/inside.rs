@@ -1,8 +1,11 @@
 //! Where in what came the message is.
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::names;
+use crate::finding::{Notes, Path, Reading};
+use crate::shape::settled;
 
 /// How deep a message may be wrapped.
 const DEEPEST: usize = 6;
@@ -90,12 +93,10 @@ fn opened(value: Value, depth: usize) -> Value {
             // Of several elements none is the one that is meant.
             Err(elements) => Value::Array(elements),
         },
-        Value::String(text) if text.trim_start().starts_with('{') => {
-            match serde_json::from_str(&text) {
-                Ok(parsed @ Value::Object(_)) => opened(parsed, depth + 1),
-                _ => Value::String(text),
-            }
-        }
+        Value::String(text) if text.trim_start().starts_with('{') => match parsed(&text) {
+            Some(inner @ Value::Object(_)) => opened(inner, depth + 1),
+            _ => Value::String(text),
+        },
         other => other,
     }
 }
@@ -105,6 +106,15 @@ fn holds(value: &Value) -> bool {
         Value::String(text) => text.trim_start().starts_with('{'),
         value => value.is_object(),
     }
+}
+
+/// JSON in which no object has a name twice: of two values nobody knows which is meant.
+pub(super) fn parsed(text: &str) -> Option<Value> {
+    let raw: &RawValue = serde_json::from_str(text).ok()?;
+    let mut notes = Notes::new(Reading::Strict);
+    settled(raw, &Path::root("ruling 13"), &mut notes);
+    notes.findings.is_empty().then_some(())?;
+    serde_json::from_str(text).ok()
 }
 
 /// The words of a peer that complains instead of answering.

@@ -42,8 +42,8 @@ pub(super) fn take_type(message: &mut Map<String, Value>) -> Option<(String, Str
         let (name, _) = members.find(|(name, value)| {
             let same = name.to_ascii_lowercase() == **wanted;
             let proper = *wanted == "message_type" || *wanted == "messagetype";
-            let is_type = |said: &str| proper || all_types().any(|kind| fold(kind) == fold(said));
-            same && value.as_str().is_some_and(is_type)
+            let names_type = |said: &str| proper || is_type(said);
+            same && value.as_str().is_some_and(names_type)
         })?;
         Some(name.clone())
     })?;
@@ -51,6 +51,12 @@ pub(super) fn take_type(message: &mut Map<String, Value>) -> Option<(String, Str
         Some(Value::String(said)) => Some((name, said)),
         _ => None,
     }
+}
+
+/// Whether a word is a type of some dialect, however it is written.
+pub(super) fn is_type(word: &str) -> bool {
+    let folded = fold(word);
+    all_types().any(|kind| fold(kind) == folded)
 }
 
 /// Whether a member names the type of its message.

@@ -149,7 +149,7 @@ fn word(words: &[&str], value: &Value) -> Option<Value> {
     found.map(|&word| word.into())
 }
 
-pub(super) fn yes_or_no(value: &Value) -> Option<bool> {
+fn yes_or_no(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(said) => Some(*said),
         Value::Number(number) => match number.as_i64() {
