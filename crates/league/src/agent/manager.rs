@@ -95,15 +95,13 @@ pub fn start(
         );
     }
     let rules = restored.machine.rules();
-    let strict = rules.strict;
     let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
     identity.set_agent(league_protocol::sender::Agent::Manager, league_id);
     identity.set_game(rules.game_type.clone());
     let (allowed, chance) = (shared.roads.allowed.clone(), shared.chance.clone());
-    let invited = guests
-        .iter()
-        .filter(|_| !rules.strict)
-        .map(|guest| guest.wish(&rules.game_type, &allowed, &chance));
+    let invited = guests.iter().filter(|_| !rules.strict);
+    let invited = invited.map(|guest| guest.wish(&rules.game_type, &allowed, &chance));
+    let wishes = Wishes::new(rules.strict);
     let house = House {
         first: invited.collect(),
         restored,
@@ -117,7 +115,7 @@ pub fn start(
         chance,
         peers: shared.roads.peers.clone(),
         admin: keys.admin.hash(),
-        wishes: Wishes::new(strict),
+        wishes,
     }))
 }
 

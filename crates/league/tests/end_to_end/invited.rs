@@ -59,3 +59,37 @@ fn a_strict_league_has_no_guests() {
         ended.errors
     );
 }
+
+#[test]
+fn whoever_cannot_be_admitted_is_not_waited_for() {
+    let ground = Ground::new();
+    let guest = silent();
+    let named = |name: &str| format!("{name}={}", guest.endpoint);
+    for (invited, cause) in [
+        (
+            vec![named("Ann"), named("Bob")],
+            "share a name or an address",
+        ),
+        (
+            vec!["http://example.com/mcp".to_owned()],
+            "http://example.com/mcp",
+        ),
+        (
+            vec![named("Agent Alpha")],
+            "one of our own players is called",
+        ),
+    ] {
+        let flags: Vec<&str> = invited
+            .iter()
+            .flat_map(|guest| ["--invite", guest])
+            .collect();
+        let arguments = [&["--ports", "auto"], flags.as_slice()].concat();
+        let ended = ground.start("run", &arguments).end();
+        assert_eq!(ended.code, Some(2), "{invited:?}: {}", ended.errors);
+        assert!(
+            ended.errors.contains(cause),
+            "{invited:?}: {}",
+            ended.errors
+        );
+    }
+}

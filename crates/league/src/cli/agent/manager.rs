@@ -4,8 +4,9 @@ use std::io::Write;
 
 use clap::Args;
 use league::agent::manager;
-use league::config::{AgentsConfig, MatchMode, league_rules};
+use league::config::{AgentsConfig, MatchMode, SystemConfig, league_rules};
 use league::identity::Life;
+use league::net::endpoint::AllowList;
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
 use serde_json::json;
@@ -73,7 +74,7 @@ impl Manager {
         let listener = listen(system, LABEL, self.port.unwrap_or(configured)).await?;
         let shared = self.common.shared(system, self.seed)?;
         let (tell, mut news) = unbounded_channel();
-        let guests = guests(&rules, &ground.agents, &self.invite)?;
+        let guests = guests(&rules, system, &ground.agents, &self.invite)?;
         let (running, door) = manager::start(&shared, rules, &guests, Some(tell))
             .map_err(|error| not_started(LABEL, &error))?;
         self.greet(&mut out, league, &endpoint(system, &listener))?;
@@ -142,21 +143,46 @@ impl Manager {
     }
 }
 
-/// All who are invited by their address; a strict league has nobody whom it gave no token.
+/// All who are invited by their address, each of whom can be admitted: one who cannot would be
+/// waited for in vain.
 pub(crate) fn guests(
     rules: &LeagueRules,
+    system: &SystemConfig,
     agents: &AgentsConfig,
     named: &[manager::Guest],
 ) -> Result<Vec<manager::Guest>, Failure> {
     let guests = [manager::Guest::configured(agents).as_slice(), named].concat();
+    let allowed = AllowList::new(system.security.clone());
+    let refused = |cause: String, hint: &str| Failure {
+        what: "could not invite players by their address".to_owned(),
+        cause,
+        hint: hint.to_owned(),
+        kind: Kind::Use,
+    };
     if rules.strict && !guests.is_empty() {
-        return Err(Failure {
-            what: "could not invite players by their address".to_owned(),
-            cause: "the league is strict, and an agent that never registers has no token to show"
-                .to_owned(),
-            hint: "make the league lenient in its file, or have the agent register".to_owned(),
-            kind: Kind::Use,
-        });
+        let cause = "the league is strict, and an agent that never registers has no token to show";
+        let hint = "make the league lenient in its file, or have the agent register";
+        return Err(refused(cause.to_owned(), hint));
+    }
+    for (place, guest) in guests.iter().enumerate() {
+        if let Err(error) = allowed.check(&guest.endpoint) {
+            let hint = "name an address that `security` in config/system.json allows";
+            return Err(refused(format!("`{}`: {error}", guest.endpoint), hint));
+        }
+        let before = guests.iter().take(place);
+        let same = |other: &&manager::Guest| {
+            other.endpoint == guest.endpoint || other.name.eq_ignore_ascii_case(&guest.name)
+        };
+        if let Some(other) = before.into_iter().find(same) {
+            let cause = format!(
+                "`{}` and `{}` share a name or an address",
+                other.name, guest.name
+            );
+            return Err(refused(
+                cause,
+                "invite each once, by a name of its own: `NAME=URL`",
+            ));
+        }
     }
     Ok(guests)
 }

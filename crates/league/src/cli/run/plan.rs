@@ -100,7 +100,7 @@ impl Planned {
         let config = fitted(&config, game);
         let mut rules = league_rules(&system, &config).map_err(bad_config)?;
         let seats = seats.unwrap_or_else(|| run.seats(&rules, &agents));
-        let guests = run.guests(&rules, &agents, &seats)?;
+        let guests = run.guests(&rules, &system, &agents, &seats)?;
         let players = seats.players.len() + guests.len();
         let counts = (players as u32, seats.referees.len() as u32);
         rules.start_when = Some(counts);
@@ -144,13 +144,26 @@ impl Run {
     fn guests(
         &self,
         rules: &LeagueRules,
+        system: &SystemConfig,
         agents: &AgentsConfig,
         seats: &Seats,
     ) -> Result<Vec<Guest>, Failure> {
         if self.resume {
             return Ok(Vec::new());
         }
-        let mut guests = guests(rules, agents, &self.invite)?;
+        let mut guests = guests(rules, system, agents, &self.invite)?;
+        let own = |guest: &&Guest| {
+            let mut own = seats.players.iter();
+            own.any(|player| player.name.eq_ignore_ascii_case(&guest.name))
+        };
+        if let Some(guest) = guests.iter().find(own) {
+            return Err(Failure {
+                what: "could not invite players by their address".to_owned(),
+                cause: format!("one of our own players is called `{}`", guest.name),
+                hint: "invite it by another name: `NAME=URL`".to_owned(),
+                kind: Kind::Use,
+            });
+        }
         // Our own players have the first numbers.
         for (number, guest) in (seats.players.len() as u32 + 1..).zip(&mut guests) {
             guest.wanted_id = Some(PlayerId::numbered(number).to_string());

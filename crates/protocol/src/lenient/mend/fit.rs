@@ -204,7 +204,7 @@ fn choose<'s>(
 const OTHERS: [&str; 6] = ["opponent", "other", "their", "last", "previous", "history"];
 
 /// The first of several that all say the same; nothing if they do not.
-fn single<'s>(found: Vec<(&'s Stray, Value)>) -> Option<(&'s Stray, Value)> {
+fn single(found: Vec<(&Stray, Value)>) -> Option<(&Stray, Value)> {
     let mut found = found.into_iter();
     let (stray, value) = found.next()?;
     let agreed = found.all(|(_, other)| other == value);
