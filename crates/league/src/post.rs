@@ -175,15 +175,13 @@ impl<M: Worker> Office<M> {
     }
 
     async fn try_once(&self, letter: &Letter<M::Ticket>, endpoint: &Endpoint) -> Outcome {
-        if letter.to.speech == Some(Speech::Simple) && !is_application(&letter.message) {
+        if letter.to.speech == Some(Speech::Simple) {
             let _pass = self.pass(letter).await?;
             return self.call_simply(letter, endpoint).await;
         }
         let link = self.roads.peers.link(&letter.to, endpoint);
-        match letter.to.speech {
-            Some(Speech::Simple) => link.assume(Form::default()),
-            Some(Speech::Habit(form)) => link.assume(form),
-            Some(Speech::Mcp) | None => {}
+        if let Some(Speech::Habit(form)) = letter.to.speech {
+            link.assume(form);
         }
         // Finding out is on nobody's clock: the letter's own begins when it goes out.
         let found = link.found().await;
@@ -211,7 +209,15 @@ impl<M: Worker> Office<M> {
                 let heard = self
                     .correspondence
                     .read(letter, id, &SIMPLE.manner, &answer);
-                heard.outcome
+                if !heard.doubtful || !is_application(&letter.message) {
+                    return heard.outcome;
+                }
+                // The manager is of another house, with other habits.
+                let link = self.roads.peers.link(&letter.to, endpoint);
+                link.assume(Form::default());
+                let (found, until) = (link.found().await, Instant::now() + timeout);
+                let other = self.call_otherwise(&link, &found, letter, until).await;
+                other.unwrap_or(heard).outcome
             }
             Err(error) => self.lost(letter, &error),
         }
@@ -327,7 +333,7 @@ impl<M: Worker> Office<M> {
     }
 }
 
-/// Whether an agent asks to be admitted; the manager may be of another house, with other habits.
+/// Whether an agent asks to be admitted.
 pub(crate) const fn is_application(message: &Message) -> bool {
     matches!(
         message,

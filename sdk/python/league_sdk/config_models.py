@@ -220,6 +220,8 @@ class PlayerConfig(Model):
     preferred_leagues: list[str] = field(default_factory=list)
     game_types: list[str] = field(default_factory=lambda: ["even_odd", "tic_tac_toe"])
     strategy: str = "random"
+    dialect: str = "v2"
+    invite: bool = False
     active: bool = True
 
 
@@ -335,4 +337,5 @@ class PlayerDefaults(Model):
     preferred_leagues: list[str] = field(default_factory=list)
     game_types: list[str] = field(default_factory=lambda: ["even_odd", "tic_tac_toe"])
     strategy: str = "random"
+    dialect: str = "v2"
     memory: MemoryConfig = field(default_factory=MemoryConfig)

@@ -145,8 +145,12 @@ impl<R: Role> Counter<R> {
         if let Some(mut made) = made.flatten() {
             made.findings
                 .extend(kindness::note_method(&call.method, known));
-            let given = self.hear(made.told(bearer)).await;
-            return rpc::respond(&call.id, &given.answer);
+            let said = made.told(bearer);
+            // A name that nobody has is forgiven only where all the rest is clear.
+            if known || self.understood(said.raw, &said).is_ok() {
+                let given = self.hear(said).await;
+                return rpc::respond(&call.id, &given.answer);
+            }
         }
         let told = params.is_some_and(kindness::is_message) || told::tells(&call.method);
         if lenient && self.role.nods() && told {
