@@ -88,3 +88,10 @@ pub fn is(message: &Value, name: &str, wanted: &str) -> Played {
         format!("`{name}` is `{found}` instead of `{wanted}`")
     })
 }
+
+/// Whether a text is a version: three numbers, and what may stand behind them.
+pub fn is_version(text: &str) -> bool {
+    let numbers = text.split(['-', '+']).next().unwrap_or_default();
+    let parts: Vec<_> = numbers.split('.').map(str::parse::<u32>).collect();
+    parts.len() == 3 && parts.iter().all(Result::is_ok)
+}

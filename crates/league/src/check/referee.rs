@@ -30,6 +30,7 @@ use super::act::{JSON, PROMPT, answered};
 use super::habit::Habit;
 use super::launch::Launched;
 use super::office::{Admission, Office};
+use super::player::round;
 use super::reply::Reply;
 use super::rule::{Topic, Trouble};
 use super::script::in_time;
@@ -248,12 +249,6 @@ impl RefereeStage {
         answered(&exchange)?;
         Ok(Reply::read(exchange))
     }
-}
-
-/// The round of a match: the number behind its R.
-fn round(match_id: &str) -> u32 {
-    let digits = match_id.trim_start_matches('R').split('M').next();
-    digits.and_then(|digits| digits.parse().ok()).unwrap_or(1)
 }
 
 /// The same order, said now.

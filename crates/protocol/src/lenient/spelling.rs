@@ -1,4 +1,5 @@
-//! What a misspelled name was meant to be; a guess that is told and never acted upon.
+//! What a misspelled name was meant to be. A reader tells it; only what mends a message acts on it,
+//! and only where a value of the right kind has no other place.
 
 /// Names that people use for others which are spelled quite differently.
 const SYNONYMS: [(&str, &str); 1] = [("choice", "parity_choice")];

@@ -170,22 +170,18 @@ async fn display_name(act: &OfPlayer) -> Played {
 async fn version(act: &OfPlayer) -> Played {
     let heard = registration(act)?;
     let version = meta_text(&heard, "version")?;
-    hold(is_version(version), || format!("`version` is `{version}`"))
-}
-
-fn is_version(text: &str) -> bool {
-    let numbers = text.split(['-', '+']).next().unwrap_or_default();
-    let mut parts = numbers.split('.');
-    let numeric = |part: Option<&str>| part.is_some_and(|part| part.parse::<u32>().is_ok());
-    (0..3).all(|_| numeric(parts.next())) && parts.next().is_none()
+    hold(envelope::is_version(version), || {
+        format!("`version` is `{version}`")
+    })
 }
 
 async fn protocol_version(act: &OfPlayer) -> Played {
     let heard = registration(act)?;
     let version = meta_text(&heard, "protocol_version")?;
-    hold(is_version(version) && version.starts_with("2."), || {
-        format!("`protocol_version` is `{version}`, and 2.0.0 is the least")
-    })
+    hold(
+        envelope::is_version(version) && version.starts_with("2."),
+        || format!("`protocol_version` is `{version}`, and 2.0.0 is the least"),
+    )
 }
 
 async fn game_types(act: &OfPlayer) -> Played {

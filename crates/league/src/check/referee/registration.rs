@@ -117,21 +117,18 @@ async fn display_name(act: &OfReferee) -> Played {
 async fn version(act: &OfReferee) -> Played {
     let heard = registration(act)?;
     let version = meta_text(&heard, "version")?;
-    hold(is_version(version), || format!("`version` is `{version}`"))
+    hold(envelope::is_version(version), || {
+        format!("`version` is `{version}`")
+    })
 }
 
 async fn protocol_version(act: &OfReferee) -> Played {
     let heard = registration(act)?;
     let version = meta_text(&heard, "protocol_version")?;
-    hold(is_version(version) && version.starts_with("2."), || {
-        format!("`protocol_version` is `{version}`, and 2.0.0 is the least")
-    })
-}
-
-fn is_version(text: &str) -> bool {
-    let numbers = text.split(['-', '+']).next().unwrap_or_default();
-    let parts: Vec<_> = numbers.split('.').map(str::parse::<u32>).collect();
-    parts.len() == 3 && parts.iter().all(Result::is_ok)
+    hold(
+        envelope::is_version(version) && version.starts_with("2."),
+        || format!("`protocol_version` is `{version}`, and 2.0.0 is the least"),
+    )
 }
 
 async fn game_types(act: &OfReferee) -> Played {
