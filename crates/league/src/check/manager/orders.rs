@@ -4,7 +4,7 @@ use league_protocol::token::TokenHash;
 use serde_json::Value;
 
 use super::fixture::Fixture;
-use super::season::announced_rows;
+use super::season::{Lie, announced_rows};
 use super::{Company, ManagerStage, OfManager};
 use crate::check::envelope;
 use crate::check::office::port;
@@ -238,17 +238,16 @@ fn finished(act: &OfManager, match_id: &str) -> Played {
     })
 }
 
-fn lie(act: &OfManager) -> Result<(String, crate::check::reply::Reply), Trouble> {
+fn lie(act: &OfManager) -> Result<Lie, Trouble> {
     let lie = act.stage.season().lie.clone();
-    let (match_id, reply) =
-        lie.ok_or_else(|| Trouble::skipped("there was no match to report wrongly", ""))?;
-    act.note(reply.exchange.clone());
-    Ok((match_id, reply))
+    let lie = lie.ok_or_else(|| Trouble::skipped("there was no match to report wrongly", ""))?;
+    act.note(lie.reply.exchange.clone());
+    Ok(lie)
 }
 
 async fn untrue(act: &OfManager) -> Played {
     with_others(act).await?;
-    let (_, reply) = lie(act)?;
+    let Lie { reply, .. } = lie(act)?;
     reply.refused("a drawn number of 11")?;
     hold(reply.league_error() == Some("E002"), || {
         format!("the answer is {} instead of E002", reply.describe())
@@ -257,7 +256,7 @@ async fn untrue(act: &OfManager) -> Played {
 
 async fn taken_away(act: &OfManager) -> Played {
     with_others(act).await?;
-    let (match_id, _) = lie(act)?;
+    let Lie { match_id, .. } = lie(act)?;
     finished(act, &match_id)
 }
 

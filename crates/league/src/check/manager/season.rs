@@ -30,7 +30,25 @@ pub(super) struct Season {
     /// The matches whose report was refused, and what was answered.
     pub(super) refused: BTreeMap<String, String>,
     /// A report that cannot be true, and what was answered.
-    pub(super) lie: Option<(String, Reply)>,
+    pub(super) lie: Option<Lie>,
+}
+
+/// A report that cannot be true.
+#[derive(Debug, Clone)]
+pub(super) struct Lie {
+    pub(super) match_id: String,
+    /// The attempt at the match that it was told about: a later one is another referee's.
+    pub(super) attempt: u64,
+    pub(super) reply: Reply,
+}
+
+impl Lie {
+    /// Whether it spoilt this attempt at a match.
+    fn has_spoilt(&self, fixture: &Fixture) -> bool {
+        self.match_id == fixture.match_id
+            && fixture.attempt() <= self.attempt
+            && self.reply.is_refusal()
+    }
 }
 
 impl ManagerStage {
@@ -198,9 +216,7 @@ impl ManagerStage {
         let season = self.season();
         let lied = |fixture: &Fixture| {
             let lie = season.lie.as_ref();
-            lie.is_some_and(|(match_id, reply)| {
-                *match_id == fixture.match_id && fixture.attempt() == 1 && reply.is_refusal()
-            })
+            lie.is_some_and(|lie| lie.has_spoilt(fixture))
         };
         let mut all = self.fixtures(company);
         all.retain(|fixture| {
@@ -253,7 +269,11 @@ impl ManagerStage {
                 let outcome = fixture.outcome();
                 season.outcomes.insert(fixture.match_id.clone(), outcome);
             }
-            season.lie = Some((fixture.match_id.clone(), reply));
+            season.lie = Some(Lie {
+                match_id: fixture.match_id.clone(),
+                attempt: fixture.attempt(),
+                reply,
+            });
         }
     }
 }
