@@ -1,0 +1,92 @@
+// Pages are for everyone: any eyes, any screen, any way of reading.
+
+import assert from 'node:assert/strict';
+
+import { judge } from './support/packages.mjs';
+import { forgeNumber } from './support/forged.mjs';
+import { played } from './support/leagues.mjs';
+import { pageOf } from './support/reading.mjs';
+import { reported, served } from './support/sites.mjs';
+import { scene } from './support/stage.mjs';
+
+/** A phone, a tablet, a projector. */
+const WIDTHS = [360, 768, 1920];
+
+/** What the judge finds that keeps people out. */
+async function findings(page) {
+  await page.evaluate(judge);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document));
+  const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  return grave.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${help} at ${target}: ${failureSummary}`),
+  );
+}
+
+/** All kinds of pages of leagues that are over, with a name for each. */
+async function pages(stage) {
+  const root = await played(stage, '--players', '12', '--seed', '7');
+  const board = await played(stage, '--players', '3', '--game', 'tic_tac_toe', '--seed', '7');
+  const at = await served(stage, root);
+  const report = await reported(stage, root);
+  return {
+    board: at(),
+    match: at('/match/R1M1'),
+    'board game': (await served(stage, board))('/match/R1M1'),
+    player: at('/player/P01'),
+    report,
+    'match in a report': `${report}#match-R1M1`,
+    'player in a report': `${report}#player-P02`,
+  };
+}
+
+for (const colorScheme of ['light', 'dark']) {
+  scene(`nothing keeps people out, ${colorScheme}`, async (stage) => {
+    for (const [name, address] of Object.entries(await pages(stage))) {
+      const page = await stage.visit(address, { colorScheme });
+      assert.deepEqual(await findings(page), [], `${name}, ${colorScheme}`);
+    }
+  });
+
+  scene(`nothing keeps people out of a league that runs, or is broken, ${colorScheme}`, async (stage) => {
+    const words = ['--players', '6', '--pace', '2s', '--ports', 'auto', '--root', stage.folder()];
+    const running = await stage.visit(await pageOf(stage.start('run', ...words)), { colorScheme });
+    await running.locator('#tiles > *').first().waitFor();
+    assert.deepEqual(await findings(running), []);
+
+    const root = await played(stage);
+    forgeNumber(root, 'R1M1', { careful: true });
+    const at = await served(stage, root);
+    const broken = await stage.visit(at(), { colorScheme });
+    await broken.locator('#verdict.broken').waitFor();
+    assert.deepEqual(await findings(broken), []);
+    await broken.goto(at('/match/R1M1'));
+    await broken.locator('#draw-verdict.broken').waitFor();
+    assert.deepEqual(await findings(broken), []);
+  });
+}
+
+scene('no page scrolls sideways, on a phone, a tablet or a projector', async (stage) => {
+  for (const [name, address] of Object.entries(await pages(stage))) {
+    const page = await stage.visit(address);
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= width, `${name} is ${wide} px wide on ${width} px`);
+      const text = await page.evaluate(() => getComputedStyle(document.body).fontSize);
+      assert.ok(parseFloat(text) >= 14, `${name} has letters of ${text} on ${width} px`);
+    }
+  }
+});
+
+scene('the keyboard reaches the content at once, and every link says where it leads', async (stage) => {
+  const page = await stage.visit((await served(stage, await played(stage)))());
+  await page.keyboard.press('Tab');
+  const first = await page.evaluate(() => document.activeElement.textContent.trim());
+  assert.match(first, /skip/i);
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'main');
+  const silent = await page.locator('a').evaluateAll((links) =>
+    links.filter((link) => !link.textContent.trim() && !link.ariaLabel).map((link) => link.outerHTML),
+  );
+  assert.deepEqual(silent, []);
+});

@@ -1,0 +1,80 @@
+// Players with names of our choice, all on one little server: they come, they play fairly, and
+// whatever else they may say they fill with what a page should never run.
+
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+
+/** What each player says of its version, and beside every answer. */
+export const SPITE = '</script><script>__pwned="said"</script><img src=x onerror=alert(1)>';
+
+/** Starts the server of all players; it is closed with `close`. */
+export async function players() {
+  const server = createServer((request, response) => {
+    const parts = [];
+    request.on('data', (part) => parts.push(part));
+    request.on('end', () => {
+      const called = JSON.parse(Buffer.concat(parts).toString());
+      const answer = { jsonrpc: '2.0', id: called.id, result: fair(called.params ?? {}) };
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(answer));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const endpoint = (index) => `http://localhost:${server.address().port}/${index}/mcp`;
+  return {
+    /** Registers a player for each name at the manager, in this order. */
+    async register(manager, names) {
+      for (const [index, name] of names.entries()) await register(manager, name, endpoint(index));
+    },
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function register(manager, name, endpoint) {
+  const meta = {
+    display_name: name,
+    version: SPITE,
+    protocol_version: '2.1.0',
+    game_types: ['even_odd'],
+    contact_endpoint: endpoint,
+  };
+  const message = said('LEAGUE_REGISTER_REQUEST', 'player:UNKNOWN', { player_meta: meta });
+  const call = { jsonrpc: '2.0', id: 1, method: 'register_player', params: message };
+  const response = await fetch(manager, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(call),
+  });
+  const answer = await response.json();
+  if (answer.result?.status !== 'ACCEPTED') {
+    throw new Error(`${name} was not admitted: ${JSON.stringify(answer)}`);
+  }
+}
+
+/** What a fair player answers. */
+function fair(asked) {
+  const { match_id, player_id, message_type } = asked;
+  const sender = `player:${player_id ?? 'UNREGISTERED'}`;
+  if (message_type === 'GAME_INVITATION') {
+    const arrival_timestamp = now();
+    return said('GAME_JOIN_ACK', sender, { match_id, arrival_timestamp, accept: true });
+  }
+  if (message_type === 'CHOOSE_PARITY_CALL') {
+    return said('CHOOSE_PARITY_RESPONSE', sender, { match_id, player_id, parity_choice: 'even' });
+  }
+  return { status: 'ok' };
+}
+
+function said(message_type, sender, rest) {
+  const conversation_id = `c-${sender}`.slice(0, 60);
+  const envelope = { protocol: 'league.v2', message_type, sender, timestamp: now() };
+  return { ...envelope, conversation_id, remark: SPITE, ...rest };
+}
+
+function now() {
+  return `${new Date().toISOString().slice(0, 19)}Z`;
+}

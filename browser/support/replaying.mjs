@@ -1,0 +1,48 @@
+// The controls of a replay, and a walk through them.
+
+import assert from 'node:assert/strict';
+
+import { assertFinalTable, table } from './reading.mjs';
+
+/** The controls of the replay on a page. */
+export function controls(page) {
+  const replay = page.locator('#replay');
+  const button = (name) => replay.getByRole('button', { name });
+  return {
+    open: button(/^\W*replay/i),
+    pause: button(/pause/i),
+    play: button(/^\W*play/i),
+    back: button(/one result back/i),
+    forward: button(/one result forward/i),
+    close: button(/back to/i),
+    moment: replay.getByRole('slider'),
+    speed: replay.getByRole('combobox'),
+    label: replay.locator('[aria-live=polite]'),
+  };
+}
+
+/** Plays a league back by hand and checks it at both ends. */
+export async function replayed(page, root, results) {
+  const { open, pause, back, forward, close, moment, label } = controls(page);
+  const sum = async () => (await table(page)).reduce((all, row) => all + row.played, 0) / 2;
+  await open.click();
+  if (await pause.isVisible()) await pause.click();
+  assert.equal(await moment.getAttribute('max'), String(results), 'a moment for each result');
+  await moment.press('Home');
+  assert.equal(await sum(), 0, 'nothing was played at the beginning');
+  await forward.click();
+  assert.equal(await sum(), 1);
+  assert.match(await label.innerText(), /R1M\d/);
+  const first = await label.innerText();
+  await forward.click();
+  assert.equal(await sum(), 2);
+  assert.notEqual(await label.innerText(), first);
+  await back.click();
+  assert.equal(await sum(), 1);
+  assert.equal(await label.innerText(), first);
+  await moment.press('End');
+  await assertFinalTable(page, root);
+  await moment.press('Home');
+  await close.click();
+  await assertFinalTable(page, root);
+}
