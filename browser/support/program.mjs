@@ -13,10 +13,10 @@ export class Program {
   #said = '';
   #waiting = new Set();
 
-  /** Starts the program with these arguments. */
-  constructor(...words) {
+  /** Starts the program with these arguments, in a folder if that matters. */
+  constructor(words, folder) {
     this.words = words;
-    this.#child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = spawn(program, words, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
     this.pid = this.#child.pid;
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream.setEncoding('utf8');

@@ -67,7 +67,12 @@ export class Stage {
 
   /** Starts `league` with these arguments. */
   start(...words) {
-    const program = new Program(...words);
+    return this.startIn(undefined, ...words);
+  }
+
+  /** Starts `league` in a folder, so that it can name its files shortly. */
+  startIn(folder, ...words) {
+    const program = new Program(words, folder);
     this.#programs.push(program);
     return program;
   }
