@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 
-import { judge } from './support/packages.mjs';
 import { forgeNumber } from './support/forged.mjs';
+import { findings } from './support/judging.mjs';
 import { played } from './support/leagues.mjs';
 import { pageOf } from './support/reading.mjs';
 import { reported, served } from './support/sites.mjs';
@@ -11,16 +11,6 @@ import { scene } from './support/stage.mjs';
 
 /** A phone, a tablet, a projector. */
 const WIDTHS = [360, 768, 1920];
-
-/** What the judge finds that keeps people out. */
-async function findings(page) {
-  await page.evaluate(judge);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document));
-  const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-  return grave.flatMap(({ id, help, nodes }) =>
-    nodes.map(({ target, failureSummary }) => `${id}: ${help} at ${target}: ${failureSummary}`),
-  );
-}
 
 /** All kinds of pages of leagues that are over, with a name for each. */
 async function pages(stage) {
@@ -39,31 +29,36 @@ async function pages(stage) {
   };
 }
 
-for (const colorScheme of ['light', 'dark']) {
-  scene(`nothing keeps people out, ${colorScheme}`, async (stage) => {
-    for (const [name, address] of Object.entries(await pages(stage))) {
-      const page = await stage.visit(address, { colorScheme });
-      assert.deepEqual(await findings(page), [], `${name}, ${colorScheme}`);
-    }
-  });
-
-  scene(`nothing keeps people out of a league that runs, or is broken, ${colorScheme}`, async (stage) => {
-    const words = ['--players', '6', '--pace', '2s', '--ports', 'auto', '--root', stage.folder()];
-    const running = await stage.visit(await pageOf(stage.start('run', ...words)), { colorScheme });
-    await running.locator('#tiles > *').first().waitFor();
-    assert.deepEqual(await findings(running), []);
-
-    const root = await played(stage);
-    forgeNumber(root, 'R1M1', { careful: true });
-    const at = await served(stage, root);
-    const broken = await stage.visit(at(), { colorScheme });
-    await broken.locator('#verdict.broken').waitFor();
-    assert.deepEqual(await findings(broken), []);
-    await broken.goto(at('/match/R1M1'));
-    await broken.locator('#draw-verdict.broken').waitFor();
-    assert.deepEqual(await findings(broken), []);
-  });
+/** Fails if anything on the page keeps people out, in either theme. */
+async function assertOpenToAll(page, name) {
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    assert.deepEqual(await findings(page), [], `${name}, ${colorScheme}`);
+  }
 }
+
+scene('nothing keeps people out of any page, light or dark', async (stage) => {
+  for (const [name, address] of Object.entries(await pages(stage))) {
+    await assertOpenToAll(await stage.visit(address), name);
+  }
+});
+
+scene('nothing keeps people out of a league that runs, or is broken', async (stage) => {
+  const words = ['--players', '6', '--pace', '2s', '--ports', 'auto', '--root', stage.folder()];
+  const running = await stage.visit(await pageOf(stage.start('run', ...words)));
+  await running.locator('#tiles > *').first().waitFor();
+  await assertOpenToAll(running, 'a league that runs');
+
+  const root = await played(stage);
+  forgeNumber(root, 'R1M1', { careful: true });
+  const at = await served(stage, root);
+  const broken = await stage.visit(at());
+  await broken.locator('#verdict.broken').waitFor();
+  await assertOpenToAll(broken, 'a broken league');
+  await broken.goto(at('/match/R1M1'));
+  await broken.locator('#draw-verdict.broken').waitFor();
+  await assertOpenToAll(broken, 'a broken match');
+});
 
 scene('no page scrolls sideways, on a phone, a tablet or a projector', async (stage) => {
   for (const [name, address] of Object.entries(await pages(stage))) {

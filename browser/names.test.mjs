@@ -71,7 +71,7 @@ scene('hostile players play a league, and their words stay words', async (stage)
   await page.goto(`${site}match/R1M1`);
   await page.locator('.messages summary').first().waitFor();
   for (const summary of await page.locator('.messages summary').all()) await summary.click();
-  await page.locator('.messages pre').getByText('__pwned="said"').first().waitFor();
+  await page.locator('.messages pre').getByText('__pwned=').first().waitFor();
   await assertNothingRan(page);
 
   const at = await served(stage, root);

@@ -46,10 +46,10 @@ export class Program {
       this.#waiting.add(look);
       look();
     });
-    const ended = this.ended.then(() => undefined);
-    const match = await within(patience, [found, ended], () => this.#complaint(`say ${pattern}`));
-    if (match) return match;
-    throw new Error(this.#complaint(`say ${pattern} before it ended`));
+    const ended = this.ended.then(({ error }) => {
+      throw error ?? new Error(this.#complaint(`say ${pattern} before it ended`));
+    });
+    return within(patience, [found, ended], () => this.#complaint(`say ${pattern}`));
   }
 
   /** Waits for its end, and gives its exit code. */
