@@ -25,6 +25,7 @@ use crate::desk::Worker;
 use crate::net::gate::Gate;
 use crate::net::server::{Door, Doors, Limits, serve};
 use crate::store::StoreError;
+use crate::web::{Hall, Site};
 
 pub use plan::{Plan, PlayerSeat, Ports, RefereeSeat, Taken};
 
@@ -110,7 +111,10 @@ impl Arena {
             gate: shared.gate.clone(),
             end,
         };
-        arena.receive(taken.manager, door);
+        let league = plan.rules.league_id.clone();
+        let site = Site::new(shared.root.clone(), Hall::new(shared.root.clone(), league));
+        let doors = Doors::behind(arena.gate.clone()).with_pages(Arc::new(site));
+        arena.receive_behind(taken.manager, doors, door);
         arena.seat_referees(shared, plan, taken.referees)?;
         match taken.shared {
             Some(listener) => arena.seat_crowd(shared, plan, listener)?,
@@ -121,7 +125,10 @@ impl Arena {
 
     /// Serves one agent behind a listener of its own.
     fn receive(&self, listener: TcpListener, door: Arc<dyn Door>) {
-        let doors = Doors::behind(self.gate.clone());
+        self.receive_behind(listener, Doors::behind(self.gate.clone()), door);
+    }
+
+    fn receive_behind(&self, listener: TcpListener, doors: Doors, door: Arc<dyn Door>) {
         doors.open("", door);
         tokio::spawn(serve(listener, doors, self.limits, self.end.subscribe()));
     }

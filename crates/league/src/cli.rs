@@ -12,8 +12,11 @@ mod logging;
 mod new;
 mod query;
 mod replay;
+mod report;
 mod run;
 mod schema;
+mod serve;
+mod shown;
 mod signal;
 mod start;
 mod step;
@@ -62,7 +65,9 @@ Examples:
   league new player --lang python          a player of your own to start from
   league completions bash                  what a shell needs to complete these commands
   league verify SHARED                     work out a league again from its journal
-  league replay SHARED --match R1M1        what was said in a match";
+  league replay SHARED --match R1M1        what was said in a match
+  league serve SHARED                      the pages of a league that is over, or a copy
+  league report SHARED -o league.html      the league as one page to send around";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -81,6 +86,8 @@ enum Command {
     New(new::New),
     Verify(verify::Verify),
     Replay(replay::Replay),
+    Serve(serve::Serve),
+    Report(report::Report),
     #[command(hide = true)]
     Keep(keep::Keep),
 }
@@ -141,6 +148,8 @@ impl Command {
             Self::New(new) => new.run(out),
             Self::Verify(verify) => verify.run(out),
             Self::Replay(replay) => replay.run(out),
+            Self::Serve(serve) => serve.run(out),
+            Self::Report(report) => report.run(out),
             Self::Keep(keep) => keep.run(),
         }
     }

@@ -88,6 +88,33 @@ impl Deviations {
             .collect()
     }
 
+    /// How often all agents together left the protocol.
+    pub fn total(&self) -> u64 {
+        let agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        agents
+            .values()
+            .flat_map(Kinds::values)
+            .map(|(count, _)| count)
+            .sum()
+    }
+
+    /// Takes up what was noted before, such as by an earlier process.
+    pub fn restore(&self, agent: &str, counts: Vec<Count>) {
+        for Count {
+            kind,
+            count,
+            detail,
+        } in counts
+        {
+            self.add(agent, kind.clone(), &detail);
+            let mut agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = agents.get_mut(agent).and_then(|kinds| kinds.get_mut(&kind));
+            if let Some((known, _)) = known {
+                *known = known.saturating_add(count.saturating_sub(1));
+            }
+        }
+    }
+
     /// What each agent was forgiven, for all to see; of many agents only some.
     pub fn shown(&self) -> Value {
         let counts = self.counts().into_iter().take(MOST_SHOWN);

@@ -25,15 +25,10 @@ use tokio::sync::watch;
 use crate::agent::Running;
 use crate::agent::house::{Shared, StartError};
 use crate::agent::player::{self, Manner, Mind};
-use crate::archivist::Archivist;
 use crate::chance::{Chance, NoChance};
 use crate::config::{ConfigError, ConfigLoader, SystemConfig, patience};
-use crate::deviations::Deviations;
 use crate::identity::{Identity, Life};
-use crate::net::endpoint::AllowList;
-use crate::net::gate::Gate;
-use crate::net::server::{Door, Doors, Limits, bind, serve};
-use crate::post::Roads;
+use crate::net::server::{Door, Doors, bind, serve};
 use crate::root::Root;
 use crate::store::StoreError;
 use crate::strategy::Strategy;
@@ -130,19 +125,7 @@ impl Entrant {
 
     fn shared(&self, system: &SystemConfig) -> Result<Shared, EntrantError> {
         let root = Root::new(&self.root);
-        Ok(Shared {
-            roads: Roads::new(AllowList::new(system.security.clone())),
-            chance: Chance::new(None)?,
-            deviations: Deviations::default(),
-            archivist: Archivist::new(root.clone()),
-            crowd: 1,
-            limits: Limits {
-                body: system.limits.max_body_bytes,
-                connections: system.limits.max_connections,
-            },
-            gate: Gate::new(system),
-            root,
-        })
+        Ok(Shared::new(root, system, Chance::new(None)?))
     }
 
     fn rules(

@@ -20,6 +20,7 @@ pub mod entrant;
 pub mod identity;
 pub mod log;
 pub mod net;
+pub mod observed;
 pub mod peers;
 pub mod post;
 pub mod projection;
@@ -35,6 +36,7 @@ pub mod strategy;
 pub mod transcript;
 pub mod turnstile;
 pub mod verify;
+pub mod web;
 
 /// Keeps the page on the toolkit true: its examples are compiled and run with the other tests.
 #[cfg(doctest)]

@@ -3,6 +3,8 @@
 //! Letters of one match to one address keep their order, and so do those of none. Letters of
 //! different matches do not wait for each other, so one that hangs holds up nothing else.
 
+mod roads;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,11 +21,11 @@ use tokio::time::Instant;
 use crate::chance::Chance;
 use crate::correspondence::{Correspondence, Understood, Written, is_owed, nod};
 use crate::desk::{Desk, Outbox, Worker};
-use crate::net::client::{CallError, Client};
-use crate::net::endpoint::{AllowList, Endpoint};
-use crate::peers::Peers;
+use crate::net::client::CallError;
+use crate::net::endpoint::Endpoint;
 use crate::peers::link::{Carrier, Link};
-use crate::turnstile::{MOST_WAITING, Pass, Turnstile, Urgency};
+use crate::turnstile::{MOST_WAITING, Pass, Urgency};
+pub use roads::Roads;
 
 /// How an agent is spoken to that says it takes calls simply.
 static SIMPLE: Found = Found {
@@ -51,32 +53,6 @@ impl Quiet {
 
 /// Letters that keep their order: an address, and a match if they belong to one.
 type Line = (Arc<str>, Option<MatchId>);
-
-/// What carries letters, shared by all posts of a process.
-#[derive(Clone)]
-pub struct Roads {
-    /// Calls those whose manner is known.
-    pub client: Client,
-    /// Finds out the manner of all others.
-    pub peers: Peers,
-    /// Bounds how many letters are under way.
-    pub turnstile: Turnstile,
-    /// Which addresses are called.
-    pub allowed: AllowList,
-}
-
-impl Roads {
-    /// Roads on which nobody has gone yet, to these addresses.
-    pub fn new(allowed: AllowList) -> Self {
-        let client = Client::default();
-        Self {
-            peers: Peers::new(client.clone()),
-            client,
-            turnstile: Turnstile::default(),
-            allowed,
-        }
-    }
-}
 
 struct Office<M: Worker> {
     roads: Roads,
@@ -177,7 +153,8 @@ impl<M: Worker> Office<M> {
     async fn try_once(&self, letter: &Letter<M::Ticket>, endpoint: &Endpoint) -> Outcome {
         if letter.to.speech == Some(Speech::Simple) {
             let _pass = self.pass(letter).await?;
-            return self.call_simply(letter, endpoint).await;
+            let call = self.call_simply(letter, endpoint);
+            return self.timed(letter, call).await;
         }
         let link = self.roads.peers.link(&letter.to, endpoint);
         if let Some(Speech::Habit(form)) = letter.to.speech {
@@ -186,7 +163,22 @@ impl<M: Worker> Office<M> {
         // Finding out is on nobody's clock: the letter's own begins when it goes out.
         let found = link.found().await;
         let _pass = self.pass(letter).await?;
-        self.call_over(&link, found, letter).await
+        self.timed(letter, self.call_over(&link, found, letter))
+            .await
+    }
+
+    /// Notes how long an answer takes.
+    async fn timed(
+        &self,
+        letter: &Letter<M::Ticket>,
+        call: impl Future<Output = Outcome>,
+    ) -> Outcome {
+        let began = Instant::now();
+        let outcome = call.await;
+        if outcome.is_ok() {
+            self.roads.latencies.note(&letter.to.agent, began.elapsed());
+        }
+        outcome
     }
 
     /// Waits for its turn to go out.

@@ -62,7 +62,7 @@ pub enum RepositoryError {
 }
 
 /// Reads a document; `None` if there is no such file.
-fn load<T: DeserializeOwned>(file: &Path) -> Result<Option<T>, RepositoryError> {
+pub(crate) fn load<T: DeserializeOwned>(file: &Path) -> Result<Option<T>, RepositoryError> {
     let text = match read_bounded(file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -81,7 +81,7 @@ fn load<T: DeserializeOwned>(file: &Path) -> Result<Option<T>, RepositoryError> 
 }
 
 /// Puts a document in the place of its former self.
-fn save(file: &Path, document: &impl Serialize) -> Result<(), RepositoryError> {
+pub(crate) fn save(file: &Path, document: &impl Serialize) -> Result<(), RepositoryError> {
     atomic::replace(file, &atomic::pretty(document)).map_err(|source| unwritable(file, source))
 }
 

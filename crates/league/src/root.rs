@@ -81,6 +81,11 @@ impl Root {
         self.league_folder(league).join("rounds.json")
     }
 
+    /// What the processes of a league found out about its agents.
+    pub fn observed_folder(&self, league: &LeagueId) -> PathBuf {
+        self.league_folder(league).join("observed")
+    }
+
     /// The folders of a league's referees.
     pub fn referees_folder(&self, league: &LeagueId) -> PathBuf {
         self.league_folder(league).join("referees")

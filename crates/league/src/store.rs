@@ -5,6 +5,7 @@
 
 mod disk;
 mod error;
+mod follow;
 mod journal;
 mod line;
 mod lock;
@@ -14,6 +15,7 @@ mod scan;
 use league_protocol::time::Timestamp;
 
 pub use error::{Damage, StoreError};
+pub use follow::Follower;
 pub use journal::{Cut, Durability, End, Journal, Opened};
 pub use line::LONGEST_LINE;
 pub use memory::Memory;

@@ -11,12 +11,15 @@ use super::Running;
 use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::clock;
+use crate::config::SystemConfig;
 use crate::correspondence::{Correspondence, WrongTokens};
 use crate::desk::{Desk, Witness, Work, Worker};
 use crate::deviations::Deviations;
 use crate::identity::Identity;
+use crate::net::endpoint::AllowList;
 use crate::net::gate::Gate;
 use crate::net::server::{Door, Limits};
+use crate::observed::Observed;
 use crate::post::{Post, Roads};
 use crate::reception::{Counter, Reception, Role};
 use crate::record::{Opening, Record};
@@ -38,12 +41,37 @@ pub struct Shared {
     pub deviations: Deviations,
     /// Writes the documents under `data/`.
     pub archivist: Archivist,
+    /// What is found out about other agents.
+    pub observed: Observed,
     /// How many agents there are in this process.
     pub crowd: usize,
     /// What a listener takes from its callers.
     pub limits: Limits,
     /// Who may call.
     pub gate: Gate,
+}
+
+impl Shared {
+    /// What agents share that keep their files here, as the configuration has it.
+    pub fn new(root: Root, system: &SystemConfig, chance: Chance) -> Self {
+        let roads = Roads::new(AllowList::new(system.security.clone()));
+        let (deviations, archivist) = (Deviations::default(), Archivist::new(root.clone()));
+        let latencies = roads.latencies.clone();
+        Self {
+            observed: Observed::new(deviations.clone(), latencies, archivist.clone()),
+            root,
+            roads,
+            chance,
+            deviations,
+            archivist,
+            crowd: 1,
+            limits: Limits {
+                body: system.limits.max_body_bytes,
+                connections: system.limits.max_connections,
+            },
+            gate: Gate::new(system),
+        }
+    }
 }
 
 /// An agent could not start.

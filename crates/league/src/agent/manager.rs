@@ -86,6 +86,9 @@ pub fn start(
         },
         |sequence, at, record, league| clerk.take_in(sequence, at, record, league),
     )?;
+    shared
+        .observed
+        .keep(&shared.root, &league_id, "league_manager");
     let taken_up = clerk.untold.len();
     clerk.pass_on();
     if taken_up > 0 {

@@ -81,6 +81,7 @@ pub fn start(
         |_| Ok(Referee::new(rules.clone())),
         |sequence, at, record, referee| scribe.take_in(sequence, at, record, referee),
     )?;
+    shared.observed.keep(&shared.root, league, slot.as_str());
     let house = House {
         restored,
         identity: Arc::clone(&identity),

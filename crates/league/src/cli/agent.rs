@@ -18,7 +18,7 @@ use league::config::{AgentsConfig, ConfigLoader, SystemConfig};
 use league::desk::Worker;
 use league::identity::{Life, Newcomer};
 use league::log::LogGuard;
-use league::net::server::{Door, Doors, bind, serve};
+use league::net::server::{Door, Doors, Pages, bind, serve};
 use league_core::letter::Peer;
 use league_protocol::id::LeagueId;
 use league_protocol::sender::{Agent, Dialect, Speech};
@@ -150,6 +150,8 @@ struct Serving<M: Worker> {
     running: Running<M>,
     door: Arc<dyn Door>,
     listener: tokio::net::TcpListener,
+    /// What people look at beside it.
+    pages: Option<Arc<dyn Pages>>,
     /// Whether it answers on standard input and output as well.
     stdio: bool,
     /// Lines to print as they come.
@@ -166,7 +168,10 @@ impl<M: Worker> Serving<M> {
         out: &mut impl Write,
     ) -> Result<Answer, Failure> {
         tell_unknown_keys(&ground.loader);
-        let doors = Doors::behind(self.shared.gate.clone());
+        let mut doors = Doors::behind(self.shared.gate.clone());
+        if let Some(pages) = self.pages {
+            doors = doors.with_pages(pages);
+        }
         doors.open("", Arc::clone(&self.door));
         let end = watch::Sender::new(false);
         let server = tokio::spawn(serve(
@@ -199,6 +204,7 @@ impl<M: Worker> Serving<M> {
             (&mut running.ended).await
         };
         self.shared.roads.peers.close().await;
+        self.shared.observed.publish();
         self.shared.archivist.finish();
         match ended {
             Ok(Ok(())) => lived,

@@ -5,14 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 use league::agent::house::Shared;
-use league::archivist::Archivist;
 use league::chance::Chance;
 use league::config::{ConfigError, ConfigLoader, SystemConfig};
-use league::deviations::Deviations;
-use league::net::endpoint::{AllowList, Endpoint};
-use league::net::gate::Gate;
-use league::net::server::Limits;
-use league::post::Roads;
+use league::net::endpoint::Endpoint;
 use league::root::{DEFAULT_ROOT, Root};
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
@@ -62,19 +57,7 @@ impl Common {
             hint: "give `--seed N` to do without".to_owned(),
             kind: Kind::World,
         })?;
-        Ok(Shared {
-            root: self.root(),
-            roads: Roads::new(AllowList::new(system.security.clone())),
-            chance,
-            deviations: Deviations::default(),
-            archivist: Archivist::new(self.root()),
-            crowd: 1,
-            limits: Limits {
-                body: system.limits.max_body_bytes,
-                connections: system.limits.max_connections,
-            },
-            gate: Gate::new(system),
-        })
+        Ok(Shared::new(self.root(), system, chance))
     }
 
     /// The flags that name the same root again, for commands that are printed.

@@ -64,6 +64,9 @@ pub(super) struct Run {
     /// Slow down, so that people can watch: how long a player thinks
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "0ms")]
     pace: Duration,
+    /// Keep the page up when the league is over, until Ctrl-C
+    #[arg(long)]
+    web: bool,
     /// Have every match wait for `league step` in another terminal
     #[arg(long)]
     manual: bool,
@@ -125,9 +128,15 @@ impl Run {
             let table = arena.manager.desk.look(League::standings).await;
             let table = table.unwrap_or_else(|_| [].into());
             screen.table(&table, &shared.deviations)?;
+            if self.web {
+                shared.observed.publish();
+                screen.stay()?;
+                signals.interrupted().await;
+            }
         }
         let closed = arena.close().await.map_err(not_opened);
         shared.roads.peers.close().await;
+        shared.observed.publish();
         shared.archivist.finish();
         drop(logs);
         let ended = ended?;

@@ -1,4 +1,4 @@
-//! The server of an agent: `POST /mcp`, `GET /health`, bytes in and bytes out.
+//! The server of an agent: `POST /mcp`, `GET /health`, pages if there are any; bytes in and bytes out.
 //!
 //! Many agents may share one listener, each below a path of its own. Who may knock is left to the
 //! [`Gate`], what a body means to the [`Door`] behind the path.
@@ -66,6 +66,12 @@ pub trait Door: Send + Sync {
     fn attend(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> Attending;
 }
 
+/// What people look at beside the doors.
+pub trait Pages: Send + Sync {
+    /// Answers whoever asks for the page at a path.
+    fn visit(&self, path: &str, headers: HeaderMap) -> Answering<'_>;
+}
+
 /// Where the lines of a pipe come from.
 pub type PipeIn = Box<dyn AsyncBufRead + Send + Unpin>;
 /// Where the answers to them go.
@@ -86,6 +92,7 @@ type Sent = Response<Either<Full<Bytes>, Events>>;
 pub struct Doors {
     gate: Gate,
     doors: Arc<RwLock<BTreeMap<String, Arc<dyn Door>>>>,
+    pages: Option<Arc<dyn Pages>>,
 }
 
 impl Doors {
@@ -95,6 +102,13 @@ impl Doors {
             gate,
             ..Self::default()
         }
+    }
+
+    /// Shows pages at all paths that belong to no door.
+    #[must_use]
+    pub fn with_pages(mut self, pages: Arc<dyn Pages>) -> Self {
+        self.pages = Some(pages);
+        self
     }
 
     /// Puts a door behind a prefix, such as `` or `/agents/P01`.
@@ -189,6 +203,15 @@ async fn answer(
     }
     let path = request.uri().path();
     let (prefix, tool) = path.split_at(path.rfind('/').unwrap_or(0));
+    if let (Some(pages), false) = (&doors.pages, matches!(tool, "/mcp" | "/health")) {
+        return match *request.method() {
+            Method::GET | Method::HEAD => {
+                let visit = pages.visit(path, request.headers().clone());
+                respond(visit.await)
+            }
+            _ => not_allowed("GET, HEAD"),
+        };
+    }
     let Some(door) = doors.find(prefix) else {
         return plain(StatusCode::NOT_FOUND, "there is no agent at this path");
     };
@@ -239,9 +262,13 @@ fn respond(answered: Answered) -> Sent {
     *response.status_mut() =
         StatusCode::from_u16(answered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers
+        .entry(CONTENT_TYPE)
+        .or_insert(HeaderValue::from_static(kind));
     if kind == "text/event-stream" {
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers
+            .entry(CACHE_CONTROL)
+            .or_insert(HeaderValue::from_static("no-cache"));
     }
     response
 }

@@ -33,10 +33,24 @@ pub(super) struct Scan {
 pub(super) fn scan<Fact: DeserializeOwned>(
     path: &Path,
     source: impl Read,
+    visit: impl FnMut(Entry<Fact>) -> ControlFlow<()>,
+) -> Result<Scan, StoreError> {
+    scan_on(path, source, Scan::default(), visit)
+}
+
+/// The same from where an earlier look came to; `source` begins behind its last whole batch.
+pub(super) fn scan_on<Fact: DeserializeOwned>(
+    path: &Path,
+    source: impl Read,
+    before: Scan,
     mut visit: impl FnMut(Entry<Fact>) -> ControlFlow<()>,
 ) -> Result<Scan, StoreError> {
     let mut source = BufReader::with_capacity(1 << 16, source);
-    let mut scan = Scan::default();
+    let mut scan = Scan {
+        total: before.whole,
+        broken: None,
+        ..before
+    };
     let mut line = Vec::new();
     let mut batch = Batch::new(scan.head);
     loop {

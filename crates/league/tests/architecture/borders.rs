@@ -12,7 +12,7 @@ struct Allowed {
     others: &'static [&'static str],
 }
 
-const ALLOWED: [Allowed; 4] = [
+const ALLOWED: [Allowed; 5] = [
     Allowed {
         name: "league-games",
         ours: &[],
@@ -54,6 +54,11 @@ const ALLOWED: [Allowed; 4] = [
         name: SIMULATION,
         ours: &["league-core", "league-games", "league-protocol"],
         others: &["serde", "serde_json"],
+    },
+    Allowed {
+        name: "league-web",
+        ours: &["league-core", "league-games", "league-protocol"],
+        others: &["maud", "serde", "serde_json", "sha2"],
     },
 ];
 

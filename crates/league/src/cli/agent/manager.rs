@@ -1,12 +1,14 @@
 //! `league manager`.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use clap::Args;
 use league::agent::manager;
 use league::config::{AgentsConfig, MatchMode, SystemConfig, league_rules};
 use league::identity::Life;
 use league::net::endpoint::AllowList;
+use league::web::{Hall, Site};
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
 use serde_json::json;
@@ -92,7 +94,10 @@ impl Manager {
                 }
             }
         });
+        let (root, league) = (shared.root.clone(), league.clone());
+        let site = Site::new(root.clone(), Hall::new(root, league));
         let serving = Serving {
+            pages: Some(Arc::new(site)),
             shared,
             running,
             door,

@@ -114,6 +114,7 @@ impl Player {
         let (running, door) = player::start(&shared, league, &slot, rules, manner)
             .map_err(|error| not_started(&label, &error))?;
         let serving = Serving {
+            pages: None,
             shared,
             running,
             door,

@@ -61,6 +61,7 @@ impl Referee {
         let (running, door) = referee::start(&shared, league, &slot, rules)
             .map_err(|error| not_started(&label, &error))?;
         let serving = Serving {
+            pages: None,
             shared,
             running,
             door,

@@ -37,6 +37,8 @@ pub(super) struct Screen<'s, W: Write> {
     total: u64,
     technical: BTreeMap<Code, u64>,
     resumed: bool,
+    web: bool,
+    page: String,
     bar: ProgressBar,
 }
 
@@ -89,6 +91,8 @@ impl<'s, W: Write> Screen<'s, W> {
             total,
             technical: BTreeMap::new(),
             resumed: planned.resumed,
+            web: run.web,
+            page: String::new(),
             bar,
         }
     }
@@ -97,6 +101,7 @@ impl<'s, W: Write> Screen<'s, W> {
     pub(super) fn open(&mut self, endpoint: &str) -> Result<(), Failure> {
         if self.output == Output::Json {
             self.opening["manager"] = endpoint.into();
+            self.opening["page"] = page(endpoint).into();
             let opening = self.opening.clone();
             return self.object(&opening);
         }
@@ -105,6 +110,13 @@ impl<'s, W: Write> Screen<'s, W> {
         }
         writeln!(self.out, "{}", self.title)?;
         self.facts.push(("manager", endpoint.to_owned()));
+        self.page = page(endpoint);
+        let until = if self.web {
+            ""
+        } else {
+            " while it runs; `--web` keeps it"
+        };
+        self.facts.push(("page", format!("{}{until}", self.page)));
         for (name, fact) in &self.facts {
             writeln!(self.out, "  {name:<9}{fact}")?;
         }
@@ -232,6 +244,17 @@ impl<'s, W: Write> Screen<'s, W> {
         Ok(())
     }
 
+    /// Says that the page is still there.
+    pub(super) fn stay(&mut self) -> Result<(), Failure> {
+        if self.output == Output::Json {
+            return self.object(&json!({"event": "page", "page": self.page}));
+        }
+        writeln!(self.out)?;
+        writeln!(self.out, "the page stays at {} until Ctrl-C", self.page)?;
+        self.out.flush()?;
+        Ok(())
+    }
+
     /// Says what can be done with a league that is over.
     pub(super) fn farewell(&mut self) -> Result<Answer, Failure> {
         if self.output == Output::Text && !self.quiet {
@@ -244,6 +267,14 @@ impl<'s, W: Write> Screen<'s, W> {
             writeln!(
                 self.out,
                 "rebuild    league replay --league-id {league}{root}"
+            )?;
+            writeln!(
+                self.out,
+                "look at it league serve --league-id {league}{root}"
+            )?;
+            writeln!(
+                self.out,
+                "send it    league report --league-id {league}{root} -o league.html"
             )?;
         }
         Ok(Answer::Yes)
@@ -284,6 +315,11 @@ impl<'s, W: Write> Screen<'s, W> {
         self.out.flush()?;
         Ok(())
     }
+}
+
+/// Where the page of a manager is.
+fn page(endpoint: &str) -> String {
+    format!("{}/", endpoint.trim_end_matches("/mcp"))
 }
 
 /// A bar with the time left, for people who watch.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use league_protocol::id::{LeagueId, RefereeId};
 
+use crate::observed::{self, ObservedDocument};
 use crate::repository::{
     HistoryDocument, MatchDocument, MatchRepository, PlayerHistoryRepository, RepositoryError,
     RoundsDocument, RoundsRepository, StandingsDocument, StandingsRepository,
@@ -31,6 +32,8 @@ pub enum Publication {
     },
     /// What a player remembers.
     History(HistoryDocument),
+    /// What a process found out about other agents.
+    Observed(ObservedDocument),
 }
 
 /// Writes documents below a root.
@@ -72,6 +75,7 @@ impl Archive {
                 }
                 matches.save(document)
             }
+            Publication::Observed(document) => observed::write(&self.root, document),
             Publication::MatchLine { referee, document } => self.write_line(referee, document),
         }
     }

@@ -1,0 +1,109 @@
+//! `league report`: a league as one page to send around, or as plain tables.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use league::web::Exhibition;
+use league_web::tables::{self, Table};
+
+use super::Answer;
+use super::failure::{Failure, Kind};
+use super::shown::Shown;
+
+/// Write a league as one HTML file that works without a server, or as a table
+///
+/// The page holds the board, every player, every match with what was said, the check of each draw
+/// and the replay. Nothing in it is fetched from anywhere.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  league report SHARED -o league.html
+  league report SHARED -o league.html --matches 100000   the messages of more matches
+  league report --format csv > standings.csv
+  league report --format csv --table matches -o matches.csv
+  league report --format markdown | less")]
+pub(super) struct Report {
+    #[command(flatten)]
+    shown: Shown,
+    /// Where to write it; `-` for standard output [default: `-`, for HTML `league.html`]
+    #[arg(short, long = "out", value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// What to write
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    format: Format,
+    /// Which table, for CSV
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
+    table: Which,
+    /// The messages of so many matches at most, the latest; the results of all are in it anyway
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    matches: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Format {
+    /// One page.
+    #[default]
+    Html,
+    /// Cells with commas between them.
+    Csv,
+    /// One object with both tables.
+    Json,
+    /// Both tables.
+    Markdown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Which {
+    /// Who stands where.
+    #[default]
+    Standings,
+    /// Every match.
+    Matches,
+}
+
+impl Report {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        let (root, league) = self.shown.find()?;
+        let exhibition = Exhibition::open(root, league).map_err(|error| Failure {
+            what: "could not read the league".to_owned(),
+            cause: super::chain(&error),
+            hint: "`league verify` says what is wrong with it".to_owned(),
+            kind: Kind::World,
+        })?;
+        let gallery = exhibition.gallery();
+        let text = match self.format {
+            Format::Html => exhibition.report(self.matches),
+            Format::Csv => tables::csv(gallery, self.table()),
+            Format::Json => format!("{:#}\n", tables::json(gallery)),
+            Format::Markdown => tables::markdown(gallery),
+        };
+        let usual = (self.format == Format::Html).then(|| Path::new("league.html"));
+        match self.out.as_deref().or(usual) {
+            Some(file) if file != Path::new("-") => {
+                fs::write(file, &text).map_err(|error| not_written(file, &error))?;
+                let kilobytes = text.len().div_ceil(1_024);
+                writeln!(out, "wrote {} ({kilobytes} KB)", file.display())?;
+            }
+            _ => out.write_all(text.as_bytes())?,
+        }
+        Ok(Answer::Yes)
+    }
+
+    fn table(&self) -> Table {
+        match self.table {
+            Which::Standings => Table::Standings,
+            Which::Matches => Table::Matches,
+        }
+    }
+}
+
+fn not_written(file: &Path, error: &std::io::Error) -> Failure {
+    Failure {
+        what: format!("could not write `{}`", file.display()),
+        cause: error.to_string(),
+        hint: "choose another file with `-o`".to_owned(),
+        kind: Kind::World,
+    }
+}

@@ -1,0 +1,17 @@
+//! The pages of a league, served: from its journal to whoever looks.
+//!
+//! The site reads the journal as anyone may, while it is written, and only while somebody looks;
+//! so a league that nobody watches pays nothing, and the page of a running league and of a copied
+//! one are the same. What pages look like is `league-web`'s business.
+
+mod exhibition;
+mod feed;
+mod hall;
+mod kept;
+mod reader;
+mod site;
+
+pub use exhibition::{Exhibition, ExhibitionError};
+pub use hall::Hall;
+pub use reader::ReadError;
+pub use site::Site;

@@ -1,0 +1,93 @@
+//! A league as a whole, for a report: read once, from beginning to end.
+
+use league_protocol::id::{LeagueId, MatchId, PlayerId};
+use league_web::film::Film;
+use league_web::gallery::{Gallery, Observed};
+use league_web::model::{Board, MatchPage, PlayerPage};
+use league_web::page::Links;
+use league_web::report::{self, Report};
+use thiserror::Error;
+
+use super::hall::Hall;
+use super::kept;
+use super::reader::ReadError;
+use super::site::told;
+use crate::clock;
+use crate::root::Root;
+use crate::verify::{VerifyError, verify};
+
+/// Why a league cannot be shown as a whole.
+#[derive(Debug, Error)]
+pub enum ExhibitionError {
+    /// Its journal cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It cannot be worked out again.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+}
+
+/// A league as a whole.
+pub struct Exhibition {
+    root: Root,
+    league_id: LeagueId,
+    gallery: Gallery,
+    observed: Observed,
+    film: Film,
+    board: Board,
+}
+
+impl Exhibition {
+    /// Reads a league and works it out again.
+    ///
+    /// # Errors
+    ///
+    /// Its journal may not be there, or not be one of a league.
+    pub fn open(root: Root, league: LeagueId) -> Result<Self, ExhibitionError> {
+        let mut hall = Hall::new(root.clone(), league.clone());
+        hall.judge(told(&verify(&root, &league)?));
+        let now = clock::now();
+        hall.look(now)?;
+        let film = hall.film(Links::File)?;
+        let board = hall.board(now).ok_or(ReadError::NoRules)?;
+        let (gallery, observed) = hall.into_facts().ok_or(ReadError::NoRules)?;
+        Ok(Self {
+            root,
+            league_id: league,
+            gallery,
+            observed,
+            film,
+            board,
+        })
+    }
+
+    /// The league's facts.
+    pub fn gallery(&self) -> &Gallery {
+        &self.gallery
+    }
+
+    /// The report, with what was said in so many matches, the latest.
+    pub fn report(&self, most_matches: usize) -> String {
+        let all: Vec<&MatchId> = self.gallery.finished().map(|(id, _)| id).collect();
+        let first = all.len().saturating_sub(most_matches);
+        let matches = all[first..].iter().filter_map(|id| self.match_page(id));
+        let ids = self.board.standings.iter().map(|row| &row.player_id);
+        let players = ids.filter_map(|id| self.player_page(id));
+        report::write(&Report {
+            board: self.board.clone(),
+            players: players.collect(),
+            matches: matches.collect(),
+            film: self.film.clone(),
+            unlisted: first,
+        })
+    }
+
+    fn match_page(&self, id: &MatchId) -> Option<MatchPage> {
+        let record = kept::record(&self.root, &self.league_id, id);
+        self.gallery.match_page(id, record, &self.observed)
+    }
+
+    fn player_page(&self, id: &PlayerId) -> Option<PlayerPage> {
+        self.gallery.player_page(id, &self.observed)
+    }
+}

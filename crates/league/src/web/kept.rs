@@ -1,0 +1,96 @@
+//! What lies beside the journal and pages show too: transcripts, what was observed of agents.
+
+use std::collections::BTreeMap;
+
+use league_protocol::id::{LeagueId, MatchId};
+use league_protocol::message::MatchState;
+use league_protocol::time::Timestamp;
+use league_web::gallery::{Observed, Record};
+use league_web::model::{Deviation, Latency, Life, Said};
+
+use crate::deviations::Count;
+use crate::observed::{self, ObservedDocument};
+use crate::repository::{MatchDocument, MatchRepository};
+use crate::root::Root;
+
+/// What the processes of a league found out about its agents.
+///
+/// Where two of them called the same agent, the one that called it more often is believed.
+pub(super) fn observed(root: &Root, league: &LeagueId) -> Observed {
+    let mut seen = Observed::default();
+    for ObservedDocument { agents, .. } in observed::all(root, league) {
+        for (agent, found) in agents {
+            if let Some(latency) = found.latency {
+                let known = seen.latencies.get(&agent).map_or(0, |known| known.calls);
+                if latency.calls > known {
+                    seen.latencies.insert(agent.clone(), shown(latency));
+                }
+            }
+            if !found.deviations.is_empty() {
+                let all = seen.deviations.entry(agent).or_default();
+                all.extend(found.deviations.into_iter().map(deviation));
+            }
+        }
+    }
+    seen
+}
+
+fn shown(latency: observed::Latency) -> Latency {
+    Latency {
+        calls: latency.calls,
+        median: latency.median_ms,
+        p95: latency.p95_ms,
+    }
+}
+
+fn deviation(count: Count) -> Deviation {
+    Deviation {
+        clause: count.kind.clause,
+        path: count.kind.path,
+        detail: count.detail,
+        count: count.count,
+    }
+}
+
+/// What the referee of a match wrote of it; none if that does not lie here.
+pub(super) fn record(root: &Root, league: &LeagueId, match_id: &MatchId) -> Option<Record> {
+    let document = document(root, league, match_id)?;
+    let lifecycle = document.lifecycle;
+    let said = document.transcript.into_iter().map(|said| Said {
+        at: said.timestamp,
+        from: said.from,
+        to: said.to,
+        kind: said.message_type,
+        message: said.message,
+    });
+    Some(Record {
+        life: Life {
+            created: Some(lifecycle.created_at),
+            started: lifecycle.started_at,
+            finished: lifecycle.finished_at,
+        },
+        said: said.collect(),
+    })
+}
+
+/// How far matches are that are being played, as far as their referees wrote of them.
+pub(super) fn states(
+    root: &Root,
+    league: &LeagueId,
+    matches: &[MatchId],
+) -> BTreeMap<MatchId, (MatchState, Timestamp)> {
+    let state = |id: &MatchId| {
+        let document = document(root, league, id)?;
+        Some((
+            id.clone(),
+            (document.lifecycle.state, document.last_updated),
+        ))
+    };
+    matches.iter().filter_map(state).collect()
+}
+
+/// The file of a match; one that cannot be read is as good as none, since pages can do without.
+fn document(root: &Root, league: &LeagueId, match_id: &MatchId) -> Option<MatchDocument> {
+    let matches = MatchRepository::new(root, league.clone());
+    matches.load(match_id).ok().flatten()
+}

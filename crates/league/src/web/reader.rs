@@ -1,0 +1,196 @@
+//! From the journal of a league to its gallery, on and on.
+
+use league_core::league::{Event, RulesError};
+use league_protocol::id::{LeagueId, MatchId};
+use league_web::gallery::Gallery;
+use league_web::model::Verdict;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::record::{Opening, Record};
+use crate::root::Root;
+use crate::store::{Entry, Follower, StoreError};
+
+/// Why the pages of a league cannot be shown.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The journal does not begin with the rules of a league.
+    #[error("the journal does not begin with the rules of a league")]
+    NoRules,
+    /// No league can be held by the rules in the journal.
+    #[error("no league can be held by the rules in the journal")]
+    Rules(#[from] RulesError),
+}
+
+/// Reads the journal of a league into a gallery.
+#[derive(Debug)]
+pub struct Reader {
+    root: Root,
+    league_id: LeagueId,
+    follower: Follower,
+    gallery: Option<Gallery>,
+    /// What is wrong with the journal; from then on it is read no further.
+    damage: Option<Verdict>,
+    touched: Touched,
+}
+
+/// The matches and players that changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Touched(Vec<String>);
+
+/// More than so many that changed are told as "all".
+const MOST_TOUCHED: usize = 200;
+
+impl Reader {
+    /// A reader of the journal of this league, which may not be there yet.
+    pub fn new(root: Root, league_id: LeagueId) -> Self {
+        Self {
+            follower: Follower::new(root.league_journal(&league_id)),
+            root,
+            league_id,
+            gallery: None,
+            damage: None,
+            touched: Touched::default(),
+        }
+    }
+
+    /// The league as far as it was read.
+    pub fn gallery(&self) -> Option<&Gallery> {
+        self.gallery.as_ref()
+    }
+
+    /// The league, when no more is to be read.
+    pub(super) fn into_gallery(self) -> Option<Gallery> {
+        self.gallery
+    }
+
+    /// What is wrong with the journal, if it was tampered with.
+    pub fn damage(&self) -> Option<&Verdict> {
+        self.damage.as_ref()
+    }
+
+    /// Reads what is new.
+    ///
+    /// A journal that was tampered with is shown as it is, and said to be so.
+    ///
+    /// # Errors
+    ///
+    /// The journal may not be there, or not be one of a league.
+    pub fn read_on(&mut self) -> Result<(), ReadError> {
+        if self.damage.is_some() {
+            return Ok(());
+        }
+        let mut taking = Taking {
+            title: title(&self.root, &self.league_id),
+            gallery: self.gallery.take(),
+            touched: std::mem::take(&mut self.touched),
+            problem: None,
+        };
+        let read = self.follower.read_on(|entry| taking.take_in(&entry));
+        match read {
+            Ok(()) => {}
+            Err(damaged @ StoreError::Damaged { .. }) => {
+                taking.gallery = None;
+                let path = self.follower.path();
+                Follower::read_loosely(path, |entry| taking.take_in(&entry))?;
+                self.damage = Some(Verdict {
+                    holds: false,
+                    words: damaged.to_string(),
+                });
+            }
+            Err(other) => {
+                // What was read may be half a batch: the next look begins anew.
+                self.follower = Follower::new(self.follower.path().to_owned());
+                return Err(other.into());
+            }
+        }
+        self.gallery = taking.gallery;
+        self.touched = taking.touched;
+        taking.problem.map_or(Ok(()), Err)
+    }
+
+    /// What changed since the last time this was asked.
+    pub(super) fn take_touched(&mut self) -> Touched {
+        std::mem::take(&mut self.touched)
+    }
+}
+
+/// Entries on their way into a gallery.
+struct Taking {
+    title: String,
+    gallery: Option<Gallery>,
+    touched: Touched,
+    problem: Option<ReadError>,
+}
+
+impl Taking {
+    fn take_in(&mut self, entry: &Entry<Record<Event>>) {
+        match (&entry.fact, &mut self.gallery) {
+            (Record::Opened(opening), None) => match self.open(opening) {
+                Ok(gallery) => self.gallery = Some(gallery),
+                Err(problem) => self.problem = Some(problem),
+            },
+            (Record::Event(event), Some(gallery)) => {
+                gallery.take_in(event);
+                self.touched.note(event);
+            }
+            _ => {}
+        }
+    }
+
+    fn open(&self, opening: &Opening) -> Result<Gallery, ReadError> {
+        let rules = opening.rules.clone().ok_or(ReadError::NoRules)?;
+        let title = self.title.clone();
+        Ok(Gallery::new(rules, title, opening.reproducible)?)
+    }
+}
+
+/// The name of a league for people; its id if none was given.
+///
+/// The file is only looked at: a league that is shown is not changed, not even by defaults.
+fn title(root: &Root, league: &LeagueId) -> String {
+    let file = std::fs::read(root.league(league)).unwrap_or_default();
+    let config: Value = serde_json::from_slice(&file).unwrap_or_default();
+    let named = config["display_name"].as_str();
+    named.map_or_else(|| league.to_string(), str::to_owned)
+}
+
+impl Touched {
+    fn note(&mut self, event: &Event) {
+        match event {
+            Event::ResultRecorded {
+                match_id, result, ..
+            } => {
+                self.add(match_id);
+                let players = result.players.iter().map(ToString::to_string);
+                self.0.extend(players);
+            }
+            Event::MatchesMoved { moves, .. } => {
+                moves.iter().for_each(|moved| self.add(&moved.match_id));
+            }
+            Event::RoundOpened { .. } | Event::LeagueCompleted { .. } => {
+                self.0.push("*".to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, match_id: &MatchId) {
+        if self.0.len() <= MOST_TOUCHED {
+            self.0.push(match_id.to_string());
+        }
+    }
+
+    /// The ids, each once; `*` if there are too many to tell.
+    pub(super) fn ids(mut self) -> Vec<String> {
+        self.0.sort();
+        self.0.dedup();
+        if self.0.len() > MOST_TOUCHED || self.0.iter().any(|id| id == "*") {
+            return vec!["*".to_owned()];
+        }
+        self.0
+    }
+}

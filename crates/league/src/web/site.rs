@@ -1,0 +1,340 @@
+//! The site of a league: which address shows what, and who is told of changes.
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use http_body_util::channel::{Channel, Sender};
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue,
+    IF_NONE_MATCH, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use league_mcp::Body;
+use league_protocol::id::{MatchId, PlayerId};
+use league_web::assets;
+use league_web::model::Verdict;
+use league_web::page::{self, Links};
+use tokio::sync::broadcast::{Receiver, error::RecvError};
+
+use super::feed::{Feed, GREETING};
+use super::hall::Hall;
+use crate::clock;
+use crate::net::server::{Answered, Answering, Pages};
+use crate::root::Root;
+use crate::verify;
+
+/// The least time between two looks at the journal.
+const SHORTEST_GAP: Duration = Duration::from_millis(250);
+/// What each player adds to it, so that a large table is not told to many viewers all the time.
+const A_PLAYER: Duration = Duration::from_millis(2);
+/// How often viewers are told that we are there.
+const BEAT: Duration = Duration::from_secs(5);
+/// How long a viewer may take to take an event; one that takes longer comes back.
+const SLOWEST_VIEWER: Duration = Duration::from_secs(20);
+/// How many events may wait for one viewer.
+const WAITING: usize = 4;
+/// In a league of more matches the verdict is left to `league verify`.
+const MOST_VERIFIED: u64 = 100_000;
+
+/// What pages may do: nothing but show what we send, and listen to us.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The site of one league.
+#[derive(Clone)]
+pub struct Site(Arc<Rooms>);
+
+struct Rooms {
+    root: Root,
+    show: Mutex<Show>,
+    viewers: AtomicUsize,
+}
+
+struct Show {
+    hall: Hall,
+    feed: Feed,
+    judging: bool,
+}
+
+/// A viewer's place at the feed.
+struct Seat(Arc<Rooms>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.viewers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Site {
+    /// Opens a site for a league whose files lie below this root.
+    pub fn new(root: Root, hall: Hall) -> Self {
+        Self(Arc::new(Rooms {
+            root,
+            show: Mutex::new(Show {
+                hall,
+                feed: Feed::new(clock::now()),
+                judging: false,
+            }),
+            viewers: AtomicUsize::new(0),
+        }))
+    }
+
+    async fn answer(&self, path: String, headers: HeaderMap) -> Answered {
+        if let Some(name) = path.strip_prefix("/assets/") {
+            return asset(name, &headers);
+        }
+        if path == "/feed" {
+            return self.feed(&headers).await;
+        }
+        let rooms = Arc::clone(&self.0);
+        let shown = tokio::task::spawn_blocking(move || rooms.page(&path)).await;
+        shown.unwrap_or_else(|_| whole(500, "text/plain", Bytes::from_static(b"")))
+    }
+
+    /// Seats a viewer at the feed; the first one starts it.
+    async fn feed(&self, headers: &HeaderMap) -> Answered {
+        let last = headers.get("last-event-id");
+        let last = last.and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let rooms = Arc::clone(&self.0);
+        let seated = tokio::task::spawn_blocking(move || rooms.seat(last.as_deref()));
+        let Ok((missed, receiver, seat)) = seated.await else {
+            return whole(500, "text/plain", Bytes::from_static(b""));
+        };
+        let (sender, body) = Channel::<Bytes, Infallible>::new(WAITING);
+        tokio::spawn(tell(sender, missed, receiver, seat));
+        let mut headers = HeaderMap::new();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        Answered {
+            status: 200,
+            headers,
+            body: Body::Events(body.boxed()),
+        }
+    }
+}
+
+impl Pages for Site {
+    fn visit(&self, path: &str, headers: HeaderMap) -> Answering<'_> {
+        let path = path.to_owned();
+        Box::pin(async move { self.answer(path, headers).await })
+    }
+}
+
+impl Rooms {
+    fn show(&self) -> MutexGuard<'_, Show> {
+        self.show.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn page(self: &Arc<Self>, path: &str) -> Answered {
+        let mut show = self.show();
+        if let Err(error) = show.look() {
+            let page = page::not_found(&error.to_string(), &Links::Site);
+            return html(503, page.into());
+        }
+        self.see_verdict(&mut show);
+        let hall = &show.hall;
+        if path == "/film.json" {
+            return match hall.film(Links::Site).map(|film| serde_json::to_vec(&film)) {
+                Ok(Ok(film)) => whole(200, "application/json", film.into()),
+                _ => whole(503, "application/json", Bytes::from_static(b"{}")),
+            };
+        }
+        let shown = match path.strip_prefix('/').map(|path| path.split_once('/')) {
+            Some(None) if path == "/" => hall.first_page(),
+            Some(Some(("match", id))) => MatchId::new(id)
+                .ok()
+                .and_then(|id| hall.match_page(&id).map(Bytes::from)),
+            Some(Some(("player", id))) => PlayerId::new(id)
+                .ok()
+                .and_then(|id| hall.player_page(&id).map(Bytes::from)),
+            _ => None,
+        };
+        match shown {
+            Some(page) => html(200, page),
+            None => html(
+                404,
+                page::not_found("There is no such page.", &Links::Site).into(),
+            ),
+        }
+    }
+
+    fn seat(self: &Arc<Self>, last: Option<&str>) -> (Vec<Bytes>, Receiver<Bytes>, Seat) {
+        let mut show = self.show();
+        // A journal that cannot be read now may be there at the next look.
+        let _ = show.look();
+        let mut missed = vec![Bytes::from_static(GREETING.as_bytes())];
+        match last.and_then(|last| show.feed.since(last)) {
+            Some(since) => missed.extend(since),
+            None => missed.push(show.feed.whole(&show.hall.whole())),
+        }
+        let receiver = show.feed.listen();
+        drop(show);
+        let seat = Seat(Arc::clone(self));
+        if self.viewers.fetch_add(1, Ordering::Relaxed) == 0 {
+            tokio::spawn(Arc::clone(self).watch());
+        }
+        (missed, receiver, seat)
+    }
+
+    /// Looks at the journal again and again while anybody is there.
+    async fn watch(self: Arc<Self>) {
+        let mut beaten = tokio::time::Instant::now();
+        loop {
+            let rows = u32::try_from(self.show().hall.rows()).unwrap_or(u32::MAX);
+            tokio::time::sleep(SHORTEST_GAP + A_PLAYER.saturating_mul(rows)).await;
+            if self.viewers.load(Ordering::Relaxed) == 0 {
+                return;
+            }
+            let rooms = Arc::clone(&self);
+            let looked = tokio::task::spawn_blocking(move || {
+                let mut show = rooms.show();
+                // Whoever asks for a page is told why it cannot be read.
+                let _ = show.look();
+                rooms.see_verdict(&mut show);
+            });
+            let _ = looked.await;
+            if beaten.elapsed() >= BEAT {
+                beaten = tokio::time::Instant::now();
+                self.show().feed.beat(clock::now());
+            }
+        }
+    }
+
+    /// Has a league that is over verified, once.
+    fn see_verdict(self: &Arc<Self>, show: &mut Show) {
+        let matches = show
+            .hall
+            .gallery()
+            .map_or(0, |gallery| gallery.league().matches_played());
+        if show.judging || !show.hall.wants_verdict() || matches > MOST_VERIFIED {
+            return;
+        }
+        show.judging = true;
+        let rooms = Arc::clone(self);
+        let league = show.hall.league_id().clone();
+        tokio::task::spawn_blocking(move || {
+            let verdict = verify::verify(&rooms.root, &league);
+            let mut show = rooms.show();
+            if let Ok(verdict) = verdict {
+                show.hall.judge(told(&verdict));
+                let _ = show.look();
+            }
+        });
+    }
+}
+
+impl Show {
+    /// Looks at the journal, and tells viewers what is new.
+    fn look(&mut self) -> Result<(), super::ReadError> {
+        if let Some(change) = self.hall.look(clock::now())? {
+            self.feed.tell(&change.patch, &change.touched);
+        }
+        Ok(())
+    }
+}
+
+/// Tells one viewer what it missed and what is new, until it goes.
+async fn tell(
+    mut viewer: Sender<Bytes>,
+    missed: Vec<Bytes>,
+    mut receiver: Receiver<Bytes>,
+    seat: Seat,
+) {
+    for event in missed {
+        if !sent(&mut viewer, event).await {
+            return;
+        }
+    }
+    loop {
+        let event = match receiver.recv().await {
+            Ok(event) => event,
+            // It was too slow for single events: it is told how things stand.
+            Err(RecvError::Lagged(_)) => {
+                let show = seat.0.show();
+                receiver = show.feed.listen();
+                show.feed.whole(&show.hall.whole())
+            }
+            Err(RecvError::Closed) => return,
+        };
+        if !sent(&mut viewer, event).await {
+            return;
+        }
+    }
+}
+
+async fn sent(viewer: &mut Sender<Bytes>, event: Bytes) -> bool {
+    let sending = tokio::time::timeout(SLOWEST_VIEWER, viewer.send_data(event));
+    matches!(sending.await, Ok(Ok(())))
+}
+
+/// A verdict in words.
+pub(crate) fn told(verdict: &verify::Verdict) -> Verdict {
+    let checked = &verdict.checked;
+    match &verdict.wrong {
+        None => Verdict {
+            holds: true,
+            words: format!(
+                "Verified: {} lines of the journal are chained, {} draws and games were worked out again.",
+                checked.lines, checked.results
+            ),
+        },
+        Some(wrong) => {
+            let line = wrong.line.map(|line| format!(", line {line}"));
+            Verdict {
+                holds: false,
+                words: format!(
+                    "{}{}: {}",
+                    wrong.file.display(),
+                    line.unwrap_or_default(),
+                    wrong.what
+                ),
+            }
+        }
+    }
+}
+
+fn asset(name: &str, headers: &HeaderMap) -> Answered {
+    let Some(asset) = assets::find(name) else {
+        return whole(
+            404,
+            "text/plain",
+            Bytes::from_static(b"there is no such file"),
+        );
+    };
+    let known = headers
+        .get(IF_NONE_MATCH)
+        .is_some_and(|tag| tag.as_bytes() == asset.tag.as_bytes());
+    let mut answer = match known {
+        true => whole(304, asset.kind, Bytes::new()),
+        false => whole(200, asset.kind, Bytes::from_static(asset.body.as_bytes())),
+    };
+    if let Ok(tag) = HeaderValue::from_str(&asset.tag) {
+        answer.headers.insert(ETAG, tag);
+    }
+    answer
+}
+
+fn html(status: u16, page: Bytes) -> Answered {
+    whole(status, "text/html; charset=utf-8", page)
+}
+
+fn whole(status: u16, kind: &'static str, body: Bytes) -> Answered {
+    const FIXED: [(HeaderName, &str); 4] = [
+        (CACHE_CONTROL, "no-cache"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    let mut headers = HeaderMap::new();
+    for (name, value) in FIXED {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    Answered {
+        status,
+        headers,
+        body: Body::Whole(body),
+    }
+}

@@ -1,0 +1,199 @@
+//! Points over rounds, as a picture.
+
+use std::fmt::Write as _;
+
+use maud::{Markup, html};
+
+use super::words::counted;
+use crate::model::{Chart, Line};
+
+/// How many lines have a colour, a pattern and a name; the others are grey.
+const COLOURED: usize = 8;
+/// The most points of a line with a colour; a longer one is thinned out.
+const MOST_COLOURED_POINTS: usize = 64;
+/// The most points of a grey line.
+const MOST_GREY_POINTS: usize = 24;
+/// The longest name beside a line, in characters.
+const LONGEST_LABEL: usize = 18;
+
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 380.0;
+const LEFT: f64 = 44.0;
+const RIGHT: f64 = 780.0;
+const TOP: f64 = 14.0;
+const BOTTOM: f64 = 344.0;
+/// How far apart the names at the ends of lines stand.
+const LABEL_HEIGHT: f64 = 21.0;
+
+/// The chart, or a sentence while there is nothing to draw.
+pub(super) fn chart(chart: &Chart) -> Markup {
+    let over = chart
+        .lines
+        .first()
+        .map_or(0, |line| line.points.len().saturating_sub(1));
+    if over == 0 {
+        return html! { figure #chart .chart { p.more { "Lines begin when the first round is over." } } };
+    }
+    let scale = Scale::of(&chart.lines, chart.rounds);
+    let (coloured, grey) = chart.lines.split_at(chart.lines.len().min(COLOURED));
+    html! {
+        figure #chart .chart {
+            svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-labelledby="chart-name chart-words" {
+                title #chart-name { "Points over the rounds" }
+                desc #chart-words { (words(chart, over)) }
+                (scale.grid())
+                @for line in grey.iter().rev() {
+                    path.grey d=(scale.path(&line.points, MOST_GREY_POINTS)) {}
+                }
+                @for (place, line) in coloured.iter().enumerate().rev() {
+                    path class={ "line l" (place) } d=(scale.path(&line.points, MOST_COLOURED_POINTS)) {}
+                }
+                @for (place, y) in label_heights(coloured, &scale).into_iter().enumerate() {
+                    (scale.label(place, &coloured[place], y))
+                }
+            }
+        }
+    }
+}
+
+/// One line by itself, for the page of a player.
+pub(super) fn single(points: &[u32]) -> Markup {
+    let line = Line {
+        player: crate::model::Named {
+            id: league_protocol::id::PlayerId::unknown(),
+            name: String::new(),
+        },
+        points: points.to_vec(),
+    };
+    let rounds = u32::try_from(points.len().saturating_sub(1)).unwrap_or(u32::MAX);
+    let scale = Scale::of(std::slice::from_ref(&line), rounds);
+    let last = points.last().copied().unwrap_or_default();
+    html! {
+        figure.chart {
+            svg viewBox=(format!("0 0 {} {HEIGHT}", RIGHT + 20.0)) role="img" aria-label={ "Points over the rounds: " (counted(last as usize, "point")) " after round " (rounds) } {
+                (scale.grid())
+                path.line.l0 d=(scale.path(points, MOST_COLOURED_POINTS)) {}
+            }
+        }
+    }
+}
+
+fn words(chart: &Chart, over: usize) -> String {
+    let mut text = format!("After round {over} of {}: ", chart.rounds);
+    for (place, line) in chart.lines.iter().take(COLOURED).enumerate() {
+        let points = line.points.last().copied().unwrap_or_default();
+        let comma = if place == 0 { "" } else { ", " };
+        let _ = write!(text, "{comma}{} {points}", line.player.name);
+    }
+    text
+}
+
+/// Where rounds and points lie in the picture.
+struct Scale {
+    rounds: u32,
+    points: u32,
+}
+
+impl Scale {
+    fn of(lines: &[Line], rounds: u32) -> Self {
+        let points = lines.iter().flat_map(|line| &line.points).max();
+        Self {
+            rounds: rounds.max(1),
+            points: points.copied().unwrap_or_default().max(1),
+        }
+    }
+
+    fn x(&self, round: usize) -> f64 {
+        LEFT + (RIGHT - LEFT) * round as f64 / f64::from(self.rounds)
+    }
+
+    fn y(&self, points: u32) -> f64 {
+        BOTTOM - (BOTTOM - TOP) * f64::from(points) / f64::from(self.points)
+    }
+
+    fn path(&self, points: &[u32], most: usize) -> String {
+        let last = points.len().saturating_sub(1);
+        let shown = last.min(most.max(1));
+        let mut path = String::with_capacity(shown * 10);
+        for step in 0..=shown {
+            let round = if shown == 0 { 0 } else { step * last / shown };
+            let Some(height) = points.get(round) else {
+                break;
+            };
+            let letter = if step == 0 { 'M' } else { 'L' };
+            let _ = write!(path, "{letter}{:.0} {:.1}", self.x(round), self.y(*height));
+        }
+        path
+    }
+
+    fn grid(&self) -> Markup {
+        html! {
+            g.grid {
+                @for points in steps(self.points) {
+                    line x1=(LEFT) x2=(RIGHT) y1=(tenth(self.y(points))) y2=(tenth(self.y(points))) {}
+                    text x=(LEFT - 8.0) y=(tenth(self.y(points) + 4.5)) text-anchor="end" { (points) }
+                }
+                @for round in steps(self.rounds) {
+                    text x=(tenth(self.x(round as usize))) y=(BOTTOM + 24.0) text-anchor="middle" { (round) }
+                }
+            }
+        }
+    }
+
+    fn label(&self, place: usize, line: &Line, y: f64) -> Markup {
+        let end = line.points.len().saturating_sub(1);
+        let (x, height) = (
+            self.x(end),
+            self.y(line.points.last().copied().unwrap_or_default()),
+        );
+        html! {
+            g class={ "end l" (place) } {
+                path.lead d=(format!("M{x:.0} {height:.1}L{:.0} {y:.1}", RIGHT + 12.0)) {}
+                circle cx=(tenth(x)) cy=(tenth(height)) r="4" {}
+                text x=(RIGHT + 18.0) y=(tenth(y + 4.5)) { (short(&line.player.name)) }
+            }
+        }
+    }
+}
+
+/// Heights of the names beside the lines: near their ends, but never one on the other.
+fn label_heights(lines: &[Line], scale: &Scale) -> Vec<f64> {
+    let wanted = |line: &Line| scale.y(line.points.last().copied().unwrap_or_default());
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    order.sort_by(|one, other| wanted(&lines[*one]).total_cmp(&wanted(&lines[*other])));
+    let mut heights = vec![0.0; lines.len()];
+    let mut lowest = TOP;
+    for place in &order {
+        heights[*place] = wanted(&lines[*place]).max(lowest);
+        lowest = heights[*place] + LABEL_HEIGHT;
+    }
+    let mut highest = BOTTOM;
+    for place in order.iter().rev() {
+        heights[*place] = heights[*place].min(highest);
+        highest = heights[*place] - LABEL_HEIGHT;
+    }
+    heights
+}
+
+/// At most seven round numbers from 0 to the highest.
+fn steps(highest: u32) -> Vec<u32> {
+    let sizes = [1, 2, 5, 10, 20, 25, 50].into_iter();
+    let scales = (0..8).map(|power| 10_u32.pow(power));
+    let step = scales
+        .flat_map(|scale| sizes.clone().map(move |size| size * scale))
+        .find(|step| highest / step <= 6);
+    let step = step.unwrap_or(u32::MAX);
+    (0..=highest / step).map(|count| count * step).collect()
+}
+
+fn tenth(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+/// A name that fits beside a line.
+fn short(name: &str) -> String {
+    match name.char_indices().nth(LONGEST_LABEL) {
+        Some((end, _)) => format!("{}…", name[..end].trim_end()),
+        None => name.to_owned(),
+    }
+}

@@ -1,0 +1,136 @@
+//! The page of one match.
+
+use league_protocol::message::MatchResult;
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::words::{duration, moment, name, tile_state};
+use super::{Links, draw, marks, positions, sequence};
+use crate::model::{Ended, MatchPage};
+
+/// The longest choice that is written out, in characters.
+const LONGEST_CHOICE: usize = 60;
+
+/// What stands in `<main>`.
+pub(super) fn main(page: &MatchPage, links: Links) -> Markup {
+    html! {
+        section.duel {
+            p.crumbs {
+                a href=(links.board()) { bdi { (page.league.title) } }
+                span { "Round " (page.round) } span { (page.match_id) }
+            }
+            h1 { (name(&page.players[0])) " – " (name(&page.players[1])) }
+            div.seats {
+                (seat(page, 0, links))
+                p.middle { (middle(page)) }
+                (seat(page, 1, links))
+            }
+            p.reason { (told(page)) }
+            dl.facts { (facts(page)) }
+        }
+        @if let Some(result) = &page.result { (draw::draw(page, result, links)) }
+        (positions::positions(page, links))
+        (sequence::sequence(page, links))
+    }
+}
+
+fn seat(page: &MatchPage, seat: usize, links: Links) -> Markup {
+    let player = &page.players[seat];
+    let result = page.result.as_deref();
+    let ended = result.map(|result| ended(result, seat));
+    html! {
+        div class={ "seat " (ended.map_or("", marks::class)) } {
+            p.who { a href=(links.of_player(&player.id)) { (name(player)) } }
+            @if let Some(result) = result {
+                p.choice { (chosen(result, seat)) }
+                @if let Some(ended) = ended {
+                    p.outcome { (marks::mark(ended)) " " (outcome(ended)) " · " (points(result.points[seat])) }
+                }
+            }
+            p.id { "seat " (["A", "B"][seat]) " · " (player.id) }
+        }
+    }
+}
+
+fn chosen(result: &MatchResult, seat: usize) -> Markup {
+    let player = &result.players[seat];
+    html! {
+        @match (result.choices.get(player), result.failed.get(player)) {
+            (_, Some(code)) => span.failed { (code) " " (code.name()) },
+            (Some(choice), None) => bdi { (written(choice)) },
+            (None, None) => "–",
+        }
+    }
+}
+
+/// A choice for people: a text as it is, moves one after the other, all else as JSON.
+fn written(choice: &Value) -> String {
+    let text = match choice {
+        Value::String(text) => text.clone(),
+        Value::Array(moves) => {
+            let moves: Vec<String> = moves.iter().map(Value::to_string).collect();
+            moves.join(" ")
+        }
+        other => other.to_string(),
+    };
+    match text.char_indices().nth(LONGEST_CHOICE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn ended(result: &MatchResult, seat: usize) -> Ended {
+    let player = &result.players[seat];
+    match &result.winner {
+        _ if result.failed.contains_key(player) => Ended::Forfeited,
+        Some(winner) if winner == player => Ended::Won,
+        Some(_) => Ended::Lost,
+        None => Ended::Drew,
+    }
+}
+
+const fn outcome(ended: Ended) -> &'static str {
+    match ended {
+        Ended::Won => "won",
+        Ended::Drew => "drew",
+        Ended::Lost => "lost",
+        Ended::Forfeited => "did not play",
+    }
+}
+
+fn points(points: u32) -> String {
+    super::words::counted(points as usize, "point")
+}
+
+/// What stands between the seats: the number that was drawn, or how far the match is.
+fn middle(page: &MatchPage) -> Markup {
+    let number = page.result.as_deref().and_then(draw::number);
+    html! {
+        @match (number, page.state) {
+            (Some(number), _) => { span.number { (number) } span.of { "drawn" } },
+            (None, Some(state)) => span.state { (tile_state(state)) },
+            (None, None) => span.of { "against" },
+        }
+    }
+}
+
+fn told(page: &MatchPage) -> Markup {
+    html! {
+        @match &page.result {
+            Some(result) => bdi { (result.reason) },
+            None => "What is chosen and said shows here when the match is over.",
+        }
+    }
+}
+
+fn facts(page: &MatchPage) -> Markup {
+    let life = page.life.unwrap_or_default();
+    let took = life.finished.zip(life.created);
+    html! {
+        @if let Some(referee) = &page.referee { div { dt { "Referee" } dd { (referee) } } }
+        @if page.attempt > 1 { div { dt { "Attempt" } dd { (page.attempt) } } }
+        @if let Some(at) = life.created { div { dt { "Called" } dd { (moment(at)) } } }
+        @if let Some(at) = page.at { div { dt { "Result taken" } dd { (moment(at)) } } }
+        @if let Some((end, start)) = took { div { dt { "Took" } dd { (duration(end.since(start))) } } }
+    }
+}

@@ -1,0 +1,127 @@
+//! The page of one player.
+
+use maud::{Markup, html};
+
+use super::words::{agent_state, counted, grouped, latency, name, time_of_day};
+use super::{Links, chart, marks};
+use crate::model::{Meeting, PlayerPage};
+
+/// What stands in `<main>`.
+pub(super) fn main(page: &PlayerPage, links: Links) -> Markup {
+    let row = &page.standing;
+    html! {
+        section.summary {
+            p.crumbs { a href=(links.board()) { bdi { (page.league.title) } } span { (row.player_id) } }
+            h1 { bdi { (row.name) } }
+            dl.facts { (facts(page)) }
+            @if !row.form.is_empty() { p.form { "Form " (marks::form(&row.form)) } }
+        }
+        div.columns {
+            @if page.points.len() > 1 {
+                section.card { h2 { "Points over the rounds" } (chart::single(&page.points)) }
+            }
+            (choices(page))
+        }
+        (deviations(page))
+        (history(page, links))
+    }
+}
+
+fn facts(page: &PlayerPage) -> Markup {
+    let (row, agent) = (&page.standing, &page.agent);
+    html! {
+        div { dt { "Rank" } dd { (row.rank) span.of { " of " (page.league.players) } } }
+        div { dt { "Points" } dd { (row.points) } }
+        div { dt { "Won, drawn, lost" } dd { (row.wins) "–" (row.draws) "–" (row.losses) } }
+        div { dt { "Technical losses" } dd { (row.technical_losses) } }
+        div { dt { "Latency" } dd { (latency(agent.latency)) } }
+        div { dt { "Speaks" } dd { (agent.dialect) } }
+        div { dt { "Version" } dd { bdi { (agent.version) } } }
+        div { dt { "State" } dd { (agent_state(row.state)) } }
+    }
+}
+
+fn choices(page: &PlayerPage) -> Markup {
+    let most = page.choices.iter().map(|(_, count)| *count).max();
+    let Some(most) = most else {
+        return Markup::default();
+    };
+    let total: u64 = page.choices.iter().map(|(_, count)| count).sum();
+    html! {
+        section.card {
+            h2 { "Choices" }
+            table.choices {
+                thead.hush { tr { th scope="col" { "Choice" } th scope="col" { "Share" } th scope="col" { "Times" } } }
+                tbody { @for (choice, count) in &page.choices {
+                    tr {
+                        th.text scope="row" { bdi { (choice) } }
+                        td.bar { progress max=(most) value=(count) aria-hidden="true" {} }
+                        td { (grouped(*count)) span.of { " · " (count * 100 / total.max(1)) " %" } }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+fn deviations(page: &PlayerPage) -> Markup {
+    if page.deviations.is_empty() {
+        return Markup::default();
+    }
+    html! {
+        section.card {
+            h2 { "Where it left the protocol" }
+            div.scroll tabindex="0" role="region" aria-label="Deviations" { table.deviations {
+                thead { tr { th scope="col" { "Times" } th.text scope="col" { "Clause" } th.text scope="col" { "Where" } th.text scope="col" { "What to do" } } }
+                tbody { @for deviation in &page.deviations {
+                    tr {
+                        td { (grouped(deviation.count)) }
+                        th.text scope="row" { code { (deviation.clause) } }
+                        td.text { code { (deviation.path) } }
+                        td.text.words { bdi { (deviation.detail) } }
+                    }
+                } }
+            } }
+        }
+    }
+}
+
+fn history(page: &PlayerPage, links: Links) -> Markup {
+    html! {
+        section.card {
+            h2 { "Matches" }
+            @if page.matches.is_empty() { p.more { "No match is over yet." } }
+            @else { div.scroll tabindex="0" role="region" aria-label="Matches" { table.history {
+                thead { tr {
+                    th.text scope="col" { "Match" }
+                    th scope="col" { "Result" }
+                    th.text scope="col" { "Against" }
+                    th.text scope="col" { "Chose" }
+                    th.text scope="col" { "Opponent chose" }
+                    th.text scope="col" { "Why" }
+                    th scope="col" { "At" }
+                } }
+                tbody { @for meeting in &page.matches { (self::meeting(meeting, links)) } }
+            } } }
+            @if page.unlisted > 0 { p.more { "and " (counted(page.unlisted, "older match").replace("matchs", "matches")) } }
+        }
+    }
+}
+
+fn meeting(meeting: &Meeting, links: Links) -> Markup {
+    html! {
+        tr {
+            th.text scope="row" { a href=(links.of_match(&meeting.match_id)) { (meeting.match_id) } }
+            td { (marks::mark(meeting.ended)) " " (meeting.points) }
+            td.text.who { a href=(links.of_player(&meeting.opponent.id)) { (name(&meeting.opponent)) } }
+            td.text { (choice(meeting.choice.as_deref())) }
+            td.text { (choice(meeting.opponent_choice.as_deref())) }
+            td.text.words { bdi { (meeting.reason) } }
+            td { (time_of_day(meeting.at)) }
+        }
+    }
+}
+
+fn choice(choice: Option<&str>) -> Markup {
+    html! { @match choice { Some(choice) => bdi { (choice) }, None => span.none { "nothing" } } }
+}

@@ -1,0 +1,185 @@
+//! What was said in a match: a diagram of messages, each of which opens to its JSON.
+
+use league_protocol::time::Timestamp;
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::Links;
+use super::words::{moment, offset};
+use crate::model::{MatchPage, Said};
+
+/// The most lanes of the diagram; of a match with more speakers only the words are shown.
+const MOST_LANES: usize = 8;
+/// How wide a lane is.
+const LANE: usize = 84;
+/// How high a line of the diagram is.
+const HEIGHT: usize = 28;
+
+/// The messages of a match, oldest first.
+pub(super) fn sequence(page: &MatchPage, links: Links) -> Markup {
+    let id = links.own_id("said-title", page.match_id.as_str());
+    html! {
+        section.card.said aria-labelledby=(id) {
+            h2 id=(id) { "What was said" }
+            @match page.said.first() {
+                None => p.more { (nothing(page)) },
+                Some(first) => (diagram(page, first.at)),
+            }
+        }
+    }
+}
+
+fn nothing(page: &MatchPage) -> &'static str {
+    if page.result.is_some() {
+        "The referee of this match keeps that elsewhere."
+    } else {
+        "Nothing is told of a match before it is over."
+    }
+}
+
+fn diagram(page: &MatchPage, start: Timestamp) -> Markup {
+    let lanes = lanes(page);
+    html! {
+        p.more { "From " (moment(start)) ". Open a line to read the message." }
+        @if lanes.len() <= MOST_LANES { (head(&lanes)) }
+        ol.messages { @for (place, said) in page.said.iter().enumerate() {
+            @for words in states(page, place) { li.state { (words) } }
+            li { (message(page, place, said, &lanes)) }
+        } }
+    }
+}
+
+/// Everyone that spoke or was spoken to: manager, referees, players.
+fn lanes(page: &MatchPage) -> Vec<&str> {
+    let mut lanes: Vec<&str> = Vec::new();
+    for said in &page.said {
+        for speaker in [said.from.as_str(), said.to.as_str()] {
+            if lanes.len() <= MOST_LANES && !lanes.contains(&speaker) {
+                lanes.push(speaker);
+            }
+        }
+    }
+    let seat = |lane: &str| {
+        let id = lane.strip_prefix("player:");
+        let seats = page.players.iter();
+        seats
+            .map(|player| player.id.as_str())
+            .position(|player| Some(player) == id)
+    };
+    lanes.sort_by_key(|lane| match (lane.split(':').next(), seat(lane)) {
+        (_, Some(seat)) => 2 + seat,
+        (Some("referee"), None) => 1,
+        (Some("player"), None) => 4,
+        _ => 0,
+    });
+    lanes
+}
+
+fn head(lanes: &[&str]) -> Markup {
+    html! {
+        div.message.lanes aria-hidden="true" {
+            span.at {}
+            svg viewBox=(format!("0 0 {} {HEIGHT}", lanes.len() * LANE)) {
+                @for (place, lane) in lanes.iter().enumerate() {
+                    text x=(centre(place)) y="18" text-anchor="middle" { (short(lane)) }
+                }
+            }
+            span.kind {}
+        }
+    }
+}
+
+fn message(page: &MatchPage, place: usize, said: &Said, lanes: &[&str]) -> Markup {
+    let start = page.said.first().map_or(said.at, |first| first.at);
+    let wrong = said.kind.contains("ERROR");
+    html! {
+        details {
+            summary.message.wrong[wrong] {
+                span.at { (offset(said.at, start)) }
+                @if lanes.len() <= MOST_LANES { (arrow(lanes, said)) }
+                span.kind {
+                    code { @if said.kind.is_empty() { "answer" } @else { (said.kind) } }
+                    span.way { (said.from) " → " (said.to) }
+                    (remarks(page, place, said))
+                }
+            }
+            (body(&said.message))
+        }
+    }
+}
+
+fn arrow(lanes: &[&str], said: &Said) -> Markup {
+    let place = |speaker: &str| lanes.iter().position(|lane| *lane == speaker);
+    let middle = HEIGHT / 2;
+    html! {
+        svg viewBox=(format!("0 0 {} {HEIGHT}", lanes.len() * LANE)) aria-hidden="true" {
+            @for lane in 0..lanes.len() {
+                line.lane x1=(centre(lane)) x2=(centre(lane)) y1="0" y2=(HEIGHT) {}
+            }
+            @if let (Some(from), Some(to)) = (place(&said.from), place(&said.to)) {
+                @let back = if from < to { -8 } else { 8 };
+                @let tip = i64::try_from(centre(to)).unwrap_or_default();
+                line.shaft x1=(centre(from)) x2=(tip + back / 2) y1=(middle) y2=(middle) {}
+                circle.tail cx=(centre(from)) cy=(middle) r="3.5" {}
+                path.tip d=(format!("M{tip} {middle}l{back} -5v10z")) {}
+            }
+        }
+    }
+}
+
+const fn centre(lane: usize) -> usize {
+    lane * LANE + LANE / 2
+}
+
+/// The id of a speaker, or what it is called if it has none.
+fn short(lane: &str) -> &str {
+    match lane.split_once(':') {
+        Some((_, id)) => id,
+        None => lane.strip_prefix("league_").unwrap_or(lane),
+    }
+}
+
+/// Whether it is said again, until when an answer is awaited, and what is wrong.
+fn remarks(page: &MatchPage, place: usize, said: &Said) -> Markup {
+    let alike =
+        |other: &&Said| (&other.kind, &other.from, &other.to) == (&said.kind, &said.from, &said.to);
+    let before = page.said.iter().take(place).filter(alike).count();
+    let text = |key: &str| said.message.get(key).and_then(Value::as_str);
+    let board_game = !page.positions.is_empty();
+    html! {
+        @if before > 0 && !board_game { span.badge { "again, " (before + 1) ". time" } }
+        @if let Some(deadline) = text("deadline") { span.badge { "until " (deadline.get(11..19).unwrap_or(deadline)) } }
+        @if let Some(code) = text("error_code") { span.badge.deviates { (code) } }
+    }
+}
+
+/// What the match became just before a message.
+fn states(page: &MatchPage, place: usize) -> Vec<&'static str> {
+    let Some(life) = page.life else {
+        return Vec::new();
+    };
+    let at = page.said[place].at;
+    let before = place.checked_sub(1).map(|before| page.said[before].at);
+    let fell = |moment: Option<Timestamp>| {
+        moment.is_some_and(|moment| moment <= at && before.is_none_or(|before| moment > before))
+    };
+    let states = [
+        (life.created, "The referee has taken the match"),
+        (life.started, "Both players have come"),
+        (life.finished, "The result stands"),
+    ];
+    states
+        .into_iter()
+        .filter(|(moment, _)| fell(*moment))
+        .map(|(_, words)| words)
+        .collect()
+}
+
+fn body(message: &Value) -> Markup {
+    html! {
+        @match message {
+            Value::Null => p.more { "It was too long to be kept." },
+            message => pre tabindex="0" { code { (serde_json::to_string_pretty(message).unwrap_or_default()) } },
+        }
+    }
+}

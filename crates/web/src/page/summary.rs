@@ -1,0 +1,97 @@
+//! Which league it is, how far it is, who has won it, and whether all of it holds.
+
+use league_core::league::Phase;
+use maud::{Markup, html};
+
+use super::Links;
+use super::words::{counted, duration, grouped, phase};
+use crate::model::{Board, Progress, Standing};
+
+/// Title, game and phase; the champion once there is one.
+pub(super) fn summary(board: &Board, links: Links) -> Markup {
+    let league = &board.league;
+    let champion = board
+        .standings
+        .first()
+        .filter(|_| league.phase == Phase::Completed);
+    html! {
+        section #summary .summary {
+            h1 { bdi { (league.title) } }
+            p.lead {
+                span class={ "phase " (phase_class(league.phase)) } { (phase(league.phase)) }
+                span { @if league.game.is_empty() { (league.game_type) } @else { (league.game) } }
+                span { (counted(league.players, "player")) }
+                span { (counted(league.referees, "referee")) }
+                @if league.strict { span { "strict reading" } }
+                @if league.reproducible { span.note { "drawn from a given seed: not for prizes" } }
+            }
+            @if let Some(champion) = champion { (winner(champion, links)) }
+        }
+    }
+}
+
+fn winner(champion: &Standing, links: Links) -> Markup {
+    html! {
+        p.champion {
+            span.title { "Champion" }
+            a href=(links.of_player(&champion.player_id)) { bdi { (champion.name) } }
+            span.tally {
+                (counted(champion.points as usize, "point")) " · "
+                (champion.wins) " won, " (champion.draws) " drawn, " (champion.losses) " lost"
+            }
+        }
+    }
+}
+
+const fn phase_class(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Registering => "gathering",
+        Phase::Running => "running",
+        Phase::Completed => "over",
+    }
+}
+
+/// Round, matches, time.
+pub(super) fn progress(board: &Board) -> Markup {
+    let now = &board.progress;
+    let running = board.league.phase == Phase::Running;
+    let left = now.time_left.filter(|_| running);
+    let millis = left.map(|left| left.as_millis());
+    html! {
+        section #progress .progress aria-label="Progress" data-played=(now.played) data-left-ms=[millis] {
+            @if now.matches > 0 {
+                progress max=(now.matches) value=(now.played) aria-label="Matches played" {
+                    (now.played) " of " (now.matches)
+                }
+                dl.facts { (facts(now, left.map(duration))) }
+            } @else {
+                p { "The first round is drawn up when registration closes." }
+            }
+        }
+    }
+}
+
+fn facts(now: &Progress, left: Option<String>) -> Markup {
+    html! {
+        div { dt { "Round" } dd { (now.round) span.of { " of " (now.rounds) } } }
+        div { dt { "Matches" } dd { (grouped(now.played)) span.of { " of " (grouped(now.matches)) } } }
+        @if let Some(left) = left { div { dt { "Time left" } dd.left { (left) } } }
+        @if let Some(elapsed) = now.elapsed { div { dt { "Elapsed" } dd { (duration(elapsed)) } } }
+        div { dt { "Technical losses" } dd { (grouped(now.technical_losses)) } }
+    }
+}
+
+/// Whether all that is shown follows from the journal.
+pub(super) fn verdict(board: &Board) -> Markup {
+    html! {
+        @match &board.verdict {
+            None => div #verdict {},
+            Some(verdict) if verdict.holds => {
+                p #verdict .verdict.holds { strong { "✓ Holds" } " " (verdict.words) }
+            },
+            Some(verdict) => {
+                p #verdict .verdict.broken { strong { "✗ Does not hold" } " " (verdict.words) }
+            },
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! A league as one file that needs nothing else: all its pages, its style, its script, its film.
+//!
+//! The policy in its head allows exactly this style and this script, by their hashes.
+
+use maud::{DOCTYPE, PreEscaped, html};
+use sha2::{Digest, Sha256};
+
+use crate::assets;
+use crate::model::{Board, MatchPage, PlayerPage};
+use crate::page::{self, Links};
+
+/// What goes into a report.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    /// The first page.
+    pub board: &'a Board,
+    /// The pages of matches.
+    pub matches: &'a [MatchPage],
+    /// The pages of players.
+    pub players: &'a [PlayerPage],
+    /// The league played back, as JSON.
+    pub film: Option<&'a str>,
+}
+
+/// Writes the one file.
+pub fn write(report: &Report<'_>) -> String {
+    let style = assets::find("style.css").map_or("", |style| style.body);
+    let script = joined(&assets::MODULES);
+    let policy = format!(
+        "default-src 'none'; style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
+        source(style),
+        source(&script)
+    );
+    let links = Links::File;
+    let parts = page::board_parts(report.board, &links);
+    let film = report.film.map(|film| film.replace('<', "\\u003c"));
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                (page::script_free_head(&report.board.league.title))
+                link rel="icon" href="data:,";
+                style { (PreEscaped(style)) }
+            }
+            body data-page="report" {
+                (page::header(links))
+                main #main {
+                    article.page #board { (page::board_main(&parts, links)) }
+                    @for page in report.matches {
+                        article.page id={ "match-" (page.match_id) } { (page::match_main(page, links)) }
+                    }
+                    @for page in report.players {
+                        article.page id={ "player-" (page.standing.player_id) } { (page::player_main(page, links)) }
+                    }
+                }
+                (page::footer())
+                @if let Some(film) = film { script #film type="application/json" { (PreEscaped(film)) } }
+                script type="module" { (PreEscaped(&script)) }
+            }
+        }
+    };
+    markup.into_string()
+}
+
+/// Several modules as one: what they take from each other stands in the same text.
+fn joined(modules: &[(&str, &str)]) -> String {
+    let lines = modules.iter().flat_map(|(_, body)| body.lines());
+    let kept = lines.filter(|line| !line.starts_with("import "));
+    let bare = kept.map(|line| line.strip_prefix("export ").unwrap_or(line));
+    bare.flat_map(|line| [line, "\n"]).collect()
+}
+
+/// A text as the policy names it.
+fn source(text: &str) -> String {
+    format!("sha256-{}", base64(&Sha256::digest(text)))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |place: usize| u32::from(three.get(place).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4 {
+            let sign = SIGNS[(bits >> (18 - 6 * place) & 63) as usize];
+            text.push(if place <= three.len() {
+                char::from(sign)
+            } else {
+                '='
+            });
+        }
+    }
+    text
+}
