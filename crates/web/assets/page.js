@@ -1,1 +1,107 @@
-"use strict";
+// Where it begins: wakes up what the page has.
+
+import { runClock } from "./clock.js";
+import { checkDraws } from "./draw.js";
+import { prepareReplay } from "./film.js";
+import { followFeed } from "./live.js";
+import { applyPatch } from "./patch.js";
+import { showPositions } from "./positions.js";
+
+const MOTION = 600;
+const REST = 1000;
+const { page, feed, id } = document.body.dataset;
+
+/** Patches that wait until the replay is over; `null` when none is on. */
+let held = null;
+
+function takePatch(patch) {
+  if (held) held.push(patch);
+  else applyPatch(patch, document.hidden ? 0 : MOTION);
+  offerReplay();
+}
+
+/** There is something to play back once there is a result. */
+function offerReplay() {
+  const replay = document.getElementById("replay");
+  const played = Number(document.getElementById("progress")?.dataset.played ?? 0);
+  if (replay && (feed || document.getElementById("film"))) replay.hidden = played === 0 && !held;
+}
+
+async function openFilm() {
+  const own = document.getElementById("film");
+  if (own) return JSON.parse(own.textContent);
+  const answer = await fetch("/film.json");
+  if (!answer.ok) throw new Error(`no film: ${answer.status}`);
+  return answer.json();
+}
+
+function replayBegan() {
+  held = [];
+  document.body.dataset.replay = "on";
+}
+
+function replayEnded() {
+  const waiting = held ?? [];
+  held = null;
+  for (const patch of waiting) applyPatch(patch);
+  delete document.body.dataset.replay;
+}
+
+let fetching = false;
+let stale = false;
+
+/** Gets the page anew when the feed says that what it is about has changed. */
+async function takeTouched({ touched = [] }) {
+  if (!touched.includes(id) && !touched.includes("*")) return;
+  stale = true;
+  if (fetching) return;
+  fetching = true;
+  while (stale) {
+    stale = false;
+    await renew().catch(() => {});
+    await new Promise((done) => setTimeout(done, REST));
+  }
+  fetching = false;
+}
+
+async function renew() {
+  const answer = await fetch(location.href);
+  if (!answer.ok) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("main");
+  const main = document.getElementById("main");
+  const text = fresh.innerHTML;
+  if (text === shown) return;
+  shown = text;
+  const open = [...main.querySelectorAll("details")].map((one) => one.open);
+  main.replaceChildren(...fresh.childNodes);
+  main.querySelectorAll("details").forEach((one, place) => { one.open = open[place] ?? false; });
+  enliven(main);
+}
+
+function enliven(inside) {
+  checkDraws(inside);
+  showPositions(inside);
+}
+
+/** In a report only the page that shows is worth the work. */
+function enlivenTarget() {
+  const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target) enliven(target);
+}
+
+let shown = document.getElementById("main").innerHTML;
+
+if (page === "report") {
+  enlivenTarget();
+  addEventListener("hashchange", enlivenTarget);
+} else {
+  enliven(document);
+}
+if (document.getElementById("replay")) {
+  prepareReplay({ open: openFilm, began: replayBegan, ended: replayEnded });
+  offerReplay();
+}
+if (feed) {
+  followFeed(feed, page === "board" ? takePatch : takeTouched);
+  runClock();
+}

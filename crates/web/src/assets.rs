@@ -20,13 +20,25 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
 /// Everything there is: its name, its media type, its text.
-const ALL: [(&str, &str, &str); 2] = [
+const ALL: [(&str, &str, &str); 3] = [
     ("style.css", STYLE, include_str!("../assets/style.css")),
+    ("details.css", STYLE, include_str!("../assets/details.css")),
     ("icon.svg", PICTURE, include_str!("../assets/icon.svg")),
 ];
 
+/// The style, in the order in which it is read.
+pub(crate) const STYLES: [&str; 2] = [ALL[0].2, ALL[1].2];
+
 /// The modules in such an order that each stands after those it takes from.
-pub(crate) const MODULES: [(&str, &str); 1] = [("page.js", include_str!("../assets/page.js"))];
+pub(crate) const MODULES: [(&str, &str); 7] = [
+    ("patch.js", include_str!("../assets/patch.js")),
+    ("clock.js", include_str!("../assets/clock.js")),
+    ("live.js", include_str!("../assets/live.js")),
+    ("film.js", include_str!("../assets/film.js")),
+    ("draw.js", include_str!("../assets/draw.js")),
+    ("positions.js", include_str!("../assets/positions.js")),
+    ("page.js", include_str!("../assets/page.js")),
+];
 
 /// Finds an asset by its name under `/assets/`.
 pub fn find(name: &str) -> Option<Asset> {

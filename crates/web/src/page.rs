@@ -76,18 +76,18 @@ pub fn board_parts(board: &Board, links: &Links) -> Parts {
 }
 
 /// Draws the board as a document.
-pub fn board(board: &Board, parts: &Parts, links: &Links) -> String {
+pub fn board(board: &Board, parts: &Parts, _links: &Links) -> String {
     let page = shell::Page {
         kind: "board",
         id: "",
         title: &board.league.title,
     };
-    shell::document(&page, &board_main(parts, *links))
+    shell::document(&page, &board_main(parts))
 }
 
 /// Draws what stands in `<main>` on the board.
-pub fn board_main(parts: &Parts, links: Links) -> Markup {
-    board::main(parts, links)
+pub fn board_main(parts: &Parts) -> Markup {
+    board::main(parts)
 }
 
 /// Draws a match as a document.

@@ -24,11 +24,11 @@ pub struct Report<'a> {
 
 /// Writes the one file.
 pub fn write(report: &Report<'_>) -> String {
-    let style = assets::find("style.css").map_or("", |style| style.body);
+    let style = assets::STYLES.concat();
     let script = joined(&assets::MODULES);
     let policy = format!(
         "default-src 'none'; style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
-        source(style),
+        source(&style),
         source(&script)
     );
     let links = Links::File;
@@ -41,12 +41,12 @@ pub fn write(report: &Report<'_>) -> String {
                 meta http-equiv="Content-Security-Policy" content=(policy);
                 (page::script_free_head(&report.board.league.title))
                 link rel="icon" href="data:,";
-                style { (PreEscaped(style)) }
+                style { (PreEscaped(&style)) }
             }
             body data-page="report" {
                 (page::header(links))
                 main #main {
-                    article.page #board { (page::board_main(&parts, links)) }
+                    article.page #board { (page::board_main(&parts)) }
                     @for page in report.matches {
                         article.page id={ "match-" (page.match_id) } { (page::match_main(page, links)) }
                     }

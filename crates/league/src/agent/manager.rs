@@ -89,14 +89,7 @@ pub fn start(
     shared
         .observed
         .keep(&shared.root, &league_id, "league_manager");
-    let taken_up = clerk.untold.len();
-    clerk.pass_on();
-    if taken_up > 0 {
-        tracing::info!(
-            component = "league_manager", league_id = %league_id, event_type = "LEAGUE_TAKEN_UP",
-            "the league goes on after {taken_up} facts"
-        );
-    }
+    clerk.take_up();
     let rules = restored.machine.rules();
     let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
     identity.set_agent(league_protocol::sender::Agent::Manager, league_id);
@@ -132,6 +125,18 @@ struct Clerk {
 }
 
 impl Clerk {
+    /// Tells of a league that goes on, and passes on what was read of it.
+    fn take_up(&mut self) {
+        let taken_up = self.untold.len();
+        self.pass_on();
+        if taken_up > 0 {
+            tracing::info!(
+                component = "league_manager", league_id = %self.league_id,
+                event_type = "LEAGUE_TAKEN_UP", "the league goes on after {taken_up} facts"
+            );
+        }
+    }
+
     /// Logs what is new, and tells whoever watches.
     fn tell(&mut self) {
         for (_, event) in &self.untold {

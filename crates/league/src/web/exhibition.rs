@@ -73,12 +73,12 @@ impl Exhibition {
         let matches = all[first..].iter().filter_map(|id| self.match_page(id));
         let ids = self.board.standings.iter().map(|row| &row.player_id);
         let players = ids.filter_map(|id| self.player_page(id));
+        let film = serde_json::to_string(&self.film).ok();
         report::write(&Report {
-            board: self.board.clone(),
-            players: players.collect(),
-            matches: matches.collect(),
-            film: self.film.clone(),
-            unlisted: first,
+            board: &self.board,
+            players: &players.collect::<Vec<_>>(),
+            matches: &matches.collect::<Vec<_>>(),
+            film: film.as_deref(),
         })
     }
 

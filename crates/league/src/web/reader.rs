@@ -27,7 +27,7 @@ pub enum ReadError {
 
 /// Reads the journal of a league into a gallery.
 #[derive(Debug)]
-pub struct Reader {
+pub(super) struct Reader {
     root: Root,
     league_id: LeagueId,
     follower: Follower,
@@ -46,7 +46,7 @@ const MOST_TOUCHED: usize = 200;
 
 impl Reader {
     /// A reader of the journal of this league, which may not be there yet.
-    pub fn new(root: Root, league_id: LeagueId) -> Self {
+    pub(super) fn new(root: Root, league_id: LeagueId) -> Self {
         Self {
             follower: Follower::new(root.league_journal(&league_id)),
             root,
@@ -58,7 +58,7 @@ impl Reader {
     }
 
     /// The league as far as it was read.
-    pub fn gallery(&self) -> Option<&Gallery> {
+    pub(super) fn gallery(&self) -> Option<&Gallery> {
         self.gallery.as_ref()
     }
 
@@ -68,7 +68,7 @@ impl Reader {
     }
 
     /// What is wrong with the journal, if it was tampered with.
-    pub fn damage(&self) -> Option<&Verdict> {
+    pub(super) fn damage(&self) -> Option<&Verdict> {
         self.damage.as_ref()
     }
 
@@ -79,7 +79,7 @@ impl Reader {
     /// # Errors
     ///
     /// The journal may not be there, or not be one of a league.
-    pub fn read_on(&mut self) -> Result<(), ReadError> {
+    pub(super) fn read_on(&mut self) -> Result<(), ReadError> {
         if self.damage.is_some() {
             return Ok(());
         }

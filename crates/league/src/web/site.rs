@@ -130,7 +130,7 @@ impl Rooms {
     fn page(self: &Arc<Self>, path: &str) -> Answered {
         let mut show = self.show();
         if let Err(error) = show.look() {
-            let page = page::not_found(&error.to_string(), &Links::Site);
+            let page = page::not_found(&error.to_string());
             return html(503, page.into());
         }
         self.see_verdict(&mut show);
@@ -153,10 +153,7 @@ impl Rooms {
         };
         match shown {
             Some(page) => html(200, page),
-            None => html(
-                404,
-                page::not_found("There is no such page.", &Links::Site).into(),
-            ),
+            None => html(404, page::not_found("There is no such page.").into()),
         }
     }
 

@@ -26,7 +26,7 @@ pub(super) fn parts(board: &Board, links: Links) -> Parts {
 }
 
 /// What stands in `<main>`.
-pub(super) fn main(parts: &Parts, _links: Links) -> Markup {
+pub(super) fn main(parts: &Parts) -> Markup {
     let block = |id: &str| PreEscaped(parts.of_block(id).to_owned());
     let list = |id: &str| PreEscaped(parts.of_list(id));
     html! {
@@ -53,10 +53,10 @@ pub(super) fn main(parts: &Parts, _links: Links) -> Markup {
                     ol #latest-rows { (list("latest-rows")) }
                 }
             }
-        }
         section.card aria-labelledby="chart-title" {
             h2 #chart-title { "Points over the rounds" }
             div.scroll tabindex="0" role="region" aria-labelledby="chart-title" { (block("chart")) }
+        }
         }
         section.card aria-labelledby="cross-title" {
             h2 #cross-title { "Who met whom" }

@@ -14,14 +14,14 @@ const MOST_COLOURED_POINTS: usize = 64;
 /// The most points of a grey line.
 const MOST_GREY_POINTS: usize = 24;
 /// The longest name beside a line, in characters.
-const LONGEST_LABEL: usize = 18;
+const LONGEST_LABEL: usize = 17;
 
-const WIDTH: f64 = 960.0;
-const HEIGHT: f64 = 380.0;
+const WIDTH: f64 = 800.0;
+const HEIGHT: f64 = 360.0;
 const LEFT: f64 = 44.0;
-const RIGHT: f64 = 780.0;
+const RIGHT: f64 = 600.0;
 const TOP: f64 = 14.0;
-const BOTTOM: f64 = 344.0;
+const BOTTOM: f64 = 326.0;
 /// How far apart the names at the ends of lines stand.
 const LABEL_HEIGHT: f64 = 21.0;
 
@@ -70,7 +70,7 @@ pub(super) fn single(points: &[u32]) -> Markup {
     let last = points.last().copied().unwrap_or_default();
     html! {
         figure.chart {
-            svg viewBox=(format!("0 0 {} {HEIGHT}", RIGHT + 20.0)) role="img" aria-label={ "Points over the rounds: " (counted(last as usize, "point")) " after round " (rounds) } {
+            svg viewBox=(format!("0 0 {} {HEIGHT}", RIGHT + 20.0)) role="img" aria-label={ "Points over the rounds: " (counted(last.into(), "point", "points")) " after round " (rounds) } {
                 (scale.grid())
                 path.line.l0 d=(scale.path(points, MOST_COLOURED_POINTS)) {}
             }

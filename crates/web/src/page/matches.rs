@@ -4,7 +4,7 @@ use league_protocol::message::MatchResult;
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::words::{duration, moment, name, tile_state};
+use super::words::{counted, duration, moment, name, tile_state};
 use super::{Links, draw, marks, positions, sequence};
 use crate::model::{Ended, MatchPage};
 
@@ -19,7 +19,7 @@ pub(super) fn main(page: &MatchPage, links: Links) -> Markup {
                 a href=(links.board()) { bdi { (page.league.title) } }
                 span { "Round " (page.round) } span { (page.match_id) }
             }
-            h1 { (name(&page.players[0])) " – " (name(&page.players[1])) }
+            h1.hush { (page.match_id) ": " (name(&page.players[0])) " – " (name(&page.players[1])) }
             div.seats {
                 (seat(page, 0, links))
                 p.middle { (middle(page)) }
@@ -99,7 +99,7 @@ const fn outcome(ended: Ended) -> &'static str {
 }
 
 fn points(points: u32) -> String {
-    super::words::counted(points as usize, "point")
+    counted(points.into(), "point", "points")
 }
 
 /// What stands between the seats: the number that was drawn, or how far the match is.

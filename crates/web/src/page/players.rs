@@ -103,7 +103,7 @@ fn history(page: &PlayerPage, links: Links) -> Markup {
                 } }
                 tbody { @for meeting in &page.matches { (self::meeting(meeting, links)) } }
             } } }
-            @if page.unlisted > 0 { p.more { "and " (counted(page.unlisted, "older match").replace("matchs", "matches")) } }
+            @if page.unlisted > 0 { p.more { "and " (counted(page.unlisted as u64, "older match", "older matches")) } }
         }
     }
 }

@@ -147,7 +147,7 @@ fn remarks(page: &MatchPage, place: usize, said: &Said) -> Markup {
     let text = |key: &str| said.message.get(key).and_then(Value::as_str);
     let board_game = !page.positions.is_empty();
     html! {
-        @if before > 0 && !board_game { span.badge { "again, " (before + 1) ". time" } }
+        @if before > 0 && !board_game { span.badge { "try " (before + 1) } }
         @if let Some(deadline) = text("deadline") { span.badge { "until " (deadline.get(11..19).unwrap_or(deadline)) } }
         @if let Some(code) = text("error_code") { span.badge.deviates { (code) } }
     }

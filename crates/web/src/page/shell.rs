@@ -22,6 +22,7 @@ pub(super) fn document(page: &Page<'_>, main: &Markup) -> String {
                 (script_free_head(page.title))
                 link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
                 link rel="stylesheet" href="/assets/style.css";
+                link rel="stylesheet" href="/assets/details.css";
                 script type="module" src="/assets/page.js" {}
             }
             body data-page=(page.kind) data-feed="/feed" data-id=[id] {

@@ -64,7 +64,9 @@ fn climbed(places: i64) -> Markup {
 fn badges(row: &Standing) -> Markup {
     html! {
         @if row.technical_losses > 0 {
-            " " span.badge title=(counted(row.technical_losses as usize, "technical loss").replace("losss", "losses")) { "T " (row.technical_losses) }
+            " " span.badge title=(counted(row.technical_losses.into(), "technical loss", "technical losses")) {
+                "T " (row.technical_losses)
+            }
         }
         @if row.deviations > 0 {
             " " span.badge.deviates title="times that it left the protocol" { "⚠ " (grouped(row.deviations)) }

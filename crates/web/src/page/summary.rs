@@ -10,35 +10,38 @@ use crate::model::{Board, Progress, Standing};
 /// Title, game and phase; the champion once there is one.
 pub(super) fn summary(board: &Board, links: Links) -> Markup {
     let league = &board.league;
-    let champion = board
-        .standings
-        .first()
-        .filter(|_| league.phase == Phase::Completed);
+    let over = league.phase == Phase::Completed;
+    let champion = board.standings.split_first().filter(|_| over);
     html! {
         section #summary .summary {
             h1 { bdi { (league.title) } }
             p.lead {
                 span class={ "phase " (phase_class(league.phase)) } { (phase(league.phase)) }
                 span { @if league.game.is_empty() { (league.game_type) } @else { (league.game) } }
-                span { (counted(league.players, "player")) }
-                span { (counted(league.referees, "referee")) }
+                span { (counted(league.players as u64, "player", "players")) }
+                span { (counted(league.referees as u64, "referee", "referees")) }
                 @if league.strict { span { "strict reading" } }
                 @if league.reproducible { span.note { "drawn from a given seed: not for prizes" } }
             }
-            @if let Some(champion) = champion { (winner(champion, links)) }
+            @if let Some((first, others)) = champion { (champion_of(first, others, links)) }
         }
     }
 }
 
-fn winner(champion: &Standing, links: Links) -> Markup {
+fn champion_of(first: &Standing, others: &[Standing], links: Links) -> Markup {
+    let link =
+        |row: &Standing| html! { a href=(links.of_player(&row.player_id)) { bdi { (row.name) } } };
     html! {
-        p.champion {
-            span.title { "Champion" }
-            a href=(links.of_player(&champion.player_id)) { bdi { (champion.name) } }
-            span.tally {
-                (counted(champion.points as usize, "point")) " · "
-                (champion.wins) " won, " (champion.draws) " drawn, " (champion.losses) " lost"
+        div.champion {
+            h2 { "Champion" }
+            p.first { (link(first)) }
+            p.tally {
+                (counted(first.points.into(), "point", "points")) " · "
+                (first.wins) " won, " (first.draws) " drawn, " (first.losses) " lost"
             }
+            ol { @for (row, place) in others.iter().zip(["Second", "Third"]) {
+                li { (place) " " (link(row)) ", " (counted(row.points.into(), "point", "points")) }
+            } }
         }
     }
 }
@@ -56,9 +59,8 @@ pub(super) fn progress(board: &Board) -> Markup {
     let now = &board.progress;
     let running = board.league.phase == Phase::Running;
     let left = now.time_left.filter(|_| running);
-    let millis = left.map(|left| left.as_millis());
     html! {
-        section #progress .progress aria-label="Progress" data-played=(now.played) data-left-ms=[millis] {
+        section #progress .progress aria-label="Progress" data-played=(now.played) data-left-ms=[left.map(|left| left.as_millis())] data-elapsed-ms=[now.elapsed.filter(|_| running).map(|time| time.as_millis())] {
             @if now.matches > 0 {
                 progress max=(now.matches) value=(now.played) aria-label="Matches played" {
                     (now.played) " of " (now.matches)
@@ -76,7 +78,7 @@ fn facts(now: &Progress, left: Option<String>) -> Markup {
         div { dt { "Round" } dd { (now.round) span.of { " of " (now.rounds) } } }
         div { dt { "Matches" } dd { (grouped(now.played)) span.of { " of " (grouped(now.matches)) } } }
         @if let Some(left) = left { div { dt { "Time left" } dd.left { (left) } } }
-        @if let Some(elapsed) = now.elapsed { div { dt { "Elapsed" } dd { (duration(elapsed)) } } }
+        @if let Some(elapsed) = now.elapsed { div { dt { "Elapsed" } dd.elapsed { (duration(elapsed)) } } }
         div { dt { "Technical losses" } dd { (grouped(now.technical_losses)) } }
     }
 }

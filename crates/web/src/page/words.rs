@@ -22,9 +22,9 @@ pub(super) fn grouped(number: u64) -> String {
 }
 
 /// A number of things: `1 player`, `2 players`.
-pub(super) fn counted(number: usize, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", grouped(number as u64))
+pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
+    let thing = if number == 1 { one } else { many };
+    format!("{} {thing}", grouped(number))
 }
 
 /// How long something takes: `840 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`.
@@ -70,7 +70,7 @@ pub(super) fn latency(latency: Option<Latency>) -> Markup {
     html! {
         @match latency {
             Some(latency) => {
-                span title={ "median / 95th percentile of " (counted(latency.calls as usize, "call")) } {
+                span title={ "median / 95th percentile of " (counted(latency.calls, "call", "calls")) } {
                     (millis(latency.median)) " / " (millis(latency.p95)) " ms"
                 }
             }

@@ -1,0 +1,110 @@
+// Puts a patch in place: elements by their ids, then lists by the order of their keys.
+// The only HTML that ever comes in is what our own server drew.
+
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** The element that a piece of HTML stands for; a template reads table rows too. */
+function elementOf(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return template.content.firstElementChild;
+}
+
+/** Puts a patch in place. With a `motion` above 0, rows glide to their places in so many milliseconds. */
+export function applyPatch(patch, motion = 0) {
+  const pace = calm.matches ? 0 : motion;
+  const lists = Object.entries(patch.lists ?? {})
+    .map(([id, keys]) => ({ list: document.getElementById(id), keys }))
+    .filter(({ list }) => list);
+  const focus = focusedPlace();
+  const before = pace ? lists.flatMap(({ list }) => seenPlaces(list)) : [];
+  const fresh = new Map();
+  const changed = [];
+  for (const [id, html] of Object.entries(patch.set ?? {})) {
+    const made = elementOf(html);
+    const old = document.getElementById(id);
+    if (!made || old?.isEqualNode(made)) continue;
+    if (old) old.replaceWith(made);
+    else fresh.set(id, made);
+    changed.push(made);
+  }
+  for (const { list, keys } of lists) fillList(list, keys, fresh);
+  focusAgain(focus);
+  if (pace) {
+    glide(before, pace);
+    for (const made of changed) flash(made);
+  }
+}
+
+/** One patch that does what two do, one after the other. */
+export function mergePatches(patches) {
+  const merged = { set: {}, lists: {} };
+  for (const patch of patches) {
+    Object.assign(merged.set, patch.set);
+    Object.assign(merged.lists, patch.lists);
+  }
+  return merged;
+}
+
+/** The present state of all parts that a patch names, as a patch. */
+export function presentState(of) {
+  const state = { set: {}, lists: {} };
+  for (const id of Object.keys(of.lists ?? {})) {
+    const items = [...(document.getElementById(id)?.children ?? [])];
+    state.lists[id] = items.map((item) => item.id);
+    for (const item of items) state.set[item.id] = item.outerHTML;
+  }
+  for (const id of Object.keys(of.set ?? {})) {
+    const element = document.getElementById(id);
+    if (element) state.set[id] = element.outerHTML;
+  }
+  return state;
+}
+
+function fillList(list, keys, fresh) {
+  const wanted = new Set(keys);
+  for (const item of [...list.children]) if (!wanted.has(item.id)) item.remove();
+  let place = list.firstElementChild;
+  for (const key of keys) {
+    const item = fresh.get(key) ?? document.getElementById(key);
+    if (!item) continue;
+    if (item === place) place = place.nextElementSibling;
+    else list.insertBefore(item, place);
+  }
+}
+
+function seenPlaces(list) {
+  const places = [...list.children].map((item) => ({ id: item.id, box: item.getBoundingClientRect() }));
+  return places.filter(({ box }) => box.bottom > 0 && box.top < innerHeight);
+}
+
+/** Lets everything that was in sight come from where it was. */
+function glide(before, duration) {
+  const moves = before.map(({ id, box }) => {
+    const item = document.getElementById(id);
+    const now = item?.getBoundingClientRect();
+    return { item, x: box.left - now?.left, y: box.top - now?.top };
+  });
+  for (const { item, x, y } of moves) {
+    if (!item || (Math.abs(x) < 1 && Math.abs(y) < 1)) continue;
+    item.animate([{ transform: `translate(${x}px, ${y}px)` }, { transform: "none" }], { duration, easing: "ease-out" });
+  }
+}
+
+function flash(element) {
+  if (!element.matches("tr, li") || !element.isConnected) return;
+  element.animate([{ backgroundColor: "var(--flash)" }, {}], { duration: 1600, easing: "ease-out" });
+}
+
+function focusedPlace() {
+  const link = document.activeElement;
+  const item = link?.closest("tr[id], li[id]");
+  return item && { link, id: item.id, href: link.getAttribute("href") };
+}
+
+function focusAgain(focus) {
+  if (!focus || document.activeElement === focus.link) return;
+  const links = document.getElementById(focus.id)?.querySelectorAll("a") ?? [];
+  const link = [...links].find((one) => one.getAttribute("href") === focus.href) ?? links[0];
+  link?.focus({ preventScroll: true });
+}
