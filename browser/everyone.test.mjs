@@ -14,14 +14,13 @@ const WIDTHS = [360, 768, 1920];
 
 /** All kinds of pages of leagues that are over, with a name for each. */
 async function pages(stage) {
-  const root = await played(stage, '--players', '12', '--seed', '7');
-  const board = await played(stage, '--players', '3', '--game', 'tic_tac_toe', '--seed', '7');
-  const at = await served(stage, root);
-  const report = await reported(stage, root);
+  const at = await served(stage, await played(stage, '--players', '6', '--seed', '7'));
+  const small = await played(stage, '--players', '3', '--game', 'tic_tac_toe', '--seed', '7');
+  const report = await reported(stage, small);
   return {
     board: at(),
     match: at('/match/R1M1'),
-    'board game': (await served(stage, board))('/match/R1M1'),
+    'board game': (await served(stage, small))('/match/R1M1'),
     player: at('/player/P01'),
     report,
     'match in a report': `${report}#match-R1M1`,
@@ -44,7 +43,7 @@ scene('nothing keeps people out of any page, light or dark', async (stage) => {
 });
 
 scene('nothing keeps people out of a league that runs, or is broken', async (stage) => {
-  const words = ['--players', '6', '--pace', '2s', '--ports', 'auto', '--root', stage.folder()];
+  const words = ['--players', '4', '--manual', '--ports', 'auto', '--root', stage.folder()];
   const running = await stage.visit(await pageOf(stage.start('run', ...words)));
   await running.locator('#tiles > *').first().waitFor();
   await assertOpenToAll(running, 'a league that runs');

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 
 import { matches } from './support/leagues.mjs';
+import { managed } from './support/players.mjs';
 import {
   assertFinalTable,
   notes,
@@ -14,45 +15,47 @@ import {
 } from './support/reading.mjs';
 import { scene } from './support/stage.mjs';
 
-/** Six players, 15 matches in 5 rounds, slowly enough to be seen. */
-const LEAGUE = ['run', '--players', '6', '--referees', '2', '--seed', '7', '--ports', 'auto'];
-const SLOWLY = ['--pace', '400ms'];
-
 /** What a browser says of a server that is gone. */
 const GONE = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY/;
 
-scene('a league is watched live to its last match', async (stage) => {
-  const root = stage.folder();
-  const league = stage.start(...LEAGUE, ...SLOWLY, '--web', '--root', root);
-  const page = await stage.visit(await pageOf(league));
+/**
+ * Plays a league of 15 matches before a page, of which none is decided before it was seen there.
+ * Gives the page when the league is over.
+ */
+async function watched(stage, settings) {
+  const names = ['Ada', 'Bela', 'Cleo', 'Dora', 'Edda', 'Fips'];
+  const words = ['--players', '6', '--referees', '1', '--seed', '7'];
+  let page;
+  const thinks = (match) => page.locator(`#tile-${match}`).waitFor();
+  const { root, endpoint, site } = await managed(stage, { names, words, thinks });
+  page = await stage.visit(site, settings);
   await takeNotes(page);
+  assert.equal((await table(page)).length, 6, 'everybody is there before the first match');
+  stage.start('referee', '--port', '0', '--manager', endpoint, '--root', root);
+  await over(page);
+  return { page, root };
+}
+
+scene('a league is watched live from its first match to its last', async (stage) => {
+  const { page, root } = await watched(stage);
   await page.getByRole('heading', { name: 'Even/Odd League' }).waitFor();
   await page.getByRole('heading', { name: 'Standings' }).waitFor();
-  await page.waitForFunction(() => document.querySelectorAll('#standings-rows > tr').length === 6);
-  await over(page);
-
   const seen = await notes(page);
-  assert.ok(seen.played.length > 3, `results came one after the other: ${seen.played}`);
-  assert.ok(seen.played[0] < 15, 'the page was there before the end');
-  assert.equal(seen.played.at(-1), 15);
-  assert.ok(seen.tiles.length > 3, `tiles came: ${seen.tiles}`);
+  assert.deepEqual([seen.played[0], seen.played.at(-1)], [0, 15]);
+  assert.ok(seen.played.length > 4, `results came one after the other: ${seen.played}`);
+  assert.equal(seen.tiles.length, 15, 'a tile came for every match');
   assert.equal(await page.locator('#tiles > *').count(), 0, 'and went');
-  assert.ok(seen.texts.length > 3, 'rows changed');
+  assert.ok(seen.texts.length > 4, 'rows changed');
   assert.ok(seen.orders.length > 1, 'rows moved');
   assert.ok(seen.motion > 0, 'and were seen to move');
   const bar = page.getByRole('progressbar', { name: 'Matches played' });
   assert.deepEqual(await bar.evaluate(({ value, max }) => [value, max]), [15, 15]);
-  await league.says(/until Ctrl-C/);
+  await page.locator('#verdict.holds').waitFor();
   await assertFinalTable(page, root);
-  await page.getByText('Holds', { exact: false }).first().waitFor();
 });
 
 scene('rows do not glide for people who want no motion', async (stage) => {
-  const root = stage.folder();
-  const league = stage.start(...LEAGUE, '--pace', '200ms', '--web', '--root', root);
-  const page = await stage.visit(await pageOf(league), { reducedMotion: 'reduce' });
-  await takeNotes(page);
-  await over(page);
+  const { page } = await watched(stage, { reducedMotion: 'reduce' });
   const seen = await notes(page);
   assert.ok(seen.orders.length > 1, 'rows moved');
   assert.equal(seen.motion, 0);
@@ -60,7 +63,8 @@ scene('rows do not glide for people who want no motion', async (stage) => {
 
 scene('a page out of touch says so, comes back by itself and has lost nothing', async (stage) => {
   const root = stage.folder();
-  const league = stage.start(...LEAGUE, ...SLOWLY, '--web', '--root', root);
+  const words = ['--players', '6', '--pace', '1s', '--ports', 'auto', '--web'];
+  const league = stage.start('run', ...words, '--root', root);
   const address = await pageOf(league);
   const page = await stage.visit(address, { forgiven: GONE });
   await takeNotes(page);
@@ -73,7 +77,8 @@ scene('a page out of touch says so, comes back by itself and has lost nothing', 
   assert.equal(await page.locator('body').getAttribute('data-touch'), 'lost');
   assert.equal((await table(page)).length, 6, 'the table is still there');
 
-  const again = stage.start('run', '--resume', ...SLOWLY, '--web', '--root', root);
+  const faster = ['--resume', '--pace', '100ms', '--web'];
+  const again = stage.start('run', ...faster, '--root', root);
   assert.equal(await pageOf(again), address, 'it came back at the same address');
   await page.locator('body[data-touch=live]').waitFor();
   await touch.getByText('Out of touch').waitFor({ state: 'detached' });

@@ -71,7 +71,7 @@ scene('a board game is stepped through move by move', async (stage) => {
     assert.equal(marks.length, 9);
     return marks.map((mark) => mark.trim()).filter((mark) => mark !== '').length;
   };
-  await button(/first/i).click();
+  await button(/to the start/i).click();
   assert.equal(await position(), 0);
   await button(/forward/i).click();
   assert.equal(await position(), 1);
@@ -79,10 +79,10 @@ scene('a board game is stepped through move by move', async (stage) => {
   assert.equal(await position(), 2);
   await button(/back/i).click();
   assert.equal(await position(), 1);
-  await button(/last/i).click();
+  await button(/to the end/i).click();
   const last = await position();
   assert.ok(last >= 5, `a game has five moves at least, and this has ${last}`);
-  await button(/first/i).click();
+  await button(/to the start/i).click();
   await viewer.getByRole('combobox').selectOption({ index: 2 });
   await button(/play/i).click();
   await page.waitForFunction((marks) => {

@@ -3,37 +3,28 @@
 import assert from 'node:assert/strict';
 
 import { MARK, NAMES } from './support/names.mjs';
-import { players } from './support/players.mjs';
-import { over, pageOf } from './support/reading.mjs';
+import { managed } from './support/players.mjs';
+import { over } from './support/reading.mjs';
 import { reported, served } from './support/sites.mjs';
 import { scene } from './support/stage.mjs';
 
 /** Names that play, so that their words stand in messages: one of each kind. */
 const PLAYING = [0, 2, 8, 10, 32, 34, 39, 43].map((index) => NAMES[index]);
 
-/** Has a manager on a free port, with players of these names. */
-async function managed(stage, names, ...words) {
-  const root = stage.folder();
-  const manager = stage.start('manager', '--port', '0', '--root', root, ...words);
-  const [endpoint] = await manager.says(/http:\/\/\S+\/mcp/);
-  const crowd = await players();
-  stage.afterwards(() => crowd.close());
-  await crowd.register(endpoint, names);
-  return { root, endpoint, site: endpoint.replace(/mcp$/, '') };
-}
-
 /** Fails if anything ran; dialogs and requests to elsewhere fail the scene by themselves. */
 async function assertNothingRan(page) {
   assert.equal(await page.evaluate((mark) => globalThis[mark], MARK), undefined);
 }
 
-/** Points at, focuses and opens all there is, since some code waits for that. */
+/** Points at everything and gives it the focus, since some code waits for that. */
 async function poke(page) {
-  for (const link of await page.locator('main a, main summary').all()) {
-    if (!(await link.isVisible())) continue;
-    await link.hover();
-    await link.focus();
-  }
+  await page.evaluate(() => {
+    for (const element of document.querySelectorAll('body *')) {
+      for (const kind of ['mouseover', 'focus', 'toggle', 'error', 'load']) {
+        element.dispatchEvent(new Event(kind));
+      }
+    }
+  });
 }
 
 /** The names in the table of the board. */
@@ -42,7 +33,10 @@ function shown(page) {
 }
 
 scene('fifty hostile names are shown as they are, and none of them runs', async (stage) => {
-  const { site, root } = await managed(stage, NAMES, '--players', '0');
+  const { site, root } = await managed(stage, {
+    names: NAMES,
+    words: ['--players', '0'],
+  });
   const page = await stage.visit(site);
   await page.waitForFunction(() => document.querySelectorAll('#standings-rows tr').length === 50);
   assert.deepEqual((await shown(page)).sort(), [...NAMES].sort());
@@ -60,7 +54,7 @@ scene('fifty hostile names are shown as they are, and none of them runs', async 
 scene('hostile players play a league, and their words stay words', async (stage) => {
   const count = String(PLAYING.length);
   const words = ['--players', count, '--referees', '1'];
-  const { site, endpoint, root } = await managed(stage, PLAYING, ...words);
+  const { site, endpoint, root } = await managed(stage, { names: PLAYING, words });
   const page = await stage.visit(site);
   stage.start('referee', '--port', '0', '--manager', endpoint, '--root', root);
   await over(page);

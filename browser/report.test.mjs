@@ -39,16 +39,17 @@ scene('a report can be read without a script', async (stage) => {
   const page = await stage.visit(await reported(stage, root), { javaScriptEnabled: false });
   await assertFinalTable(page, root);
   await page.locator('#board a[href="#match-R2M1"]').first().click();
-  await page.getByText(match(root, 'R2M1').result.reason).first().waitFor();
-  await page.locator('#match-R2M1 .messages summary').first().click();
-  await page.locator('#match-R2M1 .messages pre').first().waitFor();
+  const shown = page.locator('#match-R2M1');
+  await shown.getByText(match(root, 'R2M1').result.reason).first().waitFor();
+  await shown.locator('.messages summary').first().click();
+  await shown.locator('.messages pre').first().waitFor();
 });
 
 scene('a report of a board game steps through it', async (stage) => {
   const root = await played(stage, '--players', '3', '--game', 'tic_tac_toe');
   const page = await stage.visit(`${await reported(stage, root)}#match-R1M1`);
   const viewer = page.locator('#match-R1M1 .positions');
-  await viewer.getByRole('button', { name: /first/i }).click();
+  await viewer.getByRole('button', { name: /to the start/i }).click();
   await viewer.getByRole('button', { name: /forward/i }).click();
   const grid = viewer.locator('table.grid').filter({ visible: true });
   assert.equal(await grid.count(), 1);

@@ -38,7 +38,7 @@ for (const careful of [true, false]) {
     const banner = board.locator('#verdict.broken');
     await banner.waitFor();
     assert.match(await banner.innerText(), /does not hold/i);
-    assert.match(await banner.innerText(), /journal\.jsonl, line \d+/);
+    assert.match(await banner.innerText(), /journal\.jsonl\b.* line \d+/);
     await assertRed(banner);
 
     const page = await stage.visit(at('/match/R1M1'));

@@ -1,23 +1,26 @@
-// Players with names of our choice, all on one little server: they come, they play fairly, and
-// whatever else they may say they fill with what a page should never run.
+// Players with names of our choice, all on one little server. They come, they play fairly, every
+// other one says `odd`, and whatever else they may say they fill with what a page should never run.
 
-import { createServer } from 'node:http';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { json } from 'node:stream/consumers';
 
 /** What each player says of its version, and beside every answer. */
 export const SPITE = '</script><script>__pwned="said"</script><img src=x onerror=alert(1)>';
 
-/** Starts the server of all players; it is closed with `close`. */
-export async function players() {
-  const server = createServer((request, response) => {
-    const parts = [];
-    request.on('data', (part) => parts.push(part));
-    request.on('end', () => {
-      const called = JSON.parse(Buffer.concat(parts).toString());
-      const answer = { jsonrpc: '2.0', id: called.id, result: fair(called.params ?? {}) };
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify(answer));
-    });
+/**
+ * Starts the server of all players; it is closed with `close`.
+ *
+ * @param thinks is awaited with the id of the match before a player tells its choice
+ */
+export async function players(thinks = async () => {}) {
+  const server = createServer(async (request, response) => {
+    const called = await json(request);
+    const asked = called.params ?? {};
+    if (asked.message_type === 'CHOOSE_PARITY_CALL') await thinks(asked.match_id);
+    const result = fair(asked, Number(request.url.split('/')[1]));
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ jsonrpc: '2.0', id: called.id, result }));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -32,6 +35,17 @@ export async function players() {
       server.close();
     },
   };
+}
+
+/** Starts a manager on a free port, and has players of these names register there. */
+export async function managed(stage, { names, words, thinks }) {
+  const root = stage.folder();
+  const manager = stage.start('manager', '--port', '0', '--root', root, ...words);
+  const [endpoint] = await manager.says(/http:\/\/\S+\/mcp/);
+  const crowd = await players(thinks);
+  stage.afterwards(() => crowd.close());
+  await crowd.register(endpoint, names);
+  return { root, endpoint, site: endpoint.replace(/mcp$/, '') };
 }
 
 async function register(manager, name, endpoint) {
@@ -55,8 +69,8 @@ async function register(manager, name, endpoint) {
   }
 }
 
-/** What a fair player answers. */
-function fair(asked) {
+/** What the player of this number answers. */
+function fair(asked, index) {
   const { match_id, player_id, message_type } = asked;
   const sender = `player:${player_id ?? 'UNREGISTERED'}`;
   if (message_type === 'GAME_INVITATION') {
@@ -64,7 +78,8 @@ function fair(asked) {
     return said('GAME_JOIN_ACK', sender, { match_id, arrival_timestamp, accept: true });
   }
   if (message_type === 'CHOOSE_PARITY_CALL') {
-    return said('CHOOSE_PARITY_RESPONSE', sender, { match_id, player_id, parity_choice: 'even' });
+    const parity_choice = index % 2 === 0 ? 'even' : 'odd';
+    return said('CHOOSE_PARITY_RESPONSE', sender, { match_id, player_id, parity_choice });
   }
   return { status: 'ok' };
 }

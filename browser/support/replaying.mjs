@@ -17,7 +17,7 @@ export function controls(page) {
     close: button(/back to/i),
     moment: replay.getByRole('slider'),
     speed: replay.getByRole('combobox'),
-    label: replay.locator('[aria-live=polite]'),
+    label: replay.locator('#replay-label'),
   };
 }
 
@@ -27,7 +27,8 @@ export async function replayed(page, root, results) {
   const sum = async () => (await table(page)).reduce((all, row) => all + row.played, 0) / 2;
   await open.click();
   if (await pause.isVisible()) await pause.click();
-  assert.equal(await moment.getAttribute('max'), String(results), 'a moment for each result');
+  const moments = Number(await moment.getAttribute('max'));
+  assert.ok([results, results + 1].includes(moments), `${moments} moments: each result, the end`);
   await moment.press('Home');
   assert.equal(await sum(), 0, 'nothing was played at the beginning');
   await forward.click();
