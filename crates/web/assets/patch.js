@@ -1,6 +1,7 @@
 // Puts a patch in place: elements by their ids, then lists by the order of their keys.
 // The only HTML that ever comes in is what our own server drew.
 
+const MOST_MARKED = 16;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** The element that a piece of HTML stands for; a template reads table rows too. */
@@ -32,7 +33,7 @@ export function applyPatch(patch, motion = 0) {
   focusAgain(focus);
   if (pace) {
     glide(before, pace);
-    for (const made of changed) flash(made);
+    flash(changed.filter((made) => made.isConnected && made.matches("tr, li")));
   }
 }
 
@@ -91,9 +92,10 @@ function glide(before, duration) {
   }
 }
 
-function flash(element) {
-  if (!element.matches("tr, li") || !element.isConnected) return;
-  element.animate([{ backgroundColor: "var(--flash)" }, {}], { duration: 1600, easing: "ease-out" });
+/** Marks what has changed; where nearly all of it has, a mark would say nothing. */
+function flash(items) {
+  if (items.length > MOST_MARKED) return;
+  for (const item of items) item.animate([{ backgroundColor: "var(--flash)" }, {}], { duration: 1600, easing: "ease-out" });
 }
 
 function focusedPlace() {

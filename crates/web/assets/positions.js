@@ -16,22 +16,20 @@ function makeViewer(section) {
 
   const controls = document.createElement("div");
   controls.className = "controls";
-  const button = (text, words, action) => {
+  const button = (text, action) => {
     const made = document.createElement("button");
     made.type = "button";
     made.textContent = text;
-    made.setAttribute("aria-label", words);
     made.addEventListener("click", action);
     controls.append(made);
     return made;
   };
   const go = (next) => { stopPlaying(); show(next); };
-  const first = button("⏮", "To the start", () => go(0));
-  const back = button("◀", "One move back", () => go(at - 1));
-  const player = button("Play", "Play", () => (timer ? stopPlaying() : startPlaying()));
-  player.removeAttribute("aria-label");
-  const forward = button("▶", "One move forward", () => go(at + 1));
-  const end = button("⏭", "To the end", () => go(last));
+  const first = button("First", () => go(0));
+  const back = button("Back", () => go(at - 1));
+  const player = button("Play", () => (timer ? stopPlaying() : startPlaying()));
+  const forward = button("Forward", () => go(at + 1));
+  const end = button("Last", () => go(last));
   const speed = document.createElement("select");
   speed.setAttribute("aria-label", "Speed");
   for (const [words, pause] of SPEEDS) speed.add(new Option(words, String(pause), pause === 1000, pause === 1000));

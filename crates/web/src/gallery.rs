@@ -12,7 +12,7 @@ mod matches;
 mod players;
 mod positions;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use league_core::draw::LeagueSecret;
@@ -59,6 +59,8 @@ pub struct Gallery {
     points: Vec<Vec<u32>>,
     /// Ranks of the players when the last round ended.
     ranks: BTreeMap<PlayerId, u32>,
+    /// Players that were shut out before the end.
+    out: BTreeSet<PlayerId>,
     /// How often matches were taken from a referee.
     taken: BTreeMap<RefereeId, u32>,
     technical_losses: u64,
@@ -117,6 +119,7 @@ impl Gallery {
             promises: BTreeMap::new(),
             points: Vec::new(),
             ranks: BTreeMap::new(),
+            out: BTreeSet::new(),
             taken: BTreeMap::new(),
             technical_losses: 0,
             started: None,
@@ -160,6 +163,9 @@ impl Gallery {
                 self.finish(match_id, finished);
             }
             Event::RoundClosed { at, .. } => self.close_round(*at),
+            Event::PlayerShutDown { player_id, .. } => {
+                self.out.insert(player_id.clone());
+            }
             Event::LeagueCompleted { at } => self.ended = Some(*at),
             _ => {}
         }

@@ -55,11 +55,12 @@ pub fn markdown(gallery: &Gallery) -> String {
     let card = gallery.card();
     let mut text = format!("# {}\n\n", cell(&card.title));
     text += &format!(
-        "{} · {} · {} players · {} matches played\n",
+        "{} · {} · {} players · {} of {} matches played\n",
         cell(&card.league_id),
         cell(&card.game_type),
         card.players,
-        gallery.league().matches_played()
+        gallery.league().matches_played(),
+        gallery.league().schedule().total_matches()
     );
     for (title, table) in [("Standings", Table::Standings), ("Matches", Table::Matches)] {
         let (head, rows) = rows(gallery, table);

@@ -15,7 +15,7 @@ impl Gallery {
                 id: referee.id().to_string(),
                 name: member.display_name().to_string(),
                 is_referee: true,
-                state: self.league.referee_state(referee),
+                state: self.state(self.league.referee_state(referee), false),
                 dialect: member.peer().dialect.as_str(),
                 version: member.version().to_owned(),
                 latency: observed.latencies.get(&key).copied(),

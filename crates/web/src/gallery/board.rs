@@ -119,8 +119,17 @@ impl Gallery {
             form: self.form.get(id).into_iter().flatten().cloned().collect(),
             deviations: deviations.get(key.as_str()).copied().unwrap_or(0),
             state: player.map_or(AgentState::Registered, |player| {
-                self.league.player_state(player)
+                self.state(self.league.player_state(player), self.out.contains(id))
             }),
+        }
+    }
+
+    /// The state of an agent. When a league is over all have left it; then whoever took part to
+    /// the end is shown as it was.
+    pub(super) fn state(&self, now: AgentState, out: bool) -> AgentState {
+        match now {
+            AgentState::Shutdown if !out => AgentState::Active,
+            now => now,
         }
     }
 

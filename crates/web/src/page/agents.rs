@@ -1,6 +1,5 @@
 //! Everyone that takes part, and how it does as a program.
 
-use league_core::league::AgentState;
 use league_protocol::id::PlayerId;
 use maud::{Markup, html};
 
@@ -39,29 +38,20 @@ fn row(key: &str, agent: &Agent, links: Links) -> Markup {
     let player = PlayerId::new(&agent.id).ok().filter(|_| !agent.is_referee);
     html! {
         tr id=(key) {
-            th.who scope="row" {
+            th scope="row" {
                 @match player {
                     Some(id) => a href=(links.of_player(&id)) { bdi { (agent.name) } },
                     None => bdi { (agent.name) },
                 }
                 span.id { (agent.id) }
             }
-            td.text { @if agent.is_referee { "referee" } @else { "player" } }
-            td.text { (state(agent.state)) }
-            td.text { (agent.dialect) }
-            td.text { bdi { (agent.version) } }
+            td { @if agent.is_referee { "referee" } @else { "player" } }
+            td class=(agent_state(agent.state)) { (agent_state(agent.state)) }
+            td { (agent.dialect) }
+            td { bdi { (agent.version) } }
             td { (latency(agent.latency)) }
-            td { (count(u64::from(agent.technical_losses))) }
-            td { (count(agent.deviations)) }
+            td { (grouped(u64::from(agent.technical_losses))) }
+            td { (grouped(agent.deviations)) }
         }
     }
-}
-
-/// A state in a word and a colour.
-pub(super) fn state(state: AgentState) -> Markup {
-    html! { span class={ "agent " (agent_state(state)) } { (agent_state(state)) } }
-}
-
-fn count(number: u64) -> Markup {
-    html! { @if number == 0 { span.none { "0" } } @else { (grouped(number)) } }
 }

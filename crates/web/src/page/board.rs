@@ -60,9 +60,10 @@ pub(super) fn main(parts: &Parts) -> Markup {
         }
         section.card aria-labelledby="cross-title" {
             h2 #cross-title { "Who met whom" }
+            p.more { "Each row tells how its player did; a letter leads to the match." }
             div.scroll tabindex="0" role="region" aria-labelledby="cross-title" {
                 table.cross {
-                    caption { "Each row tells how its player did; a letter leads to the match." }
+                    caption.hush { "How each player did against each other" }
                     thead { (block("cross-head")) }
                     tbody #cross-rows { (list("cross-rows")) }
                 }
@@ -83,9 +84,9 @@ fn replay() -> Markup {
         section #replay .card hidden aria-label="Replay" {
             button #replay-open type="button" { "▶ Replay from the start" }
             div #replay-controls hidden {
-                button #replay-back type="button" aria-label="One result back" { "◀" }
+                button #replay-back type="button" { "Back" }
                 button #replay-play type="button" { "Pause" }
-                button #replay-forward type="button" aria-label="One result forward" { "▶" }
+                button #replay-forward type="button" { "Forward" }
                 label { span.hush { "Moment" } input #replay-moment type="range" min="0" max="0" value="0"; }
                 label { "Speed " select #replay-speed {
                     option value="1" { "1 result a second" }

@@ -13,15 +13,20 @@ const COLOURED: usize = 8;
 const MOST_COLOURED_POINTS: usize = 64;
 /// The most points of a grey line.
 const MOST_GREY_POINTS: usize = 24;
+/// The fewest rounds that the picture has room for, in a league that has as many.
+const FEWEST_ROUNDS: u32 = 8;
 /// The longest name beside a line, in characters.
 const LONGEST_LABEL: usize = 17;
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 360.0;
+/// The height of a chart with one line.
+const LOW_HEIGHT: f64 = 220.0;
 const LEFT: f64 = 44.0;
 const RIGHT: f64 = 600.0;
 const TOP: f64 = 14.0;
-const BOTTOM: f64 = 326.0;
+/// How much room the rounds take below.
+const BELOW: f64 = 34.0;
 /// How far apart the names at the ends of lines stand.
 const LABEL_HEIGHT: f64 = 21.0;
 
@@ -34,7 +39,8 @@ pub(super) fn chart(chart: &Chart) -> Markup {
     if over == 0 {
         return html! { figure #chart .chart { p.more { "Lines begin when the first round is over." } } };
     }
-    let scale = Scale::of(&chart.lines, chart.rounds);
+    let all: Vec<&[u32]> = chart.lines.iter().map(|line| &line.points[..]).collect();
+    let scale = Scale::of(&all, shown_rounds(over, chart.rounds), HEIGHT);
     let (coloured, grey) = chart.lines.split_at(chart.lines.len().min(COLOURED));
     html! {
         figure #chart .chart {
@@ -58,19 +64,12 @@ pub(super) fn chart(chart: &Chart) -> Markup {
 
 /// One line by itself, for the page of a player.
 pub(super) fn single(points: &[u32]) -> Markup {
-    let line = Line {
-        player: crate::model::Named {
-            id: league_protocol::id::PlayerId::unknown(),
-            name: String::new(),
-        },
-        points: points.to_vec(),
-    };
     let rounds = u32::try_from(points.len().saturating_sub(1)).unwrap_or(u32::MAX);
-    let scale = Scale::of(std::slice::from_ref(&line), rounds);
+    let scale = Scale::of(&[points], rounds, LOW_HEIGHT);
     let last = points.last().copied().unwrap_or_default();
     html! {
-        figure.chart {
-            svg viewBox=(format!("0 0 {} {HEIGHT}", RIGHT + 20.0)) role="img" aria-label={ "Points over the rounds: " (counted(last.into(), "point", "points")) " after round " (rounds) } {
+        figure.chart.single {
+            svg viewBox=(format!("0 0 {} {LOW_HEIGHT}", RIGHT + 20.0)) role="img" aria-label={ "Points over the rounds: " (counted(last.into(), "point", "points")) " after round " (rounds) } {
                 (scale.grid())
                 path.line.l0 d=(scale.path(points, MOST_COLOURED_POINTS)) {}
             }
@@ -88,18 +87,29 @@ fn words(chart: &Chart, over: usize) -> String {
     text
 }
 
+/// How many rounds the picture has room for: all of them once half are over, fewer before.
+fn shown_rounds(over: usize, rounds: u32) -> u32 {
+    let over = u32::try_from(over).unwrap_or(u32::MAX);
+    if over >= rounds / 2 {
+        return rounds;
+    }
+    over.saturating_add(over / 4).max(FEWEST_ROUNDS).min(rounds)
+}
+
 /// Where rounds and points lie in the picture.
 struct Scale {
     rounds: u32,
     points: u32,
+    bottom: f64,
 }
 
 impl Scale {
-    fn of(lines: &[Line], rounds: u32) -> Self {
-        let points = lines.iter().flat_map(|line| &line.points).max();
+    fn of(lines: &[&[u32]], rounds: u32, height: f64) -> Self {
+        let points = lines.iter().flat_map(|points| *points).max();
         Self {
             rounds: rounds.max(1),
             points: points.copied().unwrap_or_default().max(1),
+            bottom: height - BELOW,
         }
     }
 
@@ -108,7 +118,7 @@ impl Scale {
     }
 
     fn y(&self, points: u32) -> f64 {
-        BOTTOM - (BOTTOM - TOP) * f64::from(points) / f64::from(self.points)
+        self.bottom - (self.bottom - TOP) * f64::from(points) / f64::from(self.points)
     }
 
     fn path(&self, points: &[u32], most: usize) -> String {
@@ -134,7 +144,7 @@ impl Scale {
                     text x=(LEFT - 8.0) y=(tenth(self.y(points) + 4.5)) text-anchor="end" { (points) }
                 }
                 @for round in steps(self.rounds) {
-                    text x=(tenth(self.x(round as usize))) y=(BOTTOM + 24.0) text-anchor="middle" { (round) }
+                    text x=(tenth(self.x(round as usize))) y=(self.bottom + 24.0) text-anchor="middle" { (round) }
                 }
             }
         }
@@ -167,7 +177,7 @@ fn label_heights(lines: &[Line], scale: &Scale) -> Vec<f64> {
         heights[*place] = wanted(&lines[*place]).max(lowest);
         lowest = heights[*place] + LABEL_HEIGHT;
     }
-    let mut highest = BOTTOM;
+    let mut highest = scale.bottom;
     for place in order.iter().rev() {
         heights[*place] = heights[*place].min(highest);
         highest = heights[*place] - LABEL_HEIGHT;

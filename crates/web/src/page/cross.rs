@@ -41,7 +41,7 @@ fn row(
 ) -> Markup {
     html! {
         tr id=(key) {
-            th.who scope="row" { span.id { (player.id) } a href=(links.of_player(&player.id)) { (name(player)) } }
+            th scope="row" { span.id { (player.id) } a href=(links.of_player(&player.id)) { (name(player)) } }
             @for (column, cell) in cells.iter().enumerate() {
                 @if column == place { td.self {} } @else { (self::cell(cell.as_ref(), links)) }
             }

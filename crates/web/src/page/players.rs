@@ -14,7 +14,7 @@ pub(super) fn main(page: &PlayerPage, links: Links) -> Markup {
             p.crumbs { a href=(links.board()) { bdi { (page.league.title) } } span { (row.player_id) } }
             h1 { bdi { (row.name) } }
             dl.facts { (facts(page)) }
-            @if !row.form.is_empty() { p.form { "Form " (marks::form(&row.form)) } }
+            @if !row.form.is_empty() { p.form { span { "Form" } (marks::form(&row.form)) } }
         }
         div.columns {
             @if page.points.len() > 1 {
@@ -56,7 +56,7 @@ fn choices(page: &PlayerPage) -> Markup {
                     tr {
                         th.text scope="row" { bdi { (choice) } }
                         td.bar { progress max=(most) value=(count) aria-hidden="true" {} }
-                        td { (grouped(*count)) span.of { " · " (count * 100 / total.max(1)) " %" } }
+                        td { (grouped(*count)) span.of { " · " ((count * 200 + total) / (2 * total).max(1)) " %" } }
                     }
                 } }
             }

@@ -38,18 +38,18 @@ pub(super) fn rows(standings: &[Standing], links: Links) -> Vec<Item> {
 fn row(key: &str, row: &Standing, links: Links) -> Markup {
     html! {
         tr id=(key) {
-            td.rank { (row.rank) }
+            td { (row.rank) }
             td { (climbed(row.climbed)) }
-            th.who scope="row" {
+            th scope="row" {
                 a href=(links.of_player(&row.player_id)) { bdi { (row.name) } }
                 (badges(row))
             }
-            td.points { (row.points) }
+            td { (row.points) }
             td { (row.played) }
             td { (row.wins) }
             td { (row.draws) }
             td { (row.losses) }
-            td.form { (marks::form(&row.form)) }
+            td { (marks::form(&row.form)) }
         }
     }
 }

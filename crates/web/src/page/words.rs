@@ -66,16 +66,10 @@ pub(super) fn name(named: &Named) -> Markup {
 }
 
 /// Median and 95th percentile, in milliseconds.
-pub(super) fn latency(latency: Option<Latency>) -> Markup {
-    html! {
-        @match latency {
-            Some(latency) => {
-                span title={ "median / 95th percentile of " (counted(latency.calls, "call", "calls")) } {
-                    (millis(latency.median)) " / " (millis(latency.p95)) " ms"
-                }
-            }
-            None => { span.none { "–" } }
-        }
+pub(super) fn latency(latency: Option<Latency>) -> String {
+    match latency {
+        Some(Latency { median, p95, .. }) => format!("{} / {} ms", millis(median), millis(p95)),
+        None => "–".to_owned(),
     }
 }
 

@@ -1,0 +1,12 @@
+//! From facts to what pages show: leagues by hand, and what is seen of them.
+
+#[path = "facts/board.rs"]
+mod board;
+#[path = "facts/pages.rs"]
+mod pages;
+#[path = "facts/replay.rs"]
+mod replay;
+#[path = "facts/season.rs"]
+mod season;
+#[path = "facts/tables.rs"]
+mod tables;

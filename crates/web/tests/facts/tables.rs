@@ -1,0 +1,69 @@
+//! Tables for other programs: what stands in them, and that no name breaks out of its cell.
+
+use league_web::tables::{Table, csv, json, markdown};
+
+use crate::season::{after, beginning, player, result, round};
+
+fn hostile() -> league_web::gallery::Gallery {
+    let mut facts = beginning(3);
+    facts.truncate(3);
+    facts.push(player(3, "=HYPERLINK(\"http://x\"),|a|\n<b>"));
+    facts.push(league_core::league::Event::LeagueStarted {
+        at: crate::season::at(0),
+    });
+    facts.push(round(1, 1));
+    facts.push(result("R1M1", [2, 3], None));
+    after(&facts)
+}
+
+#[test]
+fn the_table_in_commas() {
+    insta::assert_snapshot!(csv(&hostile(), Table::Standings).replace("\r\n", "\n"), @r#"
+    rank,player_id,display_name,played,wins,draws,losses,technical_losses,points
+    1,P02,Player 2,1,0,1,0,0,1
+    2,P03,"'=HYPERLINK(""http://x""),|a|
+    <b>",1,0,1,0,0,1
+    3,P01,Player 1,0,0,0,0,0,0
+    "#);
+}
+
+#[test]
+fn the_matches_in_commas() {
+    insta::assert_snapshot!(csv(&hostile(), Table::Matches).replace("\r\n", "\n"), @r"
+    match_id,player_A_id,player_B_id,status,winner,points_A,points_B,choice_A,choice_B,reason
+    R1M1,P02,P03,DRAW,,1,1,even,odd,as it was decided
+    ");
+}
+
+#[test]
+fn both_tables_as_an_object() {
+    let told = json(&hostile());
+    assert_eq!(told["league_id"], "spring");
+    assert_eq!(told["standings"][0]["points"], 1);
+    assert_eq!(told["standings"][0]["display_name"], "Player 2");
+    assert_eq!(told["matches"][0]["winner"], serde_json::Value::Null);
+    assert_eq!(told["matches"][0]["points_A"], 1);
+}
+
+#[test]
+fn both_tables_for_people() {
+    insta::assert_snapshot!(markdown(&hostile()), @r#"
+    # Spring League
+
+    spring · even\_odd · 3 players · 1 of 3 matches played
+
+    ## Standings
+
+    | rank | player_id | display_name | played | wins | draws | losses | technical_losses | points |
+    |---|---|---|---|---|---|---|---|---|
+    | 1 | P02 | Player 2 | 1 | 0 | 1 | 0 | 0 | 1 |
+    | 2 | P03 | =HYPERLINK("http://x"),\|a\| \<b\> | 1 | 0 | 1 | 0 | 0 | 1 |
+    | 3 | P01 | Player 1 | 0 | 0 | 0 | 0 | 0 | 0 |
+
+    ## Matches
+
+    | match_id | player_A_id | player_B_id | status | winner | points_A | points_B | choice_A | choice_B | reason |
+    |---|---|---|---|---|---|---|---|---|---|
+    | R1M1 | P02 | P03 | DRAW |  | 1 | 1 | even | odd | as it was decided |
+    "#);
+}
