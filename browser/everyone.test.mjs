@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 
 import { forgeNumber } from './support/forged.mjs';
-import { findings } from './support/judging.mjs';
+import { assertFits, findings } from './support/judging.mjs';
 import { played } from './support/leagues.mjs';
 import { pageOf } from './support/reading.mjs';
 import { reported, served } from './support/sites.mjs';
@@ -64,8 +64,7 @@ scene('no page scrolls sideways, on a phone, a tablet or a projector', async (st
     const page = await stage.visit(address);
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 800 });
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(wide <= width, `${name} is ${wide} px wide on ${width} px`);
+      await assertFits(page, name);
       const text = await page.evaluate(() => getComputedStyle(document.body).fontSize);
       assert.ok(parseFloat(text) >= 14, `${name} has letters of ${text} on ${width} px`);
     }

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 
+import { assertFits } from './support/judging.mjs';
 import { MARK, NAMES } from './support/names.mjs';
 import { managed } from './support/players.mjs';
 import { over } from './support/reading.mjs';
@@ -42,9 +43,15 @@ scene('fifty hostile names are shown as they are, and none of them runs', async 
   assert.deepEqual((await shown(page)).sort(), [...NAMES].sort());
   await poke(page);
   await assertNothingRan(page);
-  await page.goto(`${site}player/P01`);
-  await page.getByRole('heading', { level: 1, name: NAMES[0] }).waitFor();
-  await assertNothingRan(page);
+  await page.setViewportSize({ width: 360, height: 800 });
+  await assertFits(page, 'a board full of them');
+  for (const player of ['P01', 'P50']) {
+    await page.goto(`${site}player/${player}`);
+    const name = NAMES[Number(player.slice(1)) - 1];
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+    await assertFits(page, player);
+    await assertNothingRan(page);
+  }
 
   const report = await stage.visit(await reported(stage, root));
   assert.deepEqual((await shown(report)).sort(), [...NAMES].sort());

@@ -1,5 +1,7 @@
 // Whether everybody can use a page, as far as a machine can tell.
 
+import assert from 'node:assert/strict';
+
 import { judge } from './packages.mjs';
 
 /** What the judge finds that keeps people out. */
@@ -10,4 +12,19 @@ export async function findings(page) {
   return grave.flatMap(({ id, help, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id}: ${help} at ${target}: ${failureSummary}`),
   );
+}
+
+/** Fails if the page can be scrolled sideways; names what is too wide for it. */
+export async function assertFits(page, name) {
+  const { width } = page.viewportSize();
+  const wide = await page.evaluate(() => {
+    const { scrollWidth } = document.documentElement;
+    const boxed = (element) => element.closest('.scroll, pre, svg') !== null;
+    const out = (element) => element.getBoundingClientRect().right > innerWidth + 1;
+    const culprits = [...document.querySelectorAll('body *')].filter((one) => out(one) && !boxed(one));
+    return { scrollWidth, culprits: culprits.slice(0, 5).map((one) => one.outerHTML.slice(0, 80)) };
+  });
+  const { scrollWidth, culprits } = wide;
+  const words = `${name} is ${scrollWidth} px wide on ${width} px, by ${culprits.join('\n')}`;
+  assert.ok(scrollWidth <= width, words);
 }
