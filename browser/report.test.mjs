@@ -49,8 +49,8 @@ scene('a report of a board game steps through it', async (stage) => {
   const root = await played(stage, '--players', '3', '--game', 'tic_tac_toe');
   const page = await stage.visit(`${await reported(stage, root)}#match-R1M1`);
   const viewer = page.locator('#match-R1M1 .positions');
-  await viewer.getByRole('button', { name: /to the start/i }).click();
-  await viewer.getByRole('button', { name: /forward/i }).click();
+  await viewer.getByRole('button', { name: 'First' }).click();
+  await viewer.getByRole('button', { name: 'Forward' }).click();
   const grid = viewer.locator('table.grid').filter({ visible: true });
   assert.equal(await grid.count(), 1);
   const marks = (await grid.locator('td').allInnerTexts()).join('').trim();

@@ -4,10 +4,13 @@ import assert from 'node:assert/strict';
 
 import { judge } from './packages.mjs';
 
-/** What the judge finds that keeps people out. */
-export async function findings(page) {
+/** What the judge finds that keeps people out, by all its rules or by those that are named. */
+export async function findings(page, ...rules) {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(judge);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document));
+  const { violations } = await page.evaluate((runOnly) => {
+    const choice = runOnly.length > 0 ? { runOnly } : {};
+    return globalThis.axe.run(document, { ...choice, resultTypes: ['violations'] });
+  }, rules);
   const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   return grave.flatMap(({ id, help, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id}: ${help} at ${target}: ${failureSummary}`),
