@@ -172,10 +172,6 @@ impl Hall {
     ///
     /// The journal may not be there any more.
     pub fn film(&self, links: Links) -> Result<Film, ReadError> {
-        let Some(league) = self.gallery().map(Gallery::league) else {
-            return Err(ReadError::NoRules);
-        };
-        let (players, results) = (league.players().len() as u64, league.matches_played());
         let title = self.gallery().map(|gallery| gallery.card().title);
         let mut camera: Option<Camera<'_>> = None;
         let mut failed = None;
@@ -188,7 +184,7 @@ impl Hall {
                     match rules.map(|rules| Gallery::new(rules, title, opening.reproducible)) {
                         Some(Ok(gallery)) => {
                             let seen = &self.observed;
-                            camera = Some(Camera::new(gallery, seen, links, players, results));
+                            camera = Some(Camera::new(gallery, seen, links));
                         }
                         Some(Err(error)) => failed = Some(ReadError::Rules(error)),
                         None => failed = Some(ReadError::NoRules),
