@@ -76,13 +76,13 @@ pub fn board_parts(board: &Board, links: &Links) -> Parts {
 }
 
 /// Draws the board as a document.
-pub fn board(board: &Board, parts: &Parts, _links: &Links) -> String {
+pub fn board(board: &Board, parts: &Parts, links: &Links) -> String {
     let page = shell::Page {
         kind: "board",
         id: "",
         title: &board.league.title,
     };
-    shell::document(&page, &board_main(parts))
+    shell::document(&page, &board_main(parts), *links)
 }
 
 /// Draws what stands in `<main>` on the board.
@@ -99,7 +99,7 @@ pub fn match_page(page: &MatchPage, links: &Links) -> String {
         id: page.match_id.as_str(),
         title: &title,
     };
-    shell::document(&shell, &match_main(page, *links))
+    shell::document(&shell, &match_main(page, *links), *links)
 }
 
 /// Draws what stands in `<main>` on the page of a match.
@@ -114,7 +114,7 @@ pub fn player_page(page: &PlayerPage, links: &Links) -> String {
         id: page.standing.player_id.as_str(),
         title: &page.standing.name,
     };
-    shell::document(&shell, &player_main(page, *links))
+    shell::document(&shell, &player_main(page, *links), *links)
 }
 
 /// Draws what stands in `<main>` on the page of a player.
@@ -126,3 +126,6 @@ pub fn player_main(page: &PlayerPage, links: Links) -> Markup {
 pub fn not_found(what: &str) -> String {
     shell::not_found(what)
 }
+
+#[cfg(test)]
+mod tests;
