@@ -63,7 +63,9 @@ fn a_message() {
     <span class="way">league_manager → referee:REF01</span></span></summary>
     <pre tabindex="0"><code>{
       &quot;attempt&quot;: 1
-    }</code></pre></details></li></ol></section>
+    }</code></pre></details></li>
+    <li class="state">The referee has taken the match</li>
+    <li class="state">The result stands</li></ol></section>
     "#);
 }
 
