@@ -86,7 +86,7 @@ pub fn board(board: &Board, parts: &Parts, links: &Links) -> String {
 }
 
 /// Draws what stands in `<main>` on the board.
-pub fn board_main(parts: &Parts) -> Markup {
+pub(crate) fn board_main(parts: &Parts) -> Markup {
     board::main(parts)
 }
 
@@ -103,7 +103,7 @@ pub fn match_page(page: &MatchPage, links: &Links) -> String {
 }
 
 /// Draws what stands in `<main>` on the page of a match.
-pub fn match_main(page: &MatchPage, links: Links) -> Markup {
+pub(crate) fn match_main(page: &MatchPage, links: Links) -> Markup {
     matches::main(page, links)
 }
 
@@ -118,7 +118,7 @@ pub fn player_page(page: &PlayerPage, links: &Links) -> String {
 }
 
 /// Draws what stands in `<main>` on the page of a player.
-pub fn player_main(page: &PlayerPage, links: Links) -> Markup {
+pub(crate) fn player_main(page: &PlayerPage, links: Links) -> Markup {
     players::main(page, links)
 }
 

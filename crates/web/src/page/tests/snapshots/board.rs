@@ -127,6 +127,7 @@ fn the_summary_of_a_finished_league_names_its_champion() {
     <span>Even/Odd</span>
     <span>2 players</span>
     <span>1 referee</span>
+    <span>began <time datetime="2027-01-15T08:00:00.000Z">2027-01-15 08:00:00 UTC</time></span>
     <span class="note">drawn from a given seed: not for prizes</span></p>
     <div class="champion"><h2>Champion</h2>
     <p class="first"><a href="/player/P01"><bdi>Ada</bdi></a></p>
@@ -166,7 +167,7 @@ fn a_verdict() {
         words: "All follows.".to_owned(),
     });
     assert_snapshot!(lines(summary::verdict(&board)), @r#"
-    <p class="verdict holds" id="verdict"><strong>✓ Holds</strong> All follows.</p>
+    <p class="verdict holds" id="verdict"><strong>✓ Everything holds.</strong> All follows.</p>
     "#);
     board.verdict = None;
     assert_snapshot!(lines(summary::verdict(&board)), @r#"
