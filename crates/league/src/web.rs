@@ -4,11 +4,13 @@
 //! so a league that nobody watches pays nothing, and the page of a running league and of a copied
 //! one are the same. What pages look like is `league-web`'s business.
 
+mod answer;
 mod exhibition;
 mod feed;
 mod hall;
 mod kept;
 mod reader;
+mod sheet;
 mod site;
 
 pub use exhibition::{Exhibition, ExhibitionError};

@@ -31,6 +31,8 @@ mod invited;
 mod kills;
 #[path = "end_to_end/offered.rs"]
 mod offered;
+#[path = "end_to_end/pages.rs"]
+mod pages;
 #[path = "end_to_end/peers.rs"]
 mod peers;
 #[path = "end_to_end/process.rs"]

@@ -23,7 +23,12 @@ async function check(draw, verdict) {
 
 function praise(draw) {
   const promise = draw.promise ? "the seed is the one that was promised before the round" : "the seed keeps the promise in the result";
-  return draw.number === undefined ? `${promise}.` : `${promise}, and it leads to ${draw.number}.`;
+  return isNumbered(draw) ? `${promise}, and it leads to ${draw.number}.` : `${promise}.`;
+}
+
+/** Whether a number was drawn, and it is known between which bounds. */
+function isNumbered(draw) {
+  return draw.number !== undefined && draw.lowest !== undefined;
 }
 
 /** What is wrong with a draw; an empty text if nothing is. */
@@ -31,7 +36,7 @@ async function faultOf(draw) {
   const promise = hex(await crypto.subtle.digest("SHA-256", bytes(["league.draw", draw.league, draw.match, draw.seed])));
   if (promise !== draw.commitment) return "the seed does not fit the commitment in the result.";
   if (draw.promise && promise !== draw.promise) return "the seed is not the one that was promised before the round.";
-  if (draw.number === undefined || draw.lowest === undefined) return "";
+  if (!isNumbered(draw)) return "";
   const number = await roll(draw, BigInt(draw.lowest), BigInt(draw.highest));
   return number === BigInt(draw.number) ? "" : `the seed leads to ${number}, not to ${draw.number}.`;
 }

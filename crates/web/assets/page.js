@@ -9,13 +9,14 @@ import { showPositions } from "./positions.js";
 
 const MOTION = 600;
 const REST = 1000;
+const MOST_HELD = 1000;
 const { page, feed, id } = document.body.dataset;
 
-/** Patches that wait until the replay is over; `null` when none is on. */
+/** Patches that wait until the replay is over; `null` when none is on. After too many the page is loaded anew. */
 let held = null;
 
 function takePatch(patch) {
-  if (held) held.push(patch);
+  if (held) held = held.slice(-MOST_HELD).concat(patch);
   else applyPatch(patch, document.hidden ? 0 : MOTION);
   offerReplay();
 }
@@ -43,6 +44,7 @@ function replayBegan() {
 function replayEnded() {
   const waiting = held ?? [];
   held = null;
+  if (waiting.length > MOST_HELD) location.reload();
   for (const patch of waiting) applyPatch(patch);
   delete document.body.dataset.replay;
 }

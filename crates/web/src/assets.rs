@@ -67,3 +67,34 @@ fn tag(body: &str) -> String {
     tag.push('"');
     tag
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most that style, scripts and picture weigh together, in bytes.
+    const HEAVIEST: usize = 60_000;
+
+    #[test]
+    fn all_assets_together_are_light() {
+        let weight: usize = names().filter_map(find).map(|asset| asset.body.len()).sum();
+        assert!(weight < HEAVIEST, "{weight}");
+    }
+
+    #[test]
+    fn a_tag_tells_texts_apart() {
+        let tags: std::collections::BTreeSet<String> =
+            names().filter_map(find).map(|asset| asset.tag).collect();
+        assert_eq!(tags.len(), names().count());
+        assert!(
+            tags.iter()
+                .all(|tag| tag.len() == 26 && tag.starts_with('"'))
+        );
+    }
+
+    #[test]
+    fn an_unknown_name_finds_nothing() {
+        assert_eq!(find("../assets.rs"), None);
+        assert_eq!(find(""), None);
+    }
+}

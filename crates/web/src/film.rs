@@ -12,14 +12,12 @@ use crate::gallery::{Gallery, Observed};
 use crate::page::{self, Links};
 use crate::parts::{Parts, Patch};
 
+/// How many bytes the moments may have together; a film that has more is thinned out.
+const MOST_BYTES: usize = 3_000_000;
 /// The most moments of a film.
-const MOST_FRAMES: u64 = 1_000;
-/// The fewest moments that a long league is cut down to.
-const FEWEST_FRAMES: u64 = 60;
-/// How many bytes the rows of all moments may have together, about.
-const MOST_BYTES: u64 = 6_000_000;
-/// What a row that changed takes, about.
-const BYTES_A_ROW: u64 = 400;
+const MOST_FRAMES: usize = 1_000;
+/// So few moments are not thinned out further.
+const FEWEST_FRAMES: usize = 40;
 
 /// A league played back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -53,19 +51,12 @@ pub struct Camera<'o> {
     /// Every so many results make a moment.
     stride: u64,
     results: u64,
+    bytes: usize,
 }
 
 impl<'o> Camera<'o> {
-    /// Stands before an empty league that will have so many players and results.
-    pub fn new(
-        gallery: Gallery,
-        observed: &'o Observed,
-        links: Links,
-        players: u64,
-        results: u64,
-    ) -> Self {
-        let frames = MOST_BYTES / (players.max(1) * BYTES_A_ROW);
-        let frames = frames.clamp(FEWEST_FRAMES, MOST_FRAMES);
+    /// Stands before an empty league.
+    pub fn new(gallery: Gallery, observed: &'o Observed, links: Links) -> Self {
         Self {
             gallery,
             observed,
@@ -73,8 +64,9 @@ impl<'o> Camera<'o> {
             shown: Parts::default(),
             start: None,
             frames: Vec::new(),
-            stride: results.div_ceil(frames).max(1),
+            stride: 1,
             results: 0,
+            bytes: 0,
         }
     }
 
@@ -114,12 +106,35 @@ impl<'o> Camera<'o> {
 
     fn shoot(&mut self, at: Timestamp, label: String) {
         let parts = self.parts(at);
+        let patch = Patch::between(&self.shown, &parts);
+        self.bytes += patch.size();
         self.frames.push(Frame {
             at: at.to_millis_text(),
             label,
-            patch: Patch::between(&self.shown, &parts),
+            patch,
         });
         self.shown = parts;
+        let many = self.frames.len() > MOST_FRAMES || self.bytes > MOST_BYTES;
+        if many && self.frames.len() > FEWEST_FRAMES {
+            self.thin_out();
+        }
+    }
+
+    /// Makes one moment of every two; from now on they are half as frequent.
+    fn thin_out(&mut self) {
+        self.stride *= 2;
+        let mut thinner: Vec<Frame> = Vec::with_capacity(self.frames.len() / 2 + 1);
+        for (place, frame) in std::mem::take(&mut self.frames).into_iter().enumerate() {
+            match thinner.last_mut().filter(|_| place % 2 == 1) {
+                Some(before) => {
+                    before.patch.then(frame.patch);
+                    (before.at, before.label) = (frame.at, frame.label);
+                }
+                None => thinner.push(frame),
+            }
+        }
+        self.bytes = thinner.iter().map(|frame| frame.patch.size()).sum();
+        self.frames = thinner;
     }
 
     fn parts(&self, at: Timestamp) -> Parts {

@@ -76,17 +76,17 @@ pub fn board_parts(board: &Board, links: &Links) -> Parts {
 }
 
 /// Draws the board as a document.
-pub fn board(board: &Board, parts: &Parts, _links: &Links) -> String {
+pub fn board(board: &Board, parts: &Parts, links: &Links) -> String {
     let page = shell::Page {
         kind: "board",
         id: "",
         title: &board.league.title,
     };
-    shell::document(&page, &board_main(parts))
+    shell::document(&page, &board_main(parts), *links)
 }
 
 /// Draws what stands in `<main>` on the board.
-pub fn board_main(parts: &Parts) -> Markup {
+pub(crate) fn board_main(parts: &Parts) -> Markup {
     board::main(parts)
 }
 
@@ -99,11 +99,11 @@ pub fn match_page(page: &MatchPage, links: &Links) -> String {
         id: page.match_id.as_str(),
         title: &title,
     };
-    shell::document(&shell, &match_main(page, *links))
+    shell::document(&shell, &match_main(page, *links), *links)
 }
 
 /// Draws what stands in `<main>` on the page of a match.
-pub fn match_main(page: &MatchPage, links: Links) -> Markup {
+pub(crate) fn match_main(page: &MatchPage, links: Links) -> Markup {
     matches::main(page, links)
 }
 
@@ -114,11 +114,11 @@ pub fn player_page(page: &PlayerPage, links: &Links) -> String {
         id: page.standing.player_id.as_str(),
         title: &page.standing.name,
     };
-    shell::document(&shell, &player_main(page, *links))
+    shell::document(&shell, &player_main(page, *links), *links)
 }
 
 /// Draws what stands in `<main>` on the page of a player.
-pub fn player_main(page: &PlayerPage, links: Links) -> Markup {
+pub(crate) fn player_main(page: &PlayerPage, links: Links) -> Markup {
     players::main(page, links)
 }
 
@@ -126,3 +126,6 @@ pub fn player_main(page: &PlayerPage, links: Links) -> Markup {
 pub fn not_found(what: &str) -> String {
     shell::not_found(what)
 }
+
+#[cfg(test)]
+mod tests;

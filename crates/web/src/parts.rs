@@ -105,6 +105,13 @@ impl Patch {
         self.set.is_empty() && self.lists.is_empty()
     }
 
+    /// How many bytes it has, about.
+    pub fn size(&self) -> usize {
+        let set = self.set.iter().map(|(id, html)| id.len() + html.len());
+        let keys = self.lists.values().flatten().map(String::len);
+        set.chain(keys).sum()
+    }
+
     /// Adds what changed later, so that one patch does for both.
     ///
     /// What a list no longer holds is left out.

@@ -93,3 +93,79 @@ fn base64(bytes: &[u8]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The names that a module declares for itself or for others, outside of any function.
+    fn declared(body: &str) -> Vec<&str> {
+        let words = ["function ", "async function ", "const ", "let "];
+        let lines = body
+            .lines()
+            .map(|line| line.strip_prefix("export ").unwrap_or(line));
+        let rest = lines.filter_map(|line| words.iter().find_map(|word| line.strip_prefix(word)));
+        rest.filter_map(|rest| {
+            rest.split(|sign: char| !sign.is_alphanumeric() && sign != '_')
+                .next()
+        })
+        .filter(|name| !name.is_empty())
+        .collect()
+    }
+
+    #[test]
+    fn modules_can_be_joined_without_two_things_of_one_name() {
+        let all: Vec<&str> = assets::MODULES
+            .iter()
+            .flat_map(|(_, body)| declared(body))
+            .collect();
+        let different: BTreeSet<&&str> = all.iter().collect();
+        assert!(all.len() > 30);
+        assert_eq!(different.len(), all.len(), "{all:?}");
+    }
+
+    #[test]
+    fn what_a_module_takes_stands_before_it() {
+        let mut known: Vec<String> = Vec::new();
+        for (name, body) in assets::MODULES {
+            for line in body.lines().filter(|line| line.starts_with("import ")) {
+                let (taken, rest) = line[8..].split_once('}').unwrap();
+                let from = rest
+                    .trim_start_matches(" from \"./")
+                    .trim_end_matches("\";");
+                for thing in taken.split(',') {
+                    let wanted = format!("{from}/{}", thing.trim());
+                    assert!(known.contains(&wanted), "{name} takes {wanted}");
+                }
+            }
+            let exported = body.lines().filter(|line| line.starts_with("export "));
+            let exported = exported.flat_map(declared);
+            known.extend(exported.map(|thing| format!("{name}/{thing}")));
+        }
+    }
+
+    #[test]
+    fn the_joined_script_takes_nothing_from_elsewhere() {
+        let script = joined(&assets::MODULES);
+        assert!(
+            !script
+                .lines()
+                .any(|line| line.starts_with("import") || line.starts_with("export"))
+        );
+        assert!(script.contains("\nfunction applyPatch("));
+        assert!(!script.contains("</script"));
+    }
+
+    #[test]
+    fn a_hash_is_written_as_policies_write_it() {
+        assert_eq!(base64(b"Ma"), "TWE=");
+        assert_eq!(base64(b"Man"), "TWFu");
+        assert_eq!(base64(b"M"), "TQ==");
+        assert_eq!(
+            source(""),
+            "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        );
+    }
+}

@@ -1,6 +1,5 @@
 //! What there is to see of a league at the moment, and what changed since the last look.
 
-use bytes::Bytes;
 use league_core::league::{Phase, Stage};
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::time::Timestamp;
@@ -12,6 +11,7 @@ use league_web::parts::{Parts, Patch};
 
 use super::kept;
 use super::reader::{ReadError, Reader};
+use super::sheet::Sheet;
 use crate::record::Record;
 use crate::root::Root;
 use crate::store::{Entry, Follower};
@@ -30,8 +30,8 @@ pub struct Hall {
     observed_at: Timestamp,
     parts: Parts,
     /// The first page as it was drawn last.
-    drawn: Option<Bytes>,
-    facts: u64,
+    drawn: Option<Sheet>,
+    facts: Option<u64>,
     verdict: Option<Verdict>,
 }
 
@@ -53,7 +53,7 @@ impl Hall {
             observed_at: Timestamp::default(),
             parts: Parts::default(),
             drawn: None,
-            facts: 0,
+            facts: None,
             verdict: None,
         }
     }
@@ -94,7 +94,7 @@ impl Hall {
         self.reader.read_on()?;
         let stale = now.as_millis() - self.observed_at.as_millis() >= OBSERVED_FOR;
         let looked_around = stale && self.look_around(now);
-        let facts = self.gallery().map_or(0, Gallery::facts);
+        let facts = self.gallery().map(Gallery::facts);
         if facts == self.facts && !looked_around {
             return Ok(None);
         }
@@ -104,7 +104,7 @@ impl Hall {
         };
         let parts = page::board_parts(&board, &Links::Site);
         let patch = Patch::between(&self.parts, &parts);
-        self.drawn = Some(page::board(&board, &parts, &Links::Site).into());
+        self.drawn = Some(Sheet::new(page::board(&board, &parts, &Links::Site)));
         self.parts = parts;
         let touched = self.reader.take_touched().ids();
         let change = Change { patch, touched };
@@ -138,7 +138,7 @@ impl Hall {
     }
 
     /// The first page.
-    pub(super) fn first_page(&self) -> Option<Bytes> {
+    pub(super) fn first_page(&self) -> Option<Sheet> {
         self.drawn.clone()
     }
 
@@ -172,10 +172,6 @@ impl Hall {
     ///
     /// The journal may not be there any more.
     pub fn film(&self, links: Links) -> Result<Film, ReadError> {
-        let Some(league) = self.gallery().map(Gallery::league) else {
-            return Err(ReadError::NoRules);
-        };
-        let (players, results) = (league.players().len() as u64, league.matches_played());
         let title = self.gallery().map(|gallery| gallery.card().title);
         let mut camera: Option<Camera<'_>> = None;
         let mut failed = None;
@@ -188,7 +184,7 @@ impl Hall {
                     match rules.map(|rules| Gallery::new(rules, title, opening.reproducible)) {
                         Some(Ok(gallery)) => {
                             let seen = &self.observed;
-                            camera = Some(Camera::new(gallery, seen, links, players, results));
+                            camera = Some(Camera::new(gallery, seen, links));
                         }
                         Some(Err(error)) => failed = Some(ReadError::Rules(error)),
                         None => failed = Some(ReadError::NoRules),

@@ -8,19 +8,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use http_body_util::channel::{Channel, Sender};
-use hyper::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue,
-    IF_NONE_MATCH, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-};
+use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderValue};
 use league_mcp::Body;
 use league_protocol::id::{MatchId, PlayerId};
-use league_web::assets;
 use league_web::model::Verdict;
 use league_web::page::{self, Links};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
+use super::answer;
 use super::feed::{Feed, GREETING};
 use super::hall::Hall;
+use super::sheet::Sheet;
 use crate::clock;
 use crate::net::server::{Answered, Answering, Pages};
 use crate::root::Root;
@@ -39,10 +37,6 @@ const WAITING: usize = 4;
 /// In a league of more matches the verdict is left to `league verify`.
 const MOST_VERIFIED: u64 = 100_000;
 
-/// What pages may do: nothing but show what we send, and listen to us.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
 /// The site of one league.
 #[derive(Clone)]
 pub struct Site(Arc<Rooms>);
@@ -56,6 +50,8 @@ struct Rooms {
 struct Show {
     hall: Hall,
     feed: Feed,
+    /// Whether somebody looks at the journal again and again.
+    watching: bool,
     judging: bool,
 }
 
@@ -76,6 +72,7 @@ impl Site {
             show: Mutex::new(Show {
                 hall,
                 feed: Feed::new(clock::now()),
+                watching: false,
                 judging: false,
             }),
             viewers: AtomicUsize::new(0),
@@ -84,14 +81,14 @@ impl Site {
 
     async fn answer(&self, path: String, headers: HeaderMap) -> Answered {
         if let Some(name) = path.strip_prefix("/assets/") {
-            return asset(name, &headers);
+            return answer::asset(name, &headers);
         }
         if path == "/feed" {
             return self.feed(&headers).await;
         }
         let rooms = Arc::clone(&self.0);
-        let shown = tokio::task::spawn_blocking(move || rooms.page(&path)).await;
-        shown.unwrap_or_else(|_| whole(500, "text/plain", Bytes::from_static(b"")))
+        let shown = tokio::task::spawn_blocking(move || rooms.page(&path, &headers)).await;
+        shown.unwrap_or_else(|_| answer::failed())
     }
 
     /// Seats a viewer at the feed; the first one starts it.
@@ -101,7 +98,7 @@ impl Site {
         let rooms = Arc::clone(&self.0);
         let seated = tokio::task::spawn_blocking(move || rooms.seat(last.as_deref()));
         let Ok((missed, receiver, seat)) = seated.await else {
-            return whole(500, "text/plain", Bytes::from_static(b""));
+            return answer::failed();
         };
         let (sender, body) = Channel::<Bytes, Infallible>::new(WAITING);
         tokio::spawn(tell(sender, missed, receiver, seat));
@@ -127,33 +124,41 @@ impl Rooms {
         self.show.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn page(self: &Arc<Self>, path: &str) -> Answered {
+    fn page(self: &Arc<Self>, path: &str, headers: &HeaderMap) -> Answered {
         let mut show = self.show();
         if let Err(error) = show.look() {
             let page = page::not_found(&error.to_string());
-            return html(503, page.into());
+            return answer::page(503, &Sheet::new(page), headers);
         }
         self.see_verdict(&mut show);
         let hall = &show.hall;
         if path == "/film.json" {
-            return match hall.film(Links::Site).map(|film| serde_json::to_vec(&film)) {
-                Ok(Ok(film)) => whole(200, "application/json", film.into()),
-                _ => whole(503, "application/json", Bytes::from_static(b"{}")),
-            };
+            let film = hall.film(Links::Site).ok();
+            let film = film.and_then(|film| serde_json::to_vec(&film).ok());
+            return answer::json(&Sheet::new(film.unwrap_or_default()), headers);
         }
-        let shown = match path.strip_prefix('/').map(|path| path.split_once('/')) {
-            Some(None) if path == "/" => hall.first_page(),
-            Some(Some(("match", id))) => MatchId::new(id)
-                .ok()
-                .and_then(|id| hall.match_page(&id).map(Bytes::from)),
-            Some(Some(("player", id))) => PlayerId::new(id)
-                .ok()
-                .and_then(|id| hall.player_page(&id).map(Bytes::from)),
+        let named = path.strip_prefix('/').and_then(|path| path.split_once('/'));
+        let shown = match named {
+            None if path == "/" => hall.first_page(),
+            Some(("match", id)) => {
+                let id = MatchId::new(id).ok();
+                let page = id.and_then(|id| hall.match_page(&id));
+                page.map(Sheet::new)
+            }
+            Some(("player", id)) => {
+                let id = PlayerId::new(id).ok();
+                let page = id.and_then(|id| hall.player_page(&id));
+                page.map(Sheet::new)
+            }
             _ => None,
         };
+        drop(show);
         match shown {
-            Some(page) => html(200, page),
-            None => html(404, page::not_found("There is no such page.").into()),
+            Some(sheet) => answer::page(200, &sheet, headers),
+            None => {
+                let page = page::not_found("There is no such page.");
+                answer::page(404, &Sheet::new(page), headers)
+            }
         }
     }
 
@@ -167,12 +172,11 @@ impl Rooms {
             None => missed.push(show.feed.whole(&show.hall.whole())),
         }
         let receiver = show.feed.listen();
-        drop(show);
-        let seat = Seat(Arc::clone(self));
-        if self.viewers.fetch_add(1, Ordering::Relaxed) == 0 {
+        self.viewers.fetch_add(1, Ordering::Relaxed);
+        if !std::mem::replace(&mut show.watching, true) {
             tokio::spawn(Arc::clone(self).watch());
         }
-        (missed, receiver, seat)
+        (missed, receiver, Seat(Arc::clone(self)))
     }
 
     /// Looks at the journal again and again while anybody is there.
@@ -181,7 +185,7 @@ impl Rooms {
         loop {
             let rows = u32::try_from(self.show().hall.rows()).unwrap_or(u32::MAX);
             tokio::time::sleep(SHORTEST_GAP + A_PLAYER.saturating_mul(rows)).await;
-            if self.viewers.load(Ordering::Relaxed) == 0 {
+            if self.is_deserted() {
                 return;
             }
             let rooms = Arc::clone(&self);
@@ -197,6 +201,14 @@ impl Rooms {
                 self.show().feed.beat(clock::now());
             }
         }
+    }
+
+    /// Whether nobody is there any more; then nobody watches.
+    fn is_deserted(&self) -> bool {
+        let mut show = self.show();
+        // Whoever comes takes the same lock, so that one of the two sees the other.
+        show.watching = self.viewers.load(Ordering::Relaxed) > 0;
+        !show.watching
     }
 
     /// Has a league that is over verified, once.
@@ -289,49 +301,5 @@ pub(crate) fn told(verdict: &verify::Verdict) -> Verdict {
                 ),
             }
         }
-    }
-}
-
-fn asset(name: &str, headers: &HeaderMap) -> Answered {
-    let Some(asset) = assets::find(name) else {
-        return whole(
-            404,
-            "text/plain",
-            Bytes::from_static(b"there is no such file"),
-        );
-    };
-    let known = headers
-        .get(IF_NONE_MATCH)
-        .is_some_and(|tag| tag.as_bytes() == asset.tag.as_bytes());
-    let mut answer = match known {
-        true => whole(304, asset.kind, Bytes::new()),
-        false => whole(200, asset.kind, Bytes::from_static(asset.body.as_bytes())),
-    };
-    if let Ok(tag) = HeaderValue::from_str(&asset.tag) {
-        answer.headers.insert(ETAG, tag);
-    }
-    answer
-}
-
-fn html(status: u16, page: Bytes) -> Answered {
-    whole(status, "text/html; charset=utf-8", page)
-}
-
-fn whole(status: u16, kind: &'static str, body: Bytes) -> Answered {
-    const FIXED: [(HeaderName, &str); 4] = [
-        (CACHE_CONTROL, "no-cache"),
-        (CONTENT_SECURITY_POLICY, POLICY),
-        (REFERRER_POLICY, "no-referrer"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    ];
-    let mut headers = HeaderMap::new();
-    for (name, value) in FIXED {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    Answered {
-        status,
-        headers,
-        body: Body::Whole(body),
     }
 }

@@ -1,5 +1,7 @@
 //! Everyone that takes part.
 
+use std::collections::BTreeMap;
+
 use super::board::totals;
 use super::{Gallery, Observed};
 use crate::model::{Agent, Deviation, Standing};
@@ -24,11 +26,10 @@ impl Gallery {
             }
         };
         let referees = self.league.referees().iter().map(referee);
-        let mut players: Vec<&Standing> = standings.iter().collect();
-        players.sort_by(|one, other| one.player_id.cmp(&other.player_id));
-        let players = players
-            .into_iter()
-            .map(|row| self.player_agent(observed, row));
+        let rows: BTreeMap<_, _> = standings.iter().map(|row| (&row.player_id, row)).collect();
+        let players = self.league.players().iter();
+        let players = players.filter_map(|player| rows.get(player.id()));
+        let players = players.map(|row| self.player_agent(observed, row));
         referees.chain(players).collect()
     }
 

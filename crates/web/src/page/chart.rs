@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use super::words::counted;
+use super::words::{counted, cut};
 use crate::model::{Chart, Line};
 
 /// How many lines have a colour, a pattern and a name; the others are grey.
@@ -126,7 +126,7 @@ impl Scale {
         let shown = last.min(most.max(1));
         let mut path = String::with_capacity(shown * 10);
         for step in 0..=shown {
-            let round = if shown == 0 { 0 } else { step * last / shown };
+            let round = (step * last).checked_div(shown).unwrap_or(0);
             let Some(height) = points.get(round) else {
                 break;
             };
@@ -160,7 +160,7 @@ impl Scale {
             g class={ "end l" (place) } {
                 path.lead d=(format!("M{x:.0} {height:.1}L{:.0} {y:.1}", RIGHT + 12.0)) {}
                 circle cx=(tenth(x)) cy=(tenth(height)) r="4" {}
-                text x=(RIGHT + 18.0) y=(tenth(y + 4.5)) { (short(&line.player.name)) }
+                text x=(RIGHT + 18.0) y=(tenth(y + 4.5)) { (cut(&line.player.name, LONGEST_LABEL)) }
             }
         }
     }
@@ -200,10 +200,59 @@ fn tenth(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// A name that fits beside a line.
-fn short(name: &str) -> String {
-    match name.char_indices().nth(LONGEST_LABEL) {
-        Some((end, _)) => format!("{}…", name[..end].trim_end()),
-        None => name.to_owned(),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Named;
+    use league_protocol::id::PlayerId;
+
+    fn line(points: Vec<u32>) -> Line {
+        Line {
+            player: Named {
+                id: PlayerId::numbered(1),
+                name: "Ada".to_owned(),
+            },
+            points,
+        }
+    }
+
+    #[test]
+    fn names_never_stand_on_each_other() {
+        let lines = vec![line(vec![0, 5]); COLOURED];
+        let scale = Scale::of(&[&[0, 5]], 1, HEIGHT);
+        let mut heights = label_heights(&lines, &scale);
+        heights.sort_by(f64::total_cmp);
+        let gaps = heights.windows(2).map(|pair| pair[1] - pair[0]);
+        assert!(gaps.into_iter().all(|gap| gap >= LABEL_HEIGHT));
+        assert!(heights.iter().all(|height| (TOP..=HEIGHT).contains(height)));
+    }
+
+    #[test]
+    fn a_long_line_is_thinned_out_and_keeps_its_ends() {
+        let points: Vec<u32> = (0..=10_000).collect();
+        let scale = Scale::of(&[&points], 10_000, HEIGHT);
+        let path = scale.path(&points, MOST_GREY_POINTS);
+        assert_eq!(path.matches('L').count(), MOST_GREY_POINTS);
+        assert!(
+            path.starts_with("M44 326.0") && path.ends_with("L600 14.0"),
+            "{path}"
+        );
+    }
+
+    #[test]
+    fn steps_are_round_and_few() {
+        for highest in [1, 6, 7, 66, 399, 1_000_000, u32::MAX] {
+            let steps = steps(highest);
+            assert!((2..=7).contains(&steps.len()), "{highest}: {steps:?}");
+        }
+        assert_eq!(steps(72), [0, 20, 40, 60]);
+    }
+
+    #[test]
+    fn the_first_rounds_of_a_long_league_fill_the_picture() {
+        assert_eq!(shown_rounds(30, 399), 37);
+        assert_eq!(shown_rounds(1, 399), FEWEST_ROUNDS);
+        assert_eq!(shown_rounds(200, 399), 399);
+        assert_eq!(shown_rounds(1, 3), 3);
     }
 }

@@ -31,6 +31,7 @@ fn tile(key: &str, tile: &Tile, links: Links) -> Markup {
                 span.state { (tile_state(tile.state)) }
                 " " span.id { (tile.match_id) }
                 @if let Some(referee) = &tile.referee { " · " (referee) }
+                @if let Some(since) = tile.since { " · since " (time_of_day(since)) }
                 @if tile.attempt > 1 { " · attempt " (tile.attempt) }
             }
         }

@@ -4,7 +4,7 @@ use league_protocol::message::MatchResult;
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::words::{counted, duration, moment, name, tile_state};
+use super::words::{counted, cut, duration, moment, name, tile_state};
 use super::{Links, draw, marks, positions, sequence};
 use crate::model::{Ended, MatchPage};
 
@@ -39,7 +39,7 @@ fn seat(page: &MatchPage, seat: usize, links: Links) -> Markup {
     let result = page.result.as_deref();
     let ended = result.map(|result| ended(result, seat));
     html! {
-        div class={ "seat " (ended.map_or("", marks::class)) } {
+        div class={ "seat" @if let Some(ended) = ended { " " (marks::class(ended)) } } {
             p.who { a href=(links.of_player(&player.id)) { (name(player)) } }
             @if let Some(result) = result {
                 p.choice { (chosen(result, seat)) }
@@ -73,10 +73,7 @@ fn written(choice: &Value) -> String {
         }
         other => other.to_string(),
     };
-    match text.char_indices().nth(LONGEST_CHOICE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    cut(&text, LONGEST_CHOICE)
 }
 
 fn ended(result: &MatchResult, seat: usize) -> Ended {

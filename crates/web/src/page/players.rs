@@ -16,11 +16,13 @@ pub(super) fn main(page: &PlayerPage, links: Links) -> Markup {
             dl.facts { (facts(page)) }
             @if !row.form.is_empty() { p.form { span { "Form" } (marks::form(&row.form)) } }
         }
-        div.columns {
-            @if page.points.len() > 1 {
-                section.card { h2 { "Points over the rounds" } (chart::single(&page.points)) }
+        @if page.points.len() > 1 || !page.choices.is_empty() {
+            div.columns {
+                @if page.points.len() > 1 {
+                    section.card { h2 { "Points over the rounds" } (chart::single(&page.points)) }
+                }
+                (choices(page))
             }
-            (choices(page))
         }
         (deviations(page))
         (history(page, links))

@@ -28,7 +28,7 @@ fn position(page: &MatchPage, number: usize, position: &Position) -> Markup {
             caption { (caption(page, number, position)) }
             tbody { @for (row, cells) in position.cells.chunks(position.columns.max(1)).enumerate() {
                 tr { @for (column, cell) in cells.iter().enumerate() {
-                    td.last[position.last == Some(row * position.columns + column)] { (cell) }
+                    td class=[(position.last == Some(row * position.columns + column)).then_some("last")] { (cell) }
                 } }
             } }
         }

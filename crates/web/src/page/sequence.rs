@@ -5,11 +5,13 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::Links;
-use super::words::{moment, offset};
+use super::words::{cut, moment, offset, time_of_day};
 use crate::model::{MatchPage, Said};
 
 /// The most lanes of the diagram; of a match with more speakers only the words are shown.
 const MOST_LANES: usize = 8;
+/// The longest code of an error that is written out, in characters.
+const LONGEST_CODE: usize = 24;
 /// How wide a lane is.
 const LANE: usize = 84;
 /// How high a line of the diagram is.
@@ -45,7 +47,9 @@ fn diagram(page: &MatchPage, start: Timestamp) -> Markup {
         ol.messages { @for (place, said) in page.said.iter().enumerate() {
             @for words in states(page, place) { li.state { (words) } }
             li { (message(page, place, said, &lanes)) }
-        } }
+        }
+        @for words in states(page, page.said.len()) { li.state { (words) } }
+        }
     }
 }
 
@@ -145,34 +149,35 @@ fn remarks(page: &MatchPage, place: usize, said: &Said) -> Markup {
         |other: &&Said| (&other.kind, &other.from, &other.to) == (&said.kind, &said.from, &said.to);
     let before = page.said.iter().take(place).filter(alike).count();
     let text = |key: &str| said.message.get(key).and_then(Value::as_str);
+    let deadline = text("deadline").and_then(|text| Timestamp::parse(text).ok());
     let board_game = !page.positions.is_empty();
     html! {
         @if before > 0 && !board_game { span.badge { "try " (before + 1) } }
-        @if let Some(deadline) = text("deadline") { span.badge { "until " (deadline.get(11..19).unwrap_or(deadline)) } }
-        @if let Some(code) = text("error_code") { span.badge.deviates { (code) } }
+        @if let Some(deadline) = deadline { span.badge { "until " (time_of_day(deadline)) } }
+        @if let Some(code) = text("error_code") { span.badge.deviates { (cut(code, LONGEST_CODE)) } }
     }
 }
 
-/// What the match became just before a message.
-fn states(page: &MatchPage, place: usize) -> Vec<&'static str> {
-    let Some(life) = page.life else {
-        return Vec::new();
-    };
-    let at = page.said[place].at;
-    let before = place.checked_sub(1).map(|before| page.said[before].at);
-    let fell = |moment: Option<Timestamp>| {
-        moment.is_some_and(|moment| moment <= at && before.is_none_or(|before| moment > before))
-    };
+/// What the match became just before a message, or after the last one.
+fn states(page: &MatchPage, place: usize) -> impl Iterator<Item = &'static str> {
+    let life = page.life.unwrap_or_default();
+    let until = page.said.get(place).map(|said| said.at);
+    let before = place
+        .checked_sub(1)
+        .and_then(|before| page.said.get(before));
+    let from = before.map(|said| said.at);
     let states = [
         (life.created, "The referee has taken the match"),
         (life.started, "Both players have come"),
         (life.finished, "The result stands"),
     ];
-    states
+    let fell = move |moment: Timestamp| {
+        until.is_none_or(|until| moment <= until) && from.is_none_or(|from| moment > from)
+    };
+    let fell = states
         .into_iter()
-        .filter(|(moment, _)| fell(*moment))
-        .map(|(_, words)| words)
-        .collect()
+        .filter(move |(moment, _)| moment.is_some_and(fell));
+    fell.map(|(_, words)| words)
 }
 
 fn body(message: &Value) -> Markup {

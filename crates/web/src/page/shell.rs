@@ -13,7 +13,7 @@ pub(super) struct Page<'a> {
 }
 
 /// A whole document.
-pub(super) fn document(page: &Page<'_>, main: &Markup) -> String {
+pub(super) fn document(page: &Page<'_>, main: &Markup, links: Links) -> String {
     let id = Some(page.id).filter(|id| !id.is_empty());
     let markup = html! {
         (DOCTYPE)
@@ -27,7 +27,7 @@ pub(super) fn document(page: &Page<'_>, main: &Markup) -> String {
             }
             body data-page=(page.kind) data-feed="/feed" data-id=[id] {
                 a.skip href="#main" { "Skip to the content" }
-                (header(Links::Site))
+                (header(links))
                 main #main tabindex="-1" { (main) }
                 (footer())
             }
@@ -61,7 +61,7 @@ pub(crate) fn footer() -> Markup {
     html! {
         footer.foot {
             p {
-                "W won, D drew, L lost, T lost by not playing. "
+                "W won, D drew, L lost, T lost by not playing. Times are in UTC. "
                 "Everything here follows from the journal; " code { "league verify" } " checks it."
             }
         }
@@ -81,7 +81,7 @@ pub(super) fn not_found(what: &str) -> String {
             p.lead { "It may not have begun yet. " a href=(Links::Site.board()) { "To the board" } }
         }
     };
-    document(&page, &main)
+    document(&page, &main, Links::Site)
 }
 
 fn logo() -> Markup {

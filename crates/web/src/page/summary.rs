@@ -4,7 +4,7 @@ use league_core::league::Phase;
 use maud::{Markup, html};
 
 use super::Links;
-use super::words::{counted, duration, grouped, phase};
+use super::words::{counted, duration, grouped, moment, phase};
 use crate::model::{Board, Progress, Standing};
 
 /// Title, game and phase; the champion once there is one.
@@ -20,6 +20,8 @@ pub(super) fn summary(board: &Board, links: Links) -> Markup {
                 span { @if league.game.is_empty() { (league.game_type) } @else { (league.game) } }
                 span { (counted(league.players as u64, "player", "players")) }
                 span { (counted(league.referees as u64, "referee", "referees")) }
+                @if let Some(at) = league.ended { span { "ended " (moment(at)) } }
+                @else if let Some(at) = league.started { span { "began " (moment(at)) } }
                 @if league.strict { span { "strict reading" } }
                 @if league.reproducible { span.note { "drawn from a given seed: not for prizes" } }
             }
@@ -76,6 +78,9 @@ pub(super) fn progress(board: &Board) -> Markup {
 fn facts(now: &Progress, left: Option<String>) -> Markup {
     html! {
         div { dt { "Round" } dd { (now.round) span.of { " of " (now.rounds) } } }
+        @if now.round_played < now.round_matches {
+            div { dt { "In this round" } dd { (now.round_played) span.of { " of " (now.round_matches) } } }
+        }
         div { dt { "Matches" } dd { (grouped(now.played)) span.of { " of " (grouped(now.matches)) } } }
         @if let Some(left) = left { div { dt { "Time left" } dd.left { (left) } } }
         @if let Some(elapsed) = now.elapsed { div { dt { "Elapsed" } dd.elapsed { (duration(elapsed)) } } }
@@ -89,10 +94,10 @@ pub(super) fn verdict(board: &Board) -> Markup {
         @match &board.verdict {
             None => div #verdict {},
             Some(verdict) if verdict.holds => {
-                p #verdict .verdict.holds { strong { "✓ Holds" } " " (verdict.words) }
+                p #verdict .verdict.holds { strong { "✓ Everything holds." } " " (verdict.words) }
             },
             Some(verdict) => {
-                p #verdict .verdict.broken { strong { "✗ Does not hold" } " " (verdict.words) }
+                p #verdict .verdict.broken { strong { "✗ Something does not hold." } " " (verdict.words) }
             },
         }
     }

@@ -27,6 +27,14 @@ pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {thing}", grouped(number))
 }
 
+/// A text of at most so many characters, with a sign that it goes on.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
 /// How long something takes: `840 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`.
 pub(super) fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -121,5 +129,35 @@ pub(super) const fn tile_class(state: TileState) -> &'static str {
         TileState::Ordered => "ordered",
         TileState::Queued => "queued",
         TileState::Waiting => "waiting",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_stand_apart() {
+        let all = [0, 999, 1_000, 12_345_678].map(grouped);
+        assert_eq!(all, ["0", "999", "1,000", "12,345,678"]);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_two_characters() {
+        assert_eq!(cut("über alles", 5), "über…");
+        assert_eq!(cut("über", 4), "über");
+    }
+
+    #[test]
+    fn a_duration_is_told_in_two_units_at_most() {
+        let all = [840, 12_000, 200_000, 7_500_000].map(Duration::from_millis);
+        let words = all.map(duration);
+        assert_eq!(words, ["840 ms", "12 s", "3 min 20 s", "2 h 5 min"]);
+    }
+
+    #[test]
+    fn the_time_since_the_first_message_has_milliseconds() {
+        let start = Timestamp::from_millis(1_000);
+        assert_eq!(offset(Timestamp::from_millis(3_093), start), "+2.093 s");
     }
 }

@@ -1,0 +1,148 @@
+//! Pages of small leagues, with names that mean harm.
+
+mod draws;
+mod models;
+mod snapshots;
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::report::{self, Report};
+use models::HOSTILE;
+
+/// Every kind of page there is.
+fn documents() -> Vec<String> {
+    let board = models::board();
+    let (matches, players) = (models::matches(), models::players());
+    let film = format!(r#"{{"label":{}}}"#, serde_json::json!(HOSTILE));
+    let report = Report {
+        board: &board,
+        matches: &matches,
+        players: &players,
+        film: Some(&film),
+    };
+    let site = &Links::Site;
+    let mut all = vec![
+        super::board(&board, &board_parts(&board, site), site),
+        not_found(HOSTILE),
+        report::write(&report),
+    ];
+    all.extend(matches.iter().map(|page| match_page(page, site)));
+    all.extend(players.iter().map(|page| player_page(page, site)));
+    all
+}
+
+fn attributes<'a>(document: &'a str, name: &str) -> Vec<&'a str> {
+    let start = format!(" {name}=\"");
+    let values = document.split(&start).skip(1);
+    values.filter_map(|rest| rest.split('"').next()).collect()
+}
+
+#[test]
+fn whatever_an_agent_calls_itself_stays_text() {
+    for document in documents() {
+        assert!(document.contains("&lt;script&gt;"), "the name is shown");
+        assert!(!document.contains("<script>alert"));
+        let film = document
+            .find("<script id=\"film\"")
+            .unwrap_or(document.len());
+        assert!(!document[..film].contains("\" onmouseover="));
+    }
+}
+
+#[test]
+fn no_page_needs_an_inline_style_or_handler() {
+    for document in documents() {
+        let (markup, _) = document
+            .split_once("<script type=\"module\">")
+            .unwrap_or((&document, ""));
+        for forbidden in [" style=\"", " onclick=\"", "javascript:"] {
+            assert!(!markup.contains(forbidden), "{forbidden}");
+        }
+    }
+}
+
+#[test]
+fn an_id_names_one_element() {
+    for document in documents() {
+        let ids = attributes(&document, "id");
+        let different: BTreeSet<_> = ids.iter().collect();
+        assert_eq!(different.len(), ids.len(), "{ids:?}");
+    }
+}
+
+#[test]
+fn what_is_labelled_by_something_finds_it() {
+    for document in documents() {
+        let ids = attributes(&document, "id");
+        for label in attributes(&document, "aria-labelledby") {
+            assert!(label.split(' ').all(|id| ids.contains(&id)), "{label}");
+        }
+    }
+}
+
+#[test]
+fn every_page_of_the_site_has_one_first_heading_and_a_main_part() {
+    for document in documents().iter().filter(|page| page.contains("data-feed")) {
+        assert_eq!(document.matches("<h1").count(), 1);
+        assert_eq!(document.matches("<main").count(), 1);
+    }
+}
+
+#[test]
+fn every_part_of_the_board_has_its_place() {
+    let board = models::board();
+    let parts = board_parts(&board, &Links::Site);
+    let document = super::board(&board, &parts, &Links::Site);
+    let ids = attributes(&document, "id");
+    let patch = parts.whole();
+    for id in patch
+        .set
+        .keys()
+        .map(String::as_str)
+        .chain(patch.lists.keys().copied())
+    {
+        assert!(ids.contains(&id), "{id}");
+    }
+}
+
+#[test]
+fn what_a_page_loads_is_there() {
+    let document = not_found("match");
+    let loaded = attributes(&document, "href")
+        .into_iter()
+        .chain(attributes(&document, "src"));
+    let assets: Vec<_> = loaded
+        .filter_map(|path| path.strip_prefix("/assets/"))
+        .collect();
+    assert_eq!(assets.len(), 4);
+    for name in assets {
+        assert!(crate::assets::find(name).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn links_of_a_report_stay_in_it() {
+    let board = models::board();
+    let (matches, players) = (models::matches(), models::players());
+    let report = report::write(&Report {
+        board: &board,
+        matches: &matches,
+        players: &players,
+        film: None,
+    });
+    let ids = attributes(&report, "id");
+    for link in attributes(&report, "href") {
+        assert!(link == "data:," || link.starts_with('#'), "{link}");
+    }
+    assert!(ids.contains(&"match-R1M1") && ids.contains(&"player-P01"));
+}
+
+#[test]
+fn a_board_without_anyone_can_be_drawn() {
+    let board = models::empty_board();
+    let parts = board_parts(&board, &Links::Site);
+    let document = super::board(&board, &parts, &Links::Site);
+    assert!(document.contains("Nobody has registered yet."));
+    assert!(document.contains("Registration is open"));
+}
