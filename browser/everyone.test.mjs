@@ -7,7 +7,7 @@ import { assertFits, findings } from './support/judging.mjs';
 import { played } from './support/leagues.mjs';
 import { pageOf } from './support/reading.mjs';
 import { reported, served } from './support/sites.mjs';
-import { scene } from './support/stage.mjs';
+import { scene } from './support/scene.mjs';
 
 /** A phone, a tablet, a projector. */
 const WIDTHS = [360, 768, 1920];

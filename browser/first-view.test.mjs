@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { match, matches, played } from './support/leagues.mjs';
 import { assertFinalTable } from './support/reading.mjs';
 import { served } from './support/sites.mjs';
-import { scene } from './support/stage.mjs';
+import { scene } from './support/scene.mjs';
 
 /** The most that a first view may weigh, script and style included, in bytes. */
 const HEAVIEST_VIEW = 150 * 1024;

@@ -13,7 +13,7 @@ import {
   table,
   takeNotes,
 } from './support/reading.mjs';
-import { scene } from './support/stage.mjs';
+import { scene } from './support/scene.mjs';
 
 /** What a browser says of a server that is gone. */
 const GONE = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY/;

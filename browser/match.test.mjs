@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 
 import { match, played } from './support/leagues.mjs';
 import { served } from './support/sites.mjs';
-import { scene } from './support/stage.mjs';
+import { scene } from './support/scene.mjs';
 
 /** The most presses of a key until something has the focus. */
 const MOST_PRESSES = 200;

@@ -7,7 +7,7 @@ import { MARK, NAMES } from './support/names.mjs';
 import { managed } from './support/players.mjs';
 import { over } from './support/reading.mjs';
 import { reported, served } from './support/sites.mjs';
-import { scene } from './support/stage.mjs';
+import { scene } from './support/scene.mjs';
 
 /** Names that play, so that their words stand in messages: one of each kind. */
 const PLAYING = [0, 2, 8, 10, 32, 34, 39, 43].map((index) => NAMES[index]);
@@ -73,6 +73,12 @@ scene('hostile players play a league, and their words stay words', async (stage)
   await page.locator('.messages summary').first().waitFor();
   for (const summary of await page.locator('.messages summary').all()) await summary.click();
   await page.locator('.messages pre').getByText('__pwned=').first().waitFor();
+  await assertNothingRan(page);
+
+  await page.goto(`${site}player/P01`);
+  const departures = page.locator('table.deviations tbody tr');
+  await departures.getByText('remark').first().waitFor();
+  assert.match(await departures.first().innerText(), /leave it out/, 'it says what to do');
   await assertNothingRan(page);
 
   const at = await served(stage, root);

@@ -4,7 +4,7 @@ import { played } from './support/leagues.mjs';
 import { assertFinalTable } from './support/reading.mjs';
 import { controls, replayed } from './support/replaying.mjs';
 import { served } from './support/sites.mjs';
-import { scene } from './support/stage.mjs';
+import { scene } from './support/scene.mjs';
 
 scene('a league is replayed by hand, step by step and in one sweep', async (stage) => {
   const root = await played(stage, '--players', '6', '--seed', '7');

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { match, matches, played } from './support/leagues.mjs';
 import { assertFinalTable } from './support/reading.mjs';
 import { reported } from './support/sites.mjs';
-import { scene } from './support/stage.mjs';
+import { scene } from './support/scene.mjs';
 import { replayed } from './support/replaying.mjs';
 
 scene('one file holds the board, the matches, the check of draws and the replay', async (stage) => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { pageOf, playedAtLeast } from './support/reading.mjs';
 import { drawn } from './support/terminal.mjs';
-import { Stage, opened } from './support/stage.mjs';
+import { Stage, closed } from './support/stage.mjs';
 
 const WIDTHS = [360, 768, 1920];
 const THEMES = ['light', 'dark'];
@@ -31,7 +31,7 @@ try {
   await terminalForReadme();
 } finally {
   await stage.close();
-  await (await opened()).close();
+  await closed();
 }
 
 async function boards({ players, referees, at }) {
@@ -56,10 +56,10 @@ async function boards({ players, referees, at }) {
 
 /** A league of eight halfway through. */
 async function pageForReadme() {
-  const league = run('--players', '8', '--referees', '2', '--seed', '5', '--pace', '1500ms');
-  const page = await stage.visit(await pageOf(league), { deviceScaleFactor: 2 });
+  const league = run('--players', '8', '--referees', '2', '--pace', '1500ms');
+  const page = await stage.visit(await pageOf(league), { reducedMotion: 'reduce' });
   await playedAtLeast(page, 16);
-  await page.locator('#tiles > *').first().waitFor();
+  await page.locator('#tiles').getByText('choosing').first().waitFor();
   await page.screenshot({ path: join(folder, 'page.png') });
   await league.kill();
 }
@@ -68,7 +68,7 @@ async function pageForReadme() {
 async function terminalForReadme() {
   const words = ['run', '--ports', 'auto'];
   const said = await stage.startIn(stage.folder(), ...words).succeeds();
-  const page = await stage.visit('about:blank', { deviceScaleFactor: 2 });
+  const page = await stage.visit('about:blank');
   await page.setContent(drawn(['league', ...words].join(' '), said));
   await page.locator('main').screenshot({ path: join(folder, 'terminal.png') });
 }

@@ -3,11 +3,13 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
 import { findings } from './support/judging.mjs';
-import { Stage } from './support/stage.mjs';
+import { Stage, closed } from './support/stage.mjs';
+
+after(closed);
 
 /** Shows a page with this body; gives what it was found to do wrong, and what the judge found. */
 async function looked(body) {

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { forgeNumber } from './support/forged.mjs';
 import { copied, played } from './support/leagues.mjs';
 import { reported, served } from './support/sites.mjs';
-import { scene } from './support/stage.mjs';
+import { scene } from './support/scene.mjs';
 
 const LEAGUE = ['--players', '4', '--seed', '7'];
 

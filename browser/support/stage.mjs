@@ -1,11 +1,10 @@
-// A scene is a test with a stage: folders, programs and pages that are gone when it is over.
-// Whatever a page complains of fails its scene, whether or not the scene looked for it.
+// A stage: folders, programs and pages that are gone when it is closed, and a close watch on what
+// the pages do. What is played on it is left to the scenes.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
 
 import { chromium, failures } from './packages.mjs';
 import { Program } from './program.mjs';
@@ -19,33 +18,19 @@ const WINDOW = { width: 1280, height: 800 };
 let browser;
 
 /** The browser of all scenes of a file. */
-export function opened() {
+function opened() {
   // Chromium refuses its sandbox to the superuser; the pages are all our own.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   browser ??= chromium.launch({ executablePath: process.env.LEAGUE_CHROMIUM, args });
   return browser;
 }
 
-after(async () => {
+/** Closes the browser, if it was opened. */
+export async function closed() {
   if (browser) await (await browser).close();
-});
-
-/** A test whose name is a sentence, and which gets a stage. */
-export function scene(name, act) {
-  test(name, async () => {
-    const stage = new Stage(name);
-    try {
-      await act(stage);
-      stage.assertQuiet();
-    } catch (error) {
-      await stage.keepPictures();
-      throw error;
-    } finally {
-      await stage.close();
-    }
-  });
 }
 
+/** Folders, programs and pages of a test, and what the pages complained of. */
 export class Stage {
   #name;
   #folders = [];
