@@ -13,7 +13,11 @@ import {
   table,
   takeNotes,
 } from './support/reading.mjs';
+import { controls, held } from './support/replaying.mjs';
 import { scene } from './support/scene.mjs';
+
+/** The steps of a match: ask for the moves, draw the number, let the result stand. */
+const STEPS = 3;
 
 /** What a browser says of a server that is gone. */
 const GONE = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY/;
@@ -89,17 +93,45 @@ scene('a page out of touch says so, comes back by itself and has lost nothing', 
   assert.equal(seen.played.at(-1), 15, 'and was never loaded anew');
 });
 
-scene('the page of a match tells nothing of it before its end, and all of it then', async (stage) => {
+/** Starts a league in which every match waits; `decide` takes one to its end. */
+async function stepped(stage, players) {
   const root = stage.folder();
-  const words = ['--players', '2', '--referees', '1', '--manual', '--ports', 'auto', '--web'];
-  const league = stage.start('run', ...words, '--root', root);
-  const address = await pageOf(league);
+  const words = ['--players', String(players), '--referees', '1', '--manual', '--web'];
+  const league = stage.start('run', ...words, '--ports', 'auto', '--root', root);
+  const site = await pageOf(league);
   const [, manager] = await league.says(/manager\s+(http\S+)/);
-  const page = await stage.visit(new URL('/match/R1M1', address).href);
+  const step = (match) =>
+    stage.start('step', match, '--manager', manager, '--root', root).succeeds();
+  const decide = async (match) => {
+    for (let part = 0; part < STEPS; part += 1) await step(match);
+  };
+  return { league, root, site, step, decide };
+}
+
+scene('what happens during a replay waits until it is left', async (stage) => {
+  const { site, decide } = await stepped(stage, 4);
+  const page = await stage.visit(site);
+  const other = await stage.visit(site);
+  const results = async () => (await table(page)).reduce((sum, row) => sum + row.played, 0) / 2;
+  await decide('R1M1');
+  await playedAtLeast(page, 1);
+  await held(page);
+  assert.equal(await results(), 0);
+  await decide('R1M2');
+  await playedAtLeast(other, 2);
+  assert.equal(await results(), 0, 'the replay goes on undisturbed');
+  await controls(page).close.click();
+  await playedAtLeast(page, 2);
+  assert.deepEqual(await table(page), await table(other));
+});
+
+scene('the page of a match tells nothing of it before its end, and all of it then', async (stage) => {
+  const { league, root, site, step } = await stepped(stage, 2);
+  const page = await stage.visit(new URL('/match/R1M1', site).href);
   await page.getByText('Nothing is told of a match before it is over.').waitFor();
-  for (let step = 0; step < 3; step += 1) {
+  for (let part = 0; part < STEPS; part += 1) {
     assert.equal(await page.locator('.messages details').count(), 0);
-    await stage.start('step', 'R1M1', '--manager', manager, '--root', root).succeeds();
+    await step('R1M1');
   }
   await page.locator('.messages details').first().waitFor();
   await page.getByText(/number was \d+/).first().waitFor();

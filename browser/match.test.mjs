@@ -40,6 +40,16 @@ scene('the browser draws the number again and says that it holds', async (stage)
   }
 });
 
+scene('a browser that lends no cryptography is no judge, and the page names another', async (stage) => {
+  const at = await served(stage, await played(stage));
+  const prepared = () => Object.defineProperty(crypto, 'subtle', { value: undefined });
+  const page = await stage.visit(at('/match/R1M1'), { prepared });
+  const verdict = page.locator('#draw-verdict');
+  await verdict.getByText(/not checked.*cryptography/i).waitFor();
+  assert.match(await verdict.innerText(), /league verify/);
+  assert.doesNotMatch(await verdict.getAttribute('class'), /holds|broken/);
+});
+
 scene('a message can be opened with the keyboard alone', async (stage) => {
   const at = await served(stage, await played(stage));
   const page = await stage.visit(at('/match/R1M1'));

@@ -6,6 +6,7 @@ import { assertFits } from './support/judging.mjs';
 import { MARK, NAMES } from './support/names.mjs';
 import { managed } from './support/players.mjs';
 import { over } from './support/reading.mjs';
+import { controls, held } from './support/replaying.mjs';
 import { reported, served } from './support/sites.mjs';
 import { scene } from './support/scene.mjs';
 
@@ -84,8 +85,8 @@ scene('hostile players play a league, and their words stay words', async (stage)
   const at = await served(stage, root);
   const report = await stage.visit(await reported(stage, root));
   for (const place of [await stage.visit(at()), report]) {
-    await place.locator('#replay').getByRole('button', { name: /replay/i }).first().click();
-    await place.locator('#replay').getByRole('slider').press('End');
+    await held(place);
+    await controls(place).moment.press('End');
     assert.deepEqual((await shown(place)).sort(), [...PLAYING].sort());
     await assertNothingRan(place);
   }

@@ -66,9 +66,10 @@ export class Stage {
    * Opens a page and goes to the address.
    *
    * @param forgiven what the page may complain of, as a pattern
+   * @param prepared a function that runs in the page before anything else does
    * @param settings of the browser, such as `javaScriptEnabled`, `colorScheme`, `viewport`
    */
-  async visit(address, { forgiven, ...settings } = {}) {
+  async visit(address, { forgiven, prepared, ...settings } = {}) {
     const context = await (await opened()).newContext({
       viewport: WINDOW,
       locale: 'en-GB',
@@ -77,6 +78,7 @@ export class Stage {
     });
     this.#contexts.push(context);
     context.setDefaultTimeout(PATIENCE);
+    if (prepared) await context.addInitScript(prepared);
     const page = await context.newPage();
     this.#listen(page, new URL(address), forgiven);
     page.answer = await page.goto(address);
