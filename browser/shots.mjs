@@ -15,7 +15,7 @@ const THEMES = ['light', 'dark'];
 const CROWDS = [
   { players: 4, referees: 2, at: 6 },
   { players: 40, referees: 4, at: 780 },
-  { players: 400, referees: 8, at: 1_000 },
+  { players: 400, referees: 8, at: 600 },
 ];
 
 /** The most of a page that goes into a picture, in pixels. */

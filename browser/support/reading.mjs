@@ -4,6 +4,9 @@ import assert from 'node:assert/strict';
 
 import { standings } from './leagues.mjs';
 
+/** How long a league may take to come as far as is waited for, in milliseconds. */
+const LONGEST_LEAGUE = 60_000;
+
 /** Waits until a program says where its page is, and gives the address. */
 export async function pageOf(program) {
   const [, address] = await program.says(/(http:\/\/[^\s"/]+\/)(?=\s|"|$)/);
@@ -50,7 +53,7 @@ export async function assertFinalTable(page, root) {
 
 /** Waits until a league on the page is over. */
 export async function over(page) {
-  await page.getByText('Champion', { exact: true }).waitFor({ timeout: 60_000 });
+  await page.getByText('Champion', { exact: true }).waitFor({ timeout: LONGEST_LEAGUE });
 }
 
 /** Waits until the board shows so many results or more. */
@@ -58,6 +61,7 @@ export async function playedAtLeast(page, results) {
   await page.waitForFunction(
     (least) => document.querySelector('#progress progress')?.value >= least,
     results,
+    { timeout: LONGEST_LEAGUE },
   );
 }
 
