@@ -13,7 +13,7 @@ use league::check::manager::{self, ManagerStage, Sizes};
 use league::check::office::Office;
 use league::check::player::{self, PlayerStage, rehearse};
 use league::check::referee::{self, RefereeStage};
-use league::check::report::{self, Rehearsed, Report};
+use league::check::report::{self, Report};
 use league::check::{Kind, run};
 use league::net::endpoint::Endpoint;
 
@@ -146,14 +146,13 @@ impl Check {
         let launched = self.launched()?;
         let stage = PlayerStage::new(self.url.clone(), office, launched, self.wait);
         if !stage.begin().await {
-            return Err(self.unreachable());
+            return Err(self.unreachable(stage.launched.as_ref()).await);
         }
         let stage = Arc::new(stage);
         let (findings, rehearsed) = match self.rehearse {
             true => {
-                let seed = self.seed;
-                let (findings, digest) = rehearse(&stage, seed, self.strict).await;
-                (findings, Some(Rehearsed { seed, digest }))
+                let (findings, rehearsed) = rehearse(&stage, self.seed, self.strict).await;
+                (findings, Some(rehearsed))
             }
             false => {
                 let topics = if stage.is_old() {
@@ -183,7 +182,7 @@ impl Check {
         let stage = RefereeStage::new(self.url.clone(), office, launched, self.wait, chance);
         let stage = Arc::new(stage);
         if !stage.begin().await {
-            return Err(self.unreachable());
+            return Err(self.unreachable(stage.launched.as_ref()).await);
         }
         let findings = run::play(kind, &stage, &referee::topics(), self.strict).await;
         Ok(Report {
@@ -206,7 +205,7 @@ impl Check {
         let (launched, admin) = (self.launched()?, self.admin_token.clone());
         let stage = ManagerStage::new(self.url.clone(), launched, self.wait, sizes, admin);
         if !stage.begin().await {
-            return Err(self.unreachable());
+            return Err(self.unreachable(stage.launched.as_ref()).await);
         }
         let stage = Arc::new(stage);
         let findings = run::play(kind, &stage, &manager::topics(), self.strict).await;
@@ -259,9 +258,19 @@ impl Check {
         Ok(Some(launched))
     }
 
-    fn unreachable(&self) -> Failure {
+    /// Says why the agent could not be reached, as far as it can be known.
+    async fn unreachable(&self, launched: Option<&Launched>) -> Failure {
+        let ended = match launched {
+            Some(launched) => launched.last_words().await,
+            None => None,
+        };
+        if let Some(ended) = ended {
+            let hint = "see that the command runs by itself, and that its port is free";
+            return world(ended, hint);
+        }
+        let said = launched.map(Launched::said).unwrap_or_default();
         world(
-            format!("nobody listens at {}", self.url),
+            format!("nobody listens at {}{said}", self.url),
             "start the agent, or let `--launch \"COMMAND\"` start it; `--wait` gives it more time",
         )
     }

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::Report;
-use crate::check::verdict::{FORMULA, Finding, Verdict};
+use super::{Rehearsed, Report};
+use crate::check::essential::Ceiling;
+use crate::check::verdict::{FORMULA, Finding, Grade, Verdict};
 
 /// The widest line, in characters.
 const WIDTH: usize = 100;
@@ -37,7 +38,7 @@ impl<W: Write> Page<'_, W> {
             speech,
             ..
         } = report;
-        let (counts, grade) = (report.counts(), report.grade());
+        let counts = report.counts();
         let strict = if report.strict { ", strictly" } else { "" };
         writeln!(
             self.out,
@@ -58,15 +59,27 @@ impl<W: Write> Page<'_, W> {
             counts.failed,
             counts.skipped
         )?;
-        if let Some(rehearsed) = &report.rehearsed {
-            return writeln!(
-                self.out,
-                "resilience {} of 100; seed {}, plan {}",
-                report.resilience(),
-                rehearsed.seed,
-                rehearsed.digest
-            );
+        match &report.rehearsed {
+            Some(rehearsed) => self.resilience(report, rehearsed),
+            None => self.grade(report.grade()),
         }
+    }
+
+    fn resilience(&mut self, report: &Report, rehearsed: &Rehearsed) -> io::Result<()> {
+        let Rehearsed { seed, digest, .. } = rehearsed;
+        if let Some(why) = rehearsed.absent {
+            let told = format!("nothing was rehearsed: {why}");
+            let told = self.paint(&told, Colour::Red);
+            return writeln!(self.out, "{told}");
+        }
+        let survived = report.resilience();
+        writeln!(
+            self.out,
+            "resilience {survived} of 100; seed {seed}, plan {digest}"
+        )
+    }
+
+    fn grade(&mut self, grade: Grade) -> io::Result<()> {
         let mark = format!("grade {} ({} of 100)", grade.letter, grade.score);
         let colour = match grade.letter {
             'A' | 'B' => Colour::Green,
@@ -75,6 +88,10 @@ impl<W: Write> Page<'_, W> {
         };
         let mark = self.paint(&mark, colour);
         writeln!(self.out, "{mark}")?;
+        if let Some(Ceiling { letter, because }) = grade.ceiling {
+            let best = if letter == 'F' { "" } else { " at best" };
+            self.paragraph("  ", 2, &format!("{letter}{best}, because {because}"))?;
+        }
         self.paragraph("  ", 2, FORMULA)
     }
 
