@@ -14,6 +14,7 @@ mod query;
 mod replay;
 mod run;
 mod schema;
+mod scores;
 mod signal;
 mod start;
 mod step;

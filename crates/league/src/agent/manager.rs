@@ -102,6 +102,7 @@ pub fn start(
     let invited = guests.iter().filter(|_| !rules.strict);
     let invited = invited.map(|guest| guest.wish(&rules.game_type, &allowed, &chance));
     let wishes = Wishes::new(rules.strict);
+    let named = rules.league_id.clone();
     let house = House {
         first: invited.collect(),
         restored,
@@ -111,6 +112,7 @@ pub fn start(
     };
     Ok(settle(shared, house, |desk| Manager {
         desk,
+        league_id: named,
         allowed,
         chance,
         peers: shared.roads.peers.clone(),
@@ -183,6 +185,8 @@ impl Witness<League> for Clerk {
 pub struct Manager {
     /// The way to its desk.
     pub desk: Desk<League>,
+    /// Which league it runs.
+    pub league_id: LeagueId,
     /// Which addresses agents may register with.
     pub allowed: AllowList,
     /// Where tokens come from.
@@ -204,12 +208,20 @@ impl Role for Manager {
         let token = heard.token.as_ref().map(AuthToken::hash);
         let command = match heard.message {
             Message::RefereeRegisterRequest(request) => {
-                Command::RegisterReferee(self.candidate(*request, heard.dialect))
+                let meta = request.meta.clone();
+                let wish = Command::RegisterReferee(self.candidate(*request, heard.dialect));
+                let spoken = self.ask(wish).await;
+                log::turned_away(&self.league_id, "referee", &meta, &spoken);
+                return spoken;
             }
             Message::PlayerRegisterRequest(request) => {
-                let wished = self.wishes.of(&request, heard.dialect);
+                let (wished, meta) = (
+                    self.wishes.of(&request, heard.dialect),
+                    request.meta.clone(),
+                );
                 let wish = Command::RegisterPlayer(self.candidate(*request, heard.dialect));
                 let spoken = self.ask(wish).await;
+                log::turned_away(&self.league_id, "player", &meta, &spoken);
                 let spelling = wished.and_then(|address| self.wishes.spelling(address, &spoken));
                 return spoken.spelled(spelling);
             }

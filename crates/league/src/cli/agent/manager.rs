@@ -7,7 +7,7 @@ use league::agent::manager;
 use league::config::{AgentsConfig, MatchMode, SystemConfig, league_rules};
 use league::identity::Life;
 use league::net::endpoint::AllowList;
-use league_core::league::{Event, LeagueRules};
+use league_core::league::{Event, League, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
@@ -80,6 +80,8 @@ impl Manager {
         self.greet(&mut out, league, &endpoint(system, &listener))?;
         let identity = running.identity.clone();
         let mut chronicle = Chronicle::new(&self.common, start_when);
+        let (desk, league) = (running.desk.clone(), league.clone());
+        let deviations = shared.deviations.clone();
         let (print, lines) = unbounded_channel();
         tokio::spawn(async move {
             while let Some((at, event)) = news.recv().await {
@@ -88,6 +90,11 @@ impl Manager {
                     let _ = print.send(line);
                 }
                 if matches!(event, Event::LeagueCompleted { .. }) {
+                    let rows = desk.look(League::standings).await;
+                    let rows = rows.unwrap_or_else(|_| [].into());
+                    for line in chronicle.end(&league, &rows, &deviations) {
+                        let _ = print.send(line);
+                    }
                     identity.set_life(Life::Completed);
                 }
             }
