@@ -7,6 +7,7 @@ mod common;
 mod completions;
 mod explain;
 mod failure;
+mod finished;
 mod keep;
 mod logging;
 mod new;

@@ -118,3 +118,19 @@ fn nothing_is_rehearsed_with_a_player_that_never_registers() {
     assert!(shown.contains(told), "{shown}");
     assert_eq!(ended.status.code(), Some(1));
 }
+
+#[test]
+fn every_rule_is_listed_without_an_agent() {
+    for (kind, letter) in [("player", 'P'), ("referee", 'R'), ("manager", 'M')] {
+        let listed = Command::new(env!("CARGO_BIN_EXE_league"))
+            .args(["check", "--list", "--kind", kind])
+            .output()
+            .unwrap();
+        assert_eq!(listed.status.code(), Some(0));
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        let first = format!("  {letter}-REG-01     MUST    ");
+        assert!(listed.contains(&first), "{listed}");
+        assert!(listed.lines().count() > 80, "{listed}");
+        assert_eq!(listed.contains("P-OLD-01"), kind == "player");
+    }
+}

@@ -98,6 +98,20 @@ grade D (57 of 100)
 }
 
 #[test]
+fn rules_that_are_broken_by_one_cause_are_told_together() {
+    let mut report = report();
+    for id in ["P-PICK-03", "P-PICK-04"] {
+        let more = finding(id, "choice", Level::Must, Verdict::Fail);
+        report.findings.push(more);
+    }
+    let shown = printed(|out| text(&report, false, out).unwrap());
+    let told = "\n3 rules failed because of this: `parity_choice` is \"Even\" & <more>\n  \
+                rules  P-PICK-02 P-PICK-03 P-PICK-04\n";
+    assert!(shown.contains(told), "{shown}");
+    assert_eq!(shown.matches("sent   ").count(), 2, "{shown}");
+}
+
+#[test]
 fn the_lines_of_json_are_rules_and_then_the_summary() {
     let shown = printed(|out| json(&report(), out).unwrap());
     let lines: Vec<Value> = shown

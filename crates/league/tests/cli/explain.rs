@@ -64,6 +64,27 @@ fn the_sample_player_of_the_document_is_forgiven() {
 }
 
 #[test]
+fn what_a_lenient_league_makes_out_is_a_deviation_that_says_so() {
+    let reply = r#"{"jsonrpc": "2.0", "id": 7, "result": {"protocol": "league.v2",
+        "message_type": "CHOOSE_PARITY_RESPONSE", "sender": "player:P01",
+        "timestamp": "2025-01-15T10:15:10Z", "conversation_id": "c", "match_id": "R1M1",
+        "player_id": "P01", "choice": "EVEN", "auth_token": "tok-p01-0123456789abcdef"}}"#;
+    insta::assert_snapshot!(league(&["explain", "-"], reply), @"");
+    let strict = league(&["explain", "--strict", "-"], reply);
+    assert!(strict.contains("exit code 1"), "{strict}");
+    assert!(!strict.contains("a lenient league"), "{strict}");
+}
+
+#[test]
+fn what_may_mean_two_things_stays_an_error() {
+    let reply = r#"{"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1",
+        "player_id": "P01", "choice": "even", "pick": "odd"}"#;
+    let told = league(&["explain", "-"], reply);
+    assert!(told.contains("exit code 1"), "{told}");
+    assert!(!told.contains("a lenient league"), "{told}");
+}
+
+#[test]
 fn a_strict_reader_forgives_nothing() {
     let reply = r#"{"protocol": "league.v2", "message_type": "CHOOSE_PARITY_RESPONSE",
         "sender": "player:P01", "timestamp": "2025-01-15T10:15:10Z", "conversation_id": "c",

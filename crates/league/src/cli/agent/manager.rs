@@ -78,6 +78,7 @@ impl Manager {
         let (running, door) = manager::start(&shared, rules, &guests, Some(tell))
             .map_err(|error| not_started(LABEL, &error))?;
         self.greet(&mut out, league, &endpoint(system, &listener))?;
+        self.warn(&mut out, &listener, configured)?;
         let identity = running.identity.clone();
         let mut chronicle = Chronicle::new(&self.common, start_when);
         let (desk, league) = (running.desk.clone(), league.clone());
@@ -130,6 +131,26 @@ impl Manager {
             config.match_mode = MatchMode::Manual;
         }
         league_rules(&ground.system, &config).map_err(bad_config)
+    }
+
+    /// Tells that agents will not find it by themselves, where they look for it elsewhere.
+    fn warn(
+        &self,
+        out: &mut impl Write,
+        listener: &tokio::net::TcpListener,
+        usual: u16,
+    ) -> Result<(), Failure> {
+        let elsewhere = listener
+            .local_addr()
+            .is_ok_and(|address| address.port() != usual);
+        if elsewhere && self.common.output == Output::Text && !self.common.quiet {
+            writeln!(
+                out,
+                "agents look for it on port {usual}; start them with `--manager` and this address"
+            )?;
+            out.flush()?;
+        }
+        Ok(())
     }
 
     fn greet(

@@ -35,7 +35,7 @@ pub(super) struct Screen<'s, W: Write> {
 impl<'s, W: Write> Screen<'s, W> {
     pub(super) fn new(run: &Run, planned: &Planned, out: &'s mut W) -> Self {
         let plan = &planned.plan;
-        let players = (plan.players.len() + plan.guests.len()) as u64;
+        let players = (plan.players.len() + planned.invited) as u64;
         let rounds = if players.is_multiple_of(2) {
             players - 1
         } else {
