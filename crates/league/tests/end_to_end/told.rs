@@ -1,9 +1,10 @@
 //! What people are told on the way: by a manager, by `league watch`, and when something is in the way.
 
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::ground::Ground;
+use crate::http::request;
 use crate::process::{Process, eventually, league};
 use crate::scripted::{Does, Scripted, fair};
 
@@ -11,7 +12,12 @@ use crate::scripted::{Does, Scripted, fair};
 fn shown(out: &str) -> String {
     let lines = out.lines().map(|line| match line.split_once(": ") {
         Some((players, _)) if line.contains(" – ") => format!("{players}: …"),
-        _ => line.replace(char::is_numeric, "9"),
+        // Whoever won stands first.
+        _ => {
+            let nobody = line.replace("Agent Alpha", "Agent …    ");
+            let nobody = nobody.replace("Agent Beta ", "Agent …    ");
+            nobody.replace(char::is_numeric, "9")
+        }
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -23,7 +29,7 @@ fn a_manager_tells_each_match_and_the_table_at_the_end() {
     let more = ["--players", "2", "--referees", "1", "--exit-when-done"];
     let mut manager = Process::start(arguments.iter().chain(&more));
     let greeting = manager.line(|line| line.contains(" at http://"));
-    let endpoint = greeting.split(" at ").nth(1).unwrap().to_owned();
+    let endpoint = greeting.trim().split(" at ").nth(1).unwrap().to_owned();
     let _referee = ground.referee(1, &endpoint, &[]);
     let mut first = ground.player(1, &endpoint, &[]);
     first.process.event("state", "enrolled");
@@ -31,17 +37,36 @@ fn a_manager_tells_each_match_and_the_table_at_the_end() {
     let ended = manager.end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let table = ended.out.find("the league begins").unwrap();
-    insta::assert_snapshot!(shown(&ended.out[table..]), @"");
+    insta::assert_snapshot!(shown(&ended.out[table..]), @"
+    the league begins
+    round 9
+    1/1  R1M1 P01 Agent Alpha – P02 Agent Beta: …
+
+       #  player           played  won  drawn  lost  points
+       9  P99 Agent …           9    9      9     9       9
+       9  P99 Agent …           9    9      9     9       9
+
+    technical losses: none
+    deviations: none
+    league_manager: the league is over; another is named with `--league-id`, for every agent
+    ");
 }
 
 #[test]
 fn whoever_is_not_let_in_leaves_a_line_at_the_manager() {
     let ground = Ground::new();
     let manager = ground.manager(&["--players", "2", "--referees", "1"]);
-    let other = ["--game", "tic_tac_toe"];
-    let _player = ground.start(
-        "player",
-        &[&["--port", "0", "--manager", &manager.endpoint], &other[..]].concat(),
+    let meta = json!({
+        "display_name": "Heron", "version": "1.0.0", "game_types": ["chess"],
+        "contact_endpoint": "http://localhost:9/mcp",
+    });
+    let wish = json!({"message_type": "LEAGUE_REGISTER_REQUEST", "player_meta": meta});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": wish});
+    request(
+        &manager.endpoint,
+        "POST",
+        "/mcp",
+        call.to_string().as_bytes(),
     );
     let log = ground.path("logs/league/league_2025_even_odd/league.log.jsonl");
     let refused = eventually(|| {
@@ -52,9 +77,10 @@ fn whoever_is_not_let_in_leaves_a_line_at_the_manager() {
         serde_json::from_str::<Value>(line).ok()
     });
     let refused = refused.expect("a line about it");
-    assert_eq!(refused["level"], "WARN", "{refused}");
+    assert_eq!(refused["level"], "WARNING", "{refused}");
     let told = refused["message"].as_str().unwrap();
-    assert!(told.contains("is not let in: "), "{refused}");
+    let who = "player `Heron` at `http://localhost:9/mcp` is not let in: ";
+    assert!(told.starts_with(who), "{refused}");
 }
 
 #[test]
