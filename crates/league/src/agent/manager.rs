@@ -96,13 +96,12 @@ pub fn start(
     }
     let rules = restored.machine.rules();
     let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
-    identity.set_agent(league_protocol::sender::Agent::Manager, league_id);
+    identity.set_agent(league_protocol::sender::Agent::Manager, league_id.clone());
     identity.set_game(rules.game_type.clone());
     let (allowed, chance) = (shared.roads.allowed.clone(), shared.chance.clone());
     let invited = guests.iter().filter(|_| !rules.strict);
     let invited = invited.map(|guest| guest.wish(&rules.game_type, &allowed, &chance));
     let wishes = Wishes::new(rules.strict);
-    let named = rules.league_id.clone();
     let house = House {
         first: invited.collect(),
         restored,
@@ -112,7 +111,7 @@ pub fn start(
     };
     Ok(settle(shared, house, |desk| Manager {
         desk,
-        league_id: named,
+        league_id,
         allowed,
         chance,
         peers: shared.roads.peers.clone(),
