@@ -14,6 +14,5 @@ mod sheet;
 mod site;
 
 pub use exhibition::{Exhibition, ExhibitionError};
-pub use hall::Hall;
 pub use reader::ReadError;
 pub use site::Site;

@@ -22,7 +22,7 @@ const OBSERVED_FOR: i64 = 1_000;
 
 /// A league on show.
 #[derive(Debug)]
-pub struct Hall {
+pub(super) struct Hall {
     root: Root,
     league_id: LeagueId,
     reader: Reader,
@@ -44,7 +44,7 @@ pub(super) struct Change {
 
 impl Hall {
     /// Opens the doors for a league.
-    pub fn new(root: Root, league_id: LeagueId) -> Self {
+    pub(super) fn new(root: Root, league_id: LeagueId) -> Self {
         Self {
             reader: Reader::new(root.clone(), league_id.clone()),
             root,
@@ -59,12 +59,12 @@ impl Hall {
     }
 
     /// Which league is on show.
-    pub fn league_id(&self) -> &LeagueId {
+    pub(super) fn league_id(&self) -> &LeagueId {
         &self.league_id
     }
 
     /// The league as far as it was read.
-    pub fn gallery(&self) -> Option<&Gallery> {
+    pub(super) fn gallery(&self) -> Option<&Gallery> {
         self.reader.gallery()
     }
 
@@ -74,13 +74,13 @@ impl Hall {
     }
 
     /// Notes whether the league is what its journal says.
-    pub fn judge(&mut self, verdict: Verdict) {
+    pub(super) fn judge(&mut self, verdict: Verdict) {
         self.verdict = Some(verdict);
         self.observed_at = Timestamp::default();
     }
 
     /// Whether the league is over and nobody has said yet whether it is what its journal says.
-    pub fn wants_verdict(&self) -> bool {
+    pub(super) fn wants_verdict(&self) -> bool {
         let over = |gallery: &Gallery| gallery.league().phase() == Phase::Completed;
         self.verdict.is_none() && self.gallery().is_some_and(over)
     }
@@ -171,7 +171,7 @@ impl Hall {
     /// # Errors
     ///
     /// The journal may not be there any more.
-    pub fn film(&self, links: Links) -> Result<Film, ReadError> {
+    pub(super) fn film(&self, links: Links) -> Result<Film, ReadError> {
         let title = self.gallery().map(|gallery| gallery.card().title);
         let mut camera: Option<Camera<'_>> = None;
         let mut failed = None;

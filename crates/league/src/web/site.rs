@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use http_body_util::channel::{Channel, Sender};
 use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderValue};
 use league_mcp::Body;
-use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_web::model::Verdict;
 use league_web::page::{self, Links};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
@@ -66,7 +66,8 @@ impl Drop for Seat {
 
 impl Site {
     /// Opens a site for a league whose files lie below this root.
-    pub fn new(root: Root, hall: Hall) -> Self {
+    pub fn new(root: Root, league: LeagueId) -> Self {
+        let hall = Hall::new(root.clone(), league);
         Self(Arc::new(Rooms {
             root,
             show: Mutex::new(Show {
