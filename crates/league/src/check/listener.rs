@@ -94,7 +94,7 @@ pub enum Said {
 /// The newest requests, each with its place in the row of all that came.
 #[derive(Default)]
 struct Row {
-    kept: VecDeque<Heard>,
+    kept: VecDeque<Arc<Heard>>,
     bytes: usize,
     forgotten: usize,
 }
@@ -103,7 +103,7 @@ impl Row {
     /// Keeps a request; the oldest make room for it.
     fn push(&mut self, heard: Heard) {
         self.bytes += heard.body.len();
-        self.kept.push_back(heard);
+        self.kept.push_back(Arc::new(heard));
         while self.kept.len() > 1 && (self.kept.len() > MOST_HEARD || self.bytes > MOST_BYTES) {
             let oldest = self.kept.pop_front();
             self.bytes -= oldest.map_or(0, |oldest| oldest.body.len());
@@ -117,8 +117,9 @@ impl Row {
     }
 
     /// What is kept from a place in the row on.
-    fn since(&self, first: usize) -> impl Iterator<Item = &Heard> {
-        self.kept.iter().skip(first.saturating_sub(self.forgotten))
+    fn since(&self, first: usize) -> Vec<Arc<Heard>> {
+        let kept = self.kept.iter().skip(first.saturating_sub(self.forgotten));
+        kept.cloned().collect()
     }
 }
 
@@ -169,7 +170,8 @@ impl Listener {
 
     /// All that was heard from a place in the row on; of too much the newest.
     pub fn since(&self, first: usize) -> Vec<Heard> {
-        self.row().since(first).cloned().collect()
+        let kept = self.row().since(first);
+        kept.iter().map(|heard| Heard::clone(heard)).collect()
     }
 
     /// How many requests came so far.
@@ -192,7 +194,10 @@ impl Listener {
         let found = async {
             loop {
                 count.mark_unchanged();
-                let found = self.row().since(first).find(|heard| passes(heard)).cloned();
+                // Whoever looks may want to look further, so the row is let go of first.
+                let kept = self.row().since(first);
+                let found = kept.iter().find(|heard| passes(heard));
+                let found = found.map(|heard| Heard::clone(heard));
                 if found.is_some() || count.changed().await.is_err() {
                     return found;
                 }
@@ -305,10 +310,10 @@ mod tests {
         row.push(heard(7));
         assert!(row.bytes <= MOST_BYTES, "{}", row.bytes);
         assert_eq!(row.count(), 11);
-        let last: Vec<usize> = row.since(10).map(|heard| heard.body.len()).collect();
+        let last: Vec<usize> = row.since(10).iter().map(|heard| heard.body.len()).collect();
         assert_eq!(last, [7]);
-        assert_eq!(row.since(0).count(), 4);
-        assert_eq!(row.since(99).count(), 0);
+        assert_eq!(row.since(0).len(), 4);
+        assert_eq!(row.since(99).len(), 0);
     }
 
     #[test]
