@@ -15,6 +15,9 @@ struct Step {
 /// The best grade of an agent whose essential step was not seen, for whatever reason.
 const UNSEEN: char = 'D';
 
+/// The steps that only an agent takes which begins while it is checked.
+const REGISTERED: [&str; 3] = ["P-REG-01", "P-OLD-01", "R-REG-01"];
+
 /// The steps of all kinds of agents, in the order in which they are taken.
 const STEPS: [Step; 23] = [
     step("P-REG-01", 'D', "it did not register with the manager"),
@@ -92,6 +95,8 @@ pub fn ceiling(findings: &[Finding]) -> Option<Ceiling> {
         let finding = findings.iter().find(|finding| finding.id == step.id)?;
         let letter = match finding.verdict {
             Verdict::Fail => step.broken,
+            // One that was started before the check has registered elsewhere.
+            Verdict::Skipped if REGISTERED.contains(&step.id) => return None,
             Verdict::Skipped => UNSEEN,
             Verdict::Pass | Verdict::Deviation => return None,
         };
