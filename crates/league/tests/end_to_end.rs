@@ -53,5 +53,7 @@ mod stdio;
 mod stepped;
 #[path = "end_to_end/unruly.rs"]
 mod unruly;
+#[path = "end_to_end/viewers.rs"]
+mod viewers;
 #[path = "end_to_end/whole.rs"]
 mod whole;
