@@ -9,9 +9,11 @@ mod exhibition;
 mod feed;
 mod hall;
 mod kept;
+mod piece;
 mod reader;
 mod sheet;
 mod site;
+mod viewer;
 
 pub use exhibition::{Exhibition, ExhibitionError};
 pub use reader::ReadError;

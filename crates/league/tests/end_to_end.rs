@@ -55,5 +55,7 @@ mod stepped;
 mod told;
 #[path = "end_to_end/unruly.rs"]
 mod unruly;
+#[path = "end_to_end/viewers.rs"]
+mod viewers;
 #[path = "end_to_end/whole.rs"]
 mod whole;

@@ -31,6 +31,8 @@ pub(super) struct Hall {
     parts: Parts,
     /// The first page as it was drawn last.
     drawn: Option<Sheet>,
+    /// The film up to then, if anybody has asked for it.
+    filmed: Option<Sheet>,
     facts: Option<u64>,
     verdict: Option<Verdict>,
 }
@@ -53,6 +55,7 @@ impl Hall {
             observed_at: Timestamp::default(),
             parts: Parts::default(),
             drawn: None,
+            filmed: None,
             facts: None,
             verdict: None,
         }
@@ -105,6 +108,7 @@ impl Hall {
         let parts = page::board_parts(&board, &Links::Site);
         let patch = Patch::between(&self.parts, &parts);
         self.drawn = Some(Sheet::new(page::board(&board, &parts, &Links::Site)));
+        self.filmed = None;
         self.parts = parts;
         let touched = self.reader.take_touched().ids();
         let change = Change { patch, touched };
@@ -164,6 +168,16 @@ impl Hall {
     pub(super) fn player_page(&self, id: &PlayerId) -> Option<String> {
         let shown = self.gallery()?.player_page(id, &self.observed)?;
         Some(page::player_page(&shown, &Links::Site))
+    }
+
+    /// The film up to the last change; made once for all who ask before the next.
+    pub(super) fn film_so_far(&mut self) -> Option<Sheet> {
+        if self.filmed.is_none() {
+            let film = self.film(Links::Site).ok()?;
+            let film = serde_json::to_vec(&film).ok()?;
+            self.filmed = Some(Sheet::new(film));
+        }
+        self.filmed.clone()
     }
 
     /// The league so far as a film.
