@@ -28,17 +28,22 @@ pub(crate) struct Options {
 /// Builds the servers and measures; fails if a call costs more than it may.
 pub(crate) fn cost(options: &Options) -> anyhow::Result<ExitCode> {
     println!("building the servers…");
+    beside_league("cost", &options.arguments())
+}
+
+/// Builds the program and an example that starts it, and runs the example, in release.
+pub(crate) fn beside_league(name: &str, arguments: &[String]) -> anyhow::Result<ExitCode> {
     let status = Command::new("cargo")
         .args(["build", "--quiet", "--release", "--package", "league"])
-        .args(["--bin", "league", "--example", "cost"])
+        .args(["--bin", "league", "--example", name])
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .stdin(Stdio::null())
         .status()
         .context("could not start `cargo build`")?;
     if !status.success() {
-        bail!("the servers could not be built");
+        bail!("`league` and `{name}` could not be built");
     }
-    example("league", "cost", &options.arguments())
+    example("league", name, arguments)
 }
 
 impl Options {

@@ -18,6 +18,7 @@ mod sim;
 mod steps;
 mod tally;
 mod test;
+mod viewers;
 
 use std::process::ExitCode;
 
@@ -40,6 +41,8 @@ enum Chore {
     Browser(browser::Options),
     /// Measure what a call costs its server, in each form of calling.
     Cost(cost::Options),
+    /// Measure what viewers cost a league, and what its pages weigh.
+    Viewers(viewers::Options),
     /// Run leagues in virtual time with everything going wrong that can.
     Sim(sim::Options),
     /// Kill agents of real leagues at random, and see that nothing is lost.
@@ -56,6 +59,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Conformance(options) => conformance::conformance(&options),
         Chore::Browser(options) => browser::browser(&options),
         Chore::Cost(options) => cost::cost(&options),
+        Chore::Viewers(options) => viewers::viewers(&options),
         Chore::Sim(options) => sim::sim(&options),
         Chore::Kill9(options) => kill9::kill9(&options),
         Chore::Interop => interop::interop(),

@@ -3,4 +3,5 @@
 pub mod client;
 pub mod endpoint;
 pub mod gate;
+mod patience;
 pub mod server;

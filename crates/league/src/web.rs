@@ -9,11 +9,12 @@ mod exhibition;
 mod feed;
 mod hall;
 mod kept;
+mod piece;
 mod reader;
 mod sheet;
 mod site;
+mod viewer;
 
 pub use exhibition::{Exhibition, ExhibitionError};
-pub use hall::Hall;
 pub use reader::ReadError;
 pub use site::Site;

@@ -16,6 +16,8 @@ mod load;
 mod measure;
 mod requests;
 mod servers;
+#[path = "../shared/spread.rs"]
+mod spread;
 mod table;
 
 use std::io::{self, Write};

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::measure::Row;
+use crate::spread::Spread;
 
 /// Prints the table; the first row is what all are compared with. Fails if a bound does not hold.
 pub(crate) fn tell(rows: &[Row<'_>]) -> ExitCode {
@@ -43,34 +44,5 @@ fn counted(row: &Row<'_>, bare: &Row<'_>) -> String {
     match (row.instructions, bare.instructions) {
         (Some(count), Some(bare)) => format!("{count:.0} ({:.2})", count / bare),
         _ => String::new(),
-    }
-}
-
-/// The middle and the ends of some figures.
-struct Spread {
-    median: f64,
-    least: f64,
-    most: f64,
-}
-
-impl Spread {
-    fn of(figures: impl Iterator<Item = f64>) -> Self {
-        let mut sorted: Vec<f64> = figures.collect();
-        sorted.sort_by(f64::total_cmp);
-        let at = |place: usize| sorted.get(place).copied().unwrap_or(f64::NAN);
-        Self {
-            median: f64::midpoint(at(sorted.len().saturating_sub(1) / 2), at(sorted.len() / 2)),
-            least: at(0),
-            most: at(sorted.len().saturating_sub(1)),
-        }
-    }
-
-    fn shown(&self, digits: usize) -> String {
-        let Self {
-            median,
-            least,
-            most,
-        } = self;
-        format!("{median:.digits$} [{least:.digits$}-{most:.digits$}]")
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use league::net::gate::Gate;
 use league::net::server::{Doors, Limits, bind, serve};
-use league::web::{Hall, Site};
+use league::web::Site;
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -62,7 +62,7 @@ impl Serve {
                 writeln!(out, "league `{league}` at {page} until Ctrl-C")?;
             }
             out.flush()?;
-            let site = Site::new(root.clone(), Hall::new(root, league));
+            let site = Site::new(root, league);
             let doors = Doors::behind(Gate::default()).with_pages(Arc::new(site));
             let end = watch::Sender::new(false);
             let serving = tokio::spawn(serve(listener, doors, Limits::default(), end.subscribe()));

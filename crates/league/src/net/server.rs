@@ -26,6 +26,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 use super::gate::Gate;
+use super::patience::Patient;
 
 /// What a listener takes from its callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +52,8 @@ pub const LARGEST_HEAD: usize = 64 * 1024;
 pub const SLOWEST_HEAD: Duration = Duration::from_secs(30);
 /// How long a peer may take to send a body.
 pub const SLOWEST_BODY: Duration = Duration::from_secs(10);
+/// How long a peer may take nothing of what it is sent.
+pub const SLOWEST_READER: Duration = Duration::from_secs(10);
 /// How long open requests may go on when the server ends.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -175,6 +178,7 @@ async fn converse(stream: TcpStream, doors: Doors, largest: usize, mut end: watc
         let doors = doors.clone();
         async move { Ok::<_, Infallible>(answer(&doors, arrived_at, largest, request).await) }
     });
+    let stream = Patient::new(stream, SLOWEST_READER);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(SLOWEST_HEAD)

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
 use league_protocol::time::Timestamp;
 use league_web::parts::Patch;
 use serde::Serialize;
 use tokio::sync::broadcast;
+
+use super::piece::Piece;
 
 /// How many events are kept for viewers that come back.
 const MOST_KEPT: usize = 512;
@@ -24,9 +25,11 @@ pub(super) struct Feed {
     /// Tells the events of this process from those of an earlier one.
     epoch: i64,
     last: u64,
-    kept: VecDeque<Bytes>,
+    kept: VecDeque<Piece>,
     kept_bytes: usize,
-    sender: broadcast::Sender<Bytes>,
+    /// The whole page as it is since the last event.
+    whole: Option<Piece>,
+    sender: broadcast::Sender<Piece>,
 }
 
 /// A patch as it is told.
@@ -46,6 +49,7 @@ impl Feed {
             last: 0,
             kept: VecDeque::new(),
             kept_bytes: 0,
+            whole: None,
             sender: broadcast::Sender::new(MOST_BEHIND),
         }
     }
@@ -53,6 +57,7 @@ impl Feed {
     /// Tells all viewers of a change, and keeps it for those that come back.
     pub(super) fn tell(&mut self, patch: &Patch, touched: &[String]) {
         self.last += 1;
+        self.whole = None;
         let event = self.event(patch, touched);
         self.kept_bytes += event.len();
         self.kept.push_back(event.clone());
@@ -70,16 +75,16 @@ impl Feed {
             "event: beat\ndata: {{\"at\":\"{}\"}}\n\n",
             now.to_millis_text()
         );
-        let _ = self.sender.send(beat.into());
+        let _ = self.sender.send(Piece::new(beat));
     }
 
     /// What is to come.
-    pub(super) fn listen(&self) -> broadcast::Receiver<Bytes> {
+    pub(super) fn listen(&self) -> broadcast::Receiver<Piece> {
         self.sender.subscribe()
     }
 
     /// What a viewer missed since the event with this id; `None` if that is not known any more.
-    pub(super) fn since(&self, id: &str) -> Option<Vec<Bytes>> {
+    pub(super) fn since(&self, id: &str) -> Option<Vec<Piece>> {
         let (epoch, number) = id.split_once('-')?;
         let number: u64 = number.parse().ok()?;
         if epoch.parse() != Ok(self.epoch) || number > self.last {
@@ -90,12 +95,16 @@ impl Feed {
         Some(self.kept.range(first..).cloned().collect())
     }
 
-    /// The whole page as an event, for one who knows nothing.
-    pub(super) fn whole(&self, patch: &Patch) -> Bytes {
-        self.event(patch, &["*".to_owned()])
+    /// The whole page as an event, for one who knows nothing; drawn once for all who come before
+    /// the next event.
+    pub(super) fn whole(&mut self, patch: impl FnOnce() -> Patch) -> Piece {
+        let event = self.whole.take();
+        let event = event.unwrap_or_else(|| self.event(&patch(), &["*".to_owned()]));
+        self.whole = Some(event.clone());
+        event
     }
 
-    fn event(&self, patch: &Patch, touched: &[String]) -> Bytes {
+    fn event(&self, patch: &Patch, touched: &[String]) -> Piece {
         let told = Told {
             set: &patch.set,
             lists: &patch.lists,
@@ -104,7 +113,9 @@ impl Feed {
         // JSON has no newline of its own, so it is one line of data.
         let data = serde_json::to_string(&told).unwrap_or_default();
         let (epoch, last) = (self.epoch, self.last);
-        format!("event: patch\nid: {epoch}-{last}\ndata: {data}\n\n").into()
+        Piece::new(format!(
+            "event: patch\nid: {epoch}-{last}\ndata: {data}\n\n"
+        ))
     }
 }
 
@@ -118,9 +129,9 @@ mod tests {
         patch
     }
 
-    fn told(events: &[Bytes]) -> String {
-        let texts = events.iter().map(|event| String::from_utf8_lossy(event));
-        texts.collect()
+    fn told(events: &[Piece]) -> String {
+        let texts = events.iter().map(|event| event.plain().to_vec());
+        String::from_utf8(texts.collect::<Vec<_>>().concat()).unwrap()
     }
 
     #[test]
@@ -138,7 +149,7 @@ mod tests {
         id: 7-3
         data: {"set":{"row":"<p>3</p>"},"lists":{},"touched":["R1M1"]}
         "#);
-        assert_eq!(feed.since("7-3"), Some(Vec::new()));
+        assert!(feed.since("7-3").is_some_and(|missed| missed.is_empty()));
     }
 
     #[test]
@@ -148,9 +159,24 @@ mod tests {
             feed.tell(&patch(row), &[]);
         }
         for id in ["8-1", "7-0", "7-9999", "", "7", "7-x", "-1-2"] {
-            assert_eq!(feed.since(id), None, "{id}");
+            assert!(feed.since(id).is_none(), "{id}");
         }
         assert!(feed.since("7-1").is_some());
+    }
+
+    #[test]
+    fn the_whole_page_is_drawn_once_until_something_changes() {
+        let mut feed = Feed::new(Timestamp::from_millis(7));
+        feed.tell(&patch(1), &[]);
+        let first = feed.whole(|| patch(1));
+        let again = feed.whole(|| unreachable!("it is there already"));
+        assert_eq!(first.plain(), again.plain());
+        feed.tell(&patch(2), &[]);
+        insta::assert_snapshot!(told(&[feed.whole(|| patch(2))]), @r#"
+        event: patch
+        id: 7-2
+        data: {"set":{"row":"<p>2</p>"},"lists":{},"touched":["*"]}
+        "#);
     }
 
     #[test]
@@ -165,6 +191,6 @@ mod tests {
         }
         assert!(feed.kept_bytes <= MOST_KEPT_BYTES);
         assert!(feed.since("7-7").is_some());
-        assert_eq!(feed.since("7-1"), None);
+        assert!(feed.since("7-1").is_none());
     }
 }

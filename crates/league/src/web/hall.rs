@@ -22,7 +22,7 @@ const OBSERVED_FOR: i64 = 1_000;
 
 /// A league on show.
 #[derive(Debug)]
-pub struct Hall {
+pub(super) struct Hall {
     root: Root,
     league_id: LeagueId,
     reader: Reader,
@@ -31,6 +31,8 @@ pub struct Hall {
     parts: Parts,
     /// The first page as it was drawn last.
     drawn: Option<Sheet>,
+    /// The film up to then, if anybody has asked for it.
+    filmed: Option<Sheet>,
     facts: Option<u64>,
     verdict: Option<Verdict>,
 }
@@ -44,7 +46,7 @@ pub(super) struct Change {
 
 impl Hall {
     /// Opens the doors for a league.
-    pub fn new(root: Root, league_id: LeagueId) -> Self {
+    pub(super) fn new(root: Root, league_id: LeagueId) -> Self {
         Self {
             reader: Reader::new(root.clone(), league_id.clone()),
             root,
@@ -53,18 +55,19 @@ impl Hall {
             observed_at: Timestamp::default(),
             parts: Parts::default(),
             drawn: None,
+            filmed: None,
             facts: None,
             verdict: None,
         }
     }
 
     /// Which league is on show.
-    pub fn league_id(&self) -> &LeagueId {
+    pub(super) fn league_id(&self) -> &LeagueId {
         &self.league_id
     }
 
     /// The league as far as it was read.
-    pub fn gallery(&self) -> Option<&Gallery> {
+    pub(super) fn gallery(&self) -> Option<&Gallery> {
         self.reader.gallery()
     }
 
@@ -74,13 +77,13 @@ impl Hall {
     }
 
     /// Notes whether the league is what its journal says.
-    pub fn judge(&mut self, verdict: Verdict) {
+    pub(super) fn judge(&mut self, verdict: Verdict) {
         self.verdict = Some(verdict);
         self.observed_at = Timestamp::default();
     }
 
     /// Whether the league is over and nobody has said yet whether it is what its journal says.
-    pub fn wants_verdict(&self) -> bool {
+    pub(super) fn wants_verdict(&self) -> bool {
         let over = |gallery: &Gallery| gallery.league().phase() == Phase::Completed;
         self.verdict.is_none() && self.gallery().is_some_and(over)
     }
@@ -105,6 +108,7 @@ impl Hall {
         let parts = page::board_parts(&board, &Links::Site);
         let patch = Patch::between(&self.parts, &parts);
         self.drawn = Some(Sheet::new(page::board(&board, &parts, &Links::Site)));
+        self.filmed = None;
         self.parts = parts;
         let touched = self.reader.take_touched().ids();
         let change = Change { patch, touched };
@@ -166,12 +170,22 @@ impl Hall {
         Some(page::player_page(&shown, &Links::Site))
     }
 
+    /// The film up to the last change; made once for all who ask before the next.
+    pub(super) fn film_so_far(&mut self) -> Option<Sheet> {
+        if self.filmed.is_none() {
+            let film = self.film(Links::Site).ok()?;
+            let film = serde_json::to_vec(&film).ok()?;
+            self.filmed = Some(Sheet::new(film));
+        }
+        self.filmed.clone()
+    }
+
     /// The league so far as a film.
     ///
     /// # Errors
     ///
     /// The journal may not be there any more.
-    pub fn film(&self, links: Links) -> Result<Film, ReadError> {
+    pub(super) fn film(&self, links: Links) -> Result<Film, ReadError> {
         let title = self.gallery().map(|gallery| gallery.card().title);
         let mut camera: Option<Camera<'_>> = None;
         let mut failed = None;

@@ -45,7 +45,7 @@ fn pack(plain: &[u8]) -> std::io::Result<Bytes> {
 }
 
 /// Whether a reader says that it takes gzip.
-fn unpacks(headers: &HeaderMap) -> bool {
+pub(super) fn unpacks(headers: &HeaderMap) -> bool {
     let named = headers.get_all(ACCEPT_ENCODING).iter();
     let mut named = named
         .filter_map(|value| value.to_str().ok())

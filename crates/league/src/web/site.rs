@@ -7,18 +7,20 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use http_body_util::channel::{Channel, Sender};
-use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderValue};
+use http_body_util::channel::Channel;
+use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, HeaderMap, HeaderValue, VARY};
 use league_mcp::Body;
-use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_web::model::Verdict;
-use league_web::page::{self, Links};
-use tokio::sync::broadcast::{Receiver, error::RecvError};
+use league_web::page;
+use tokio::sync::broadcast::Receiver;
 
 use super::answer;
 use super::feed::{Feed, GREETING};
 use super::hall::Hall;
-use super::sheet::Sheet;
+use super::piece::Piece;
+use super::sheet::{Sheet, unpacks};
+use super::viewer::Viewer;
 use crate::clock;
 use crate::net::server::{Answered, Answering, Pages};
 use crate::root::Root;
@@ -30,8 +32,6 @@ const SHORTEST_GAP: Duration = Duration::from_millis(250);
 const A_PLAYER: Duration = Duration::from_millis(2);
 /// How often viewers are told that we are there.
 const BEAT: Duration = Duration::from_secs(5);
-/// How long a viewer may take to take an event; one that takes longer comes back.
-const SLOWEST_VIEWER: Duration = Duration::from_secs(20);
 /// How many events may wait for one viewer.
 const WAITING: usize = 4;
 /// In a league of more matches the verdict is left to `league verify`.
@@ -56,7 +56,15 @@ struct Show {
 }
 
 /// A viewer's place at the feed.
-struct Seat(Arc<Rooms>);
+pub(super) struct Seat(Arc<Rooms>);
+
+impl Seat {
+    /// How things stand, and what is to come from there.
+    pub(super) fn anew(&self) -> (Piece, Receiver<Piece>) {
+        let mut show = self.0.show();
+        (show.whole(), show.feed.listen())
+    }
+}
 
 impl Drop for Seat {
     fn drop(&mut self) {
@@ -66,7 +74,8 @@ impl Drop for Seat {
 
 impl Site {
     /// Opens a site for a league whose files lie below this root.
-    pub fn new(root: Root, hall: Hall) -> Self {
+    pub fn new(root: Root, league: LeagueId) -> Self {
+        let hall = Hall::new(root.clone(), league);
         Self(Arc::new(Rooms {
             root,
             show: Mutex::new(Show {
@@ -95,15 +104,25 @@ impl Site {
     async fn feed(&self, headers: &HeaderMap) -> Answered {
         let last = headers.get("last-event-id");
         let last = last.and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let packed = unpacks(headers);
         let rooms = Arc::clone(&self.0);
         let seated = tokio::task::spawn_blocking(move || rooms.seat(last.as_deref()));
         let Ok((missed, receiver, seat)) = seated.await else {
             return answer::failed();
         };
         let (sender, body) = Channel::<Bytes, Infallible>::new(WAITING);
-        tokio::spawn(tell(sender, missed, receiver, seat));
+        let viewer = Viewer {
+            sender,
+            packed,
+            seat,
+        };
+        tokio::spawn(viewer.attend(missed, receiver));
         let mut headers = HeaderMap::new();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+        if packed {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
         Answered {
             status: 200,
             headers,
@@ -126,17 +145,18 @@ impl Rooms {
 
     fn page(self: &Arc<Self>, path: &str, headers: &HeaderMap) -> Answered {
         let mut show = self.show();
-        if let Err(error) = show.look() {
+        if let Err(error) = show.glance() {
             let page = page::not_found(&error.to_string());
             return answer::page(503, &Sheet::new(page), headers);
         }
         self.see_verdict(&mut show);
-        let hall = &show.hall;
         if path == "/film.json" {
-            let film = hall.film(Links::Site).ok();
-            let film = film.and_then(|film| serde_json::to_vec(&film).ok());
-            return answer::json(&Sheet::new(film.unwrap_or_default()), headers);
+            let film = show.hall.film_so_far();
+            drop(show);
+            let film = film.unwrap_or_else(|| Sheet::new(Bytes::new()));
+            return answer::json(&film, headers);
         }
+        let hall = &show.hall;
         let named = path.strip_prefix('/').and_then(|path| path.split_once('/'));
         let shown = match named {
             None if path == "/" => hall.first_page(),
@@ -162,14 +182,14 @@ impl Rooms {
         }
     }
 
-    fn seat(self: &Arc<Self>, last: Option<&str>) -> (Vec<Bytes>, Receiver<Bytes>, Seat) {
+    fn seat(self: &Arc<Self>, last: Option<&str>) -> (Vec<Piece>, Receiver<Piece>, Seat) {
         let mut show = self.show();
         // A journal that cannot be read now may be there at the next look.
-        let _ = show.look();
-        let mut missed = vec![Bytes::from_static(GREETING.as_bytes())];
+        let _ = show.glance();
+        let mut missed = vec![Piece::new(GREETING)];
         match last.and_then(|last| show.feed.since(last)) {
             Some(since) => missed.extend(since),
-            None => missed.push(show.feed.whole(&show.hall.whole())),
+            None => missed.push(show.whole()),
         }
         let receiver = show.feed.listen();
         self.viewers.fetch_add(1, Ordering::Relaxed);
@@ -235,6 +255,16 @@ impl Rooms {
 }
 
 impl Show {
+    /// Looks at the journal, unless somebody watches it, who has looked a moment ago.
+    ///
+    /// So it does not matter how many come at once: each change is drawn and told once.
+    fn glance(&mut self) -> Result<(), super::ReadError> {
+        if self.watching && self.hall.gallery().is_some() {
+            return Ok(());
+        }
+        self.look()
+    }
+
     /// Looks at the journal, and tells viewers what is new.
     fn look(&mut self) -> Result<(), super::ReadError> {
         if let Some(change) = self.hall.look(clock::now())? {
@@ -242,40 +272,12 @@ impl Show {
         }
         Ok(())
     }
-}
 
-/// Tells one viewer what it missed and what is new, until it goes.
-async fn tell(
-    mut viewer: Sender<Bytes>,
-    missed: Vec<Bytes>,
-    mut receiver: Receiver<Bytes>,
-    seat: Seat,
-) {
-    for event in missed {
-        if !sent(&mut viewer, event).await {
-            return;
-        }
+    /// How things stand, for one who knows nothing.
+    fn whole(&mut self) -> Piece {
+        let Self { hall, feed, .. } = self;
+        feed.whole(|| hall.whole())
     }
-    loop {
-        let event = match receiver.recv().await {
-            Ok(event) => event,
-            // It was too slow for single events: it is told how things stand.
-            Err(RecvError::Lagged(_)) => {
-                let show = seat.0.show();
-                receiver = show.feed.listen();
-                show.feed.whole(&show.hall.whole())
-            }
-            Err(RecvError::Closed) => return,
-        };
-        if !sent(&mut viewer, event).await {
-            return;
-        }
-    }
-}
-
-async fn sent(viewer: &mut Sender<Bytes>, event: Bytes) -> bool {
-    let sending = tokio::time::timeout(SLOWEST_VIEWER, viewer.send_data(event));
-    matches!(sending.await, Ok(Ok(())))
 }
 
 /// A verdict in words.

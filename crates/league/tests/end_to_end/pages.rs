@@ -32,12 +32,13 @@ fn get(page: &str, path: &str) -> (u16, String) {
 }
 
 /// The events of the feed, one after the other.
-struct Viewer {
+pub(crate) struct Viewer {
     lines: BufReader<TcpStream>,
 }
 
 impl Viewer {
-    fn join(page: &str, last: Option<&str>) -> Self {
+    /// Goes to a page, knowing everything up to the event of an id.
+    pub(crate) fn join(page: &str, last: Option<&str>) -> Self {
         let authority = page.trim_start_matches("http://").trim_end_matches('/');
         let mut stream = TcpStream::connect(authority).unwrap();
         stream.set_read_timeout(Some(BOUND)).unwrap();
@@ -50,7 +51,7 @@ impl Viewer {
     }
 
     /// The id and the content of the next patch.
-    fn patch(&mut self) -> (String, Value) {
+    pub(crate) fn patch(&mut self) -> (String, Value) {
         let mut id = String::new();
         let mut line = String::new();
         loop {
