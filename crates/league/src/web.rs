@@ -11,6 +11,8 @@ mod hall;
 mod kept;
 mod piece;
 mod reader;
+mod rooms;
+mod screening;
 mod sheet;
 mod site;
 mod viewer;

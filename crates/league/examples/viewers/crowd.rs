@@ -98,7 +98,8 @@ impl Heard {
             return Ok(());
         };
         let number = id.split_once('-');
-        let number = number.and_then(|(life, n)| Some((life.parse().ok()?, n.parse::<u64>().ok()?)));
+        let number =
+            number.and_then(|(life, n)| Some((life.parse().ok()?, n.parse::<u64>().ok()?)));
         let Some((life, n)) = number else {
             return Err(io::Error::other(format!("an id that is none: {id}")));
         };

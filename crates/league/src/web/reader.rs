@@ -131,7 +131,7 @@ struct Taking<'r> {
 impl Taking<'_> {
     fn take_in(&mut self, entry: &Entry<Record<Event>>) {
         match (&entry.fact, &mut self.gallery) {
-            (Record::Opened(opening), None) => match self.open(opening) {
+            (Record::Opened(opening), None) => match open(self.root, self.league_id, opening) {
                 Ok(gallery) => self.gallery = Some(gallery),
                 Err(problem) => self.problem = Some(problem),
             },
@@ -142,12 +142,21 @@ impl Taking<'_> {
             _ => {}
         }
     }
+}
 
-    fn open(&self, opening: &Opening) -> Result<Gallery, ReadError> {
-        let rules = opening.rules.clone().ok_or(ReadError::NoRules)?;
-        let title = title(self.root, self.league_id, &rules.game_type);
-        Ok(Gallery::new(rules, title, opening.reproducible)?)
-    }
+/// An empty gallery for a league that began like this.
+///
+/// # Errors
+///
+/// No league may be able to be held by its rules.
+pub(super) fn open(
+    root: &Root,
+    league: &LeagueId,
+    opening: &Opening,
+) -> Result<Gallery, ReadError> {
+    let rules = opening.rules.clone().ok_or(ReadError::NoRules)?;
+    let title = title(root, league, &rules.game_type);
+    Ok(Gallery::new(rules, title, opening.reproducible)?)
 }
 
 /// The name of a league for people: from its file, if that is about the same game; else the name
