@@ -93,13 +93,14 @@ impl Reader {
         let read = self.follower.read_on(|entry| taking.take_in(&entry));
         match read {
             Ok(()) => {}
-            Err(damaged @ StoreError::Damaged { .. }) => {
+            Err(StoreError::Damaged { line, damage, .. }) => {
                 taking.gallery = None;
                 let path = self.follower.path();
                 Follower::read_loosely(path, |entry| taking.take_in(&entry))?;
+                let file = path.strip_prefix(self.root.as_path()).unwrap_or(path);
                 self.damage = Some(Verdict {
                     holds: false,
-                    words: damaged.to_string(),
+                    words: format!("{}, line {line}: {damage}", file.display()),
                 });
             }
             Err(other) => {

@@ -185,8 +185,9 @@ fn a_league_that_was_tampered_with_is_shown_and_said_to_be() {
     let (status, body) = get(&page, "/");
     assert_eq!(status, 200);
     assert!(body.contains("broken"), "{body}");
-    let told = body.contains("journal.jsonl");
-    assert!(told, "the page says where: {body}");
+    let file = format!("data/leagues/{LEAGUE}/journal.jsonl, line ");
+    assert!(body.contains(&file), "the page says where: {body}");
+    assert!(!body.contains(ground.root()), "and nothing of the machine");
     assert!(
         body.contains("Agent Delta"),
         "and shows the league all the same"

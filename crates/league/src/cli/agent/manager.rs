@@ -164,15 +164,23 @@ impl Manager {
         endpoint: &str,
     ) -> Result<(), Failure> {
         if self.common.output == Output::Json {
-            let greeting = json!({"event": "manager", "league_id": league, "endpoint": endpoint});
+            let greeting = json!({
+                "event": "manager", "league_id": league, "endpoint": endpoint, "page": page(endpoint),
+            });
             return object(out, &greeting);
         }
         if !self.common.quiet {
             writeln!(out, "league `{league}` at {endpoint}")?;
+            writeln!(out, "its page at {}", page(endpoint))?;
             out.flush()?;
         }
         Ok(())
     }
+}
+
+/// Where the page of a manager is.
+pub(crate) fn page(endpoint: &str) -> String {
+    format!("{}/", endpoint.trim_end_matches("/mcp"))
 }
 
 /// All who are invited by their address, each of whom can be admitted: one who cannot would be

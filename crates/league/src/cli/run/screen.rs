@@ -10,6 +10,7 @@ use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
 
+use super::super::agent::page;
 use super::super::failure::Failure;
 use super::super::{Answer, Output};
 use super::Run;
@@ -230,11 +231,6 @@ impl<'s, W: Write> Screen<'s, W> {
         self.out.flush()?;
         Ok(())
     }
-}
-
-/// Where the page of a manager is.
-fn page(endpoint: &str) -> String {
-    format!("{}/", endpoint.trim_end_matches("/mcp"))
 }
 
 /// A bar with the time left, for people who watch.
