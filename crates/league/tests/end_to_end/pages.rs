@@ -12,13 +12,14 @@ use crate::http::request_with;
 use crate::process::{BOUND, Process, league};
 
 /// A league that is over, and its site.
-fn served(ground: &Ground) -> (Process, String) {
+pub(crate) fn served(ground: &Ground) -> (Process, String) {
     let mut process = ground.start("serve", &["--port", "0"]);
     let page = process.event("event", "page")["page"].clone();
     (process, page.as_str().unwrap().to_owned())
 }
 
-fn played(arguments: &[&str]) -> Ground {
+/// A league that was played to its end.
+pub(crate) fn played(arguments: &[&str]) -> Ground {
     let ground = Ground::new();
     let common = ["run", "--ports", "auto", "-q", "--root", ground.root()];
     let ended = league(common.iter().chain(arguments));

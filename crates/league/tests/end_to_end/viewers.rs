@@ -1,12 +1,15 @@
 //! Many who look at once: each is told everything, and one who does not listen holds up nobody.
 
-use std::io::{ErrorKind, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::thread;
 
+use flate2::write::GzDecoder;
+
 use crate::ground::Ground;
-use crate::pages::Viewer;
-use crate::process::eventually;
+use crate::http::read_head;
+use crate::pages::{Viewer, played, served};
+use crate::process::{BOUND, eventually};
 
 /// How many look at once.
 const VIEWERS: usize = 200;
@@ -85,4 +88,55 @@ fn everybody_is_told_everything_and_one_who_does_not_listen_is_let_go() {
     assert!(gone.is_some(), "it keeps its place");
     let ended = process.stop();
     assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+/// The bytes of a feed over the wire up to its first patch, and what they say.
+fn first_patch(page: &str, encoding: &str) -> (usize, String) {
+    let authority = page.trim_start_matches("http://").trim_end_matches('/');
+    let mut stream = TcpStream::connect(authority).unwrap();
+    stream.set_read_timeout(Some(BOUND)).unwrap();
+    let head =
+        format!("GET /feed HTTP/1.1\r\nhost: {authority}\r\naccept-encoding: {encoding}\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut stream = BufReader::new(stream);
+    read_head(&mut stream).unwrap();
+    let (mut bytes, mut plain) = (0, Vec::new());
+    let mut packed = GzDecoder::new(Vec::new());
+    loop {
+        let mut size = String::new();
+        stream.read_line(&mut size).unwrap();
+        let size = usize::from_str_radix(size.trim(), 16).unwrap();
+        let mut chunk = vec![0; size + "\r\n".len()];
+        stream.read_exact(&mut chunk).unwrap();
+        bytes += size;
+        if encoding == "gzip" {
+            packed.write_all(&chunk[..size]).unwrap();
+            packed.flush().unwrap();
+            plain.append(packed.get_mut());
+        } else {
+            plain.extend_from_slice(&chunk[..size]);
+        }
+        let text = String::from_utf8_lossy(&plain);
+        if text.contains("data: ") && text.ends_with("\n\n") {
+            return (bytes, text.into_owned());
+        }
+    }
+}
+
+#[test]
+fn a_packed_feed_says_the_same_in_fewer_bytes() {
+    let ground = played(&["--seed", "3"]);
+    let (_process, page) = served(&ground);
+    // The verdict comes a moment after the first look.
+    let judged = eventually(|| {
+        let (_, patch) = Viewer::join(&page, None).patch();
+        let verdict = patch["set"]["verdict"].as_str().unwrap().to_owned();
+        verdict.contains("holds").then_some(())
+    });
+    assert!(judged.is_some());
+    let (bytes, plain) = first_patch(&page, "identity");
+    assert_eq!(bytes, plain.len());
+    let (fewer, packed) = first_patch(&page, "gzip");
+    assert_eq!(packed, plain);
+    assert!(fewer * 3 < bytes, "{fewer} of {bytes}");
 }
