@@ -125,7 +125,7 @@ impl Heard {
 /// Quotes within what is set are escaped, so a name between bare ones is one of JSON.
 fn is_whole(patch: &str) -> bool {
     let named = |list: &&str| patch.contains(&format!("\"{list}\":["));
-    LISTS.iter().all(|list| named(list))
+    LISTS.iter().all(named)
 }
 
 /// The summary in a patch; empty if it has not changed.
