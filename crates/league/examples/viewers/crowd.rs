@@ -97,9 +97,10 @@ impl Heard {
             // A beat, or when to come back.
             return Ok(());
         };
-        let number = id.split_once('-');
-        let number = number.and_then(|(life, n)| Some((life.parse().ok()?, n.parse().ok()?)));
-        let Some((life, n)) = number else {
+        let number = |text: &str| text.parse::<u64>().ok();
+        let numbers = id.split_once('-');
+        let numbers = numbers.and_then(|(life, n)| Some((number(life)?, number(n)?)));
+        let Some((life, n)) = numbers else {
             return Err(io::Error::other(format!("an id that is none: {id}")));
         };
         match self.last {
@@ -123,8 +124,8 @@ impl Heard {
 ///
 /// Quotes within what is set are escaped, so a name between bare ones is one of JSON.
 fn is_whole(patch: &str) -> bool {
-    let named = |list: &&str| patch.contains(&format!("\"{list}\":["));
-    LISTS.iter().all(|list| named(&list))
+    let named = |list: &str| patch.contains(&format!("\"{list}\":["));
+    LISTS.iter().all(|list| named(list))
 }
 
 /// The summary in a patch; empty if it has not changed.
