@@ -115,7 +115,7 @@ impl Heard {
         }
         self.last = Some((life, n));
         self.patches += 1;
-        self.over = summary(patch).contains(OVER);
+        self.over |= summary(patch).contains(OVER);
         Ok(())
     }
 }
