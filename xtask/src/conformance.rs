@@ -8,11 +8,12 @@ mod bounded;
 mod judges;
 mod servers;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
 
+use crate::places::target;
 use judges::Judges;
 use servers::Servers;
 
@@ -105,17 +106,4 @@ fn keep(verdicts: &[Verdict], folder: &Path) -> anyhow::Result<()> {
         std::fs::write(folder.join(name), &verdict.said)?;
     }
     Ok(())
-}
-
-/// The root of the repository.
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-/// Where cargo builds.
-fn target() -> PathBuf {
-    match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(folder) => root().join(folder),
-        None => root().join("target"),
-    }
 }

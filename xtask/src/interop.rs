@@ -4,18 +4,20 @@
 //! `interop/python` and our own `sdk/python`; the tests in `crates/league/tests/interop.rs` do the
 //! rest. Among the players are the kits that `league new` writes.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
-use std::{env, fs};
 
 use anyhow::{Context, bail};
+
+use crate::places::{root, target};
 
 /// One environment of Python for each list of versions.
 const ENVIRONMENTS: [&str; 2] = ["fastmcp-4", "fastmcp-2"];
 
 /// Makes what is missing, then runs the tests.
 pub(crate) fn interop() -> anyhow::Result<ExitCode> {
-    let place = place();
+    let place = target().join("interop");
     for name in ENVIRONMENTS {
         make(name, &place.join(name))?;
         add_sdk(&place.join(name))?;
@@ -98,16 +100,6 @@ fn run(command: &mut Command, hint: &str) -> anyhow::Result<()> {
         Ok(status) => bail!("`{command:?}` failed: {status}\nhint: {hint}"),
         Err(error) => bail!("`{command:?}` could not be started: {error}\nhint: {hint}"),
     }
-}
-
-/// Where environments are made: beside what is built.
-fn place() -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
-    target.join("interop")
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 #[cfg(test)]

@@ -6,10 +6,13 @@
     reason = "a chore is run by a person who reads its output"
 )]
 
+mod browser;
 mod conformance;
 mod cost;
 mod interop;
 mod kill9;
+mod packages;
+mod places;
 mod run;
 mod sim;
 mod steps;
@@ -34,6 +37,8 @@ enum Chore {
     Test(test::Options),
     /// Have the official judges of MCP look at our servers.
     Conformance(conformance::Options),
+    /// Look at the pages of a league in a real browser.
+    Browser(browser::Options),
     /// Measure what a call costs its server, in each form of calling.
     Cost(cost::Options),
     /// Measure what viewers cost a league, and what its pages weigh.
@@ -52,6 +57,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match CommandLine::parse().chore {
         Chore::Test(options) => test::test(&options),
         Chore::Conformance(options) => conformance::conformance(&options),
+        Chore::Browser(options) => browser::browser(&options),
         Chore::Cost(options) => cost::cost(&options),
         Chore::Viewers(options) => viewers::viewers(&options),
         Chore::Sim(options) => sim::sim(&options),

@@ -74,6 +74,13 @@ pub(crate) const STEPS: &[Step] = &[
         count: Some(tally::from_cargo_test),
     },
     Step {
+        name: "browser",
+        promise: "people can watch a league in a real browser",
+        invocation: Invocation::new("cargo", &["xtask", "browser"]),
+        needs: &[NPM, NODE],
+        count: Some(tally::from_node_test),
+    },
+    Step {
         name: "doc",
         promise: "the documentation builds without a warning",
         invocation: Invocation::new("cargo", &["doc", "--workspace", "--no-deps"])
@@ -93,6 +100,15 @@ const NPM: Need = Need {
     tool: "npm",
     probe: Invocation::new("npm", &["--version"]),
     remedy: "apt-get install npm",
+};
+
+const NODE: Need = Need {
+    tool: "Node.js 20 or newer",
+    probe: Invocation::new(
+        "node",
+        &["-e", "process.exit(parseInt(process.versions.node) < 20)"],
+    ),
+    remedy: "apt-get install nodejs, or see https://nodejs.org",
 };
 
 const PYTHON: Need = Need {

@@ -36,6 +36,30 @@ pub(crate) fn from_cargo_test(line: &str) -> Option<Tally> {
     Some(Tally { passed, failed })
 }
 
+/// Reads a closing line of Node's test runner, such as `ℹ pass 12`; any other counts nothing.
+pub(crate) fn from_node_test(line: &str) -> Option<Tally> {
+    let plain = without_colour(line);
+    let closing = plain.strip_prefix("ℹ ").or(plain.strip_prefix("# "))?;
+    let (word, number) = closing.split_once(' ')?;
+    let number = number.parse().ok()?;
+    let (passed, failed) = match word {
+        "pass" => (number, 0),
+        "fail" | "cancelled" => (0, number),
+        _ => return None,
+    };
+    Some(Tally { passed, failed })
+}
+
+/// A line without the codes that colour it on a terminal.
+fn without_colour(line: &str) -> String {
+    let mut parts = line.split("\u{1b}[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain.push_str(part.split_once('m').map_or(part, |(_, rest)| rest));
+    }
+    plain
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +100,41 @@ mod tests {
             "note: test result: ok. 1 passed; 0 failed;",
         ] {
             assert_eq!(from_cargo_test(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_closing_lines_of_node_are_counted() {
+        let counted = |lines: &[&str]| {
+            let mut sum = Tally::default();
+            for line in lines {
+                sum += from_node_test(line).unwrap_or_default();
+            }
+            (sum.passed, sum.failed)
+        };
+        let spec = ["ℹ tests 9", "ℹ suites 1", "ℹ pass 6", "ℹ fail 2"];
+        assert_eq!(counted(&spec), (6, 2));
+        let tap = ["# tests 9", "# pass 5", "# cancelled 1", "# skipped 3"];
+        assert_eq!(counted(&tap), (5, 1));
+        let coloured = [
+            "\u{1b}[34mℹ pass 4\u{1b}[39m",
+            "\u{1b}[34mℹ fail 0\u{1b}[39m",
+        ];
+        assert_eq!(counted(&coloured), (4, 0));
+    }
+
+    #[test]
+    fn any_other_line_of_node_counts_nothing() {
+        for line in [
+            "",
+            "✔ a page shows a table (12.5ms)",
+            "    ℹ pass 3",
+            "ℹ pass all",
+            "ℹ duration_ms 812.5",
+            "ℹ tests 4",
+            "pass 4",
+        ] {
+            assert_eq!(from_node_test(line), None, "{line}");
         }
     }
 

@@ -219,7 +219,10 @@ impl Machine for Player {
         match command {
             Command::Begin | Command::TokenRefused => Ok(self.register(at)),
             Command::Heard { ticket, outcome } => Ok(self.heard(at, ticket, outcome)),
-            Command::Admitted { response } => self.admitted(at, response),
+            Command::Admitted {
+                response,
+                answers_us,
+            } => self.admitted(at, response, *answers_us),
             Command::Invited { invitation, token } => self.invited(at, invitation, token.as_ref()),
             Command::MoveWanted { call, token } => self.move_wanted(at, call, token.as_ref()),
             Command::Chosen {

@@ -23,6 +23,18 @@ function choose(opponent, history) {
   return Math.random() < 0.5 ? "even" : "odd";
 }
 
+/** What `choose` says; a mistake in it is shown on standard error, and luck decides instead. */
+async function decide(opponent, history) {
+  try {
+    const choice = await choose(opponent, history);
+    if (choice === "even" || choice === "odd") return choice;
+    throw new Error(`choose said ${JSON.stringify(choice)} instead of "even" or "odd"`);
+  } catch (problem) {
+    console.error(problem);
+    return Math.random() < 0.5 ? "even" : "odd";
+  }
+}
+
 // ---- 1. What the player remembers, in a file, so that it can be stopped and started again.
 const text = (value) => ({ type: "string", default: value });
 const { values: OPTIONS } = parseArgs({
@@ -118,7 +130,7 @@ async function react(kind, call) {
     MEMORY.history.push({ match_id: match, ...call.game_result });
   } else if (["CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].includes(kind) && !table.choice) {
     if (!ours) throw new Refused("E002", "INVALID_MESSAGE", "this player plays even_odd only");
-    if (!THINKING.has(match)) THINKING.set(match, choose(table.opponent, MEMORY.history));
+    if (!THINKING.has(match)) THINKING.set(match, decide(table.opponent, MEMORY.history));
     table.choice = await THINKING.get(match);
     THINKING.delete(match);
   }

@@ -7,7 +7,7 @@ A player is a small web server. It registers with the league manager, and from t
 a referee invites it and asks for its choice, the manager tells it the news. A call is a JSON-RPC 2.0
 object that is posted to /mcp, and so is the answer. Change `choose`, and it is a player of your own.
 """
-import argparse, json, os, random, threading, time, urllib.request
+import argparse, json, os, random, threading, time, traceback, urllib.request
 from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -20,6 +20,18 @@ def choose(opponent, history):
     `drawn_number` and `winner_player_id` (None for a draw).
     """
     return random.choice(["even", "odd"])
+
+
+def decide(opponent):
+    """What `choose` says; a mistake in it is shown on standard error, and luck decides instead."""
+    try:
+        choice = choose(opponent, list(history))
+        if choice not in ("even", "odd"):
+            raise ValueError(f'choose said {choice!r} instead of "even" or "odd"')
+        return choice
+    except Exception:
+        traceback.print_exc()
+        return random.choice(["even", "odd"])
 
 
 LARGEST, MOST = 256 * 1024, 1000  # bytes of a body; matches that are remembered
@@ -92,7 +104,7 @@ def answer(kind, call):
         return proven("GAME_JOIN_ACK", call, arrival_timestamp=now(), accept=ours)
     if kind == "CHOOSE_PARITY_CALL":  # within 30 seconds; whoever asks again hears the same
         opponent = (call.get("context") or {}).get("opponent_id")
-        choice = choices.get(call["match_id"]) or choose(opponent, list(history))
+        choice = choices.get(call["match_id"]) or decide(opponent)
         return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=choices.setdefault(call["match_id"], choice))
     if kind == "GAME_OVER":
         history.append({"match_id": call["match_id"], **(call.get("game_result") or {})})

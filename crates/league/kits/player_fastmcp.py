@@ -9,7 +9,7 @@ called: a referee invites it to a match and asks for its choice, and the manager
 The arguments of a tool are a message of the league, and its result is the message that answers it.
 Change `choose`, and you have a player of your own; the rest may stay as it is.
 """
-import argparse, asyncio, json, os, random, re, socket, threading, time, urllib.request
+import argparse, asyncio, json, os, random, re, socket, threading, time, traceback, urllib.request
 
 from fastmcp import FastMCP
 from fastmcp.tools import Tool
@@ -31,6 +31,18 @@ def choose(opponent, history):
     `drawn_number` and `winner_player_id` (None for a draw).
     """
     return random.choice(["even", "odd"])
+
+
+def decide(opponent, history):
+    """What `choose` says; a mistake in it is shown on standard error, and luck decides instead."""
+    try:
+        choice = choose(opponent, history)
+        if choice not in ("even", "odd"):
+            raise ValueError(f'choose said {choice!r} instead of "even" or "odd"')
+        return choice
+    except Exception:
+        traceback.print_exc()
+        return random.choice(["even", "odd"])
 
 
 # ---- 1. What the player remembers, in a file, so that it can be stopped and started again.
@@ -106,7 +118,7 @@ def react(kind, call):
     elif kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL") and "choice" not in table:
         if not ours:
             raise Refused("E002", "INVALID_MESSAGE", "this player plays even_odd only")
-        table["choice"] = choose(table["opponent"], MEMORY["history"])
+        table["choice"] = decide(table["opponent"], MEMORY["history"])
     remember()
     if kind == "GAME_INVITATION":  # to be answered within 5 seconds
         return proven("GAME_JOIN_ACK", call, arrival_timestamp=table["arrival"], accept=ours)

@@ -25,7 +25,7 @@ use crate::desk::Worker;
 use crate::net::gate::Gate;
 use crate::net::server::{Door, Doors, Limits, serve};
 use crate::store::StoreError;
-use crate::web::{Hall, Site};
+use crate::web::Site;
 
 pub use plan::{Plan, PlayerSeat, Ports, RefereeSeat, Taken};
 
@@ -112,7 +112,7 @@ impl Arena {
             end,
         };
         let league = plan.rules.league_id.clone();
-        let site = Site::new(shared.root.clone(), Hall::new(shared.root.clone(), league));
+        let site = Site::new(shared.root.clone(), league, shared.limits.viewers());
         let doors = Doors::behind(arena.gate.clone()).with_pages(Arc::new(site));
         arena.receive_behind(taken.manager, doors, door);
         arena.seat_referees(shared, plan, taken.referees)?;

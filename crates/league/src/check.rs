@@ -7,6 +7,7 @@
 
 pub mod act;
 pub mod envelope;
+pub mod essential;
 pub mod habit;
 pub mod launch;
 pub mod listener;

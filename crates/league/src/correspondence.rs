@@ -146,7 +146,10 @@ impl Correspondence {
         write: impl FnOnce(&league_protocol::encode::Outgoing<'_>) -> Option<Out>,
     ) -> Option<Out> {
         let agent = self.identity.agent();
-        let conversation = conversation(&letter.message, &self.identity.label());
+        let conversation = match letter.message {
+            Message::PlayerRegisterRequest(_) => self.identity.own_registration(),
+            ref message => conversation(message, &self.identity.label()),
+        };
         let stamp = Stamp {
             sender: self.identity.sender(agent.as_ref()),
             at: clock::now(),

@@ -91,11 +91,8 @@ impl Deviations {
     /// How often all agents together left the protocol.
     pub fn total(&self) -> u64 {
         let agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        agents
-            .values()
-            .flat_map(Kinds::values)
-            .map(|(count, _)| count)
-            .sum()
+        let counts = agents.values().flat_map(Kinds::values);
+        counts.fold(0, |all, (count, _)| all.saturating_add(*count))
     }
 
     /// Takes up what was noted before, such as by an earlier process.
@@ -131,7 +128,7 @@ impl Deviations {
         };
         let kinds = agents.entry(agent.to_owned()).or_default();
         if let Some((count, _)) = kinds.get_mut(&kind) {
-            *count += 1;
+            *count = count.saturating_add(1);
             return false;
         }
         let room = kinds.len() < KINDS_PER_AGENT;

@@ -4,15 +4,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
+use league_protocol::dialect::v1;
 use league_protocol::encode::Sender;
 use league_protocol::finding::Reading;
-use league_protocol::id::{GameType, LeagueId, PlayerId};
+use league_protocol::id::{ConversationId, GameType, LeagueId, PlayerId};
 use league_protocol::sender::{Agent, Dialect};
-use league_protocol::token::AuthToken;
-
+use league_protocol::token::{AuthToken, hex};
+use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
 use crate::secrets::Tokens;
+
+/// How many digits of a digest make a conversation one's own.
+const DIGITS: usize = 16;
 
 /// Who an agent is.
 #[derive(Debug)]
@@ -103,6 +107,25 @@ impl Identity {
             (None, Newcomer::Referee(name)) => format!("referee:{name}"),
             (None, Newcomer::Player(name)) => format!("player:{name}"),
         }
+    }
+
+    /// The conversation in which it asks to be admitted: the same until it is given another token,
+    /// and known to whoever was asked alone.
+    pub fn own_registration(&self) -> ConversationId {
+        let mut hash = Sha256::new();
+        hash.update("registration:");
+        if let Some(token) = self.token() {
+            hash.update(token.reveal());
+        }
+        let digest = hex(&hash.finalize().into());
+        let label = self.label();
+        ConversationId::new(format!("conv-reg-{}-{label}", &digest[..DIGITS]))
+    }
+
+    /// Whether a conversation is the one in which it asked to be admitted, in whatever dialect.
+    pub fn is_own_registration(&self, named: &ConversationId) -> bool {
+        let own = self.own_registration();
+        *named == own || named.as_str() == v1::conversation(own.as_str())
     }
 
     /// The name of its log.

@@ -26,6 +26,9 @@ const SHORTEST_GAP: Duration = Duration::from_secs(1);
 /// What each agent adds to that time.
 const AN_AGENT: Duration = Duration::from_millis(1);
 
+/// How many files of observers are read.
+const MOST_OBSERVERS: usize = 1_000;
+
 /// What one process found out, as the file has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ObservedDocument {
@@ -103,7 +106,8 @@ impl Observed {
 
     /// Has it written, if anything is new.
     pub fn publish(&self) {
-        let version = self.latencies.calls() + self.deviations.total();
+        let version = self.latencies.calls();
+        let version = version.saturating_add(self.deviations.total());
         let Some((league_id, observer)) = self.place.get() else {
             return;
         };
@@ -153,6 +157,7 @@ pub fn all(root: &Root, league: &LeagueId) -> Vec<ObservedDocument> {
         .filter_map(|name| name.strip_suffix(".json").map(str::to_owned))
         .collect();
     names.sort();
+    names.truncate(MOST_OBSERVERS);
     let document = |name: &String| read(root, league, name).ok().flatten();
     names.iter().filter_map(document).collect()
 }

@@ -18,6 +18,7 @@ pub use error::{Damage, StoreError};
 pub use follow::Follower;
 pub use journal::{Cut, Durability, End, Journal, Opened};
 pub use line::LONGEST_LINE;
+pub use lock::holder;
 pub use memory::Memory;
 pub use scan::MOST_IN_A_BATCH;
 

@@ -11,11 +11,12 @@ mod hall;
 mod kept;
 mod piece;
 mod reader;
+mod rooms;
+mod screening;
 mod sheet;
 mod site;
 mod viewer;
 
 pub use exhibition::{Exhibition, ExhibitionError};
-pub use hall::Hall;
 pub use reader::ReadError;
 pub use site::Site;

@@ -51,6 +51,8 @@ mod separate;
 mod stdio;
 #[path = "end_to_end/stepped.rs"]
 mod stepped;
+#[path = "end_to_end/told.rs"]
+mod told;
 #[path = "end_to_end/unruly.rs"]
 mod unruly;
 #[path = "end_to_end/viewers.rs"]

@@ -18,6 +18,8 @@ mod ground;
 mod http;
 #[path = "interop/kits.rs"]
 mod kits;
+#[path = "interop/mistakes.rs"]
+mod mistakes;
 #[path = "end_to_end/process.rs"]
 mod process;
 #[path = "interop/python.rs"]

@@ -1,6 +1,7 @@
 //! Tells what a piece of JSON is, in which dialect, and what is wrong with it.
 
 mod frame;
+mod made_out;
 
 use std::fmt;
 
@@ -19,6 +20,7 @@ use crate::rpc::members::{Kind, Members, split};
 use crate::rpc::{self, Broken, MAX_BATCH};
 use crate::sender::Dialect;
 use crate::shape::not_an_object;
+pub use made_out::explain_leniently;
 
 /// What was found out about one piece of JSON.
 #[derive(Debug, Clone, Serialize)]
@@ -77,11 +79,26 @@ pub fn explain(bytes: &[u8], reading: Reading) -> Vec<Explanation> {
     if Kind::of(raw) != Kind::Array {
         return vec![one(raw, reading)];
     }
-    let elements: Vec<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
+    let elements = elements(raw);
     if elements.is_empty() {
         return vec![unreadable(reading, "the array is empty", OBJECT)];
     }
     each(&elements, reading)
+}
+
+/// The elements of an array.
+fn elements(raw: &RawValue) -> Vec<&RawValue> {
+    serde_json::from_str(raw.get()).unwrap_or_default()
+}
+
+/// The pieces of JSON that are explained, in their order: one, or the elements of an array.
+fn each_raw(raw: &RawValue) -> Vec<&RawValue> {
+    if Kind::of(raw) != Kind::Array {
+        return vec![raw];
+    }
+    let mut elements = elements(raw);
+    elements.truncate(MAX_BATCH);
+    elements
 }
 
 fn each(elements: &[&RawValue], reading: Reading) -> Vec<Explanation> {

@@ -16,12 +16,14 @@ mod application;
 mod mend;
 mod reply;
 mod spelling;
+mod synonyms;
 
 pub use application::application;
 pub use mend::{Expected, LARGEST_MENDED, Mended, meant, mend};
 pub use reply::reply;
 pub(crate) use reply::{Found, response};
 pub(crate) use spelling::nearest;
+use synonyms::synonyms;
 
 /// How much of a departure can be forgiven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -203,9 +203,6 @@ impl Gallery {
             self.promises
                 .insert(MatchId::numbered(round, number), *commitment);
         }
-        while self.promises.len() > MOST_RESULTS {
-            self.promises.pop_first();
-        }
     }
 
     fn finish(&mut self, match_id: &MatchId, finished: Finished) {
@@ -223,8 +220,10 @@ impl Gallery {
             self.order.push_back(match_id.clone());
         }
         while self.order.len() > MOST_RESULTS {
-            let oldest = self.order.pop_front();
-            oldest.and_then(|oldest| self.results.remove(&oldest));
+            if let Some(oldest) = self.order.pop_front() {
+                self.results.remove(&oldest);
+                self.promises.remove(&oldest);
+            }
         }
     }
 

@@ -127,5 +127,10 @@ pub fn not_found(what: &str) -> String {
     shell::not_found(what)
 }
 
+/// Draws the answer while there is nothing to show, and why.
+pub fn unavailable(words: &str) -> String {
+    shell::unavailable(words)
+}
+
 #[cfg(test)]
 mod tests;

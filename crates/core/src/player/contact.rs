@@ -176,13 +176,17 @@ impl Player {
     }
 
     /// Takes the answer to a registration that comes as a call, which only a manager may bring that
-    /// did no more than nod when it was asked.
+    /// did no more than nod when it was asked, and in the conversation in which it was asked.
+    ///
+    /// A rejection is never taken so: its caller has proved nothing, and it would end everything.
     pub(super) fn admitted(
         &self,
         at: Timestamp,
         response: &RegisterResponse<PlayerId>,
+        answers_us: bool,
     ) -> Result<Decision<Event, Reply>, Refusal> {
-        if self.contact.nodded {
+        let accepted = matches!(response, RegisterResponse::Accepted(_));
+        if self.contact.nodded && answers_us && accepted {
             Ok(self.answered(at, response))
         } else if self.place.is_some() && !self.is_guarded() {
             // It says again what is known.

@@ -151,15 +151,18 @@ impl Player {
         self.rules.strict || self.knows_manager()
     }
 
-    /// Refuses what is meant for another player; one that has no id yet cannot tell.
+    /// Refuses what is meant for another player; one that has no id yet cannot tell, and only a
+    /// strict one minds how its id is written.
     pub(super) fn is_me(&self, named: &PlayerId) -> Result<(), Refusal> {
+        let same = |own: &PlayerId| match self.rules.strict {
+            true => own == named,
+            false => own.as_str().eq_ignore_ascii_case(named.as_str()),
+        };
         match self.player_id() {
-            Some(own) if !own.as_str().eq_ignore_ascii_case(named.as_str()) => {
-                Err(Refusal::OtherPlayer {
-                    own: own.clone(),
-                    named: named.clone(),
-                })
-            }
+            Some(own) if !same(own) => Err(Refusal::OtherPlayer {
+                own: own.clone(),
+                named: named.clone(),
+            }),
             Some(_) | None => Ok(()),
         }
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::letter::{Answer, Peer};
+use league_core::letter::Peer;
 use league_core::player::{
     Command, LATE_THOUGHT, News, Phase, PlayerRules, Refusal, Reply, Think, Verdict,
 };
@@ -192,15 +192,20 @@ fn a_manager_that_only_nods_may_bring_its_answer_as_a_call() {
         Message::PlayerRegisterResponse(response) => response,
         other => panic!("{other:?}"),
     };
-    let brought = || Command::Admitted {
+    let by = |answers_us| Command::Admitted {
         response: response.clone(),
+        answers_us,
     };
+    let brought = || by(true);
     shell.does(Command::Begin);
     let refusal = shell.tries(brought()).unwrap_err();
     assert_eq!(refusal.to_league_error().code, Code::OutOfTurn);
     let nod = shell.answers(Message::Acknowledged);
     assert_eq!(nod, Reply::Acknowledged);
     assert_eq!(shell.player.phase(), Phase::Registering);
+    let refusal = shell.tries(by(false)).unwrap_err();
+    assert_eq!(refusal.to_league_error().code, Code::OutOfTurn);
+    assert_eq!(shell.player.phase(), Phase::Registering, "somebody else's");
     assert_eq!(shell.does(brought()), granted());
     assert_eq!(shell.player.phase(), Phase::Enrolled);
     let lines = shell.journal.len();
@@ -216,18 +221,33 @@ fn a_nod_alone_lets_nobody_in_and_is_asked_again() {
     let letters = shell.letters.len();
     shell.sleeps();
     assert_eq!(shell.letters.len(), letters + 1);
+}
+
+#[test]
+fn nobody_is_rejected_by_a_call() {
+    let mut shell = Shell::new(rules());
+    shell.does(Command::Begin);
+    shell.answers(Message::Acknowledged);
     let rejected = Command::Admitted {
         response: RegisterResponse::Rejected {
             reason: "full".to_owned(),
         },
+        answers_us: true,
     };
-    assert!(shell.tries(rejected.clone()).is_err(), "it was asked anew");
-    shell.hears(Ok(Answer {
-        message: Message::Acknowledged,
-        token: None,
-    }));
-    shell.does(rejected);
-    assert_eq!(shell.player.phase(), Phase::Rejected);
+    assert!(shell.tries(rejected).is_err());
+    assert_eq!(shell.player.phase(), Phase::Registering);
+}
+
+#[test]
+fn only_a_strict_player_minds_how_its_id_is_written() {
+    for (rules, taken) in [(rules(), true), (strict(), false)] {
+        let mut shell = Shell::enrolled(rules);
+        shell.told(announcement("R1M1")).unwrap();
+        shell.does(invited("R1M1", Some(MATCH_TOKEN)));
+        let mut call = call(&shell, "R1M1", 1);
+        call.player_id = player("p01");
+        assert_eq!(shell.tries(wants(call)).is_ok(), taken);
+    }
 }
 
 #[test]
@@ -235,8 +255,12 @@ fn a_strict_player_takes_no_answer_by_a_call() {
     let mut shell = Shell::new(strict());
     shell.does(Command::Begin);
     shell.answers(Message::Acknowledged);
-    let response = RegisterResponse::Rejected {
-        reason: "full".to_owned(),
+    let Message::PlayerRegisterResponse(response) = accepted("P01") else {
+        panic!("an answer to a registration");
     };
-    assert!(shell.tries(Command::Admitted { response }).is_err());
+    let admitted = Command::Admitted {
+        response,
+        answers_us: true,
+    };
+    assert!(shell.tries(admitted).is_err());
 }

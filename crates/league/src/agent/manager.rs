@@ -92,7 +92,7 @@ pub fn start(
     clerk.take_up();
     let rules = restored.machine.rules();
     let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
-    identity.set_agent(league_protocol::sender::Agent::Manager, league_id);
+    identity.set_agent(league_protocol::sender::Agent::Manager, league_id.clone());
     identity.set_game(rules.game_type.clone());
     let (allowed, chance) = (shared.roads.allowed.clone(), shared.chance.clone());
     let invited = guests.iter().filter(|_| !rules.strict);
@@ -107,6 +107,7 @@ pub fn start(
     };
     Ok(settle(shared, house, |desk| Manager {
         desk,
+        league_id,
         allowed,
         chance,
         peers: shared.roads.peers.clone(),
@@ -191,6 +192,8 @@ impl Witness<League> for Clerk {
 pub struct Manager {
     /// The way to its desk.
     pub desk: Desk<League>,
+    /// Which league it runs.
+    pub league_id: LeagueId,
     /// Which addresses agents may register with.
     pub allowed: AllowList,
     /// Where tokens come from.
@@ -212,12 +215,20 @@ impl Role for Manager {
         let token = heard.token.as_ref().map(AuthToken::hash);
         let command = match heard.message {
             Message::RefereeRegisterRequest(request) => {
-                Command::RegisterReferee(self.candidate(*request, heard.dialect))
+                let meta = request.meta.clone();
+                let wish = Command::RegisterReferee(self.candidate(*request, heard.dialect));
+                let spoken = self.ask(wish).await;
+                log::turned_away(&self.league_id, "referee", &meta, &spoken);
+                return spoken;
             }
             Message::PlayerRegisterRequest(request) => {
-                let wished = self.wishes.of(&request, heard.dialect);
+                let (wished, meta) = (
+                    self.wishes.of(&request, heard.dialect),
+                    request.meta.clone(),
+                );
                 let wish = Command::RegisterPlayer(self.candidate(*request, heard.dialect));
                 let spoken = self.ask(wish).await;
+                log::turned_away(&self.league_id, "player", &meta, &spoken);
                 let spelling = wished.and_then(|address| self.wishes.spelling(address, &spoken));
                 return spoken.spelled(spelling);
             }

@@ -173,7 +173,16 @@ impl Role for Competitor {
             message: heard.message.clone(),
             from: heard.sender.unwrap_or(Agent::Manager),
         });
-        match Command::from_message(heard.message, token) {
+        let ours = heard.conversation.as_ref();
+        let ours = ours.is_some_and(|named| self.identity.is_own_registration(named));
+        let command = Command::from_message(heard.message, token).map(|command| match command {
+            Command::Admitted { response, .. } => Command::Admitted {
+                response,
+                answers_us: ours,
+            },
+            command => command,
+        });
+        match command {
             Some(command) => self.ask(command, told).await,
             None if self.identity.takes_anything() => {
                 Spoken::Message(Box::new(Message::Acknowledged))

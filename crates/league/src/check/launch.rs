@@ -1,16 +1,34 @@
 //! The agent as a process of ours, so that it can be killed and started again.
 
 use std::io;
-use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
+use std::net::SocketAddr;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use league_protocol::finding::harmless;
 use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
+
+use super::wire::Line;
+
+/// How often it is looked whether an agent has come up.
+const LOOK: Duration = Duration::from_millis(20);
+/// How many bytes of what the agent says on standard error are kept, the last ones.
+const MOST_COMPLAINTS: usize = 8 * 1024;
+/// How many lines of it are shown.
+const MOST_LINES: usize = 10;
+/// How many characters of a line are shown.
+const LONGEST_LINE: usize = 200;
+/// How long the last words of an agent that has ended are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// An agent that we started; its whole group ends when this is dropped.
 pub struct Launched {
     words: Vec<String>,
     running: Mutex<Option<Child>>,
+    complaints: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Launched {
@@ -19,6 +37,7 @@ impl Launched {
         Self {
             words,
             running: Mutex::new(None),
+            complaints: Arc::default(),
         }
     }
 
@@ -33,14 +52,18 @@ impl Launched {
             Some(words) => words,
             None => return Err(io::ErrorKind::InvalidInput.into()),
         };
-        let child = Command::new(program)
+        let mut child = Command::new(program)
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
+        if let Some(stderr) = child.stderr.take() {
+            self.complaints().clear();
+            tokio::spawn(listen(stderr, Arc::clone(&self.complaints)));
+        }
         *self.running() = Some(child);
         Ok(())
     }
@@ -64,9 +87,46 @@ impl Launched {
 
     /// Whether the agent has ended by itself.
     pub fn has_ended(&self) -> bool {
+        self.ending().is_some()
+    }
+
+    /// How the agent ended by itself, and what it said last; nothing if it runs.
+    pub async fn last_words(&self) -> Option<String> {
+        let status = self.ending()?;
+        tokio::time::sleep(LAST_WORDS).await;
+        let how = match status.code() {
+            Some(code) => format!("the command ended (code {code})"),
+            None => format!("the command ended ({status})"),
+        };
+        Some(how + &self.said())
+    }
+
+    /// What the agent said last on standard error, made harmless; empty if it said nothing.
+    pub fn said(&self) -> String {
+        let complaints = self.complaints();
+        let text = String::from_utf8_lossy(&complaints);
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        let last = lines.iter().skip(lines.len().saturating_sub(MOST_LINES));
+        let last: Vec<String> = last
+            .map(|line| format!("\n    {}", harmless(line.trim_end(), LONGEST_LINE)))
+            .collect();
+        match last.is_empty() {
+            true => String::new(),
+            false => format!("; it said:{}", last.concat()),
+        }
+    }
+
+    fn ending(&self) -> Option<ExitStatus> {
         let mut running = self.running();
-        let ended = running.as_mut().map(|child| child.try_wait());
-        matches!(ended, Some(Ok(Some(_))))
+        running.as_mut()?.try_wait().ok().flatten()
+    }
+
+    fn complaints(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
+        let complaints = self.complaints.lock();
+        complaints.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn running(&self) -> std::sync::MutexGuard<'_, Option<Child>> {
@@ -77,6 +137,42 @@ impl Launched {
 impl Drop for Launched {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// Waits until somebody listens at an address, and no longer once the agent that was started to
+/// listen there has ended; says whether somebody does.
+pub async fn comes_up(address: SocketAddr, launched: Option<&Launched>, wait: Duration) -> bool {
+    let up = async {
+        while Line::open(address).await.is_err() {
+            if launched.is_some_and(Launched::has_ended) {
+                return false;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        true
+    };
+    tokio::time::timeout(wait, up).await.unwrap_or(false)
+}
+
+/// Waits until the agent that was started has ended; for ever if none was.
+pub async fn ended(launched: Option<&Launched>) {
+    let Some(launched) = launched else {
+        return std::future::pending().await;
+    };
+    while !launched.has_ended() {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Keeps the last of what an agent says; it never waits for us.
+async fn listen(mut stderr: impl AsyncRead + Unpin, complaints: Arc<Mutex<Vec<u8>>>) {
+    let mut chunk = vec![0; MOST_COMPLAINTS];
+    while let Ok(length @ 1..) = stderr.read(&mut chunk).await {
+        let mut kept = complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(&chunk[..length]);
+        let superfluous = kept.len().saturating_sub(MOST_COMPLAINTS);
+        kept.drain(..superfluous);
     }
 }
 

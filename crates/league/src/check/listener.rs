@@ -1,8 +1,9 @@
 //! A server that does as a script says, and keeps all that it heard: the other side of a check.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,8 +22,10 @@ use tokio::time::Instant;
 
 /// The largest request that is read, in bytes.
 const LARGEST_REQUEST: usize = 4 * 1024 * 1024;
-/// How many requests are kept.
+/// How many requests are kept, the newest ones.
 const MOST_HEARD: usize = 10_000;
+/// How many bytes of bodies are kept, of the newest requests; the last is kept whatever its size.
+const MOST_BYTES: usize = 32 * 1024 * 1024;
 
 /// A request that came in, as it came.
 #[derive(Debug, Clone)]
@@ -88,19 +91,51 @@ pub enum Said {
     Nothing,
 }
 
+/// The newest requests, each with its place in the row of all that came.
+#[derive(Default)]
+struct Row {
+    kept: VecDeque<Arc<Heard>>,
+    bytes: usize,
+    forgotten: usize,
+}
+
+impl Row {
+    /// Keeps a request; the oldest make room for it.
+    fn push(&mut self, heard: Heard) {
+        self.bytes += heard.body.len();
+        self.kept.push_back(Arc::new(heard));
+        while self.kept.len() > 1 && (self.kept.len() > MOST_HEARD || self.bytes > MOST_BYTES) {
+            let oldest = self.kept.pop_front();
+            self.bytes -= oldest.map_or(0, |oldest| oldest.body.len());
+            self.forgotten += 1;
+        }
+    }
+
+    /// How many requests came, kept or not.
+    fn count(&self) -> usize {
+        self.forgotten + self.kept.len()
+    }
+
+    /// What is kept from a place in the row on.
+    fn since(&self, first: usize) -> Vec<Arc<Heard>> {
+        let kept = self.kept.iter().skip(first.saturating_sub(self.forgotten));
+        kept.cloned().collect()
+    }
+}
+
 type Script = dyn Fn(&Heard) -> Said + Send + Sync;
 
 /// A server that does as its script says; it ends when it is dropped.
 pub struct Listener {
     /// Where it listens.
     pub address: SocketAddr,
-    heard: Arc<Mutex<Vec<Heard>>>,
+    heard: Arc<Mutex<Row>>,
     count: watch::Receiver<usize>,
     task: AbortHandle,
 }
 
 struct Ears {
-    heard: Arc<Mutex<Vec<Heard>>>,
+    heard: Arc<Mutex<Row>>,
     count: watch::Sender<usize>,
     script: Box<Script>,
 }
@@ -117,7 +152,7 @@ impl Listener {
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
+        let heard: Arc<Mutex<Row>> = Arc::default();
         let (sender, count) = watch::channel(0);
         let ears = Arc::new(Ears {
             heard: Arc::clone(&heard),
@@ -133,16 +168,19 @@ impl Listener {
         })
     }
 
-    /// All that was heard from a place in the row on.
+    /// All that was heard from a place in the row on; of too much the newest.
     pub fn since(&self, first: usize) -> Vec<Heard> {
-        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.get(first..).unwrap_or_default().to_vec()
+        let kept = self.row().since(first);
+        kept.iter().map(|heard| Heard::clone(heard)).collect()
     }
 
     /// How many requests came so far.
     pub fn count(&self) -> usize {
-        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.len()
+        self.row().count()
+    }
+
+    fn row(&self) -> MutexGuard<'_, Row> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for a request that passes, from a place in the row on.
@@ -156,7 +194,10 @@ impl Listener {
         let found = async {
             loop {
                 count.mark_unchanged();
-                let found = self.since(first).into_iter().find(|heard| passes(heard));
+                // Whoever looks may want to look further, so the row is let go of first.
+                let kept = self.row().since(first);
+                let found = kept.iter().find(|heard| passes(heard));
+                let found = found.map(|heard| Heard::clone(heard));
                 if found.is_some() || count.changed().await.is_err() {
                     return found;
                 }
@@ -231,10 +272,8 @@ impl Ears {
 
     fn keep(&self, heard: Heard) {
         let mut all = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() < MOST_HEARD {
-            all.push(heard);
-        }
-        self.count.send_replace(all.len());
+        all.push(heard);
+        self.count.send_replace(all.count());
     }
 }
 
@@ -244,4 +283,46 @@ fn response(status: u16, body: String) -> Response<Full<Bytes>> {
     let kind = hyper::header::HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, kind);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(length: usize) -> Heard {
+        Heard {
+            at: Instant::now(),
+            method: "POST".to_owned(),
+            path: "/mcp".to_owned(),
+            headers: HeaderMap::new(),
+            body: Bytes::from(vec![b' '; length]),
+            json: Value::Null,
+        }
+    }
+
+    #[test]
+    fn the_newest_requests_are_kept_and_each_keeps_its_place() {
+        let mut row = Row::default();
+        let size = MOST_BYTES / 4;
+        for _ in 0..10 {
+            row.push(heard(size));
+        }
+        row.push(heard(7));
+        assert!(row.bytes <= MOST_BYTES, "{}", row.bytes);
+        assert_eq!(row.count(), 11);
+        let last: Vec<usize> = row.since(10).iter().map(|heard| heard.body.len()).collect();
+        assert_eq!(last, [7]);
+        assert_eq!(row.since(0).len(), 4);
+        assert_eq!(row.since(99).len(), 0);
+    }
+
+    #[test]
+    fn many_small_requests_are_bounded_too() {
+        let mut row = Row::default();
+        for _ in 0..MOST_HEARD + 5 {
+            row.push(heard(0));
+        }
+        assert_eq!(row.kept.len(), MOST_HEARD);
+        assert_eq!(row.count(), MOST_HEARD + 5);
+    }
 }

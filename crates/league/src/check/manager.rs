@@ -25,19 +25,19 @@ use tokio::time::Instant;
 
 use super::act::{JSON, PROMPT, answered};
 use super::habit::Habit;
-use super::launch::Launched;
+use super::launch::{self, Launched};
 use super::reply::Reply;
 use super::rule::{Topic, Trouble};
 use super::script::message;
 use super::shared;
 use super::stage::{Question, Stage};
-use super::wire::{Line, Request, exchange};
+use super::wire::{Request, exchange};
 use crate::clock;
 use crate::net::endpoint::Endpoint;
 use member::Member;
 use season::Season;
 
-/// How often it is looked whether an agent has come up.
+/// How often it is looked whether something has happened.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// How many agents a manager waits for.
@@ -51,8 +51,9 @@ pub struct Sizes {
 
 /// A manager, and everybody else.
 pub struct ManagerStage {
+    /// The manager as a process of ours.
+    pub launched: Option<Launched>,
     agent: Endpoint,
-    launched: Option<Launched>,
     wait: Duration,
     admin_token: Option<String>,
     sizes: Sizes,
@@ -128,7 +129,8 @@ impl ManagerStage {
         for member in all_but_last.chain(&company.referees) {
             self.register(member).await;
         }
-        true
+        // Whoever listens there may be another one, that holds the port.
+        !self.launched.as_ref().is_some_and(Launched::has_ended)
     }
 
     /// How the manager takes calls.
@@ -212,12 +214,7 @@ impl ManagerStage {
     }
 
     async fn comes_up(&self) -> bool {
-        let up = async {
-            while Line::open(self.agent.address).await.is_err() {
-                tokio::time::sleep(LOOK).await;
-            }
-        };
-        tokio::time::timeout(self.wait, up).await.is_ok()
+        launch::comes_up(self.agent.address, self.launched.as_ref(), self.wait).await
     }
 
     /// Asks outside of any rule.

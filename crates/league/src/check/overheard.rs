@@ -1,25 +1,15 @@
 //! What the agent under check said to others, shown in the report as it was said.
 
-use std::time::Duration;
-
 use super::act::Act;
 use super::envelope;
 use super::listener::Heard;
 use super::rule::{Played, hold};
 use super::stage::Stage;
-use super::wire::{Answer, Exchange};
+use super::wire::Exchange;
 
 /// Notes what was overheard, so that the report can show it.
-pub(super) fn note<S: Stage>(act: &Act<S>, heard: &Heard, listener: &str) {
-    act.note(Exchange {
-        sent: format!("(the agent called {listener})"),
-        came: Ok(Answer {
-            status: 200,
-            headers: Vec::new(),
-            body: heard.body.to_vec(),
-        }),
-        took: Duration::ZERO,
-    });
+pub(super) fn note<S: Stage>(act: &Act<S>, heard: &Heard, listener: &'static str) {
+    act.note(Exchange::overheard(listener, &heard.body));
 }
 
 /// Sees that a call is posted as JSON and framed as JSON-RPC, by the name of a tool.

@@ -20,14 +20,14 @@ use tokio::time::Instant;
 
 use super::act::PROMPT;
 use super::habit::Habit;
-use super::launch::Launched;
+use super::launch::{self, Launched};
 use super::office::{Admission, Office, is_registration};
 use super::reply::Reply;
 use super::rule::{Topic, Trouble};
 use super::script::{in_time, message};
 use super::shared;
 use super::stage::{Question, Stage};
-use super::wire::{Line, Request, exchange};
+use super::wire::{Request, exchange};
 use crate::net::endpoint::Endpoint;
 
 pub use rehearsal::{Match, plan, rehearse};
@@ -36,8 +36,6 @@ pub use rehearsal::{Match, plan, rehearse};
 pub const JOIN: Duration = Duration::from_secs(5);
 /// How long a player may take to choose.
 pub const MOVE: Duration = Duration::from_secs(30);
-/// How often it is looked whether an agent has come up.
-const LOOK: Duration = Duration::from_millis(20);
 /// The referee that calls.
 const REFEREE: &str = "referee:REF01";
 
@@ -115,7 +113,10 @@ impl PlayerStage {
             return false;
         }
         let left = self.wait.saturating_sub(began.elapsed());
-        self.office.registration(0, left).await;
+        tokio::select! {
+            _ = self.office.registration(0, left) => {}
+            () = launch::ended(self.launched.as_ref()) => return false,
+        }
         let unannounced = self.first_call(&self.next_match());
         let habit = Habit::find(&self.agent, &unannounced).await;
         self.habit.get_or_init(|| habit);
@@ -127,18 +128,15 @@ impl PlayerStage {
 
     /// Waits until somebody listens at the player's address.
     pub async fn comes_up(&self) -> bool {
-        let up = async {
-            while Line::open(self.agent.address).await.is_err() {
-                tokio::time::sleep(LOOK).await;
-            }
-        };
-        tokio::time::timeout(self.wait, up).await.is_ok()
+        launch::comes_up(self.agent.address, self.launched.as_ref(), self.wait).await
     }
 
     /// The spelling that the player uses, as far as its registration shows it.
     pub fn dialect(&self) -> &'static str {
         let all = self.office.listener.since(0);
-        let Some(first) = all.iter().find(|heard| is_registration(heard)) else {
+        let first = all.into_iter().find(is_registration);
+        let admitted = || self.office.admission().map(|admission| admission.heard);
+        let Some(first) = first.or_else(admitted) else {
             return "unknown";
         };
         let message = first.message();

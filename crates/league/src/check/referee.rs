@@ -28,7 +28,7 @@ use tokio::time::Instant;
 
 use super::act::{JSON, PROMPT, answered};
 use super::habit::Habit;
-use super::launch::Launched;
+use super::launch::{self, Launched};
 use super::office::{Admission, Office};
 use super::player::round;
 use super::reply::Reply;
@@ -36,15 +36,13 @@ use super::rule::{Topic, Trouble};
 use super::script::in_time;
 use super::shared;
 use super::stage::{Question, Stage};
-use super::wire::{Line, Request, exchange};
+use super::wire::{Request, exchange};
 use crate::chance::Chance;
 use crate::net::endpoint::Endpoint;
 use bout::{Bout, Plot};
 
 /// How long a player may take to choose.
 const MOVE: Duration = Duration::from_secs(30);
-/// How often it is looked whether an agent has come up.
-const LOOK: Duration = Duration::from_millis(20);
 /// How many matches make a round here.
 const MATCHES_A_ROUND: u32 = 50;
 
@@ -118,7 +116,10 @@ impl RefereeStage {
             return false;
         }
         let left = self.wait.saturating_sub(began.elapsed());
-        self.office.registration(0, left).await;
+        tokio::select! {
+            _ = self.office.registration(0, left) => {}
+            () = launch::ended(self.launched.as_ref()) => return false,
+        }
         let habit = Habit::find(&self.agent, &self.look_at("R1M1")).await;
         self.habit.get_or_init(|| habit);
         self.takes_orders.store(true, Ordering::Relaxed);
@@ -135,12 +136,7 @@ impl RefereeStage {
 
     /// Waits until somebody listens at the referee's address.
     async fn comes_up(&self) -> bool {
-        let up = async {
-            while Line::open(self.agent.address).await.is_err() {
-                tokio::time::sleep(LOOK).await;
-            }
-        };
-        tokio::time::timeout(self.wait, up).await.is_ok()
+        launch::comes_up(self.agent.address, self.launched.as_ref(), self.wait).await
     }
 
     /// The spelling that the referee uses, as far as its registration shows it.

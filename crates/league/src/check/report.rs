@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::Kind;
+use super::essential::Ceiling;
 use super::verdict::{Counts, FORMULA, Finding, Grade, Verdict, count, grade};
 pub use junit::junit;
 pub use text::text;
@@ -38,6 +39,8 @@ pub struct Rehearsed {
     pub seed: u64,
     /// The digest of the plan: the same number gives the same plan.
     pub digest: String,
+    /// Why nothing was rehearsed, if the agent took no part.
+    pub absent: Option<&'static str>,
 }
 
 impl Report {
@@ -95,10 +98,16 @@ pub fn json(report: &Report, out: &mut impl Write) -> io::Result<()> {
         "grade": grade.letter.to_string(),
         "formula": FORMULA,
     });
+    if let Some(Ceiling { because, .. }) = grade.ceiling {
+        summary["because"] = because.into();
+    }
     if let Some(rehearsed) = &report.rehearsed {
         summary["seed"] = rehearsed.seed.into();
         summary["plan"] = rehearsed.digest.as_str().into();
-        summary["resilience"] = report.resilience().into();
+        match rehearsed.absent {
+            Some(why) => summary["because"] = why.into(),
+            None => summary["resilience"] = report.resilience().into(),
+        }
     }
     writeln!(out, "{summary}")
 }

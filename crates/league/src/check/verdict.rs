@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use league_protocol::finding::harmless;
 
+use super::essential::{Ceiling, ceiling};
 use super::rule::{Evidence, Level, Rule, Trouble};
 use super::wire::Exchange;
 
@@ -141,7 +142,10 @@ impl Finding {
         self.came = match &exchange.came {
             Ok(answer) => {
                 let body = harmless(&answer.text(), LONGEST_QUOTE);
-                format!("HTTP {} {body}", answer.status)
+                match exchange.overheard {
+                    Some(whom) => format!("the agent itself called {whom} with {body}"),
+                    None => format!("HTTP {} {body}", answer.status),
+                }
             }
             Err(silence) => harmless(&silence.to_string(), LONGEST_QUOTE),
         };
@@ -168,11 +172,14 @@ pub struct Grade {
     pub score: u32,
     /// From A to F.
     pub letter: char,
+    /// What keeps it down, whatever the other rules say.
+    pub ceiling: Option<Ceiling>,
 }
 
 /// How the grade comes about, for the report.
 pub const FORMULA: &str = "a MUST weighs 2, a SHOULD 1; a deviation keeps half of its weight; \
-    A from 95 without a failure, B from 85, C from 70, D from 50";
+    A from 95 without a failure, B from 85, C from 70, D from 50; without an essential step D at \
+    best, or F";
 
 /// Counts verdicts.
 pub fn count(findings: &[Finding]) -> Counts {
@@ -211,5 +218,11 @@ pub fn grade(findings: &[Finding]) -> Grade {
         50.. => 'D',
         _ => 'F',
     };
-    Grade { score, letter }
+    let ceiling = ceiling(findings);
+    let letter = ceiling.map_or(letter, |ceiling| letter.max(ceiling.letter));
+    Grade {
+        score,
+        letter,
+        ceiling,
+    }
 }

@@ -53,6 +53,23 @@ pub struct Exchange {
     pub came: Result<Answer, Silence>,
     /// How long it took.
     pub took: Duration,
+    /// Whom the agent called by itself, if this is no answer to us; `came` holds its call.
+    pub overheard: Option<&'static str>,
+}
+
+impl Exchange {
+    /// A call of the agent itself to somebody whom we play.
+    pub fn overheard(whom: &'static str, body: &[u8]) -> Self {
+        Self {
+            sent: String::new(),
+            came: Ok(Answer {
+                body: body.to_vec(),
+                ..Answer::default()
+            }),
+            took: Duration::ZERO,
+            overheard: Some(whom),
+        }
+    }
 }
 
 /// Why nothing came back.
@@ -261,5 +278,6 @@ pub async fn exchange(to: &Endpoint, request: &Request<'_>, patience: Duration) 
         },
         came: came.unwrap_or(Err(Silence::Late(patience))),
         took: began.elapsed(),
+        overheard: None,
     }
 }

@@ -31,7 +31,7 @@ use super::failure::{Failure, Kind};
 use super::logging;
 use super::signal::{Signals, Wish};
 use super::{Answer, Output};
-pub(super) use manager::{Manager, guests};
+pub(super) use manager::{Manager, guests, page};
 pub(super) use player::Player;
 pub(super) use referee::Referee;
 

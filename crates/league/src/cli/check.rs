@@ -1,11 +1,14 @@
 //! `league check`: plays every rule of the protocol against somebody's agent, and reports.
 
+mod list;
+
 use std::io::{self, IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use league::bot::launch;
 use league::chance::Chance;
 use league::check::launch::Launched;
@@ -13,7 +16,7 @@ use league::check::manager::{self, ManagerStage, Sizes};
 use league::check::office::Office;
 use league::check::player::{self, PlayerStage, rehearse};
 use league::check::referee::{self, RefereeStage};
-use league::check::report::{self, Rehearsed, Report};
+use league::check::report::{self, Report};
 use league::check::{Kind, run};
 use league::net::endpoint::Endpoint;
 
@@ -39,11 +42,15 @@ Examples:
   league check http://localhost:8001/mcp --kind referee
   league check http://localhost:8000/mcp --kind manager --players 4 --referees 2
   league check http://localhost:8101/mcp --strict --output junit > check.xml
+  league check --list --kind referee
   league check http://localhost:8101/mcp --output json | jq 'select(.verdict == \"fail\")'")]
 pub(super) struct Check {
     /// Where the agent answers, such as http://localhost:8101/mcp
-    #[arg(value_parser = endpoint)]
-    url: Endpoint,
+    #[arg(value_parser = endpoint, required_unless_present = "list")]
+    url: Option<Endpoint>,
+    /// List the rules for this kind of agent instead
+    #[arg(long)]
+    list: bool,
     /// What kind of agent it is
     #[arg(long, value_enum, default_value_t, value_name = "KIND")]
     kind: KindOfAgent,
@@ -91,6 +98,16 @@ enum KindOfAgent {
     Manager,
 }
 
+impl KindOfAgent {
+    const fn kind(self) -> Kind {
+        match self {
+            Self::Player => Kind::Player,
+            Self::Referee => Kind::Referee,
+            Self::Manager => Kind::Manager,
+        }
+    }
+}
+
 /// How a report is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum Form {
@@ -109,14 +126,24 @@ fn endpoint(text: &str) -> Result<Endpoint, String> {
 
 impl Check {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        let Some(url) = self.url.as_ref().filter(|_| !self.list) else {
+            list::print(self.kind.kind(), self.output == Form::Json, out)?;
+            return Ok(Answer::Yes);
+        };
+        let check = Checking {
+            asked: self,
+            url,
+            bar: self.bar(),
+        };
         let runtime = runtime()?;
         let report = runtime.block_on(async {
             let mut signals = Signals::new()?;
             tokio::select! {
-                report = self.play() => report.map(Some),
+                report = check.play() => report.map(Some),
                 () = signals.interrupted() => Ok(None),
             }
         })?;
+        check.bar.finish_and_clear();
         let Some(report) = report else {
             return Ok(Answer::Interrupted);
         };
@@ -132,8 +159,50 @@ impl Check {
         }
     }
 
+    /// A bar on standard error, for people who watch.
+    fn bar(&self) -> ProgressBar {
+        if self.output != Form::Text || !io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} · {msg}");
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        bar
+    }
+
+    fn print(&self, report: &Report, out: &mut impl Write) -> io::Result<()> {
+        match self.output {
+            Form::Text => {
+                let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+                report::text(report, io::stdout().is_terminal() && !plain, out)
+            }
+            Form::Json => report::json(report, out),
+            Form::Junit => report::junit(report, out),
+        }
+    }
+}
+
+/// A check that is being played.
+struct Checking<'c> {
+    asked: &'c Check,
+    url: &'c Endpoint,
+    bar: ProgressBar,
+}
+
+impl Checking<'_> {
+    /// Shows how far it is.
+    fn tell(&self) -> impl Fn(run::Progress<'_>) + Sync {
+        |run::Progress { done, all, next }| {
+            self.bar.set_length(all as u64);
+            self.bar.set_position(done as u64);
+            self.bar.set_message(next.to_owned());
+        }
+    }
+
     async fn play(&self) -> Result<Report, Failure> {
-        match self.kind {
+        match self.asked.kind {
             KindOfAgent::Player => self.play_player().await,
             KindOfAgent::Referee => self.play_referee().await,
             KindOfAgent::Manager => self.play_manager().await,
@@ -144,16 +213,16 @@ impl Check {
         let kind = Kind::Player;
         let office = self.office(kind).await?;
         let launched = self.launched()?;
-        let stage = PlayerStage::new(self.url.clone(), office, launched, self.wait);
+        let stage = PlayerStage::new(self.url.clone(), office, launched, self.asked.wait);
         if !stage.begin().await {
-            return Err(self.unreachable());
+            return Err(self.unreachable(stage.launched.as_ref()).await);
         }
         let stage = Arc::new(stage);
-        let (findings, rehearsed) = match self.rehearse {
+        let (findings, rehearsed) = match self.asked.rehearse {
             true => {
-                let seed = self.seed;
-                let (findings, digest) = rehearse(&stage, seed, self.strict).await;
-                (findings, Some(Rehearsed { seed, digest }))
+                let (findings, rehearsed) =
+                    rehearse(&stage, self.asked.seed, self.asked.strict).await;
+                (findings, Some(rehearsed))
             }
             false => {
                 let topics = if stage.is_old() {
@@ -161,7 +230,8 @@ impl Check {
                 } else {
                     player::topics()
                 };
-                let findings = run::play(kind, &stage, &topics, self.strict).await;
+                let findings =
+                    run::play_telling(kind, &stage, &topics, self.asked.strict, &self.tell()).await;
                 (findings, None)
             }
         };
@@ -170,7 +240,7 @@ impl Check {
             kind,
             dialect: stage.dialect(),
             speech: stage.speech(),
-            strict: self.strict,
+            strict: self.asked.strict,
             findings,
             rehearsed,
         })
@@ -180,18 +250,25 @@ impl Check {
         let kind = Kind::Referee;
         let office = self.office(kind).await?;
         let (launched, chance) = (self.launched()?, Self::chance()?);
-        let stage = RefereeStage::new(self.url.clone(), office, launched, self.wait, chance);
+        let stage = RefereeStage::new(self.url.clone(), office, launched, self.asked.wait, chance);
         let stage = Arc::new(stage);
         if !stage.begin().await {
-            return Err(self.unreachable());
+            return Err(self.unreachable(stage.launched.as_ref()).await);
         }
-        let findings = run::play(kind, &stage, &referee::topics(), self.strict).await;
+        let findings = run::play_telling(
+            kind,
+            &stage,
+            &referee::topics(),
+            self.asked.strict,
+            &self.tell(),
+        )
+        .await;
         Ok(Report {
             agent: self.url.to_string(),
             kind,
             dialect: stage.dialect(),
             speech: stage.speech(),
-            strict: self.strict,
+            strict: self.asked.strict,
             findings,
             rehearsed: None,
         })
@@ -200,22 +277,29 @@ impl Check {
     async fn play_manager(&self) -> Result<Report, Failure> {
         let kind = Kind::Manager;
         let sizes = Sizes {
-            players: self.players,
-            referees: self.referees,
+            players: self.asked.players,
+            referees: self.asked.referees,
         };
-        let (launched, admin) = (self.launched()?, self.admin_token.clone());
-        let stage = ManagerStage::new(self.url.clone(), launched, self.wait, sizes, admin);
+        let (launched, admin) = (self.launched()?, self.asked.admin_token.clone());
+        let stage = ManagerStage::new(self.url.clone(), launched, self.asked.wait, sizes, admin);
         if !stage.begin().await {
-            return Err(self.unreachable());
+            return Err(self.unreachable(stage.launched.as_ref()).await);
         }
         let stage = Arc::new(stage);
-        let findings = run::play(kind, &stage, &manager::topics(), self.strict).await;
+        let findings = run::play_telling(
+            kind,
+            &stage,
+            &manager::topics(),
+            self.asked.strict,
+            &self.tell(),
+        )
+        .await;
         Ok(Report {
             agent: self.url.to_string(),
             kind,
             dialect: "v2",
             speech: stage.speech(),
-            strict: self.strict,
+            strict: self.asked.strict,
             findings,
             rehearsed: None,
         })
@@ -227,12 +311,12 @@ impl Check {
 
     /// Opens the manager that the agent will register with.
     async fn office(&self, kind: Kind) -> Result<Office, Failure> {
-        let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), self.port);
+        let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), self.asked.port);
         let chance = Self::chance()?;
         let office = Office::open(address, kind, self.url.address.port(), chance).await;
         office.map_err(|error| {
             world(
-                format!("port {}: {error}", self.port),
+                format!("port {}: {error}", self.asked.port),
                 "stop the manager that runs there, or choose another port with `--port` and have \
                  the agent register there",
             )
@@ -241,7 +325,7 @@ impl Check {
 
     /// Starts the agent, if that is our task.
     fn launched(&self) -> Result<Option<Launched>, Failure> {
-        let Some(command) = &self.launch else {
+        let Some(command) = &self.asked.launch else {
             return Ok(None);
         };
         let words = launch::words(command).map_err(|error| Failure {
@@ -259,22 +343,21 @@ impl Check {
         Ok(Some(launched))
     }
 
-    fn unreachable(&self) -> Failure {
+    /// Says why the agent could not be reached, as far as it can be known.
+    async fn unreachable(&self, launched: Option<&Launched>) -> Failure {
+        let ended = match launched {
+            Some(launched) => launched.last_words().await,
+            None => None,
+        };
+        if let Some(ended) = ended {
+            let hint = "see that the command runs by itself, and that its port is free";
+            return world(ended, hint);
+        }
+        let said = launched.map(Launched::said).unwrap_or_default();
         world(
-            format!("nobody listens at {}", self.url),
+            format!("nobody listens at {}{said}", self.url),
             "start the agent, or let `--launch \"COMMAND\"` start it; `--wait` gives it more time",
         )
-    }
-
-    fn print(&self, report: &Report, out: &mut impl Write) -> io::Result<()> {
-        match self.output {
-            Form::Text => {
-                let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-                report::text(report, io::stdout().is_terminal() && !plain, out)
-            }
-            Form::Json => report::json(report, out),
-            Form::Junit => report::junit(report, out),
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use league_protocol::explain::{Explanation, explain};
+use league_protocol::explain::{Explanation, explain, explain_leniently};
 use league_protocol::finding::{Finding, Reading, Severity};
 use league_protocol::rpc::MAX_BODY;
 
@@ -37,12 +37,10 @@ pub(super) struct Explain {
 impl Explain {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let bytes = self.read().map_err(|error| self.unreadable(&error))?;
-        let reading = if self.strict {
-            Reading::Strict
-        } else {
-            Reading::Lenient
+        let explanations = match self.strict {
+            true => explain(&bytes, Reading::Strict),
+            false => explain_leniently(&bytes),
         };
-        let explanations = explain(&bytes, reading);
         let valid = explanations.iter().all(|explanation| explanation.valid);
         let answer = if valid { Answer::Yes } else { Answer::No };
         match self.print(&explanations, out) {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use league::agent::manager::Guest;
 use league::arena::{Arena, ArenaError, Taken};
+use league::store::holder;
 use league::strategy::{self, Strategy};
 use league_core::league::{Event, League};
 use league_protocol::id::{GameType, LeagueId};
@@ -26,8 +27,8 @@ use screen::Screen;
 pub(super) struct Run {
     #[command(flatten)]
     pub(super) common: Common,
-    /// How many players [default: from config, 4]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    /// How many players of our own, besides those that are invited [default: from config, 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     players: Option<u32>,
     /// How many referees [default: from config, 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
@@ -112,10 +113,15 @@ impl Run {
             plan,
             logs,
             seed,
+            invited,
             ..
         } = planned;
+        // A league that is running has its ports; it is not they that are in the way.
+        if let Some(pid) = holder(&shared.root.league_journal(&plan.rules.league_id)) {
+            return Err(running_already(&plan.rules.league_id, pid));
+        }
         let taken = Taken::take(&plan).await.map_err(not_opened)?;
-        let seats = plan::Seats::of(&plan, seed, taken.ports());
+        let seats = plan::Seats::of(&plan, invited, seed, taken.ports());
         seats.save(&shared.root, &plan.rules.league_id)?;
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
         screen.open(&arena.endpoint)?;
@@ -182,6 +188,16 @@ fn gone_down(cause: String) -> Failure {
         what: "the league stopped".to_owned(),
         cause,
         hint: "mend the cause, then go on with `league run --resume`".to_owned(),
+        kind: Kind::World,
+    }
+}
+
+fn running_already(league: &LeagueId, pid: Option<u32>) -> Failure {
+    let who = pid.map_or_else(String::new, |pid| format!(", by process {pid}"));
+    Failure {
+        what: format!("could not start league `{league}`"),
+        cause: format!("it is running already{who}"),
+        hint: "see it with `league watch`, or stop it first".to_owned(),
         kind: Kind::World,
     }
 }

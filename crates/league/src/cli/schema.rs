@@ -6,9 +6,10 @@ use clap::Args;
 use league_protocol::finding::Reading;
 use league_protocol::schema::{any_message, message_names, named_message};
 use league_protocol::sender::Dialect;
+use serde_json::json;
 
-use super::Answer;
 use super::failure::{Failure, Kind};
+use super::{Answer, Output};
 
 /// Print the JSON Schema (draft 2020-12) of a message, or of all
 ///
@@ -34,6 +35,9 @@ pub(super) struct Schema {
     /// List the message types instead
     #[arg(long, conflicts_with = "name")]
     list: bool,
+    /// How to print: for people, or one object a line
+    #[arg(long, value_enum, default_value_t)]
+    output: Output,
 }
 
 fn dialect(text: &str) -> Result<Dialect, String> {
@@ -51,7 +55,13 @@ impl Schema {
         };
         if self.list {
             for (dialect, name) in message_names(dialects) {
-                writeln!(out, "{dialect:<7}{name}")?;
+                match self.output {
+                    Output::Text => writeln!(out, "{dialect:<7}{name}")?,
+                    Output::Json => {
+                        let object = json!({"dialect": dialect, "message_type": name});
+                        writeln!(out, "{object}")?;
+                    }
+                }
             }
             return Ok(Answer::Yes);
         }
@@ -66,7 +76,11 @@ impl Schema {
                 named_message(name, dialects, reading).ok_or_else(|| self.unknown(name))?
             }
         };
-        serde_json::to_writer_pretty(&mut *out, &schema).map_err(io::Error::from)?;
+        let written = match self.output {
+            Output::Text => serde_json::to_writer_pretty(&mut *out, &schema),
+            Output::Json => serde_json::to_writer(&mut *out, &schema),
+        };
+        written.map_err(io::Error::from)?;
         writeln!(out)?;
         Ok(Answer::Yes)
     }

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use league::config::ConfigLoader;
 use league::net::gate::Gate;
 use league::net::server::{Doors, Limits, bind, serve};
-use league::web::{Hall, Site};
+use league::root::Root;
+use league::web::Site;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::common::runtime;
+use super::common::{bad_config, runtime};
 use super::failure::{Failure, Kind};
 use super::shown::Shown;
 use super::signal::Signals;
@@ -44,6 +46,7 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let (root, league) = self.shown.find()?;
+        let gate = gate(&root)?;
         let runtime = runtime()?;
         let answer = runtime.block_on(async {
             let mut signals = Signals::new()?;
@@ -52,7 +55,10 @@ impl Serve {
             let port = listener.local_addr().map_or(self.port, |at| at.port());
             let host = match self.bind.is_loopback() || self.bind.is_unspecified() {
                 true => "localhost".to_owned(),
-                false => SocketAddr::new(self.bind, 0).ip().to_string(),
+                false => match self.bind {
+                    IpAddr::V4(address) => address.to_string(),
+                    IpAddr::V6(address) => format!("[{address}]"),
+                },
             };
             let page = format!("http://{host}:{port}/");
             if self.output == Output::Json {
@@ -62,8 +68,8 @@ impl Serve {
                 writeln!(out, "league `{league}` at {page} until Ctrl-C")?;
             }
             out.flush()?;
-            let site = Site::new(root.clone(), Hall::new(root, league));
-            let doors = Doors::behind(Gate::default()).with_pages(Arc::new(site));
+            let site = Site::new(root, league, Limits::default().viewers());
+            let doors = Doors::behind(gate).with_pages(Arc::new(site));
             let end = watch::Sender::new(false);
             let serving = tokio::spawn(serve(listener, doors, Limits::default(), end.subscribe()));
             signals.interrupted().await;
@@ -88,4 +94,13 @@ impl Serve {
             kind: Kind::World,
         }
     }
+}
+
+/// Who is let in: as the configuration of the league has it, which is only read.
+fn gate(root: &Root) -> Result<Gate, Failure> {
+    if !root.system().exists() {
+        return Ok(Gate::default());
+    }
+    let system = ConfigLoader::new(root.clone()).load_system();
+    Ok(Gate::new(&*system.map_err(bad_config)?))
 }

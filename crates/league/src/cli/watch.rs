@@ -41,7 +41,10 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        let watcher = Watcher::new(inquirer(&self.common, self.manager.as_deref())?);
+        let watcher = Watcher::new(
+            inquirer(&self.common, self.manager.as_deref())?,
+            self.common.root(),
+        );
         let runtime = runtime()?;
         if self.common.output == Output::Text && io::stdout().is_terminal() {
             return live::watch(&runtime, watcher);

@@ -21,6 +21,29 @@ use crate::clock;
 use crate::net::client;
 use crate::post::{is_application, match_of};
 
+/// Whether an answer goes into the record of its match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Record {
+    Kept,
+    LeftOut,
+}
+
+impl Record {
+    /// What becomes of an answer that is made out of another, which is kept if it names its type:
+    /// the record of a match holds what was said, and that once.
+    fn after(raw: &RawValue) -> Self {
+        match is_typed(raw) {
+            true => Self::LeftOut,
+            false => Self::Kept,
+        }
+    }
+}
+
+/// Whether what came names the type of a message.
+fn is_typed(raw: &RawValue) -> bool {
+    split(raw.get()).is_ok_and(|members| members.has("message_type"))
+}
+
 impl Correspondence {
     /// Understands what came back from a receiver that takes calls in this manner.
     pub fn read<T>(
@@ -53,14 +76,16 @@ impl Correspondence {
         answer: &client::Answer,
         notes: &mut Notes,
     ) -> Understood {
+        let mut record = Record::Kept;
         let outcome = match lenient::reply(&answer.body, id, notes) {
             Some(raw) => {
                 let raw: Cow<'_, RawValue> = raw;
-                self.understand(letter, &raw, notes)
+                record = Record::after(&raw);
+                self.understand(letter, &raw, Record::Kept, notes)
             }
             None => Err(unusable(notes, answer)),
         };
-        let understood = self.settled(letter, outcome, &answer.body, notes);
+        let understood = self.settled(letter, outcome, &answer.body, record, notes);
         if understood.outcome.is_ok() && answer.status >= 400 {
             note_status(answer.status, notes);
         }
@@ -81,8 +106,9 @@ impl Correspondence {
         });
         let (outcome, doubtful) = match told {
             Ok(Told::Message(raw)) => {
-                let outcome = self.understand(letter, &raw, notes);
-                return self.settled(letter, outcome, raw.get().as_bytes(), notes);
+                let outcome = self.understand(letter, &raw, Record::Kept, notes);
+                let record = Record::after(&raw);
+                return self.settled(letter, outcome, raw.get().as_bytes(), record, notes);
             }
             Ok(Told::Nod) => (Ok(nod()), false),
             // A tool that is gone fails like any other.
@@ -98,6 +124,7 @@ impl Correspondence {
         letter: &Letter<T>,
         outcome: Outcome,
         said: &[u8],
+        record: Record,
         notes: &mut Notes,
     ) -> Understood {
         let answered = outcome
@@ -120,7 +147,7 @@ impl Correspondence {
         let (outcome, doubtful) = match lenient::mend(said, &expected, &mut mending) {
             Some(Mended::Complaint(words)) => (Err(complaint(&words)), true),
             Some(Mended::Message(raw)) => {
-                let mended = self.understand(letter, &raw, &mut mending);
+                let mended = self.understand(letter, &raw, record, &mut mending);
                 match mended {
                     Ok(answer) => {
                         // What stood in the way is told by what was mended.
@@ -145,15 +172,23 @@ impl Correspondence {
         Understood { outcome, doubtful }
     }
 
-    fn understand<T>(&self, letter: &Letter<T>, raw: &RawValue, notes: &mut Notes) -> Outcome {
-        if !split(raw.get()).is_ok_and(|members| members.has("message_type")) {
+    fn understand<T>(
+        &self,
+        letter: &Letter<T>,
+        raw: &RawValue,
+        record: Record,
+        notes: &mut Notes,
+    ) -> Outcome {
+        if !is_typed(raw) {
             // A bare nod: enough where nothing else is owed, and known as one where more is.
             return Ok(nod());
         }
         let mut decoded = decode(raw, notes.reading, Some(letter.to.dialect))
             .map_err(|broken| first_of(&broken))?;
         let message = self.hinted(letter, |hints| decoded.message(hints));
-        self.keep(letter, &decoded, raw);
+        if record == Record::Kept {
+            self.keep(letter, &decoded, raw);
+        }
         let stranger = stranger(&decoded, letter, notes);
         let token = decoded.token().map(|token| token.hash());
         notes.findings.append(&mut decoded.notes.findings);

@@ -75,12 +75,21 @@ impl Gate {
             (None, Some(host)) => host.to_str().ok(),
             (None, None) => None,
         };
-        let named = named.filter(|_| hosts.next().is_none()).and_then(host);
+        let authority = named.filter(|_| hosts.next().is_none());
+        let named = authority.and_then(host);
         if !named.is_some_and(|named| self.goes_by(named, arrived_at)) {
             return Err(NotLetIn::Host);
         }
         let mut origins = headers.get_all(ORIGIN).iter();
-        match origins.all(|origin| origin.to_str().is_ok_and(|origin| self.trusts(origin))) {
+        // A page that we served ourselves, under a name that we go by, may ask us for more.
+        let own = |origin: &str| {
+            let scheme = origin.split_once("://").map(|(_, authority)| authority);
+            scheme
+                .zip(authority)
+                .is_some_and(|(own, named)| own.eq_ignore_ascii_case(named))
+        };
+        let trusted = |origin: &str| own(origin) || self.trusts(origin);
+        match origins.all(|origin| origin.to_str().is_ok_and(trusted)) {
             true => Ok(()),
             false => Err(NotLetIn::Origin),
         }
@@ -226,6 +235,30 @@ mod tests {
         ] {
             assert_eq!(from(origin), Err(NotLetIn::Origin), "{origin}");
         }
+    }
+
+    #[test]
+    fn a_page_of_ours_may_ask_us_for_more_under_the_name_it_was_asked_by() {
+        let gate = Gate::default();
+        let from = |host, origin| verdict(&gate, Some(host), Some(origin));
+        assert_eq!(from("10.0.0.7:8000", "http://10.0.0.7:8000"), Ok(()));
+        for origin in [
+            "http://10.0.0.7:9000",
+            "http://10.0.0.7",
+            "http://10.0.0.7:8000/",
+        ] {
+            assert_eq!(
+                from("10.0.0.7:8000", origin),
+                Err(NotLetIn::Origin),
+                "{origin}"
+            );
+        }
+        let stranger = from("evil.example", "http://evil.example");
+        assert_eq!(
+            stranger,
+            Err(NotLetIn::Host),
+            "a name that only points here"
+        );
     }
 
     #[test]

@@ -46,6 +46,13 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// How many of the connections may belong to people who look; the rest are for agents.
+    pub fn viewers(&self) -> usize {
+        self.connections / 2
+    }
+}
+
 /// The most bytes that the head of a request may have.
 pub const LARGEST_HEAD: usize = 64 * 1024;
 /// How long a peer may take to send a head.

@@ -219,6 +219,7 @@ impl<R: Role> Counter<R> {
             Ok(understood) => understood,
             Err(refused) => {
                 let kind = refused.error.original_message_type.as_deref();
+                self.log_registration(kind, &refused.error);
                 let spoken = match self.role.nods() && kind.is_some_and(told::is_told) {
                     true => Spoken::Message(Box::new(Message::Acknowledged)),
                     false => Spoken::error(*refused.error),
@@ -239,6 +240,19 @@ impl<R: Role> Counter<R> {
         let spoken = named(self.role.hear(heard).await, kind);
         self.note(&spoken, sender.as_ref(), &findings);
         self.written(spoken, dialect, conversation)
+    }
+
+    /// Logs a registration that could not be read: whoever waits for that agent wants to know.
+    fn log_registration(&self, kind: Option<&str>, error: &LeagueError) {
+        if kind.is_some_and(|kind| kind.ends_with("REGISTER_REQUEST")) {
+            let LeagueError { code, detail, .. } = error;
+            tracing::warn!(
+                agent_id = self.identity.log_name(),
+                event_type = "REGISTRATION_REFUSED",
+                message_type = kind,
+                "a registration cannot be read: {code} {detail}"
+            );
+        }
     }
 
     /// Notes what was forgiven, under the name of a caller who was believed, or was just admitted.

@@ -1,5 +1,6 @@
 //! What a kind of agent brings to its counter: what it takes, and what it answers.
 
+use league_protocol::id::ConversationId;
 use league_protocol::message::{LeagueError, Message};
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::AuthToken;
@@ -37,6 +38,8 @@ pub struct Heard {
     pub token: Option<AuthToken>,
     /// In which dialect.
     pub dialect: Dialect,
+    /// In which conversation.
+    pub conversation: Option<ConversationId>,
 }
 
 /// The arguments of a tool that takes no message.

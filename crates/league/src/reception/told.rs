@@ -30,11 +30,18 @@ pub(super) fn tells(method: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use league_protocol::dialect::types;
+    use league_protocol::sender::Dialect;
+
     use super::*;
 
     #[test]
-    fn a_question_is_never_merely_told() {
-        assert!(QUESTIONS.iter().all(|question| !is_told(question)));
+    fn every_type_that_asks_for_something_is_a_question() {
+        let asks = ["_REQUEST", "_CALL", "_INVITATION", "_QUERY", "START_MATCH"];
+        for kind in Dialect::ALL.into_iter().flat_map(types) {
+            let asked = asks.iter().any(|ending| kind.ends_with(ending));
+            assert_eq!(is_told(kind), !asked, "{kind}");
+        }
         for question in ["choose_parity", "handle_game_invitation", "play", "ping"] {
             assert!(!tells(question), "{question}");
         }

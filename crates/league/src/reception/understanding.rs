@@ -121,6 +121,11 @@ impl<R: Role> Counter<R> {
             sender: sender(decoded),
             token,
             dialect: decoded.dialect,
+            conversation: decoded
+                .envelope
+                .conversation_id
+                .text()
+                .map(ConversationId::new),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Reads a journal on and on, while somebody else adds to it.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -52,6 +52,10 @@ impl Follower {
         let length = file.metadata().map_err(failed("look at"))?.len();
         if length == self.come.whole {
             return Ok(());
+        }
+        if length < self.come.whole {
+            let shorter = io::Error::other("it has become shorter than it was");
+            return Err(failed("go on with")(shorter));
         }
         file.seek(SeekFrom::Start(self.come.whole))
             .map_err(failed("read"))?;

@@ -49,6 +49,16 @@ impl Lock {
     }
 }
 
+/// Whether somebody has the right to write the journal at `path`, and who, if it has said so.
+pub fn holder(path: &Path) -> Option<Option<u32>> {
+    let mut file = File::open(parent(path).join(NAME)).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(read_pid(&mut file)),
+        // Nobody has it, or it cannot be known; whoever wants to write will see.
+        Ok(()) | Err(TryLockError::Error(_)) => None,
+    }
+}
+
 fn try_for_a_moment(file: &File) -> io::Result<bool> {
     for _ in 0..TRIES {
         match file.try_lock() {

@@ -1,12 +1,16 @@
 //! Answers to those who look: pages, pieces of pages, and what a browser may do with them.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 use hyper::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap,
-    HeaderName, HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    HeaderName, HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, RETRY_AFTER, VARY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use league_mcp::Body;
-use league_web::assets;
+use league_web::assets::{self, Asset};
 
 use super::sheet::Sheet;
 use crate::net::server::Answered;
@@ -34,34 +38,42 @@ pub(super) fn json(sheet: &Sheet, headers: &HeaderMap) -> Answered {
     packed(200, "application/json", sheet, headers)
 }
 
+/// The pieces of the pages that never change while we run, with their media types and tags.
+static PIECES: LazyLock<BTreeMap<&'static str, (Sheet, Asset)>> = LazyLock::new(|| {
+    let found = assets::names().filter_map(|name| Some((name, assets::find(name)?)));
+    let piece = |(name, asset): (_, Asset)| {
+        let sheet = Sheet::new(Bytes::from_static(asset.body.as_bytes()));
+        (name, (sheet, asset))
+    };
+    found.map(piece).collect()
+});
+
 /// A piece of the pages that never changes while we run.
 pub(super) fn asset(name: &str, headers: &HeaderMap) -> Answered {
-    let Some(asset) = assets::find(name) else {
+    let Some((sheet, asset)) = PIECES.get(name) else {
         let body = Bytes::from_static(b"there is no such file");
         return whole(404, "text/plain", body);
     };
     let known = headers
         .get(IF_NONE_MATCH)
         .is_some_and(|tag| tag.as_bytes() == asset.tag.as_bytes());
-    let sheet = Sheet::new(match known {
-        true => Bytes::new(),
-        false => Bytes::from_static(asset.body.as_bytes()),
-    });
-    let status = if known { 304 } else { 200 };
-    let mut answer = packed(status, asset.kind, &sheet, headers);
+    let mut answer = match known {
+        true => whole(304, asset.kind, Bytes::new()),
+        false => packed(200, asset.kind, sheet, headers),
+    };
     if let Ok(tag) = HeaderValue::from_str(&asset.tag) {
         answer.headers.insert(ETAG, tag);
     }
     answer
 }
 
-/// We broke down over the question.
-pub(super) fn failed() -> Answered {
-    whole(
-        500,
-        "text/plain",
-        Bytes::from_static(b"this page broke down"),
-    )
+/// Too many ask at once, or what is asked for cannot be made now.
+pub(super) fn busy() -> Answered {
+    let body = Bytes::from_static(b"too many are looking; come back in a moment");
+    let mut answer = whole(503, "text/plain", body);
+    let soon = HeaderValue::from_static("2");
+    answer.headers.insert(RETRY_AFTER, soon);
+    answer
 }
 
 fn packed(status: u16, kind: &'static str, sheet: &Sheet, headers: &HeaderMap) -> Answered {

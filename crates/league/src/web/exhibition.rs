@@ -1,5 +1,7 @@
 //! A league as a whole, for a report: read once, from beginning to end.
 
+use std::sync::Arc;
+
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_web::film::Film;
 use league_web::gallery::{Gallery, Observed};
@@ -11,7 +13,8 @@ use thiserror::Error;
 use super::hall::Hall;
 use super::kept;
 use super::reader::ReadError;
-use super::site::told;
+use super::rooms::told;
+use super::screening::shoot;
 use crate::clock;
 use crate::root::Root;
 use crate::verify::{VerifyError, verify};
@@ -32,7 +35,7 @@ pub struct Exhibition {
     root: Root,
     league_id: LeagueId,
     gallery: Gallery,
-    observed: Observed,
+    observed: Arc<Observed>,
     film: Film,
     board: Board,
 }
@@ -48,7 +51,7 @@ impl Exhibition {
         hall.judge(told(&verify(&root, &league)?));
         let now = clock::now();
         hall.look(now)?;
-        let film = hall.film(Links::File)?;
+        let film = shoot(&hall.script(), Links::File)?;
         let board = hall.board(now).ok_or(ReadError::NoRules)?;
         let (gallery, observed) = hall.into_facts().ok_or(ReadError::NoRules)?;
         Ok(Self {

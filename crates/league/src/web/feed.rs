@@ -65,19 +65,28 @@ impl Feed {
             let oldest = self.kept.pop_front();
             self.kept_bytes -= oldest.map_or(0, |oldest| oldest.len());
         }
-        // Nobody may be there.
+        // Packed here, where it may take a while; nobody may be there.
+        event.packed();
         let _ = self.sender.send(event);
     }
 
-    /// Tells all viewers that we are there.
-    pub(super) fn beat(&self, now: Timestamp) {
-        let beat = format!(
-            "event: beat\ndata: {{\"at\":\"{}\"}}\n\n",
-            now.to_millis_text()
-        );
-        let _ = self.sender.send(Piece::new(beat));
+    /// The way to all viewers.
+    pub(super) fn sender(&self) -> broadcast::Sender<Piece> {
+        self.sender.clone()
     }
+}
 
+/// Tells all viewers that we are there.
+pub(super) fn beat(viewers: &broadcast::Sender<Piece>, now: Timestamp) {
+    let beat = format!(
+        "event: beat\ndata: {{\"at\":\"{}\"}}\n\n",
+        now.to_millis_text()
+    );
+    // Nobody may be there.
+    let _ = viewers.send(Piece::new(beat));
+}
+
+impl Feed {
     /// What is to come.
     pub(super) fn listen(&self) -> broadcast::Receiver<Piece> {
         self.sender.subscribe()

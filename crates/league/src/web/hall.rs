@@ -1,40 +1,46 @@
 //! What there is to see of a league at the moment, and what changed since the last look.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
 use league_core::league::{Phase, Stage};
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::time::Timestamp;
-use league_web::film::{Camera, Film};
-use league_web::gallery::{Gallery, MOST_TILES, Observed};
-use league_web::model::{Board, Verdict};
+use league_web::gallery::{Gallery, MOST_TILES, Observed, Record};
+use league_web::model::{Board, MatchPage, PlayerPage, Verdict};
 use league_web::page::{self, Links};
 use league_web::parts::{Parts, Patch};
 
 use super::kept;
 use super::reader::{ReadError, Reader};
+use super::screening::Script;
 use super::sheet::Sheet;
-use crate::record::Record;
 use crate::root::Root;
-use crate::store::{Entry, Follower};
-use league_core::league::Event;
 
 /// How long what was observed of agents is good, in milliseconds.
 const OBSERVED_FOR: i64 = 1_000;
+/// How many records of matches are waited for at once.
+const MOST_AWAITED: usize = 64;
+/// How often it is looked whether a record has come.
+const MOST_LOOKS: u32 = 20;
 
 /// A league on show.
 #[derive(Debug)]
-pub struct Hall {
+pub(super) struct Hall {
     root: Root,
     league_id: LeagueId,
     reader: Reader,
-    observed: Observed,
+    observed: Arc<Observed>,
     observed_at: Timestamp,
     parts: Parts,
     /// The first page as it was drawn last.
     drawn: Option<Sheet>,
-    /// The film up to then, if anybody has asked for it.
-    filmed: Option<Sheet>,
     facts: Option<u64>,
     verdict: Option<Verdict>,
+    /// Matches that are over and whose record has not come yet, and how often it was looked for.
+    awaited: BTreeMap<MatchId, u32>,
+    /// Matches of which something new lies beside the journal.
+    stirred: BTreeSet<String>,
 }
 
 /// What changed between two looks.
@@ -46,44 +52,40 @@ pub(super) struct Change {
 
 impl Hall {
     /// Opens the doors for a league.
-    pub fn new(root: Root, league_id: LeagueId) -> Self {
+    pub(super) fn new(root: Root, league_id: LeagueId) -> Self {
         Self {
             reader: Reader::new(root.clone(), league_id.clone()),
             root,
             league_id,
-            observed: Observed::default(),
+            observed: Arc::default(),
             observed_at: Timestamp::default(),
             parts: Parts::default(),
             drawn: None,
-            filmed: None,
             facts: None,
             verdict: None,
+            awaited: BTreeMap::new(),
+            stirred: BTreeSet::new(),
         }
     }
 
-    /// Which league is on show.
-    pub fn league_id(&self) -> &LeagueId {
-        &self.league_id
-    }
-
     /// The league as far as it was read.
-    pub fn gallery(&self) -> Option<&Gallery> {
+    pub(super) fn gallery(&self) -> Option<&Gallery> {
         self.reader.gallery()
     }
 
     /// What was read of the league, and what was observed of its agents.
-    pub(super) fn into_facts(self) -> Option<(Gallery, Observed)> {
+    pub(super) fn into_facts(self) -> Option<(Gallery, Arc<Observed>)> {
         Some((self.reader.into_gallery()?, self.observed))
     }
 
     /// Notes whether the league is what its journal says.
-    pub fn judge(&mut self, verdict: Verdict) {
+    pub(super) fn judge(&mut self, verdict: Verdict) {
         self.verdict = Some(verdict);
         self.observed_at = Timestamp::default();
     }
 
     /// Whether the league is over and nobody has said yet whether it is what its journal says.
-    pub fn wants_verdict(&self) -> bool {
+    pub(super) fn wants_verdict(&self) -> bool {
         let over = |gallery: &Gallery| gallery.league().phase() == Phase::Completed;
         self.verdict.is_none() && self.gallery().is_some_and(over)
     }
@@ -98,7 +100,8 @@ impl Hall {
         let stale = now.as_millis() - self.observed_at.as_millis() >= OBSERVED_FOR;
         let looked_around = stale && self.look_around(now);
         let facts = self.gallery().map(Gallery::facts);
-        if facts == self.facts && !looked_around {
+        let touched = self.touched();
+        if facts == self.facts && !looked_around && touched.is_empty() {
             return Ok(None);
         }
         self.facts = facts;
@@ -108,21 +111,49 @@ impl Hall {
         let parts = page::board_parts(&board, &Links::Site);
         let patch = Patch::between(&self.parts, &parts);
         self.drawn = Some(Sheet::new(page::board(&board, &parts, &Links::Site)));
-        self.filmed = None;
         self.parts = parts;
-        let touched = self.reader.take_touched().ids();
         let change = Change { patch, touched };
         Ok((!change.patch.is_empty() || !change.touched.is_empty()).then_some(change))
+    }
+
+    /// The matches and players of which something is new.
+    ///
+    /// A referee writes its record of a match after the manager has the result, so the record of
+    /// each is waited for.
+    fn touched(&mut self) -> Vec<String> {
+        let mut touched = self.reader.take_touched().ids();
+        for id in touched.iter().filter_map(|id| MatchId::new(id).ok()) {
+            if id.as_str().starts_with('R') && self.awaited.len() < MOST_AWAITED {
+                self.awaited.insert(id, 0);
+            }
+        }
+        touched.extend(std::mem::take(&mut self.stirred));
+        touched
     }
 
     /// Looks at what lies beside the journal; says whether anything is new there.
     fn look_around(&mut self, now: Timestamp) -> bool {
         self.observed_at = now;
-        let mut seen = kept::observed(&self.root, &self.league_id);
-        seen.states = kept::states(&self.root, &self.league_id, &self.running());
+        let (root, league) = (&self.root, &self.league_id);
+        let mut seen = kept::observed(root, league);
+        seen.states = kept::states(root, league, &self.running());
         seen.verdict = self.reader.damage().or(self.verdict.as_ref()).cloned();
-        let new = seen != self.observed;
-        self.observed = seen;
+        let stirred = &mut self.stirred;
+        self.awaited.retain(|id, looks| {
+            *looks += 1;
+            let came = kept::record(root, league, id).is_some_and(|record| !record.said.is_empty());
+            if came {
+                stirred.insert(id.to_string());
+            }
+            !came && *looks < MOST_LOOKS
+        });
+        let changed = seen.states.iter().filter(|(id, state)| {
+            let known = self.observed.states.get(*id);
+            known.map(|(state, _)| state) != Some(&state.0)
+        });
+        stirred.extend(changed.map(|(id, _)| id.to_string()));
+        let new = seen != *self.observed;
+        self.observed = Arc::new(seen);
         new
     }
 
@@ -157,60 +188,23 @@ impl Hall {
             .map_or(0, |gallery| gallery.league().players().len())
     }
 
-    /// The page of a match.
-    pub(super) fn match_page(&self, id: &MatchId) -> Option<String> {
-        let record = kept::record(&self.root, &self.league_id, id);
-        let shown = self.gallery()?.match_page(id, record, &self.observed)?;
-        Some(page::match_page(&shown, &Links::Site))
+    /// What a film of the league is made of.
+    pub(super) fn script(&self) -> Script {
+        Script {
+            root: self.root.clone(),
+            league_id: self.league_id.clone(),
+            observed: Arc::clone(&self.observed),
+            facts: self.facts.unwrap_or(0),
+        }
+    }
+
+    /// The page of a match, with what its referee wrote of it.
+    pub(super) fn match_page(&self, id: &MatchId, record: Option<Record>) -> Option<MatchPage> {
+        self.gallery()?.match_page(id, record, &self.observed)
     }
 
     /// The page of a player.
-    pub(super) fn player_page(&self, id: &PlayerId) -> Option<String> {
-        let shown = self.gallery()?.player_page(id, &self.observed)?;
-        Some(page::player_page(&shown, &Links::Site))
-    }
-
-    /// The film up to the last change; made once for all who ask before the next.
-    pub(super) fn film_so_far(&mut self) -> Option<Sheet> {
-        if self.filmed.is_none() {
-            let film = self.film(Links::Site).ok()?;
-            let film = serde_json::to_vec(&film).ok()?;
-            self.filmed = Some(Sheet::new(film));
-        }
-        self.filmed.clone()
-    }
-
-    /// The league so far as a film.
-    ///
-    /// # Errors
-    ///
-    /// The journal may not be there any more.
-    pub fn film(&self, links: Links) -> Result<Film, ReadError> {
-        let title = self.gallery().map(|gallery| gallery.card().title);
-        let mut camera: Option<Camera<'_>> = None;
-        let mut failed = None;
-        let path = self.root.league_journal(&self.league_id);
-        Follower::read_loosely(&path, |entry: Entry<Record<Event>>| {
-            match (&entry.fact, &mut camera) {
-                (Record::Opened(opening), None) => {
-                    let title = title.clone().unwrap_or_default();
-                    let rules = opening.rules.clone();
-                    match rules.map(|rules| Gallery::new(rules, title, opening.reproducible)) {
-                        Some(Ok(gallery)) => {
-                            let seen = &self.observed;
-                            camera = Some(Camera::new(gallery, seen, links));
-                        }
-                        Some(Err(error)) => failed = Some(ReadError::Rules(error)),
-                        None => failed = Some(ReadError::NoRules),
-                    }
-                }
-                (Record::Event(event), Some(camera)) => camera.take_in(event),
-                _ => {}
-            }
-        })?;
-        match (camera, failed) {
-            (Some(camera), None) => Ok(camera.finish()),
-            (_, failed) => Err(failed.unwrap_or(ReadError::NoRules)),
-        }
+    pub(super) fn player_page(&self, id: &PlayerId) -> Option<PlayerPage> {
+        self.gallery()?.player_page(id, &self.observed)
     }
 }

@@ -13,6 +13,11 @@ use crate::observed::{self, ObservedDocument};
 use crate::repository::{MatchDocument, MatchRepository};
 use crate::root::Root;
 
+/// The most messages of a match that are shown.
+const MOST_SAID: usize = 1_000;
+/// The largest file of a match that is shown, in bytes.
+const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+
 /// What the processes of a league found out about its agents.
 ///
 /// Where two of them called the same agent, the one that called it more often is believed.
@@ -63,6 +68,7 @@ pub(super) fn record(root: &Root, league: &LeagueId, match_id: &MatchId) -> Opti
         kind: said.message_type,
         message: said.message,
     });
+    let said = said.take(MOST_SAID);
     Some(Record {
         life: Life {
             created: Some(lifecycle.created_at),
@@ -89,8 +95,13 @@ pub(super) fn states(
     matches.iter().filter_map(state).collect()
 }
 
-/// The file of a match; one that cannot be read is as good as none, since pages can do without.
+/// The file of a match; one that cannot be read, or is far larger than ours are, is as good as
+/// none, since pages can do without.
 fn document(root: &Root, league: &LeagueId, match_id: &MatchId) -> Option<MatchDocument> {
+    let file = root.matches_folder(league).join(format!("{match_id}.json"));
+    if std::fs::metadata(file).is_ok_and(|file| file.len() > LARGEST_FILE) {
+        return None;
+    }
     let matches = MatchRepository::new(root, league.clone());
     matches.load(match_id).ok().flatten()
 }

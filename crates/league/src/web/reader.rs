@@ -1,7 +1,7 @@
 //! From the journal of a league to its gallery, on and on.
 
 use league_core::league::{Event, RulesError};
-use league_protocol::id::{LeagueId, MatchId};
+use league_protocol::id::{GameType, LeagueId};
 use league_web::gallery::Gallery;
 use league_web::model::Verdict;
 use serde_json::Value;
@@ -84,7 +84,8 @@ impl Reader {
             return Ok(());
         }
         let mut taking = Taking {
-            title: title(&self.root, &self.league_id),
+            root: &self.root,
+            league_id: &self.league_id,
             gallery: self.gallery.take(),
             touched: std::mem::take(&mut self.touched),
             problem: None,
@@ -92,13 +93,14 @@ impl Reader {
         let read = self.follower.read_on(|entry| taking.take_in(&entry));
         match read {
             Ok(()) => {}
-            Err(damaged @ StoreError::Damaged { .. }) => {
+            Err(StoreError::Damaged { line, damage, .. }) => {
                 taking.gallery = None;
                 let path = self.follower.path();
                 Follower::read_loosely(path, |entry| taking.take_in(&entry))?;
+                let file = path.strip_prefix(self.root.as_path()).unwrap_or(path);
                 self.damage = Some(Verdict {
                     holds: false,
-                    words: damaged.to_string(),
+                    words: format!("{}, line {line}: {damage}", file.display()),
                 });
             }
             Err(other) => {
@@ -119,17 +121,18 @@ impl Reader {
 }
 
 /// Entries on their way into a gallery.
-struct Taking {
-    title: String,
+struct Taking<'r> {
+    root: &'r Root,
+    league_id: &'r LeagueId,
     gallery: Option<Gallery>,
     touched: Touched,
     problem: Option<ReadError>,
 }
 
-impl Taking {
+impl Taking<'_> {
     fn take_in(&mut self, entry: &Entry<Record<Event>>) {
         match (&entry.fact, &mut self.gallery) {
-            (Record::Opened(opening), None) => match self.open(opening) {
+            (Record::Opened(opening), None) => match open(self.root, self.league_id, opening) {
                 Ok(gallery) => self.gallery = Some(gallery),
                 Err(problem) => self.problem = Some(problem),
             },
@@ -140,22 +143,37 @@ impl Taking {
             _ => {}
         }
     }
-
-    fn open(&self, opening: &Opening) -> Result<Gallery, ReadError> {
-        let rules = opening.rules.clone().ok_or(ReadError::NoRules)?;
-        let title = self.title.clone();
-        Ok(Gallery::new(rules, title, opening.reproducible)?)
-    }
 }
 
-/// The name of a league for people; its id if none was given.
+/// An empty gallery for a league that began like this.
+///
+/// # Errors
+///
+/// No league may be able to be held by its rules.
+pub(super) fn open(
+    root: &Root,
+    league: &LeagueId,
+    opening: &Opening,
+) -> Result<Gallery, ReadError> {
+    let rules = opening.rules.clone().ok_or(ReadError::NoRules)?;
+    let title = title(root, league, &rules.game_type);
+    Ok(Gallery::new(rules, title, opening.reproducible)?)
+}
+
+/// The name of a league for people: from its file, if that is about the same game; else the name
+/// of the game.
 ///
 /// The file is only looked at: a league that is shown is not changed, not even by defaults.
-fn title(root: &Root, league: &LeagueId) -> String {
+fn title(root: &Root, league: &LeagueId, game: &GameType) -> String {
     let file = std::fs::read(root.league(league)).unwrap_or_default();
     let config: Value = serde_json::from_slice(&file).unwrap_or_default();
     let named = config["display_name"].as_str();
-    named.map_or_else(|| league.to_string(), str::to_owned)
+    if let Some(named) = named.filter(|_| config["game_type"] == game.as_str()) {
+        return named.to_owned();
+    }
+    let listing = league_games::find(game.as_str());
+    let game = listing.map_or(game.as_str(), |listing| listing.rules.display_name);
+    format!("{game} League")
 }
 
 impl Touched {
@@ -165,8 +183,7 @@ impl Touched {
                 match_id, result, ..
             } => {
                 self.add(match_id);
-                let players = result.players.iter().map(ToString::to_string);
-                self.0.extend(players);
+                result.players.iter().for_each(|player| self.add(player));
             }
             Event::MatchesMoved { moves, .. } => {
                 moves.iter().for_each(|moved| self.add(&moved.match_id));
@@ -178,9 +195,9 @@ impl Touched {
         }
     }
 
-    fn add(&mut self, match_id: &MatchId) {
+    fn add(&mut self, id: &impl ToString) {
         if self.0.len() <= MOST_TOUCHED {
-            self.0.push(match_id.to_string());
+            self.0.push(id.to_string());
         }
     }
 

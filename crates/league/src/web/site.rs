@@ -1,8 +1,10 @@
-//! The site of a league: which address shows what, and who is told of changes.
+//! The site of a league: which address shows what.
+//!
+//! However many look, the agents beside the site go on: few pages are made at once, on threads
+//! that wait for nobody, and viewers take no more than their share of the connections.
 
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,80 +12,45 @@ use http_body_util::BodyExt;
 use http_body_util::channel::Channel;
 use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, HeaderMap, HeaderValue, VARY};
 use league_mcp::Body;
-use league_protocol::id::{MatchId, PlayerId};
-use league_web::model::Verdict;
-use league_web::page;
-use tokio::sync::broadcast::Receiver;
+use league_protocol::id::{LeagueId, MatchId, PlayerId};
+use league_web::page::{self, Links};
+use tokio::sync::Semaphore;
 
 use super::answer;
-use super::feed::{Feed, GREETING};
-use super::hall::Hall;
-use super::piece::Piece;
+use super::rooms::Rooms;
+use super::screening::Screening;
 use super::sheet::{Sheet, unpacks};
 use super::viewer::Viewer;
-use crate::clock;
 use crate::net::server::{Answered, Answering, Pages};
 use crate::root::Root;
-use crate::verify;
 
-/// The least time between two looks at the journal.
-const SHORTEST_GAP: Duration = Duration::from_millis(250);
-/// What each player adds to it, so that a large table is not told to many viewers all the time.
-const A_PLAYER: Duration = Duration::from_millis(2);
-/// How often viewers are told that we are there.
-const BEAT: Duration = Duration::from_secs(5);
 /// How many events may wait for one viewer.
 const WAITING: usize = 4;
-/// In a league of more matches the verdict is left to `league verify`.
-const MOST_VERIFIED: u64 = 100_000;
+/// How many pages are made at once.
+const MOST_AT_ONCE: usize = 4;
+/// How long a page may wait for its turn.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// The site of one league.
 #[derive(Clone)]
-pub struct Site(Arc<Rooms>);
+pub struct Site(Arc<Inside>);
 
-struct Rooms {
-    root: Root,
-    show: Mutex<Show>,
-    viewers: AtomicUsize,
-}
-
-struct Show {
-    hall: Hall,
-    feed: Feed,
-    /// Whether somebody looks at the journal again and again.
-    watching: bool,
-    judging: bool,
-}
-
-/// A viewer's place at the feed.
-pub(super) struct Seat(Arc<Rooms>);
-
-impl Seat {
-    /// How things stand, and what is to come from there.
-    pub(super) fn anew(&self) -> (Piece, Receiver<Piece>) {
-        let mut show = self.0.show();
-        (show.whole(), show.feed.listen())
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.0.viewers.fetch_sub(1, Ordering::Relaxed);
-    }
+struct Inside {
+    rooms: Arc<Rooms>,
+    screening: Screening,
+    /// Whoever holds one of these may use a thread.
+    turns: Semaphore,
+    most_viewers: usize,
 }
 
 impl Site {
-    /// Opens a site for a league whose files lie below this root.
-    pub fn new(root: Root, hall: Hall) -> Self {
-        Self(Arc::new(Rooms {
-            root,
-            show: Mutex::new(Show {
-                hall,
-                feed: Feed::new(clock::now()),
-                watching: false,
-                judging: false,
-            }),
-            viewers: AtomicUsize::new(0),
+    /// Opens a site for a league whose files lie below this root, for so many viewers at once.
+    pub fn new(root: Root, league: LeagueId, most_viewers: usize) -> Self {
+        Self(Arc::new(Inside {
+            rooms: Arc::new(Rooms::new(root, league)),
+            screening: Screening::default(),
+            turns: Semaphore::new(MOST_AT_ONCE),
+            most_viewers,
         }))
     }
 
@@ -91,24 +58,44 @@ impl Site {
         if let Some(name) = path.strip_prefix("/assets/") {
             return answer::asset(name, &headers);
         }
-        if path == "/feed" {
-            return self.feed(&headers).await;
-        }
-        let rooms = Arc::clone(&self.0);
-        let shown = tokio::task::spawn_blocking(move || rooms.page(&path, &headers)).await;
-        shown.unwrap_or_else(|_| answer::failed())
+        let answered = match path.as_str() {
+            "/feed" => self.feed(&headers).await,
+            "/film.json" => self.film(&headers).await,
+            _ => {
+                let page = move |rooms: &Arc<Rooms>| page_at(rooms, &path, &headers);
+                self.in_turn(page).await
+            }
+        };
+        answered.unwrap_or_else(answer::busy)
     }
 
-    /// Seats a viewer at the feed; the first one starts it.
-    async fn feed(&self, headers: &HeaderMap) -> Answered {
+    /// Does something that may take a while, when it is its turn; `None` if that does not come.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Arc<Rooms>) -> T + Send + 'static,
+    ) -> Option<T> {
+        let turn = tokio::time::timeout(LONGEST_WAIT, self.0.turns.acquire());
+        let _turn = turn.await.ok()?.ok()?;
+        let rooms = Arc::clone(&self.0.rooms);
+        tokio::task::spawn_blocking(move || work(&rooms)).await.ok()
+    }
+
+    async fn film(&self, headers: &HeaderMap) -> Option<Answered> {
+        let script = self.in_turn(|rooms| rooms.script()).await??;
+        let film = self.0.screening.show(script).await?;
+        Some(answer::json(&film, headers))
+    }
+
+    /// Seats a viewer at the feed, if there is a seat left.
+    async fn feed(&self, headers: &HeaderMap) -> Option<Answered> {
+        if self.0.rooms.viewers() >= self.0.most_viewers {
+            return None;
+        }
         let last = headers.get("last-event-id");
         let last = last.and_then(|id| id.to_str().ok()).map(str::to_owned);
         let packed = unpacks(headers);
-        let rooms = Arc::clone(&self.0);
-        let seated = tokio::task::spawn_blocking(move || rooms.seat(last.as_deref()));
-        let Ok((missed, receiver, seat)) = seated.await else {
-            return answer::failed();
-        };
+        let seated = self.in_turn(move |rooms| rooms.seat(last.as_deref()));
+        let (missed, receiver, seat) = seated.await?;
         let (sender, body) = Channel::<Bytes, Infallible>::new(WAITING);
         let viewer = Viewer {
             sender,
@@ -122,11 +109,11 @@ impl Site {
         if packed {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        Answered {
+        Some(Answered {
             status: 200,
             headers,
             body: Body::Events(body.boxed()),
-        }
+        })
     }
 }
 
@@ -137,170 +124,33 @@ impl Pages for Site {
     }
 }
 
-impl Rooms {
-    fn show(&self) -> MutexGuard<'_, Show> {
-        self.show.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn page(self: &Arc<Self>, path: &str, headers: &HeaderMap) -> Answered {
-        let mut show = self.show();
-        if let Err(error) = show.glance() {
-            let page = page::not_found(&error.to_string());
-            return answer::page(503, &Sheet::new(page), headers);
-        }
-        self.see_verdict(&mut show);
-        if path == "/film.json" {
-            let film = show.hall.film_so_far();
-            drop(show);
-            let film = film.unwrap_or_else(|| Sheet::new(Bytes::new()));
-            return answer::json(&film, headers);
-        }
-        let hall = &show.hall;
-        let named = path.strip_prefix('/').and_then(|path| path.split_once('/'));
-        let shown = match named {
-            None if path == "/" => hall.first_page(),
-            Some(("match", id)) => {
-                let id = MatchId::new(id).ok();
-                let page = id.and_then(|id| hall.match_page(&id));
-                page.map(Sheet::new)
-            }
-            Some(("player", id)) => {
-                let id = PlayerId::new(id).ok();
-                let page = id.and_then(|id| hall.player_page(&id));
-                page.map(Sheet::new)
-            }
-            _ => None,
-        };
-        drop(show);
-        match shown {
-            Some(sheet) => answer::page(200, &sheet, headers),
-            None => {
-                let page = page::not_found("There is no such page.");
-                answer::page(404, &Sheet::new(page), headers)
-            }
-        }
-    }
-
-    fn seat(self: &Arc<Self>, last: Option<&str>) -> (Vec<Piece>, Receiver<Piece>, Seat) {
-        let mut show = self.show();
-        // A journal that cannot be read now may be there at the next look.
-        let _ = show.glance();
-        let mut missed = vec![Piece::new(GREETING)];
-        match last.and_then(|last| show.feed.since(last)) {
-            Some(since) => missed.extend(since),
-            None => missed.push(show.whole()),
-        }
-        let receiver = show.feed.listen();
-        self.viewers.fetch_add(1, Ordering::Relaxed);
-        if !std::mem::replace(&mut show.watching, true) {
-            tokio::spawn(Arc::clone(self).watch());
-        }
-        (missed, receiver, Seat(Arc::clone(self)))
-    }
-
-    /// Looks at the journal again and again while anybody is there.
-    async fn watch(self: Arc<Self>) {
-        let mut beaten = tokio::time::Instant::now();
-        loop {
-            let rows = u32::try_from(self.show().hall.rows()).unwrap_or(u32::MAX);
-            tokio::time::sleep(SHORTEST_GAP + A_PLAYER.saturating_mul(rows)).await;
-            if self.is_deserted() {
-                return;
-            }
-            let rooms = Arc::clone(&self);
-            let looked = tokio::task::spawn_blocking(move || {
-                let mut show = rooms.show();
-                // Whoever asks for a page is told why it cannot be read.
-                let _ = show.look();
-                rooms.see_verdict(&mut show);
+/// The page at an address.
+fn page_at(rooms: &Arc<Rooms>, path: &str, headers: &HeaderMap) -> Answered {
+    let named = path.strip_prefix('/').and_then(|path| path.split_once('/'));
+    let shown = match named {
+        None if path == "/" => rooms.board(),
+        Some(("match", id)) => MatchId::new(id).ok().map_or(Ok(None), |id| {
+            let page = rooms.match_page(&id);
+            page.map(|page| page.map(|page| Sheet::new(page::match_page(&page, &Links::Site))))
+        }),
+        Some(("player", id)) => PlayerId::new(id).ok().map_or(Ok(None), |id| {
+            let page = rooms.player_page(&id);
+            page.map(|page| page.map(|page| Sheet::new(page::player_page(&page, &Links::Site))))
+        }),
+        _ => Ok(None),
+    };
+    match shown {
+        Ok(Some(sheet)) => answer::page(200, &sheet, headers),
+        Ok(None) => {
+            let what = named.map_or("page", |(what, _)| match what {
+                "match" | "player" => what,
+                _ => "page",
             });
-            let _ = looked.await;
-            if beaten.elapsed() >= BEAT {
-                beaten = tokio::time::Instant::now();
-                self.show().feed.beat(clock::now());
-            }
+            answer::page(404, &Sheet::new(page::not_found(what)), headers)
         }
-    }
-
-    /// Whether nobody is there any more; then nobody watches.
-    fn is_deserted(&self) -> bool {
-        let mut show = self.show();
-        // Whoever comes takes the same lock, so that one of the two sees the other.
-        show.watching = self.viewers.load(Ordering::Relaxed) > 0;
-        !show.watching
-    }
-
-    /// Has a league that is over verified, once.
-    fn see_verdict(self: &Arc<Self>, show: &mut Show) {
-        let matches = show
-            .hall
-            .gallery()
-            .map_or(0, |gallery| gallery.league().matches_played());
-        if show.judging || !show.hall.wants_verdict() || matches > MOST_VERIFIED {
-            return;
-        }
-        show.judging = true;
-        let rooms = Arc::clone(self);
-        let league = show.hall.league_id().clone();
-        tokio::task::spawn_blocking(move || {
-            let verdict = verify::verify(&rooms.root, &league);
-            let mut show = rooms.show();
-            if let Ok(verdict) = verdict {
-                show.hall.judge(told(&verdict));
-                let _ = show.look();
-            }
-        });
-    }
-}
-
-impl Show {
-    /// Looks at the journal, unless somebody watches it, who has looked a moment ago.
-    ///
-    /// So it does not matter how many come at once: each change is drawn and told once.
-    fn glance(&mut self) -> Result<(), super::ReadError> {
-        if self.watching && self.hall.gallery().is_some() {
-            return Ok(());
-        }
-        self.look()
-    }
-
-    /// Looks at the journal, and tells viewers what is new.
-    fn look(&mut self) -> Result<(), super::ReadError> {
-        if let Some(change) = self.hall.look(clock::now())? {
-            self.feed.tell(&change.patch, &change.touched);
-        }
-        Ok(())
-    }
-
-    /// How things stand, for one who knows nothing.
-    fn whole(&mut self) -> Piece {
-        let Self { hall, feed, .. } = self;
-        feed.whole(|| hall.whole())
-    }
-}
-
-/// A verdict in words.
-pub(crate) fn told(verdict: &verify::Verdict) -> Verdict {
-    let checked = &verdict.checked;
-    match &verdict.wrong {
-        None => Verdict {
-            holds: true,
-            words: format!(
-                "Verified: {} lines of the journal are chained, {} draws and games were worked out again.",
-                checked.lines, checked.results
-            ),
-        },
-        Some(wrong) => {
-            let line = wrong.line.map(|line| format!(", line {line}"));
-            Verdict {
-                holds: false,
-                words: format!(
-                    "{}{}: {}",
-                    wrong.file.display(),
-                    line.unwrap_or_default(),
-                    wrong.what
-                ),
-            }
+        Err(_) => {
+            let words = "Its journal is not there, or cannot be read; `league verify` says more.";
+            answer::page(503, &Sheet::new(page::unavailable(words)), headers)
         }
     }
 }

@@ -5,7 +5,7 @@ use http_body_util::channel::Sender;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::piece::{OPENING, Piece};
-use super::site::Seat;
+use super::rooms::Seat;
 
 /// Somebody at the feed.
 pub(super) struct Viewer {
@@ -33,7 +33,9 @@ impl Viewer {
                 Ok(event) => event,
                 // It was too slow for single events: it is told how things stand.
                 Err(RecvError::Lagged(_)) => {
-                    let (whole, listening) = self.seat.anew();
+                    let Some((whole, listening)) = self.seat.anew().await else {
+                        return;
+                    };
                     receiver = listening;
                     whole
                 }

@@ -8,11 +8,12 @@ use toml::{Table, Value};
 use crate::code;
 
 /// The folders of the crates that do no input or output and know no clock.
-pub(crate) const PURE: [&str; 4] = [
+pub(crate) const PURE: [&str; 5] = [
     "crates/games",
     "crates/protocol",
     "crates/core",
     "crates/simulation",
+    "crates/web",
 ];
 
 /// One crate of the workspace.

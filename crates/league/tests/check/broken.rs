@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use league::check::listener::{Heard, Said};
-use league::check::player::topics;
+use league::check::player::{rehearse, topics};
 use league::check::verdict::Verdict;
 use serde_json::{Value, json};
 
@@ -197,6 +198,49 @@ async fn a_broken_registration_is_caught_by_the_right_rule() {
         let whole = stage(fair, |_| {}).await;
         assert_eq!(whole.verdict(id).await, Verdict::Pass, "{id}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_player_that_checks_no_tokens_is_caught_when_it_leaks_its_own() {
+    let token: Arc<OnceLock<String>> = Arc::default();
+    let leaked = Arc::clone(&token);
+    let leaks = move |heard: &Heard| match (fair(heard), leaked.get()) {
+        (Said::Raw(status, body), Some(token)) => {
+            let mut error: Value = serde_json::from_str(&body).unwrap();
+            error["error"]["data"] = json!({"me": token});
+            Said::Raw(status, error.to_string())
+        }
+        (said, _) => said,
+    };
+    let leaky = stage(leaks, |_| {}).await;
+    let given = leaky.stage.office.admission().unwrap().token;
+    token.set(given.clone()).unwrap();
+    let finding = leaky.rule("P-TRUST-08").await;
+    assert_eq!(finding.verdict, Verdict::Fail, "{finding:?}");
+    assert!(!format!("{finding:?}").contains(&given), "{finding:?}");
+    let discreet = stage(fair, |_| {}).await;
+    assert_eq!(discreet.verdict("P-TRUST-08").await, Verdict::Pass);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_player_sent_by_itself_is_not_told_as_an_answer() {
+    let nameless = stage(fair, |message| {
+        message["player_meta"]["display_name"] = " ".into();
+    });
+    let finding = nameless.await.rule("P-REG-09").await;
+    let told = "the agent itself called the manager with {";
+    assert!(finding.came.starts_with(told), "{finding:?}");
+    assert_eq!(finding.sent, "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_rehearsed_with_a_player_that_joins_no_match() {
+    let absent = stage(|heard| raw(heard, JOIN, 200, "{}"), |_| {}).await;
+    let (findings, rehearsed) = rehearse(&absent.stage, 7, false).await;
+    let why = "the player never joined a match that it was invited to";
+    assert_eq!(rehearsed.absent, Some(why));
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0].verdict, Verdict::Fail, "{findings:?}");
 }
 
 #[test]

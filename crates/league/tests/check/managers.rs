@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league::check::act::{JSON, PROMPT};
+use league::check::launch::comes_up;
 use league::check::listener::{Heard, Listener, Said};
 use league::check::manager::{ManagerStage, Sizes, topics};
 use league::check::verdict::Verdict;
@@ -68,6 +69,9 @@ fn manager() -> Manager {
     }
 }
 
+/// How long our manager may take to listen, on a machine that has other things to do as well.
+const COMES_UP: Duration = Duration::from_secs(60);
+
 /// Changes a call on its way in, and an answer on its way out.
 type Spoil = fn(&mut Value, Option<&mut Value>);
 
@@ -105,12 +109,8 @@ async fn verdict(spoil: Spoil, rule: &str) -> (Verdict, String) {
         players: 4,
         referees: 2,
     };
-    while tokio::net::TcpStream::connect(manager.endpoint.address)
-        .await
-        .is_err()
-    {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let listens = comes_up(manager.endpoint.address, None, COMES_UP).await;
+    assert!(listens, "our manager does not listen after {COMES_UP:?}");
     let stage = ManagerStage::new(agent, None, Duration::from_secs(20), sizes, None);
     assert!(stage.begin().await);
     let mut topics = topics();

@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -80,4 +81,56 @@ fn an_agent_that_is_not_there_is_code_3() {
     assert_eq!(ended.status.code(), Some(3));
     let errors = String::from_utf8(ended.stderr).unwrap();
     assert!(errors.contains("nobody listens at"), "{errors}");
+}
+
+#[test]
+fn an_agent_that_ends_is_told_at_once_with_its_last_words() {
+    let (port, manager) = (free_port(), free_port());
+    let url = format!("http://localhost:{port}/mcp");
+    let launch = "sh -c \"echo 'No module named \\033[31mheron' >&2; exit 7\"";
+    let began = Instant::now();
+    let ended = Command::new(env!("CARGO_BIN_EXE_league"))
+        .args(["check", &url, "--port", &manager.to_string()])
+        .args(["--wait", "5m", "--launch", launch])
+        .output()
+        .unwrap();
+    assert!(began.elapsed() < Duration::from_secs(60));
+    assert_eq!(ended.status.code(), Some(3));
+    let errors = String::from_utf8(ended.stderr).unwrap();
+    let told = "the command ended (code 7); it said:\n    No module named ";
+    assert!(errors.contains(told), "{errors}");
+    assert!(!errors.contains('\u{1b}'), "{errors}");
+}
+
+#[test]
+fn nothing_is_rehearsed_with_a_player_that_never_registers() {
+    let nobody = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = nobody.local_addr().unwrap().port();
+    std::thread::spawn(move || nobody.incoming().for_each(drop));
+    let url = format!("http://localhost:{port}/mcp");
+    let ended = Command::new(env!("CARGO_BIN_EXE_league"))
+        .args(["check", &url, "--port", &free_port().to_string()])
+        .args(["--wait", "200ms", "--rehearse"])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(ended.stdout).unwrap();
+    let told = "nothing was rehearsed: the player never registered with this manager";
+    assert!(shown.contains(told), "{shown}");
+    assert_eq!(ended.status.code(), Some(1));
+}
+
+#[test]
+fn every_rule_is_listed_without_an_agent() {
+    for (kind, letter) in [("player", 'P'), ("referee", 'R'), ("manager", 'M')] {
+        let listed = Command::new(env!("CARGO_BIN_EXE_league"))
+            .args(["check", "--list", "--kind", kind])
+            .output()
+            .unwrap();
+        assert_eq!(listed.status.code(), Some(0));
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        let first = format!("  {letter}-REG-01     MUST    ");
+        assert!(listed.contains(&first), "{listed}");
+        assert!(listed.lines().count() > 80, "{listed}");
+        assert_eq!(listed.contains("P-OLD-01"), kind == "player");
+    }
 }

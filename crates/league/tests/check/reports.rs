@@ -98,6 +98,20 @@ grade D (57 of 100)
 }
 
 #[test]
+fn rules_that_are_broken_by_one_cause_are_told_together() {
+    let mut report = report();
+    for id in ["P-PICK-03", "P-PICK-04"] {
+        let more = finding(id, "choice", Level::Must, Verdict::Fail);
+        report.findings.push(more);
+    }
+    let shown = printed(|out| text(&report, false, out).unwrap());
+    let told = "\n3 rules failed because of this: `parity_choice` is \"Even\" & <more>\n  \
+                rules  P-PICK-02 P-PICK-03 P-PICK-04\n";
+    assert!(shown.contains(told), "{shown}");
+    assert_eq!(shown.matches("sent   ").count(), 2, "{shown}");
+}
+
+#[test]
 fn the_lines_of_json_are_rules_and_then_the_summary() {
     let shown = printed(|out| json(&report(), out).unwrap());
     let lines: Vec<Value> = shown
@@ -159,6 +173,7 @@ fn a_rehearsal_tells_its_seed_and_how_much_was_survived() {
     let rehearsed = Rehearsed {
         seed: 7,
         digest: "0123456789abcdef".to_owned(),
+        absent: None,
     };
     let report = Report {
         rehearsed: Some(rehearsed),
@@ -169,6 +184,78 @@ fn a_rehearsal_tells_its_seed_and_how_much_was_survived() {
         shown.contains("resilience 50 of 100; seed 7, plan 0123456789abcdef"),
         "{shown}"
     );
+}
+
+#[test]
+fn a_rehearsal_without_the_player_has_no_score() {
+    let rehearsed = Rehearsed {
+        seed: 7,
+        digest: "0123456789abcdef".to_owned(),
+        absent: Some("the player never registered with this manager"),
+    };
+    let report = Report {
+        rehearsed: Some(rehearsed),
+        ..report()
+    };
+    let shown = printed(|out| text(&report, false, out).unwrap());
+    let told = "nothing was rehearsed: the player never registered with this manager\n";
+    assert!(shown.contains(told), "{shown}");
+    assert!(!shown.contains("resilience"), "{shown}");
+    let shown = printed(|out| json(&report, out).unwrap());
+    let summary: Value = serde_json::from_str(shown.lines().last().unwrap()).unwrap();
+    assert_eq!(summary["resilience"], Value::Null);
+    assert_eq!(
+        summary["because"],
+        "the player never registered with this manager"
+    );
+}
+
+/// A report of many rules that are kept, and of one more.
+fn kept_but(id: &str, verdict: Verdict) -> Report {
+    let mut report = report();
+    report.findings = (0..99)
+        .map(|number| {
+            let id = format!("P-HTTP-{number}");
+            finding(&id, "HTTP", Level::Must, Verdict::Pass)
+        })
+        .collect();
+    let last = finding(id, "play", Level::Must, verdict);
+    report.findings.push(last);
+    report
+}
+
+#[test]
+fn without_an_essential_step_the_grade_is_low_whatever_else_is_kept() {
+    let cases = [
+        ("P-JOIN-01", Verdict::Fail, 'F'),
+        ("P-PICK-01", Verdict::Fail, 'F'),
+        ("P-PICK-02", Verdict::Fail, 'D'),
+        ("P-REG-01", Verdict::Fail, 'D'),
+        ("P-REG-01", Verdict::Skipped, 'A'),
+        ("P-OLD-10", Verdict::Fail, 'F'),
+        ("R-REP-01", Verdict::Fail, 'F'),
+        ("R-INV-01", Verdict::Skipped, 'D'),
+        ("M-REG-01", Verdict::Fail, 'F'),
+        ("P-JOIN-01", Verdict::Deviation, 'A'),
+        ("P-NEWS-01", Verdict::Fail, 'B'),
+    ];
+    for (id, verdict, expected) in cases {
+        let report = kept_but(id, verdict);
+        assert_eq!(report.grade().letter, expected, "{id} {verdict:?}");
+    }
+}
+
+#[test]
+fn the_reason_for_a_low_grade_is_told_in_one_sentence() {
+    let mut report = kept_but("P-JOIN-01", Verdict::Fail);
+    let skipped = finding("P-REG-01", "registration", Level::Must, Verdict::Skipped);
+    report.findings.insert(0, skipped);
+    let shown = printed(|out| text(&report, false, out).unwrap());
+    let told = "grade F (99 of 100)\n  F, because it did not answer an invitation\n";
+    assert!(shown.contains(told), "{shown}");
+    let shown = printed(|out| json(&report, out).unwrap());
+    let summary: Value = serde_json::from_str(shown.lines().last().unwrap()).unwrap();
+    assert_eq!(summary["because"], "it did not answer an invitation");
 }
 
 #[test]

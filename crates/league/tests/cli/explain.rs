@@ -64,6 +64,48 @@ fn the_sample_player_of_the_document_is_forgiven() {
 }
 
 #[test]
+fn what_a_lenient_league_makes_out_is_a_deviation_that_says_so() {
+    let reply = r#"{"jsonrpc": "2.0", "id": 7, "result": {"protocol": "league.v2",
+        "message_type": "CHOOSE_PARITY_RESPONSE", "sender": "player:P01",
+        "timestamp": "2025-01-15T10:15:10Z", "conversation_id": "c", "match_id": "R1M1",
+        "player_id": "P01", "choice": "EVEN", "auth_token": "tok-p01-0123456789abcdef"}}"#;
+    insta::assert_snapshot!(league(&["explain", "-"], reply), @r#"
+    exit code 0
+    --- out
+    CHOOSE_PARITY_RESPONSE in dialect v2, JSON-RPC response
+    valid, 3 deviations
+
+    deviation E002 INVALID_MESSAGE at result
+      a lenient league reads this as {"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","sender":"player:P01","timestamp":"2025-01-15T10:15:10Z","conversation_id":"c","auth_token":"tok-p01-…","match_id":"R1M1","player_id":"P01","parity_choice":"even"}
+      expected: a message as the documents spell it
+      clause: ruling 13
+
+    deviation E003 MISSING_REQUIRED_FIELD at result.parity_choice
+      `parity_choice` is missing; add it
+      expected: `parity_choice`: `even` or `odd`
+      clause: 000 §4.5.2
+
+    deviation E002 INVALID_MESSAGE at result.choice
+      the protocol has no such field here; did you mean `parity_choice`?
+      expected: `parity_choice`
+      clause: 000 §4.5.2
+    --- errors
+    "#);
+    let strict = league(&["explain", "--strict", "-"], reply);
+    assert!(strict.contains("exit code 1"), "{strict}");
+    assert!(!strict.contains("a lenient league"), "{strict}");
+}
+
+#[test]
+fn what_may_mean_two_things_stays_an_error() {
+    let reply = r#"{"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1",
+        "player_id": "P01", "choice": "even", "pick": "odd"}"#;
+    let told = league(&["explain", "-"], reply);
+    assert!(told.contains("exit code 1"), "{told}");
+    assert!(!told.contains("a lenient league"), "{told}");
+}
+
+#[test]
 fn a_strict_reader_forgives_nothing() {
     let reply = r#"{"protocol": "league.v2", "message_type": "CHOOSE_PARITY_RESPONSE",
         "sender": "player:P01", "timestamp": "2025-01-15T10:15:10Z", "conversation_id": "c",
@@ -258,21 +300,26 @@ fn a_misspelled_field_is_told_what_it_was_meant_to_be() {
     let reply = r#"{"protocol": "league.v2", "message_type": "CHOOSE_PARITY_RESPONSE",
         "sender": "player:P01", "timestmap": "2025-01-15T10:15:10Z", "conversation_id": "c",
         "match_id": "R1M1", "player_id": "P01", "choice": "even"}"#;
-    insta::assert_snapshot!(league(&["explain", "-"], reply), @"
-    exit code 1
+    insta::assert_snapshot!(league(&["explain", "-"], reply), @r#"
+    exit code 0
     --- out
     CHOOSE_PARITY_RESPONSE in dialect v2
-    not valid, 1 error, 3 deviations
+    valid, 5 deviations
 
-    error E003 MISSING_REQUIRED_FIELD at parity_choice
-      `parity_choice` is missing; add it
-      expected: `parity_choice`: `even` or `odd`
-      clause: 000 §4.5.2
+    deviation E002 INVALID_MESSAGE at the whole
+      a lenient league reads this as {"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","sender":"player:P01","timestamp":"2025-01-15T10:15:10Z","conversation_id":"c","match_id":"R1M1","player_id":"P01","parity_choice":"even"}
+      expected: a message as the documents spell it
+      clause: ruling 13
 
     deviation E003 MISSING_REQUIRED_FIELD at timestamp
       `timestamp` is missing; add it
       expected: `timestamp`: When it was said, in UTC
       clause: 000 §2.4.1
+
+    deviation E003 MISSING_REQUIRED_FIELD at parity_choice
+      `parity_choice` is missing; add it
+      expected: `parity_choice`: `even` or `odd`
+      clause: 000 §4.5.2
 
     deviation E002 INVALID_MESSAGE at timestmap
       the protocol has no such field here; did you mean `timestamp`?
@@ -284,7 +331,7 @@ fn a_misspelled_field_is_told_what_it_was_meant_to_be() {
       expected: `parity_choice`
       clause: 000 §4.5.2
     --- errors
-    ");
+    "#);
 }
 
 #[test]

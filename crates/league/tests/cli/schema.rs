@@ -26,6 +26,17 @@ fn every_message_of_every_dialect_has_a_schema() {
 }
 
 #[test]
+fn machines_get_the_list_as_one_object_a_line() {
+    let list = league(
+        &["schema", "--list", "--dialect", "v1", "--output", "json"],
+        "",
+    );
+    let first = r#"{"dialect":"v1","message_type":""#;
+    let lines = list.lines().filter(|line| line.starts_with(first)).count();
+    assert_eq!(lines, list.lines().count() - 3, "{list}");
+}
+
+#[test]
 fn an_unknown_name_or_dialect_is_wrong_use() {
     insta::assert_snapshot!(league(&["schema", "GAME_OVR"], ""), @"
     exit code 2

@@ -83,10 +83,14 @@ fn every_page_of_a_league_that_is_over_has_its_address() {
         ("/player/P01", 200, "Agent Alpha"),
         ("/film.json", 200, "The league is over"),
         ("/assets/style.css", 200, "{"),
-        ("/match/R9M9", 404, "no such page"),
-        ("/player/%3Cscript%3E", 404, "no such page"),
+        ("/match/R9M9", 404, "There is no <bdi>match</bdi> here"),
+        (
+            "/player/%3Cscript%3E",
+            404,
+            "There is no <bdi>player</bdi> here",
+        ),
         ("/assets/../secrets", 404, ""),
-        ("/elsewhere", 404, "no such page"),
+        ("/elsewhere", 404, "There is no <bdi>page</bdi> here"),
     ] {
         let (found, body) = get(&page, path);
         assert_eq!(found, status, "{path}");
@@ -100,7 +104,7 @@ fn every_page_of_a_league_that_is_over_has_its_address() {
 }
 
 #[test]
-fn no_token_and_no_seed_of_the_future_stands_on_any_page() {
+fn no_token_stands_on_any_page() {
     let ground = played(&["--seed", "3"]);
     let (_process, page) = served(&ground);
     let secrets = ground.path("secrets").join(LEAGUE);
@@ -182,8 +186,9 @@ fn a_league_that_was_tampered_with_is_shown_and_said_to_be() {
     let (status, body) = get(&page, "/");
     assert_eq!(status, 200);
     assert!(body.contains("broken"), "{body}");
-    let told = body.contains("journal.jsonl");
-    assert!(told, "the page says where: {body}");
+    let file = format!("data/leagues/{LEAGUE}/journal.jsonl, line ");
+    assert!(body.contains(&file), "the page says where: {body}");
+    assert!(!body.contains(ground.root()), "and nothing of the machine");
     assert!(
         body.contains("Agent Delta"),
         "and shows the league all the same"
@@ -226,4 +231,90 @@ fn the_page_of_a_league_that_nobody_joined_yet_says_so() {
     let (status, body) = get(&manager.endpoint, "/");
     assert_eq!(status, 200);
     assert!(body.contains("Even/Odd"), "{body}");
+}
+
+#[test]
+fn a_crowd_that_asks_for_everything_does_not_hold_up_the_league() {
+    let ground = Ground::new();
+    let arguments = [
+        "--players",
+        "12",
+        "--ports",
+        "auto",
+        "--pace",
+        "20ms",
+        "--web",
+    ];
+    let mut process = ground.start("run", &arguments);
+    let page = process.event("event", "league")["page"].clone();
+    let page = page.as_str().unwrap().to_owned();
+    let ask = |path: &'static str| {
+        let page = page.clone();
+        std::thread::spawn(move || {
+            for _ in 0..5 {
+                let (status, _) = get(&page, path);
+                assert!(matches!(status, 200 | 503), "{path}: {status}");
+            }
+        })
+    };
+    let paths = ["/film.json", "/", "/player/P01", "/match/R1M1"];
+    let crowd: Vec<_> = paths
+        .iter()
+        .cycle()
+        .take(120)
+        .map(|path| ask(path))
+        .collect();
+    let standings = process.event("event", "standings");
+    assert_eq!(standings["standings"][0]["played"], 11, "{standings}");
+    assert_eq!(
+        standings["technical_losses"],
+        serde_json::json!({}),
+        "{standings}"
+    );
+    for asking in crowd {
+        asking.join().unwrap();
+    }
+}
+
+#[test]
+fn viewers_leave_half_of_the_connections_to_agents() {
+    let ground = Ground::new();
+    let system = serde_json::json!({"limits": {"max_connections": 8}});
+    ground.write("config/system.json", &system);
+    let manager = ground.manager(&["--players", "4"]);
+    let page = manager.endpoint.trim_end_matches("mcp").to_owned();
+    let seated: Vec<Viewer> = (0..4)
+        .map(|_| {
+            let mut viewer = Viewer::join(&page, None);
+            viewer.patch();
+            viewer
+        })
+        .collect();
+    let (status, body) = get(&page, "/feed");
+    assert_eq!(status, 503, "{body}");
+    assert_eq!(get(&page, "/health").0, 200);
+    drop(seated);
+}
+
+#[test]
+fn a_file_beside_the_journal_that_nobody_of_ours_wrote_breaks_no_page() {
+    let ground = played(&["--seed", "3"]);
+    let league = format!("data/leagues/{LEAGUE}/observed/REF09.json");
+    let kind = serde_json::json!({"code": "E003", "path": "x", "clause": "y"});
+    let count = |count: u64| serde_json::json!({"kind": kind, "count": count, "detail": "z"});
+    let observed = serde_json::json!({
+        "schema_version": "1.0.0", "league_id": LEAGUE, "observer": "REF09", "version": 1,
+        "last_updated": "2026-01-01T00:00:00Z",
+        "agents": {"player:P01": {"deviations": [count(u64::MAX), count(2)]}},
+    });
+    ground.write(&league, &observed);
+    let matched = ground.path(&format!("data/matches/{LEAGUE}/R1M1.json"));
+    let mut record: Value = serde_json::from_slice(&fs::read(&matched).unwrap()).unwrap();
+    let said = record["transcript"][0].clone();
+    record["transcript"] = vec![said; 20_000].into();
+    fs::write(&matched, record.to_string()).unwrap();
+    let (_process, page) = served(&ground);
+    for path in ["/", "/player/P01", "/match/R1M1"] {
+        assert_eq!(get(&page, path).0, 200, "{path}");
+    }
 }

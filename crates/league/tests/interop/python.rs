@@ -45,12 +45,17 @@ impl Python {
     }
 
     /// Starts any other program.
-    pub(crate) fn of(mut command: Command) -> Self {
+    pub(crate) fn of(command: Command) -> Self {
+        Self::telling(command, Stdio::inherit())
+    }
+
+    /// Starts any other program, that complains to somebody of our choice.
+    pub(crate) fn telling(mut command: Command, complaints: Stdio) -> Self {
         let name = format!("{command:?}");
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
+            .stderr(complaints)
             .spawn()
             .unwrap();
         let (said, lines) = channel();

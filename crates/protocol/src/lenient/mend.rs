@@ -9,6 +9,9 @@ mod inside;
 mod names;
 mod values;
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
@@ -23,6 +26,30 @@ pub use names::meant;
 
 /// The largest message that is mended, in bytes; what is larger is judged as it is.
 pub const LARGEST_MENDED: usize = 64 * 1024;
+
+/// How often a message is looked over; one that is still not settled then means too many things.
+const MOST_PASSES: usize = 8;
+
+/// What a message should be, and what it cannot do without.
+struct Schemas {
+    strict: Value,
+    lenient: Value,
+}
+
+/// The schemas of all messages of all dialects, made once.
+static SCHEMAS: LazyLock<BTreeMap<(Dialect, &str), Schemas>> = LazyLock::new(|| {
+    let all = Dialect::ALL.into_iter().flat_map(|dialect| {
+        let kinds = types(dialect).iter().copied();
+        kinds.filter_map(move |kind| {
+            let schemas = Schemas {
+                strict: message_schema(dialect, kind, Reading::Strict)?,
+                lenient: message_schema(dialect, kind, Reading::Lenient)?,
+            };
+            Some(((dialect, kind), schemas))
+        })
+    });
+    all.collect()
+});
 
 /// Where a message came from that is not understood, and what it can be.
 #[derive(Debug, Clone, Copy)]
@@ -78,9 +105,12 @@ fn rewritten(
     let dialect = expected.dialect.unwrap_or_else(|| dialect(&message));
     let kind = kind(&mut message, expected, notes)?;
     let dialect = settle(dialect, kind, expected, &message);
-    let strict = message_schema(dialect, kind, Reading::Strict)?;
-    let lenient = message_schema(dialect, kind, Reading::Lenient)?;
-    fit::fit(&strict, &lenient, &mut message, notes);
+    let Schemas { strict, lenient } = SCHEMAS.get(&(dialect, kind))?;
+    // What was put into its place no longer stands in the way of others.
+    let mut passes = 0..MOST_PASSES;
+    while fit::fit(strict, lenient, &mut message, notes) {
+        passes.next()?;
+    }
     protocol(dialect, &mut message, notes);
     to_raw_value(&message).ok()
 }

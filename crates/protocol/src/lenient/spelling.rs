@@ -1,8 +1,7 @@
 //! What a misspelled name was meant to be. A reader tells it; only what mends a message acts on it,
 //! and only where a value of the right kind has no other place.
 
-/// Names that people use for others which are spelled quite differently.
-const SYNONYMS: [(&str, &str); 1] = [("choice", "parity_choice")];
+use super::synonyms;
 
 /// How many letters may be wrong in a name that is still recognised.
 const MOST_WRONG: usize = 2;
@@ -15,8 +14,11 @@ pub(super) fn meant<'n>(
     unknown: &str,
     missing: impl Iterator<Item = &'n str> + Clone,
 ) -> Option<&'n str> {
-    let synonym = SYNONYMS.iter().find(|(word, _)| *word == unknown);
-    let synonym = synonym.and_then(|(_, name)| missing.clone().find(|missing| missing == name));
+    let mut known = missing
+        .clone()
+        .filter(|name| synonyms(name).contains(&unknown));
+    // A word that may stand for two names that are missing stands for neither.
+    let synonym = known.next().filter(|_| known.next().is_none());
     synonym.or_else(|| nearest(unknown, missing))
 }
 
@@ -76,6 +78,14 @@ mod tests {
     #[test]
     fn a_synonym_counts_only_for_what_is_missing() {
         assert_eq!(meant("choice", ["match_id"].into_iter()), None);
+        let url = meant("url", ["match_id", "contact_endpoint"].into_iter());
+        assert_eq!(url, Some("contact_endpoint"));
+    }
+
+    #[test]
+    fn a_synonym_of_two_names_that_are_missing_is_neither() {
+        let missing = ["parity_choice", "accept"];
+        assert_eq!(meant("answer", missing.into_iter()), None);
     }
 
     #[test]

@@ -361,3 +361,14 @@ fn what_is_forgiven_in_a_choice_does_not_repeat_it() {
         assert!(shown.contains("odd") == shown.contains("even"), "{shown}");
     }
 }
+
+#[test]
+fn the_result_of_a_response_is_where_a_message_belongs() {
+    let answer = json!({"jsonrpc": "2.0", "id": 4, "result": {
+        "protocol": "league.v2", "message_type": "GAME_JOIN_ACK", "sender": "player:P01",
+        "timestamp": "2025-01-15T10:30:00Z", "conversation_id": "c", "match_id": "R1M1",
+        "player_id": "P01", "arrival_timestamp": "2025-01-15T10:30:00Z", "accept": "yes",
+    }});
+    let (_, forgiven) = mended(&answer, JOIN, None).unwrap();
+    assert_eq!(forgiven, ["accept"], "and nothing else was done to it");
+}

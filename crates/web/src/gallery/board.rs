@@ -9,7 +9,7 @@ use league_protocol::message::{MatchState, StandingRow};
 use league_protocol::time::Timestamp;
 
 use super::{Gallery, MOST_LATEST, MOST_ROWS, MOST_TILES, Observed};
-use crate::model::{Board, LeagueCard, Progress, ResultLine, Standing, Tile, TileState};
+use crate::model::{Board, Deviation, LeagueCard, Progress, ResultLine, Standing, Tile, TileState};
 
 impl Gallery {
     /// The first page as it is now.
@@ -191,8 +191,13 @@ impl Gallery {
 
 /// How often each agent left the protocol.
 pub(super) fn totals(observed: &Observed) -> BTreeMap<&str, u64> {
+    let total = |kinds: &[Deviation]| {
+        let counts = kinds.iter().map(|kind| kind.count);
+        // What was observed comes from files, in which any number may stand.
+        counts.fold(0, u64::saturating_add)
+    };
     let all = observed.deviations.iter();
-    all.map(|(agent, kinds)| (agent.as_str(), kinds.iter().map(|kind| kind.count).sum()))
+    all.map(|(agent, kinds)| (agent.as_str(), total(kinds)))
         .collect()
 }
 

@@ -32,7 +32,11 @@ impl Gallery {
                 .map(|referee| referee.id().clone()),
         };
         let attempt = finished.map(|finished| finished.attempt);
-        let record = record.unwrap_or_default();
+        let mut record = record.unwrap_or_default();
+        if result.is_none() {
+            // Whatever the file says, nothing is told of a match before it is over.
+            record.said.clear();
+        }
         Some(MatchPage {
             league: self.card(),
             match_id: id.clone(),

@@ -159,25 +159,23 @@ fn remarks(page: &MatchPage, place: usize, said: &Said) -> Markup {
 }
 
 /// What the match became just before a message, or after the last one.
+///
+/// The referee speaks when something has changed, so a change stands before its next word; the
+/// answers that brought it about stand above.
 fn states(page: &MatchPage, place: usize) -> impl Iterator<Item = &'static str> {
     let life = page.life.unwrap_or_default();
-    let until = page.said.get(place).map(|said| said.at);
-    let before = place
-        .checked_sub(1)
-        .and_then(|before| page.said.get(before));
-    let from = before.map(|said| said.at);
     let states = [
         (life.created, "The referee has taken the match"),
         (life.started, "Both players have come"),
         (life.finished, "The result stands"),
     ];
-    let fell = move |moment: Timestamp| {
-        until.is_none_or(|until| moment <= until) && from.is_none_or(|from| moment > from)
+    let stands = |moment: Timestamp| {
+        let mut said = page.said.iter();
+        let next = said.position(|said| said.from.starts_with("referee") && said.at >= moment);
+        next.unwrap_or(page.said.len()) == place
     };
-    let fell = states
-        .into_iter()
-        .filter(move |(moment, _)| moment.is_some_and(fell));
-    fell.map(|(_, words)| words)
+    let states = states.map(|(moment, words)| moment.is_some_and(stands).then_some(words));
+    states.into_iter().flatten()
 }
 
 fn body(message: &Value) -> Markup {

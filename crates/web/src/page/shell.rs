@@ -62,10 +62,26 @@ pub(crate) fn footer() -> Markup {
         footer.foot {
             p {
                 "W won, D drew, L lost, T lost by not playing. Times are in UTC. "
-                "Everything here follows from the journal; " code { "league verify" } " checks it."
+                "Results and draws follow from the journal, and " code { "league verify" } " checks them; messages and latencies are what those noted who heard them."
             }
         }
     }
+}
+
+/// The answer while there is nothing to show.
+pub(super) fn unavailable(words: &str) -> String {
+    let page = Page {
+        kind: "nowhere",
+        id: "",
+        title: "Not yet",
+    };
+    let main = html! {
+        section.summary {
+            h1 { "This league cannot be shown now" }
+            p.lead { bdi { (words) } }
+        }
+    };
+    document(&page, &main, Links::Site)
 }
 
 /// The answer to an address that leads nowhere.

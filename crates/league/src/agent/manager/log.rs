@@ -1,7 +1,32 @@
 //! What the log of a league says of its facts.
 
 use league_core::league::Event;
+use league_protocol::finding::harmless;
 use league_protocol::id::LeagueId;
+use league_protocol::message::{AgentMeta, Message, RegisterResponse};
+
+use crate::reception::Spoken;
+
+/// How many characters of what an agent says of itself are logged.
+const LONGEST: usize = 100;
+
+/// Logs who was not let in, and why; nothing if it was.
+pub(super) fn turned_away(league: &LeagueId, kind: &str, meta: &AgentMeta, answer: &Spoken) {
+    let reason = match answer.message() {
+        Some(
+            Message::PlayerRegisterResponse(RegisterResponse::Rejected { reason })
+            | Message::RefereeRegisterResponse(RegisterResponse::Rejected { reason }),
+        ) => reason.clone(),
+        Some(Message::LeagueError(error)) => format!("{} {}", error.code, error.detail),
+        _ => return,
+    };
+    let name = harmless(&meta.display_name, LONGEST);
+    let endpoint = harmless(&meta.contact_endpoint, LONGEST);
+    tracing::warn!(
+        component = "league_manager", league_id = %league, event_type = "REGISTRATION_REFUSED",
+        "{kind} `{name}` at `{endpoint}` is not let in: {reason}"
+    );
+}
 
 /// Logs a fact of the league.
 pub(super) fn log(league: &LeagueId, event: &Event) {

@@ -1,15 +1,13 @@
 //! Rules about how a player gets in: what it sends to the manager, and how often.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use super::{OfPlayer, PlayerStage};
 use crate::check::envelope;
 use crate::check::listener::Heard;
 use crate::check::office::{is_registration, port};
+use crate::check::overheard;
 use crate::check::rule::{Played, Topic, Trouble, hold, rules};
-use crate::check::wire::{Answer, Exchange};
 
 /// The most registrations that an admitted player may send.
 const FEW: usize = 2;
@@ -58,15 +56,7 @@ pub(super) fn topic() -> Topic<PlayerStage> {
 /// The registration as it came; what is found about it is shown with it.
 fn registration(act: &OfPlayer) -> Result<Heard, Trouble> {
     let heard = act.stage.admitted()?.heard;
-    act.note(Exchange {
-        sent: "(the player called the manager)".to_owned(),
-        came: Ok(Answer {
-            status: 200,
-            headers: Vec::new(),
-            body: heard.body.to_vec(),
-        }),
-        took: Duration::ZERO,
-    });
+    overheard::note(act, &heard, "the manager");
     Ok(heard)
 }
 

@@ -10,11 +10,12 @@ use league_protocol::token::hex;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::choice::is_legal;
+use super::choice::{is_legal, seated};
 use super::recovery::returned;
 use super::{MOVE, OfPlayer, PlayerStage};
 use crate::check::Kind;
 use crate::check::act::Act;
+use crate::check::report::Rehearsed;
 use crate::check::rule::{Level, Played, Trouble, hold};
 use crate::check::stage::{Question, Stage};
 use crate::check::verdict::{Finding, Judged, Verdict};
@@ -126,51 +127,101 @@ pub fn plan(seed: u64) -> Vec<Match> {
     matches.collect()
 }
 
-/// Rehearses the plan of a number; gives what came of each match, and the digest of the plan.
-pub async fn rehearse(stage: &Arc<PlayerStage>, seed: u64, strict: bool) -> (Vec<Finding>, String) {
+/// Rehearses the plan of a number; gives what came of each match, and what was rehearsed.
+///
+/// A player that takes no part is told so, and nothing is rehearsed with it.
+pub async fn rehearse(
+    stage: &Arc<PlayerStage>,
+    seed: u64,
+    strict: bool,
+) -> (Vec<Finding>, Rehearsed) {
     let plan = plan(seed);
     let told: Vec<String> = plan.iter().map(ToString::to_string).collect();
     let digest = hex(&Sha256::digest(told.join("\n")).into());
+    let mut rehearsed = Rehearsed {
+        seed,
+        digest: digest[..DIGITS].to_owned(),
+        absent: None,
+    };
+    let act = Act::new(Arc::clone(stage));
+    if let Err((why, trouble)) = takes_part(&act).await {
+        rehearsed.absent = Some(why);
+        let title = "The player takes part".to_owned();
+        let judged = judged(&act, 0, title, Err(trouble), Duration::ZERO, strict).await;
+        return (vec![judged], rehearsed);
+    }
     let mut findings = Vec::new();
-    for (number, planned) in plan.iter().enumerate() {
+    for (number, planned) in (1..).zip(&plan) {
         let act = Act::new(Arc::clone(stage));
         let began = Instant::now();
         let played = tokio::time::timeout(BOUND, played(&act, planned)).await;
         let played = played.unwrap_or_else(|_| Err(Trouble::broken("no end, so it was cut")));
-        let judged = Judged {
-            finding: Finding {
-                topic: "rehearsal",
-                id: format!("{}-ACT-{:02}", Kind::Player.letter(), number + 1),
-                title: planned.to_string().into(),
-                clause: "000 §5.9, ruling 43",
-                level: Level::Must,
-                verdict: Verdict::Pass,
-                found: String::new(),
-                fix: String::new(),
-                sent: String::new(),
-                came: String::new(),
-                took: began.elapsed(),
-            },
-            fix: "check each call on its own, and change nothing over a call that is refused",
-            played,
-            last: act.last(),
-            crashed: stage.revive().await,
-            strict,
-        };
-        findings.push(judged.verdict());
+        let (title, took) = (planned.to_string(), began.elapsed());
+        findings.push(judged(&act, number, title, played, took, strict).await);
     }
-    (findings, digest[..DIGITS].to_owned())
+    (findings, rehearsed)
+}
+
+/// Sees that there is somebody to rehearse with: a player of `league.v2` that registered and comes
+/// to a match.
+async fn takes_part(act: &OfPlayer) -> Result<(), (&'static str, Trouble)> {
+    if act.stage.is_old() {
+        let why = "faults are rehearsed in `league.v2` alone";
+        return Err((why, Trouble::skipped(why, "")));
+    }
+    if act.stage.office.admission().is_none() {
+        let why = "the player never registered with this manager";
+        return Err((why, Trouble::broken(why)));
+    }
+    let why = "the player never joined a match that it was invited to";
+    seated(act)
+        .await
+        .map(drop)
+        .map_err(|trouble| (why, trouble))
+}
+
+/// What came of a match.
+async fn judged(
+    act: &OfPlayer,
+    number: u32,
+    title: String,
+    played: Played,
+    took: Duration,
+    strict: bool,
+) -> Finding {
+    let fix = match number {
+        0 => {
+            "register when the player starts, after the check has begun, and answer invitations; \
+             `--launch \"COMMAND\"` lets the check start the player"
+        }
+        _ => "check each call on its own, and change nothing over a call that is refused",
+    };
+    let judged = Judged {
+        finding: Finding {
+            topic: "rehearsal",
+            id: format!("{}-ACT-{number:02}", Kind::Player.letter()),
+            title: title.into(),
+            clause: "000 §5.9, ruling 43",
+            level: Level::Must,
+            verdict: Verdict::Pass,
+            found: String::new(),
+            fix: String::new(),
+            sent: String::new(),
+            came: String::new(),
+            took,
+        },
+        fix,
+        played,
+        last: act.last(),
+        crashed: act.stage.revive().await,
+        strict,
+    };
+    judged.verdict()
 }
 
 /// Plays one match with its faults; each call of the match itself must be answered rightly.
 async fn played(act: &OfPlayer, planned: &Match) -> Played {
     let stage = &act.stage;
-    if stage.is_old() {
-        return Err(Trouble::skipped(
-            "faults are rehearsed in `league.v2` alone",
-            "",
-        ));
-    }
     let match_id = stage.open_match().await;
     let (invitation, choice) = (stage.invitation(&match_id), stage.choice(&match_id));
     for fault in &planned.invitation {

@@ -1,12 +1,13 @@
 //! Rules about whom a player believes. Match tokens and the manager's token are additions of this
 //! league (rulings 25 and 45); a player that does not look at them breaks no rule of the documents.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{MOVE, OfPlayer, PlayerStage};
 use crate::check::reply::Reply;
 use crate::check::rule::{Played, Topic, Trouble, hold, rules};
 use crate::check::stage::Question;
+use crate::check::wire::Exchange;
 
 /// The rules.
 pub(super) fn topic() -> Topic<PlayerStage> {
@@ -28,7 +29,7 @@ pub(super) fn topic() -> Topic<PlayerStage> {
             "TRUST-07" Should "ruling 42": "News of another league are refused"
                 => "compare `league_id` with your own", other_league;
             "TRUST-08" Must "000 §2.4.5": "A refusal does not show the player's token to a stranger"
-                => "leave `auth_token` out of refusals", discreet;
+                => "leave `auth_token` out of refusals", discreet, 120;
             "TRUST-09" Should "ruling 25": "A match that was announced with another token is not announced anew"
                 => "keep the first announcement of a match", announced_anew;
             "TRUST-10" Must "ruling 43": "A refused call leaves the match as it was"
@@ -135,18 +136,74 @@ async fn other_league(act: &OfPlayer) -> Played {
     refused(&reply, "E012")
 }
 
+/// Calls that are owed a refusal, each for another reason; some players take some of them.
+async fn unwelcome(stage: &PlayerStage) -> Vec<Question> {
+    let (known, unknown) = (stage.open_match().await, stage.next_match());
+    let mut wrong_token = stage.invitation(&known);
+    wrong_token.params["auth_token"] = FALSE.into();
+    let mut no_match = stage.invitation(&known);
+    no_match.params["match_id"] = Value::Null;
+    let mut no_game = stage.invitation(&known);
+    no_game.params["game_type"] = json!({"name": []});
+    let mut other_player = stage.choice(&known);
+    other_player.params["player_id"] = "P77".into();
+    let mut other_league = stage.announcement(&known);
+    other_league.params["league_id"] = "another_league".into();
+    other_league.params["auth_token"] = FALSE.into();
+    let mut offset = stage.invitation(&known);
+    offset.params["timestamp"] = "2025-01-15T10:30:00+02:00".into();
+    vec![
+        wrong_token,
+        no_match,
+        no_game,
+        stage.choice(&unknown),
+        other_player,
+        other_league,
+        offset,
+        Question::new("choose_parity", json!({"match_id": known, "deadline": 7})),
+        Question::new("choose_parity", json!([])),
+        Question::new("no_such_tool", json!({"match_id": known})),
+    ]
+}
+
 async fn discreet(act: &OfPlayer) -> Played {
     let token = act.stage.admitted()?.token;
-    let match_id = announced(act).await?;
-    let question = act.stage.invitation(&match_id);
-    let reply = with_token(act, question, Some(FALSE)).await?;
-    if !reply.is_refusal() {
-        return Err(unconcerned());
+    let mut refusals = 0;
+    for question in unwelcome(&act.stage).await {
+        // Whoever says nothing tells nothing.
+        let reply = act.call(&question).await.ok();
+        if let Some(reply) = reply.filter(Reply::is_refusal) {
+            refusals += 1;
+            discreetly(&reply.exchange, &token)?;
+        }
     }
-    let text = reply.json.map(|json| json.to_string()).unwrap_or_default();
-    hold(!text.contains(&token), || {
-        "the refusal holds the player's own token".to_owned()
-    })
+    // A body that is no JSON is refused by whoever reads it at all.
+    if act
+        .post(b"{\"jsonrpc\": \"2.0\", \"method\": [")
+        .await
+        .is_ok()
+    {
+        refusals += 1;
+        act.last()
+            .map_or(Ok(()), |last| discreetly(&last, &token))?;
+    }
+    match refusals {
+        0 => Err(Trouble::skipped("the player refuses nothing", "")),
+        _ => Ok(()),
+    }
+}
+
+/// Sees that a refusal does not hold a token, neither in its body nor in its head.
+fn discreetly(exchange: &Exchange, token: &str) -> Played {
+    let Ok(answer) = &exchange.came else {
+        return Ok(());
+    };
+    let mut told = answer.headers.iter().map(|(_, value)| value.as_str());
+    if told.any(|value| value.contains(token)) || answer.text().contains(token) {
+        let found = "the refusal holds the player's own token";
+        return Err(Trouble::broken(found).about(exchange));
+    }
+    Ok(())
 }
 
 async fn announced_anew(act: &OfPlayer) -> Played {

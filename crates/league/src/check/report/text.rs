@@ -2,11 +2,14 @@
 
 use std::io::{self, Write};
 
-use super::Report;
-use crate::check::verdict::{FORMULA, Finding, Verdict};
+use super::{Rehearsed, Report};
+use crate::check::essential::Ceiling;
+use crate::check::verdict::{FORMULA, Finding, Grade, Verdict};
 
 /// The widest line, in characters.
 const WIDTH: usize = 100;
+/// So many rules that are broken by one cause are told together.
+const MANY: usize = 3;
 /// The room for the name of a rule.
 const HEAD: usize = 12;
 
@@ -37,7 +40,7 @@ impl<W: Write> Page<'_, W> {
             speech,
             ..
         } = report;
-        let (counts, grade) = (report.counts(), report.grade());
+        let counts = report.counts();
         let strict = if report.strict { ", strictly" } else { "" };
         writeln!(
             self.out,
@@ -58,15 +61,27 @@ impl<W: Write> Page<'_, W> {
             counts.failed,
             counts.skipped
         )?;
-        if let Some(rehearsed) = &report.rehearsed {
-            return writeln!(
-                self.out,
-                "resilience {} of 100; seed {}, plan {}",
-                report.resilience(),
-                rehearsed.seed,
-                rehearsed.digest
-            );
+        match &report.rehearsed {
+            Some(rehearsed) => self.resilience(report, rehearsed),
+            None => self.grade(report.grade()),
         }
+    }
+
+    fn resilience(&mut self, report: &Report, rehearsed: &Rehearsed) -> io::Result<()> {
+        let Rehearsed { seed, digest, .. } = rehearsed;
+        if let Some(why) = rehearsed.absent {
+            let told = format!("nothing was rehearsed: {why}");
+            let told = self.paint(&told, Colour::Red);
+            return writeln!(self.out, "{told}");
+        }
+        let survived = report.resilience();
+        writeln!(
+            self.out,
+            "resilience {survived} of 100; seed {seed}, plan {digest}"
+        )
+    }
+
+    fn grade(&mut self, grade: Grade) -> io::Result<()> {
         let mark = format!("grade {} ({} of 100)", grade.letter, grade.score);
         let colour = match grade.letter {
             'A' | 'B' => Colour::Green,
@@ -75,6 +90,10 @@ impl<W: Write> Page<'_, W> {
         };
         let mark = self.paint(&mark, colour);
         writeln!(self.out, "{mark}")?;
+        if let Some(Ceiling { letter, because }) = grade.ceiling {
+            let best = if letter == 'F' { "" } else { " at best" };
+            self.paragraph("  ", 2, &format!("{letter}{best}, because {because}"))?;
+        }
         self.paragraph("  ", 2, FORMULA)
     }
 
@@ -84,20 +103,44 @@ impl<W: Write> Page<'_, W> {
             return Ok(());
         }
         writeln!(self.out, "\n{title}")?;
-        for finding in findings {
-            self.finding(finding)?;
+        for alike in grouped(findings) {
+            match alike.as_slice() {
+                [first, .., _] if alike.len() >= MANY => self.group(first, &alike)?,
+                alone => alone.iter().try_for_each(|finding| self.finding(finding))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Rules that are broken by one cause are told together, with what was said over the first.
+    fn group(&mut self, first: &Finding, alike: &[&Finding]) -> io::Result<()> {
+        writeln!(self.out)?;
+        let word = match first.verdict {
+            Verdict::Fail => "failed",
+            _ => "deviate",
+        };
+        let head = format!("{} rules {word}", alike.len());
+        let painted = self.paint(&head, colour(first.verdict));
+        let cause = format!("because of this: {}", first.found);
+        let indent = head.chars().count() + 1;
+        self.paragraph(&format!("{painted} "), indent, &cause)?;
+        let ids: Vec<&str> = alike.iter().map(|finding| finding.id.as_str()).collect();
+        self.paragraph("  rules  ", 9, &ids.join(" "))?;
+        for (name, text) in [
+            ("sent", &first.sent),
+            ("came", &first.came),
+            ("fix", &first.fix),
+        ] {
+            if !text.is_empty() {
+                self.paragraph(&format!("  {name:<7}"), 9, text)?;
+            }
         }
         Ok(())
     }
 
     fn finding(&mut self, finding: &Finding) -> io::Result<()> {
-        let colour = if finding.verdict == Verdict::Fail {
-            Colour::Red
-        } else {
-            Colour::Yellow
-        };
         let head = format!("{:<HEAD$}", finding.id);
-        let painted = self.paint(&head, colour);
+        let painted = self.paint(&head, colour(finding.verdict));
         writeln!(self.out)?;
         let title = format!(
             "{} ({}, {})",
@@ -195,6 +238,30 @@ enum Colour {
     Red = 31,
     Green = 32,
     Yellow = 33,
+}
+
+fn colour(verdict: Verdict) -> Colour {
+    match verdict {
+        Verdict::Fail => Colour::Red,
+        _ => Colour::Yellow,
+    }
+}
+
+/// Findings by what was found, each cause at the place of its first rule.
+fn grouped<'f>(findings: impl Iterator<Item = &'f Finding>) -> Vec<Vec<&'f Finding>> {
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    for finding in findings {
+        let known = groups.iter_mut().find(|group| {
+            group
+                .first()
+                .is_some_and(|first| first.found == finding.found)
+        });
+        match known {
+            Some(group) => group.push(finding),
+            None => groups.push(vec![finding]),
+        }
+    }
+    groups
 }
 
 fn deviations(count: u32) -> String {

@@ -66,6 +66,7 @@ fn noted<S: Stage>(
         sent: sent.to_owned(),
         came: came.clone(),
         took: Duration::ZERO,
+        overheard: None,
     });
     came.map_err(|silence| Trouble::broken(silence.to_string()))
 }

@@ -1,11 +1,16 @@
 //! What a manager's screen says of its league: who came, how each match ended, which round it is.
 
+use league::deviations::Deviations;
 use league_core::league::Event;
+use league_protocol::id::LeagueId;
+use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::Output;
+use super::super::asking::count;
 use super::super::common::Common;
+use super::super::scores::Scores;
 
 /// Tells a league line by line.
 pub(super) struct Chronicle {
@@ -15,6 +20,7 @@ pub(super) struct Chronicle {
     awaited: Option<(u32, u32)>,
     players: u32,
     referees: u32,
+    scores: Scores,
 }
 
 impl Chronicle {
@@ -26,6 +32,7 @@ impl Chronicle {
             awaited,
             players: 0,
             referees: 0,
+            scores: Scores::default(),
         }
     }
 
@@ -36,14 +43,38 @@ impl Chronicle {
             Event::RefereeRegistered { .. } => self.referees += 1,
             _ => {}
         }
-        let (name, sentence) = self.told(event)?;
+        let ended = self.scores.take_in(at, event);
+        let (name, sentence) = match &ended {
+            Some(ended) => ("match", self.scores.line(ended)),
+            None => self.told(event)?,
+        };
         if self.json {
-            let line: Value = json!({
-                "event": name, "at": at.to_millis_text(), "sentence": sentence,
-            });
+            let mut line = ended.map_or_else(|| json!({}), |ended| self.scores.object(&ended));
+            line["event"] = name.into();
+            line["at"] = at.to_millis_text().into();
+            line["sentence"] = sentence.into();
             return Some(line.to_string());
         }
         (!self.silent).then_some(sentence)
+    }
+
+    /// The lines for a league that is over: the table, technical losses, deviations.
+    pub(super) fn end(
+        &self,
+        league: &LeagueId,
+        rows: &[StandingRow],
+        deviations: &Deviations,
+    ) -> Vec<String> {
+        if self.json {
+            return vec![self.scores.closing(league, rows, deviations).to_string()];
+        }
+        let mut text = Vec::new();
+        if self.silent || self.scores.close(&mut text, rows, deviations).is_err() {
+            return Vec::new();
+        }
+        let text = String::from_utf8_lossy(&text);
+        let lines = text.lines().map(str::to_owned);
+        std::iter::once(String::new()).chain(lines).collect()
     }
 
     fn told(&self, event: &Event) -> Option<(&'static str, String)> {
@@ -63,9 +94,6 @@ impl Chronicle {
             Event::AgentReturned { agent, .. } => ("returned", format!("{agent} is back")),
             Event::LeagueStarted { .. } => ("started", "the league begins".to_owned()),
             Event::RoundOpened { round, .. } => ("round", format!("round {round}")),
-            Event::ResultRecorded {
-                match_id, result, ..
-            } => ("match", format!("  {match_id}  {}", result.reason)),
             _ => return None,
         })
     }
@@ -74,10 +102,17 @@ impl Chronicle {
     fn count(&self) -> String {
         match self.awaited {
             Some((players, referees)) => format!(
-                " · {} of {players} players, {} of {referees} referees",
-                self.players, self.referees
+                " · {} of {}, {} of {}",
+                self.players,
+                count(u64::from(players), "player"),
+                self.referees,
+                count(u64::from(referees), "referee")
             ),
-            None => format!(" · {} players, {} referees", self.players, self.referees),
+            None => format!(
+                " · {}, {}",
+                count(u64::from(self.players), "player"),
+                count(u64::from(self.referees), "referee")
+            ),
         }
     }
 }

@@ -8,8 +8,8 @@ use league::agent::manager;
 use league::config::{AgentsConfig, MatchMode, SystemConfig, league_rules};
 use league::identity::Life;
 use league::net::endpoint::AllowList;
-use league::web::{Hall, Site};
-use league_core::league::{Event, LeagueRules};
+use league::web::Site;
+use league_core::league::{Event, League, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
@@ -80,8 +80,12 @@ impl Manager {
         let (running, door) = manager::start(&shared, rules, &guests, Some(tell))
             .map_err(|error| not_started(LABEL, &error))?;
         self.greet(&mut out, league, &endpoint(system, &listener))?;
+        self.warn(&mut out, &listener, configured)?;
+        let site = Site::new(shared.root.clone(), league.clone(), shared.limits.viewers());
         let identity = running.identity.clone();
         let mut chronicle = Chronicle::new(&self.common, start_when);
+        let (desk, league) = (running.desk.clone(), league.clone());
+        let deviations = shared.deviations.clone();
         let (print, lines) = unbounded_channel();
         tokio::spawn(async move {
             while let Some((at, event)) = news.recv().await {
@@ -90,12 +94,15 @@ impl Manager {
                     let _ = print.send(line);
                 }
                 if matches!(event, Event::LeagueCompleted { .. }) {
+                    let rows = desk.look(League::standings).await;
+                    let rows = rows.unwrap_or_else(|_| [].into());
+                    for line in chronicle.end(&league, &rows, &deviations) {
+                        let _ = print.send(line);
+                    }
                     identity.set_life(Life::Completed);
                 }
             }
         });
-        let (root, league) = (shared.root.clone(), league.clone());
-        let site = Site::new(root.clone(), Hall::new(root, league));
         let serving = Serving {
             pages: Some(Arc::new(site)),
             shared,
@@ -130,6 +137,26 @@ impl Manager {
         league_rules(&ground.system, &config).map_err(bad_config)
     }
 
+    /// Tells that agents will not find it by themselves, where they look for it elsewhere.
+    fn warn(
+        &self,
+        out: &mut impl Write,
+        listener: &tokio::net::TcpListener,
+        usual: u16,
+    ) -> Result<(), Failure> {
+        let elsewhere = listener
+            .local_addr()
+            .is_ok_and(|address| address.port() != usual);
+        if elsewhere && self.common.output == Output::Text && !self.common.quiet {
+            writeln!(
+                out,
+                "agents look for it on port {usual}; start them with `--manager` and this address"
+            )?;
+            out.flush()?;
+        }
+        Ok(())
+    }
+
     fn greet(
         &self,
         out: &mut impl Write,
@@ -137,15 +164,23 @@ impl Manager {
         endpoint: &str,
     ) -> Result<(), Failure> {
         if self.common.output == Output::Json {
-            let greeting = json!({"event": "manager", "league_id": league, "endpoint": endpoint});
+            let greeting = json!({
+                "event": "manager", "league_id": league, "endpoint": endpoint, "page": page(endpoint),
+            });
             return object(out, &greeting);
         }
         if !self.common.quiet {
             writeln!(out, "league `{league}` at {endpoint}")?;
+            writeln!(out, "its page at {}", page(endpoint))?;
             out.flush()?;
         }
         Ok(())
     }
+}
+
+/// Where the page of a manager is.
+pub(crate) fn page(endpoint: &str) -> String {
+    format!("{}/", endpoint.trim_end_matches("/mcp"))
 }
 
 /// All who are invited by their address, each of whom can be admitted: one who cannot would be

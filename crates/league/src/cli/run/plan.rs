@@ -32,12 +32,17 @@ const MOST_PLAYER_PORTS: usize = 64;
 /// The most matches that one of our referees plays at once.
 const MOST_AT_ONCE: u32 = 64;
 
+/// With fewer players there is nothing to play.
+const LEAST_PLAYERS: usize = 2;
+
 /// A league that is about to be played.
 pub(super) struct Planned {
     pub(super) shared: Shared,
     pub(super) plan: Plan,
     pub(super) display_name: String,
     pub(super) resumed: bool,
+    /// How many players were invited by their address, now or when it began.
+    pub(super) invited: usize,
     /// A league that was interrupted and is not taken up.
     pub(super) unfinished: Option<LeagueId>,
     pub(super) seed: Option<u64>,
@@ -54,6 +59,9 @@ pub(super) struct Seats {
     seed: Option<u64>,
     #[serde(default)]
     ports: Ports,
+    /// How many others were invited by their address.
+    #[serde(default)]
+    invited: usize,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -101,7 +109,11 @@ impl Planned {
         let mut rules = league_rules(&system, &config).map_err(bad_config)?;
         let seats = seats.unwrap_or_else(|| run.seats(&rules, &agents));
         let guests = run.guests(&rules, &system, &agents, &seats)?;
-        let players = seats.players.len() + guests.len();
+        let invited = seats.invited.max(guests.len());
+        let players = seats.players.len() + invited;
+        if players < LEAST_PLAYERS {
+            return Err(too_few());
+        }
         let counts = (players as u32, seats.referees.len() as u32);
         rules.start_when = Some(counts);
         rules.max_players = rules.max_players.max(counts.0);
@@ -120,6 +132,7 @@ impl Planned {
             },
             display_name: config.display_name.clone(),
             resumed: run.resume,
+            invited,
             unfinished: found.unfinished.filter(|_| !run.resume),
             seed,
             logs,
@@ -211,6 +224,7 @@ impl Run {
             pace_ms: self.pace.as_millis() as u64,
             seed: self.seed,
             ports: Ports::default(),
+            invited: 0,
         }
     }
 }
@@ -227,7 +241,7 @@ fn fitted(config: &LeagueConfig, game: Option<&GameType>) -> LeagueConfig {
 }
 
 impl Seats {
-    pub(super) fn of(plan: &Plan, seed: Option<u64>, ports: Ports) -> Self {
+    pub(super) fn of(plan: &Plan, invited: usize, seed: Option<u64>, ports: Ports) -> Self {
         let referee = |seat: &RefereeSeat| Referee {
             id: seat.id.clone(),
             name: seat.name.clone(),
@@ -247,6 +261,7 @@ impl Seats {
             pace_ms: pace.unwrap_or_default().as_millis() as u64,
             seed,
             ports,
+            invited,
         }
     }
 
@@ -353,6 +368,15 @@ fn unknown_strategy(error: strategy::UnknownStrategy) -> Failure {
         what: "could not seat the players".to_owned(),
         cause: error.to_string(),
         hint: "mend `run.json` in the league's folder".to_owned(),
+        kind: Kind::Use,
+    }
+}
+
+fn too_few() -> Failure {
+    Failure {
+        what: "could not seat the players".to_owned(),
+        cause: "one player has nobody to play with".to_owned(),
+        hint: "have more with `--players`, or invite others with `--invite URL`".to_owned(),
         kind: Kind::Use,
     }
 }

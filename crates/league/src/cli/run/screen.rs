@@ -1,25 +1,22 @@
 //! What `league run` shows: how the league begins, each match, the table.
 
-use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use league::deviations::Deviations;
 use league_core::league::Event;
-use league_protocol::fault::Code;
-use league_protocol::id::{LeagueId, MatchId, PlayerId};
-use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
+use league_protocol::id::LeagueId;
+use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
 
+use super::super::agent::page;
 use super::super::failure::Failure;
 use super::super::{Answer, Output};
 use super::Run;
 use super::plan::Planned;
-use crate::cli::table;
-
-/// How many rows of the table are shown to people; all stand in `standings.json`.
-const MOST_ROWS: usize = 50;
+use crate::cli::asking::count;
+use crate::cli::scores::Scores;
 
 /// What is shown of one league.
 pub(super) struct Screen<'s, W: Write> {
@@ -31,11 +28,7 @@ pub(super) struct Screen<'s, W: Write> {
     facts: Vec<(&'static str, String)>,
     title: String,
     opening: Value,
-    names: BTreeMap<PlayerId, String>,
-    began: BTreeMap<MatchId, Timestamp>,
-    done: u64,
-    total: u64,
-    technical: BTreeMap<Code, u64>,
+    scores: Scores,
     resumed: bool,
     web: bool,
     page: String,
@@ -45,7 +38,7 @@ pub(super) struct Screen<'s, W: Write> {
 impl<'s, W: Write> Screen<'s, W> {
     pub(super) fn new(run: &Run, planned: &Planned, out: &'s mut W) -> Self {
         let plan = &planned.plan;
-        let players = (plan.players.len() + plan.guests.len()) as u64;
+        let players = (plan.players.len() + planned.invited) as u64;
         let rounds = if players.is_multiple_of(2) {
             players - 1
         } else {
@@ -62,9 +55,12 @@ impl<'s, W: Write> Screen<'s, W> {
             ("game", format!("{game}, round robin")),
             (
                 "players",
-                format!("{players}, with {} referees", plan.referees.len()),
+                format!(
+                    "{players}, with {}",
+                    count(plan.referees.len() as u64, "referee")
+                ),
             ),
-            ("matches", format!("{total} in {rounds} rounds")),
+            ("matches", format!("{total} in {}", count(rounds, "round"))),
             ("seed", seed),
             ("files", run.common.root.display().to_string()),
         ];
@@ -85,11 +81,7 @@ impl<'s, W: Write> Screen<'s, W> {
             league,
             facts,
             opening,
-            names: BTreeMap::new(),
-            began: BTreeMap::new(),
-            done: 0,
-            total,
-            technical: BTreeMap::new(),
+            scores: Scores::of(total),
             resumed: planned.resumed,
             web: run.web,
             page: String::new(),
@@ -141,69 +133,21 @@ impl<'s, W: Write> Screen<'s, W> {
 
     /// Shows what happened in the league.
     pub(super) fn news(&mut self, at: Timestamp, event: &Event) -> Result<(), Failure> {
-        match event {
-            Event::PlayerRegistered {
-                player_id, meta, ..
-            } => {
-                let name = meta.display_name.clone();
-                self.names.insert(player_id.clone(), name);
-                Ok(())
-            }
-            Event::MatchAccepted { match_id, .. } => {
-                self.began.insert(match_id.clone(), at);
-                Ok(())
-            }
-            Event::ResultRecorded {
-                match_id, result, ..
-            } => self.result(at, match_id, result),
-            _ => Ok(()),
-        }
-    }
-
-    fn result(
-        &mut self,
-        at: Timestamp,
-        match_id: &MatchId,
-        result: &MatchResult,
-    ) -> Result<(), Failure> {
-        self.done += 1;
-        for code in result.failed.values() {
-            *self.technical.entry(*code).or_default() += 1;
-        }
-        let began = self.began.remove(match_id);
-        let millis = began.map(|began| at.since(began).as_millis() as u64);
-        self.bar.set_position(self.done);
+        let Some(ended) = self.scores.take_in(at, event) else {
+            return Ok(());
+        };
+        self.bar.set_position(self.scores.done);
         if self.output == Output::Json {
-            return self.object(&json!({
-                "event": "match", "number": self.done, "of": self.total, "match_id": match_id,
-                "players": result.players, "status": result.status, "winner": result.winner,
-                "reason": result.reason, "failed": result.failed, "milliseconds": millis,
-            }));
+            let object = self.scores.object(&ended);
+            return self.object(&object);
         }
         if self.quiet {
             return Ok(());
         }
-        let line = self.line(match_id, result, millis);
+        let line = self.scores.line(&ended);
         let out = &mut *self.out;
         let written = self.bar.suspend(|| writeln!(out, "{line}"));
         written.map_err(Failure::from)
-    }
-
-    fn line(&self, match_id: &MatchId, result: &MatchResult, millis: Option<u64>) -> String {
-        let width = self.total.to_string().len();
-        let [a, b] = result.players.each_ref().map(|id| self.name(id));
-        let outcome = match (&result.winner, result.status) {
-            (Some(winner), _) => format!("{} wins", self.name(winner)),
-            (None, MatchStatus::TechnicalLoss) => "both lose".to_owned(),
-            (None, _) => "draw".to_owned(),
-        };
-        let time = millis
-            .map(|millis| format!(" · {millis} ms"))
-            .unwrap_or_default();
-        format!(
-            "{:>width$}/{}  {match_id:<7} {a} – {b}: {outcome} · {}{time}",
-            self.done, self.total, result.reason,
-        )
     }
 
     /// Shows the table, technical losses and deviations.
@@ -213,35 +157,14 @@ impl<'s, W: Write> Screen<'s, W> {
         deviations: &Deviations,
     ) -> Result<(), Failure> {
         self.bar.finish_and_clear();
-        let counts = deviations.counts();
         if self.output == Output::Json {
-            return self.object(&json!({
-                "event": "standings", "league_id": self.league, "standings": rows,
-                "technical_losses": self.technical, "deviations": counts,
-            }));
+            let closing = self.scores.closing(&self.league, rows, deviations);
+            return self.object(&closing);
         }
         if !self.quiet {
             writeln!(self.out)?;
         }
-        table::standings(self.out, rows, MOST_ROWS)?;
-        writeln!(self.out)?;
-        writeln!(self.out, "technical losses: {}", causes(&self.technical))?;
-        if counts.is_empty() {
-            writeln!(self.out, "deviations: none")?;
-        } else {
-            writeln!(self.out, "deviations:")?;
-        }
-        for (agent, kinds) in counts {
-            for kind in kinds {
-                let path = &kind.kind.path;
-                writeln!(
-                    self.out,
-                    "  {agent}  {}× `{path}`: {}",
-                    kind.count, kind.detail
-                )?;
-            }
-        }
-        Ok(())
+        Ok(self.scores.close(self.out, rows, deviations)?)
     }
 
     /// Says that the page is still there.
@@ -289,7 +212,7 @@ impl<'s, W: Write> Screen<'s, W> {
         );
         if self.output == Output::Json {
             self.object(&json!({
-                "event": "interrupted", "league_id": self.league, "matches_played": self.done,
+                "event": "interrupted", "league_id": self.league, "matches_played": self.scores.done,
                 "resume": command,
             }))?;
             return Ok(Answer::Interrupted);
@@ -298,16 +221,9 @@ impl<'s, W: Write> Screen<'s, W> {
         writeln!(
             self.out,
             "interrupted{again} after {} of {} matches; go on with `{command}`",
-            self.done, self.total
+            self.scores.done, self.scores.total
         )?;
         Ok(Answer::Interrupted)
-    }
-
-    fn name(&self, id: &PlayerId) -> String {
-        match self.names.get(id) {
-            Some(name) => format!("{id} {name}"),
-            None => id.to_string(),
-        }
     }
 
     fn object(&mut self, object: &Value) -> Result<(), Failure> {
@@ -315,11 +231,6 @@ impl<'s, W: Write> Screen<'s, W> {
         self.out.flush()?;
         Ok(())
     }
-}
-
-/// Where the page of a manager is.
-fn page(endpoint: &str) -> String {
-    format!("{}/", endpoint.trim_end_matches("/mcp"))
 }
 
 /// A bar with the time left, for people who watch.
@@ -335,14 +246,4 @@ fn bar(run: &Run, total: u64) -> ProgressBar {
         bar.set_style(style);
     }
     bar
-}
-
-fn causes(technical: &BTreeMap<Code, u64>) -> String {
-    if technical.is_empty() {
-        return "none".to_owned();
-    }
-    let causes = technical
-        .iter()
-        .map(|(code, count)| format!("{count} by {} {}", code.as_str(), code.name()));
-    causes.collect::<Vec<_>>().join(", ")
 }

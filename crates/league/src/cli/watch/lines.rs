@@ -38,6 +38,9 @@ pub(super) async fn watch(
             printed = Some(scene.clone());
         }
         if scene.is_over() {
+            if common.output == Output::Text && !common.quiet {
+                writeln!(out, "the league is over")?;
+            }
             return Ok(Answer::Yes);
         }
         misses = match &scene.away {

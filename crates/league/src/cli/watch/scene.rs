@@ -1,7 +1,10 @@
 //! What there is to see of a league, and looking again.
 
 use league::ask::{AskError, Health, Inquirer, State};
+use league::root::Root;
 use league_protocol::message::StandingRow;
+
+use super::super::finished::last_state;
 
 /// What was last seen of a league.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,20 +36,27 @@ impl Scene {
 #[derive(Debug)]
 pub(super) struct Watcher {
     inquirer: Inquirer,
+    /// Where the league keeps its files, if it is here.
+    root: Root,
     pub(super) scene: Scene,
 }
 
 impl Watcher {
-    pub(super) fn new(inquirer: Inquirer) -> Self {
+    pub(super) fn new(inquirer: Inquirer, root: Root) -> Self {
         let scene = Scene {
             endpoint: inquirer.endpoint().to_string(),
             seen: None,
             away: None,
         };
-        Self { inquirer, scene }
+        Self {
+            inquirer,
+            root,
+            scene,
+        }
     }
 
-    /// Looks once; a manager that is away leaves what was seen before.
+    /// Looks once; a manager that is away leaves what was seen before, unless the files of its
+    /// league tell how it ended: `league run` is gone with its last match.
     pub(super) async fn look(&mut self) {
         match self.ask().await {
             Ok(Some(seen)) => {
@@ -55,10 +65,22 @@ impl Watcher {
             }
             Ok(None) => {}
             // The first cause says more than those that follow from it.
-            Err(error) => {
-                self.scene.away.get_or_insert_with(|| error.to_string());
-            }
+            Err(error) => match self.ended() {
+                Some(seen) => {
+                    self.scene.seen = Some(seen);
+                    self.scene.away = None;
+                }
+                None => {
+                    self.scene.away.get_or_insert_with(|| error.to_string());
+                }
+            },
         }
+    }
+
+    fn ended(&self) -> Option<Seen> {
+        let seen = self.scene.seen.as_ref()?;
+        let (health, rows) = last_state(&self.root, &seen.health)?;
+        Some(Seen { health, rows })
     }
 
     /// The table of a large league is large: it is asked for only when something has happened.

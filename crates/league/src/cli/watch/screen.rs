@@ -100,6 +100,7 @@ fn last_line(scene: &Scene) -> Line<'_> {
             "q quits · no answer from {endpoint}: {cause}; still trying"
         ))
         .reversed(),
+        None if scene.is_over() => Line::from("q quits · the league is over").reversed(),
         None => Line::from(format!("q quits · {endpoint}")).dim(),
     }
 }

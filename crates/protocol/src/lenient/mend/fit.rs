@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::forgive;
-use super::names::{fold, synonyms};
+use super::names::fold;
 use super::values::{coerced, fits, is_empty, is_flag, object_schema, words as words_of};
 use crate::finding::{Notes, excerpt};
-use crate::lenient::nearest;
+use crate::lenient::{nearest, synonyms};
 
 /// The most values that are looked at.
 const MOST_STRAYS: usize = 256;
@@ -22,13 +22,15 @@ struct Stray {
     value: Value,
 }
 
-/// Fits a message to its schema; `lenient` tells what it cannot do without.
+/// Fits a message to its schema, as far as it goes in one pass; `lenient` tells what it cannot do
+/// without. Says whether anything was changed.
 pub(super) fn fit(
     strict: &Value,
     lenient: &Value,
     message: &mut Map<String, Value>,
     notes: &mut Notes,
-) {
+) -> bool {
+    let before = message.clone();
     let mut strays = Vec::new();
     gather(strict, message, &mut Vec::new(), &mut strays);
     let mut taken = Vec::new();
@@ -43,6 +45,7 @@ pub(super) fn fit(
     for way in taken {
         remove(message, &way);
     }
+    *message != before
 }
 
 /// What an object should be, and what it cannot do without.

@@ -28,9 +28,11 @@ pub(super) fn find(content: Value) -> Option<Found> {
         return None;
     };
     if let Some((place, message)) = typed(&outermost, "", 0) {
+        // In a response, that is where it belongs.
+        let at_home = place.is_empty() || (place == "result" && is_frame(&outermost));
         return Some(Found {
             message: message.clone(),
-            place: (!place.is_empty()).then_some(place),
+            place: (!at_home).then_some(place),
         });
     }
     Some(Found {
@@ -39,9 +41,14 @@ pub(super) fn find(content: Value) -> Option<Found> {
     })
 }
 
+/// Whether an object has nothing but what belongs to a frame.
+fn is_frame(object: &Map<String, Value>) -> bool {
+    object.keys().all(|name| FRAME.contains(&name.as_str()))
+}
+
 /// The content of a response, where what came is one.
 fn unframed(mut outermost: Map<String, Value>) -> Map<String, Value> {
-    let frame = outermost.keys().all(|name| FRAME.contains(&name.as_str()));
+    let frame = is_frame(&outermost);
     match outermost.get_mut("result").map(Value::take) {
         Some(Value::Object(result)) if frame => result,
         Some(other) => {

@@ -1,9 +1,9 @@
 //! The leagues that lie below a root already, by the name that a new one would have.
 
-use std::fs;
-
 use league::root::Root;
 use league_protocol::id::LeagueId;
+
+use crate::cli::finished::is_over;
 
 /// How many leagues of one name are looked through for a free number.
 const MOST_LEAGUES: u32 = 100_000;
@@ -41,13 +41,4 @@ impl Found {
             unfinished,
         }
     }
-}
-
-/// Whether a league's journal ends with its end.
-fn is_over(root: &Root, league: &LeagueId) -> bool {
-    let Ok(text) = fs::read_to_string(root.league_journal(league)) else {
-        return false;
-    };
-    // Something may come after the end, such as a report that contradicts.
-    text.contains("{\"event\":{\"league_completed\"")
 }

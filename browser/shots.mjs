@@ -1,0 +1,78 @@
+// Pictures: of the board at every size and in both themes, so that people look at it, and the two
+// that the README shows. Called by `cargo xtask browser --shots DIR`.
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { pageOf, playedAtLeast } from './support/reading.mjs';
+import { drawn } from './support/terminal.mjs';
+import { Stage, closed } from './support/stage.mjs';
+
+const WIDTHS = [360, 768, 1920];
+const THEMES = ['light', 'dark'];
+
+/** How many players, and at which result the picture is taken; the first two are over by then. */
+const CROWDS = [
+  { players: 4, referees: 2, at: 6 },
+  { players: 40, referees: 4, at: 780 },
+  { players: 400, referees: 8, at: 600 },
+];
+
+/** The most of a page that goes into a picture, in pixels. */
+const TALLEST = 6_000;
+
+const [folder] = process.argv.slice(2);
+const gallery = join(folder, 'gallery');
+mkdirSync(gallery, { recursive: true });
+const stage = new Stage('shots');
+try {
+  for (const crowd of CROWDS) await boards(crowd);
+  await pageForReadme();
+  await terminalForReadme();
+} finally {
+  await stage.close();
+  await closed();
+}
+
+async function boards({ players, referees, at }) {
+  const words = ['--players', String(players), '--referees', String(referees), '--seed', '1'];
+  const league = run('--web', ...words);
+  const address = await pageOf(league);
+  for (const colorScheme of THEMES) {
+    const page = await stage.visit(address, { colorScheme, reducedMotion: 'reduce' });
+    await playedAtLeast(page, at);
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 1080 });
+      const tall = await page.evaluate(() => document.documentElement.scrollHeight);
+      const clip = { x: 0, y: 0, width, height: Math.min(tall, TALLEST) };
+      const path = join(gallery, `board-${players}-${width}-${colorScheme}.png`);
+      await page.screenshot({ path, clip, fullPage: true });
+      console.log(path);
+    }
+    await page.close();
+  }
+  await league.kill();
+}
+
+/** A league of eight halfway through. */
+async function pageForReadme() {
+  const league = run('--players', '8', '--referees', '2', '--pace', '1500ms');
+  const page = await stage.visit(await pageOf(league), { reducedMotion: 'reduce' });
+  await playedAtLeast(page, 16);
+  await page.locator('#tiles').getByText('choosing').first().waitFor();
+  await page.screenshot({ path: join(folder, 'page.png') });
+  await league.kill();
+}
+
+/** What `league run` prints, as it prints it. */
+async function terminalForReadme() {
+  const words = ['run', '--ports', 'auto'];
+  const said = await stage.startIn(stage.folder(), ...words).succeeds();
+  const page = await stage.visit('about:blank');
+  await page.setContent(drawn(['league', ...words].join(' '), said));
+  await page.locator('main').screenshot({ path: join(folder, 'terminal.png') });
+}
+
+function run(...words) {
+  return stage.start('run', '--ports', 'auto', '--root', stage.folder(), ...words);
+}

@@ -1,0 +1,50 @@
+//! What the files of a league say of its end, for those who come after it.
+
+use std::fs;
+
+use league::ask::{Health, State};
+use league::repository::{StandingEntry, StandingsRepository};
+use league::root::Root;
+use league_protocol::id::LeagueId;
+use league_protocol::message::StandingRow;
+
+/// Whether a league's journal holds its end.
+pub(super) fn is_over(root: &Root, league: &LeagueId) -> bool {
+    let Ok(text) = fs::read_to_string(root.league_journal(league)) else {
+        return false;
+    };
+    // Something may come after the end, such as a report that contradicts.
+    text.contains("{\"event\":{\"league_completed\"")
+}
+
+/// How a league was at its end, if it was last seen like this and is over now.
+pub(super) fn last_state(root: &Root, seen: &Health) -> Option<(Health, Vec<StandingRow>)> {
+    let league = &seen.league_id;
+    let table = StandingsRepository::new(root, league.clone()).load().ok()?;
+    let whole = seen.rounds > 0 && table.rounds_completed >= seen.rounds;
+    if !whole || !is_over(root, league) {
+        return None;
+    }
+    let health = Health {
+        state: State::Completed,
+        round_id: Some(seen.rounds),
+        matches_played: seen.matches,
+        ..seen.clone()
+    };
+    Some((health, table.standings.iter().map(row).collect()))
+}
+
+fn row(entry: &StandingEntry) -> StandingRow {
+    StandingRow {
+        rank: entry.rank,
+        shared_rank: entry.rank,
+        player_id: entry.player_id.clone(),
+        display_name: entry.display_name.clone(),
+        played: entry.played,
+        wins: entry.wins,
+        draws: entry.draws,
+        losses: entry.losses,
+        technical_losses: entry.technical_losses,
+        points: entry.points,
+    }
+}

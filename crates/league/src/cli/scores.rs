@@ -1,0 +1,185 @@
+//! The matches of a league as they end, a line each, and how it all came out.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use league::deviations::Deviations;
+use league_core::league::Event;
+use league_protocol::fault::Code;
+use league_protocol::id::{LeagueId, MatchId, PlayerId};
+use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
+use league_protocol::time::Timestamp;
+use serde_json::{Value, json};
+
+use super::table;
+
+/// How many rows of the table are shown to people; all stand in `standings.json`.
+const MOST_ROWS: usize = 50;
+
+/// What is known of the matches of one league.
+#[derive(Debug, Default)]
+pub(super) struct Scores {
+    /// How many matches there will be.
+    pub(super) total: u64,
+    /// How many are over.
+    pub(super) done: u64,
+    names: BTreeMap<PlayerId, String>,
+    began: BTreeMap<MatchId, Timestamp>,
+    technical: BTreeMap<Code, u64>,
+}
+
+/// How one match ended.
+pub(super) struct Ended<'e> {
+    match_id: &'e MatchId,
+    result: &'e MatchResult,
+    millis: Option<u64>,
+}
+
+impl Scores {
+    /// The scores of a league with so many matches, or one that will have as many as its players
+    /// make up when it begins.
+    pub(super) fn of(total: u64) -> Self {
+        Self {
+            total,
+            ..Self::default()
+        }
+    }
+
+    /// Takes in what happened; gives the match that is over by it.
+    pub(super) fn take_in<'e>(&mut self, at: Timestamp, event: &'e Event) -> Option<Ended<'e>> {
+        match event {
+            Event::PlayerRegistered {
+                player_id, meta, ..
+            } => {
+                let name = meta.display_name.clone();
+                self.names.insert(player_id.clone(), name);
+            }
+            Event::LeagueStarted { .. } if self.total == 0 => {
+                let players = self.names.len() as u64;
+                self.total = players * players.saturating_sub(1) / 2;
+            }
+            Event::MatchAccepted { match_id, .. } => {
+                self.began.insert(match_id.clone(), at);
+            }
+            Event::ResultRecorded {
+                match_id, result, ..
+            } => return Some(self.ended(at, match_id, result)),
+            _ => {}
+        }
+        None
+    }
+
+    fn ended<'e>(
+        &mut self,
+        at: Timestamp,
+        match_id: &'e MatchId,
+        result: &'e MatchResult,
+    ) -> Ended<'e> {
+        self.done += 1;
+        for code in result.failed.values() {
+            *self.technical.entry(*code).or_default() += 1;
+        }
+        let began = self.began.remove(match_id);
+        Ended {
+            match_id,
+            result,
+            millis: began.map(|began| at.since(began).as_millis() as u64),
+        }
+    }
+
+    /// A match for people.
+    pub(super) fn line(&self, ended: &Ended<'_>) -> String {
+        let Ended {
+            match_id,
+            result,
+            millis,
+        } = ended;
+        let width = self.total.to_string().len();
+        let [a, b] = result.players.each_ref().map(|id| self.name(id));
+        let outcome = match (&result.winner, result.status) {
+            (Some(winner), _) => format!("{} wins", self.name(winner)),
+            (None, MatchStatus::TechnicalLoss) => "both lose".to_owned(),
+            (None, _) => "draw".to_owned(),
+        };
+        let time = millis
+            .map(|millis| format!(" · {millis} ms"))
+            .unwrap_or_default();
+        format!(
+            "{:>width$}/{}  {match_id:<7} {a} – {b}: {outcome} · {}{time}",
+            self.done, self.total, result.reason,
+        )
+    }
+
+    /// A match for machines.
+    pub(super) fn object(&self, ended: &Ended<'_>) -> Value {
+        let Ended {
+            match_id,
+            result,
+            millis,
+        } = ended;
+        json!({
+            "event": "match", "number": self.done, "of": self.total, "match_id": match_id,
+            "players": result.players, "status": result.status, "winner": result.winner,
+            "reason": result.reason, "failed": result.failed, "milliseconds": millis,
+        })
+    }
+
+    /// Prints the table, technical losses and deviations.
+    ///
+    /// # Errors
+    ///
+    /// The output may be closed.
+    pub(super) fn close(
+        &self,
+        out: &mut impl Write,
+        rows: &[StandingRow],
+        deviations: &Deviations,
+    ) -> io::Result<()> {
+        table::standings(out, rows, MOST_ROWS)?;
+        writeln!(out)?;
+        writeln!(out, "technical losses: {}", causes(&self.technical))?;
+        let counts = deviations.counts();
+        if counts.is_empty() {
+            writeln!(out, "deviations: none")?;
+        } else {
+            writeln!(out, "deviations:")?;
+        }
+        for (agent, kinds) in counts {
+            for kind in kinds {
+                let path = &kind.kind.path;
+                writeln!(out, "  {agent}  {}× `{path}`: {}", kind.count, kind.detail)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The table, technical losses and deviations for machines.
+    pub(super) fn closing(
+        &self,
+        league: &LeagueId,
+        rows: &[StandingRow],
+        deviations: &Deviations,
+    ) -> Value {
+        json!({
+            "event": "standings", "league_id": league, "standings": rows,
+            "technical_losses": self.technical, "deviations": deviations.counts(),
+        })
+    }
+
+    fn name(&self, id: &PlayerId) -> String {
+        match self.names.get(id) {
+            Some(name) => format!("{id} {name}"),
+            None => id.to_string(),
+        }
+    }
+}
+
+fn causes(technical: &BTreeMap<Code, u64>) -> String {
+    if technical.is_empty() {
+        return "none".to_owned();
+    }
+    let causes = technical
+        .iter()
+        .map(|(code, count)| format!("{count} by {} {}", code.as_str(), code.name()));
+    causes.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,135 @@
+//! What a lenient league makes of a message that cannot be read as it is.
+
+use serde_json::value::RawValue;
+
+use super::{Explanation, each_raw, explain, message};
+use crate::dialect::types;
+use crate::fault::Code;
+use crate::finding::{Finding, Notes, Reading, Severity, harmless};
+use crate::lenient::{Expected, Mended, mend};
+use crate::rpc::members::{Members, split, text};
+use crate::sender::Dialect;
+
+/// How much of a message that was made out is shown, in characters.
+const LONGEST: usize = 480;
+
+/// Explains bytes as a lenient league takes them: what it can make out is no error but a deviation,
+/// and the first finding says what it is taken for.
+pub fn explain_leniently(bytes: &[u8]) -> Vec<Explanation> {
+    let mut explanations = explain(bytes, Reading::Lenient);
+    let Ok(raw) = serde_json::from_slice::<&RawValue>(bytes) else {
+        return explanations;
+    };
+    for (raw, explanation) in each_raw(raw).into_iter().zip(&mut explanations) {
+        if !explanation.valid {
+            soften(raw, explanation);
+        }
+    }
+    explanations
+}
+
+/// Where the message of a piece of JSON is, and what it was called by.
+struct Content<'c> {
+    raw: &'c RawValue,
+    /// The way to it, empty if it stands alone.
+    place: &'static str,
+    method: String,
+}
+
+impl<'c> Content<'c> {
+    fn of(raw: &'c RawValue, members: &Members<'c>) -> Self {
+        let named = |members: &Members<'_>, name| {
+            let found = members.get(name).and_then(text);
+            found.map_or_else(String::new, |found| found.into_owned())
+        };
+        let (place, method) = match members.has("method") {
+            true => ("params", named(members, "method")),
+            false => ("result", String::new()),
+        };
+        let Some(inner) = members
+            .get(place)
+            .filter(|_| super::frame::is_frame(members))
+        else {
+            let (place, method) = ("", String::new());
+            return Self { raw, place, method };
+        };
+        let call = split(inner.get()).ok().filter(|_| method == "tools/call");
+        let called = call.as_ref().and_then(|call| call.get("arguments"));
+        match (called, call.as_ref()) {
+            (Some(arguments), Some(call)) => Self {
+                raw: arguments,
+                place: "params.arguments",
+                method: named(call, "name"),
+            },
+            _ => Self {
+                raw: inner,
+                place,
+                method,
+            },
+        }
+    }
+}
+
+/// Turns the errors of an explanation into deviations, if a lenient league makes the message out.
+fn soften(raw: &RawValue, explanation: &mut Explanation) {
+    let Ok(members) = split(raw.get()) else {
+        return;
+    };
+    let content = Content::of(raw, &members);
+    let outside = match explanation.index {
+        Some(index) => format!("[{index}]"),
+        None => String::new(),
+    };
+    let place = match (outside.as_str(), content.place) {
+        ("", place) => place.to_owned(),
+        (outside, "") => outside.to_owned(),
+        (outside, place) => format!("{outside}.{place}"),
+    };
+    // What is wrong with a frame is wrong whatever it holds.
+    let is_error = |finding: &&mut Finding| finding.severity == Severity::Error;
+    let mut errors = explanation.findings.iter_mut().filter(is_error);
+    if !errors.all(|finding| finding.path.starts_with(&place)) {
+        return;
+    }
+    let Some(taken) = made_out(&content, explanation.kind) else {
+        return;
+    };
+    for finding in &mut explanation.findings {
+        finding.severity = Severity::Deviation;
+    }
+    explanation.findings.insert(0, said(&taken, place));
+    explanation.message_type = taken.message_type;
+    explanation.dialect = taken.dialect;
+    explanation.valid = true;
+}
+
+/// The message that is made out, as it reads by itself.
+fn made_out(content: &Content<'_>, kind: &'static str) -> Option<Explanation> {
+    let all = Dialect::ALL.into_iter().flat_map(types).copied();
+    let all: Vec<&'static str> = all.collect();
+    let expected = Expected {
+        types: &all,
+        // A message that names no type, in a call that means none, may be anything.
+        method: Some(&content.method),
+        dialect: None,
+    };
+    let mut notes = Notes::new(Reading::Lenient);
+    let Mended::Message(mended) = mend(content.raw.get(), &expected, &mut notes)? else {
+        return None;
+    };
+    let taken = message(&mended, Reading::Lenient, kind);
+    taken.valid.then_some(taken)
+}
+
+/// What it is taken for.
+fn said(taken: &Explanation, path: String) -> Finding {
+    let shown = harmless(taken.again.text(), LONGEST);
+    Finding {
+        code: Code::InvalidMessage,
+        path,
+        severity: Severity::Deviation,
+        expected: "a message as the documents spell it".to_owned(),
+        clause: "ruling 13",
+        detail: format!("a lenient league reads this as {shown}"),
+    }
+}
