@@ -97,10 +97,10 @@ impl Heard {
             // A beat, or when to come back.
             return Ok(());
         };
-        let number = id.split_once('-');
-        let number =
-            number.and_then(|(life, n)| Some((life.parse().ok()?, n.parse::<u64>().ok()?)));
-        let Some((life, n)) = number else {
+        let number = |text: &str| text.parse::<u64>().ok();
+        let numbers = id.split_once('-');
+        let numbers = numbers.and_then(|(life, n)| Some((number(life)?, number(n)?)));
+        let Some((life, n)) = numbers else {
             return Err(io::Error::other(format!("an id that is none: {id}")));
         };
         match self.last {
@@ -115,7 +115,7 @@ impl Heard {
         }
         self.last = Some((life, n));
         self.patches += 1;
-        self.over = summary(patch).contains(OVER);
+        self.over |= summary(patch).contains(OVER);
         Ok(())
     }
 }
@@ -124,8 +124,8 @@ impl Heard {
 ///
 /// Quotes within what is set are escaped, so a name between bare ones is one of JSON.
 fn is_whole(patch: &str) -> bool {
-    let named = |list: &&str| patch.contains(&format!("\"{list}\":["));
-    LISTS.iter().all(named)
+    let named = |list: &str| patch.contains(&format!("\"{list}\":["));
+    LISTS.iter().all(|list| named(list))
 }
 
 /// The summary in a patch; empty if it has not changed.

@@ -110,9 +110,11 @@ impl Events {
                     return Ok(None);
                 }
                 let text = self.text.take(&rest[..size])?;
-                while let Some(length) = until(text, b"\n\n") {
-                    hear(&String::from_utf8_lossy(&text[..length - 2]));
-                    text.drain(..length);
+                // An event ends where what was sent at once ends.
+                if text.ends_with(b"\n\n") {
+                    let told = String::from_utf8_lossy(text);
+                    told.split_terminator("\n\n").for_each(hear);
+                    text.clear();
                 }
                 self.part = Part::Size;
                 Ok(Some(size + 2))

@@ -31,13 +31,15 @@ pub(crate) fn tell(rows: &[Row], options: &Options) {
         let more = row.played.iter().zip(&alone.played);
         let each =
             more.map(|(many, none)| (many.cost - none.cost) * many.matches * 1e3 / many.patches);
+        // What one alone costs is lost in what differs from league to league.
+        let each = (row.viewers > 1).then(|| Spread::of(each).shown(1));
         println!(
             "{:<18}{:<24}{:<20}{:<24}{:<20}",
             row.name,
             spread(row, |played| played.patches / viewers).shown(1),
             spread(row, |played| played.bytes / viewers / 1e3).shown(1),
             spread(row, |played| played.anew).shown(0),
-            Spread::of(each).shown(1),
+            each.unwrap_or_default(),
         );
     }
     println!("\nmedian [least-most] of {} rounds", alone.played.len());
