@@ -106,7 +106,10 @@ const NODE: Need = Need {
     tool: "Node.js 20 or newer",
     probe: Invocation::new(
         "node",
-        &["-e", "process.exit(parseInt(process.versions.node) < 20)"],
+        &[
+            "-e",
+            "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)",
+        ],
     ),
     remedy: "apt-get install nodejs, or see https://nodejs.org",
 };
