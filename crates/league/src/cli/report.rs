@@ -1,7 +1,7 @@
 //! `league report`: a league as one page to send around, or as plain tables.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -72,6 +72,11 @@ impl Report {
             hint: "`league verify` says what is wrong with it".to_owned(),
             kind: Kind::World,
         })?;
+        let broken = exhibition.verdict().filter(|verdict| !verdict.holds);
+        if let Some(broken) = broken {
+            let words = &broken.words;
+            writeln!(io::stderr(), "warning: this league does not hold: {words}")?;
+        }
         let gallery = exhibition.gallery();
         let text = match self.format {
             Format::Html => exhibition.report(self.matches),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_web::film::Film;
 use league_web::gallery::{Gallery, Observed};
-use league_web::model::{Board, MatchPage, PlayerPage};
+use league_web::model::{Board, MatchPage, PlayerPage, Verdict};
 use league_web::page::Links;
 use league_web::report::{self, Report};
 use thiserror::Error;
@@ -62,6 +62,11 @@ impl Exhibition {
             film,
             board,
         })
+    }
+
+    /// Whether the league is what its journal says.
+    pub fn verdict(&self) -> Option<&Verdict> {
+        self.observed.verdict.as_ref()
     }
 
     /// The league's facts.

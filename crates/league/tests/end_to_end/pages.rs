@@ -205,6 +205,12 @@ fn a_league_that_was_tampered_with_is_shown_and_said_to_be() {
         body.contains("Agent Delta"),
         "and shows the league all the same"
     );
+    for path in ["/match/R1M1", "/player/P01"] {
+        let (_, body) = get(&page, path);
+        assert!(body.contains("does not hold"), "{path}: {body}");
+    }
+    let report = league(["report", ground.root(), "--format", "csv"]);
+    assert!(report.errors.contains("does not hold"), "{report:?}");
 }
 
 #[test]

@@ -39,6 +39,7 @@ impl Gallery {
         }
         Some(MatchPage {
             league: self.card(),
+            verdict: observed.verdict.clone(),
             match_id: id.clone(),
             round: round_of(id.as_str()),
             players: players.map(|player| self.named(&player)),

@@ -21,6 +21,7 @@ impl Gallery {
         let matches = self.meetings(id);
         Some(PlayerPage {
             league: self.card(),
+            verdict: observed.verdict.clone(),
             agent: self.player_agent(observed, &standing),
             unlisted: (standing.played as usize).saturating_sub(matches.len()),
             choices: self.choices_of(id),

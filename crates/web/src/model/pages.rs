@@ -7,7 +7,7 @@ use league_protocol::message::MatchResult;
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 
-use super::{Agent, Ended, LeagueCard, Named, Standing, TileState};
+use super::{Agent, Ended, LeagueCard, Named, Standing, TileState, Verdict};
 
 /// A way in which an agent left the protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Deviation {
 pub struct PlayerPage {
     /// Which league.
     pub league: LeagueCard,
+    /// Whether the league is what its journal says, if somebody looked.
+    pub verdict: Option<Verdict>,
     /// Its row of the table.
     pub standing: Standing,
     /// What is known of it as an agent.
@@ -72,6 +74,8 @@ pub struct Meeting {
 pub struct MatchPage {
     /// Which league.
     pub league: LeagueCard,
+    /// Whether the league is what its journal says, if somebody looked.
+    pub verdict: Option<Verdict>,
     /// Which match.
     pub match_id: MatchId,
     /// Which round.

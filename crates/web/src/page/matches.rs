@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::words::{counted, cut, duration, moment, name, tile_state};
-use super::{Links, draw, marks, positions, sequence};
+use super::{Links, draw, marks, positions, sequence, summary};
 use crate::model::{Ended, MatchPage};
 
 /// The longest choice that is written out, in characters.
@@ -14,6 +14,7 @@ const LONGEST_CHOICE: usize = 60;
 /// What stands in `<main>`.
 pub(super) fn main(page: &MatchPage, links: Links) -> Markup {
     html! {
+        (summary::warning(page.verdict.as_ref()))
         section.duel {
             p.crumbs {
                 a href=(links.board()) { bdi { (page.league.title) } }

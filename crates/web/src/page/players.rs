@@ -3,13 +3,14 @@
 use maud::{Markup, html};
 
 use super::words::{agent_state, counted, grouped, latency, name, time_of_day};
-use super::{Links, chart, marks};
+use super::{Links, chart, marks, summary};
 use crate::model::{Meeting, PlayerPage};
 
 /// What stands in `<main>`.
 pub(super) fn main(page: &PlayerPage, links: Links) -> Markup {
     let row = &page.standing;
     html! {
+        (summary::warning(page.verdict.as_ref()))
         section.summary {
             p.crumbs { a href=(links.board()) { bdi { (page.league.title) } } span { (row.player_id) } }
             h1 { bdi { (row.name) } }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::Links;
 use super::words::{counted, duration, grouped, moment, phase};
-use crate::model::{Board, Progress, Standing};
+use crate::model::{Board, Progress, Standing, Verdict};
 
 /// Title, game and phase; the champion once there is one.
 pub(super) fn summary(board: &Board, links: Links) -> Markup {
@@ -85,6 +85,18 @@ fn facts(now: &Progress, left: Option<String>) -> Markup {
         @if let Some(left) = left { div { dt { "Time left" } dd.left { (left) } } }
         @if let Some(elapsed) = now.elapsed { div { dt { "Elapsed" } dd.elapsed { (duration(elapsed)) } } }
         div { dt { "Technical losses" } dd { (grouped(now.technical_losses)) } }
+    }
+}
+
+/// A warning on every page of a league that does not hold.
+pub(super) fn warning(verdict: Option<&Verdict>) -> Markup {
+    let broken = verdict.filter(|verdict| !verdict.holds);
+    html! {
+        @if let Some(broken) = broken {
+            p.verdict.broken {
+                strong { "✗ This league does not hold, so nothing here may be believed." } " " (broken.words)
+            }
+        }
     }
 }
 

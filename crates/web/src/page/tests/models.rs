@@ -234,6 +234,7 @@ pub(super) fn said(millis: i64, from: &str, to: &str, kind: &str) -> Said {
 /// A match that is over.
 pub(super) fn match_page() -> MatchPage {
     MatchPage {
+        verdict: None,
         league: card(Phase::Running),
         match_id: MatchId::numbered(1, 1),
         round: 1,
@@ -306,6 +307,7 @@ pub(super) fn players() -> Vec<PlayerPage> {
         count: 3,
     };
     let page = PlayerPage {
+        verdict: None,
         league: card(Phase::Running),
         standing: standing(1, &named(1, HOSTILE), 3),
         agent: agent(false),
