@@ -214,14 +214,10 @@ async fn answer(
     }
     let path = request.uri().path();
     let (prefix, tool) = path.split_at(path.rfind('/').unwrap_or(0));
-    if let (Some(pages), false) = (&doors.pages, matches!(tool, "/mcp" | "/health")) {
-        return match *request.method() {
-            Method::GET | Method::HEAD => {
-                let visit = pages.visit(path, request.headers().clone());
-                respond(visit.await)
-            }
-            _ => not_allowed("GET, HEAD"),
-        };
+    let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
+    if let (Some(pages), true) = (&doors.pages, is_look && !matches!(tool, "/mcp" | "/health")) {
+        let visit = pages.visit(path, request.headers().clone());
+        return respond(visit.await);
     }
     let Some(door) = doors.find(prefix) else {
         return plain(StatusCode::NOT_FOUND, "there is no agent at this path");
