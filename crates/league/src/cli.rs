@@ -54,7 +54,7 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   league                                   play a league of four, and print the table
-  league run --players 8 --pace 400ms      more players, slow enough to watch
+  league run --players 8 --pace 3s --web   more players, slow enough to watch
   league run --resume                      go on with a league that was interrupted
   league watch                             the live table of a running league
   league query stats --player P01          ask a running manager

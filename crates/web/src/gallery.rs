@@ -257,7 +257,7 @@ impl Gallery {
 }
 
 /// How a match ended for one of its seats.
-fn ended(result: &MatchResult, seat: usize) -> Ended {
+pub(crate) fn ended(result: &MatchResult, seat: usize) -> Ended {
     let player = &result.players[seat];
     if result.failed.contains_key(player) {
         return Ended::Forfeited;

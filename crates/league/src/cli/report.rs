@@ -14,8 +14,8 @@ use super::shown::Shown;
 
 /// Write a league as one HTML file that works without a server, or as a table
 ///
-/// The page holds the board, every player, every match with what was said, the check of each draw
-/// and the replay. Nothing in it is fetched from anywhere.
+/// The page holds the board, the players (the first 500), the latest matches with what was said,
+/// the check of each draw, and the replay. Nothing in it is fetched from anywhere.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -36,7 +36,7 @@ pub(super) struct Report {
     /// Which table, for CSV
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     table: Which,
-    /// The messages of so many matches at most, the latest; the results of all are in it anyway
+    /// So many matches at most have a page, the latest
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     matches: usize,
 }

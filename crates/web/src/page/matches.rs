@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::words::{counted, cut, duration, moment, name, tile_state};
 use super::{Links, draw, marks, positions, sequence, summary};
+use crate::gallery::ended;
 use crate::model::{Ended, MatchPage};
 
 /// The longest choice that is written out, in characters.
@@ -75,16 +76,6 @@ fn written(choice: &Value) -> String {
         other => other.to_string(),
     };
     cut(&text, LONGEST_CHOICE)
-}
-
-fn ended(result: &MatchResult, seat: usize) -> Ended {
-    let player = &result.players[seat];
-    match &result.winner {
-        _ if result.failed.contains_key(player) => Ended::Forfeited,
-        Some(winner) if winner == player => Ended::Won,
-        Some(_) => Ended::Lost,
-        None => Ended::Drew,
-    }
 }
 
 const fn outcome(ended: Ended) -> &'static str {
