@@ -108,19 +108,20 @@ fn who_climbs_is_told_against_the_last_round() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
     facts.push(result("R1M1", [1, 2], Some(1)));
-    facts.push(result("R1M2", [3, 4], Some(3)));
+    facts.push(result("R1M2", [3, 4], Some(4)));
     facts.push(closed(1));
     facts.push(round(2, 2));
-    facts.push(result("R2M2", [4, 2], Some(2)));
+    facts.push(result("R2M1", [3, 1], Some(3)));
     let shown = board(&facts);
-    let second = shown
-        .standings
-        .iter()
-        .find(|row| row.player_id.as_str() == "P02");
-    let second = second.unwrap();
-    assert!(second.climbed > 0 || second.rank == 3, "{second:?}");
-    assert_eq!(second.form.len(), 2);
-    assert_eq!(second.form[1].ended, Ended::Won);
+    let row = |id: &str| {
+        let mut rows = shown.standings.iter();
+        rows.find(|row| row.player_id.as_str() == id).unwrap()
+    };
+    // The third was last after the first round, and is so no more.
+    assert!(row("P03").climbed > 0, "{:?}", row("P03"));
+    assert_eq!(row("P02").climbed, -1, "{:?}", row("P02"));
+    let form: Vec<Ended> = row("P03").form.iter().map(|met| met.ended).collect();
+    assert_eq!(form, [Ended::Lost, Ended::Won], "the oldest first");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use league_web::gallery::Observed;
 use league_web::model::Ended;
 use serde_json::json;
 
-use crate::season::{after, beginning, gallery, result, round, whole, with_moves};
+use crate::season::{after, beginning, forfeited, gallery, result, round, whole, with_moves};
 
 #[test]
 fn a_player_finds_all_its_matches_the_newest_first() {
@@ -107,9 +107,16 @@ fn moves_that_the_rules_do_not_know_end_the_show_and_nothing_else() {
 
 #[test]
 fn a_forfeit_is_told_from_a_loss() {
-    let shown = after(&whole(4));
-    let page = shown.player_page(&PlayerId::numbered(4), &Observed::default());
-    let lost = page.unwrap().matches;
-    assert!(lost.iter().any(|meeting| meeting.ended == Ended::Lost));
-    assert!(lost.iter().all(|meeting| meeting.ended != Ended::Forfeited));
+    let mut facts = beginning(4);
+    facts.push(round(1, 2));
+    facts.push(forfeited(result("R1M1", [1, 2], Some(1)), 2));
+    facts.push(result("R1M2", [3, 4], Some(3)));
+    let shown = after(&facts);
+    let ended = |number| {
+        let page = shown.player_page(&PlayerId::numbered(number), &Observed::default());
+        page.unwrap().matches[0].ended
+    };
+    assert_eq!(ended(1), Ended::Won);
+    assert_eq!(ended(2), Ended::Forfeited);
+    assert_eq!(ended(4), Ended::Lost);
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use league_core::league::{Event, LeagueRules};
+use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{AgentMeta, MatchResult, MatchStatus};
 use league_protocol::sender::{Dialect, Speech};
@@ -110,6 +111,17 @@ pub(crate) fn with_moves(mut event: Event, moves: [Value; 2]) -> Event {
         let told = Arc::make_mut(result);
         let players = told.players.clone();
         told.choices = players.into_iter().zip(moves).collect();
+    }
+    event
+}
+
+/// The same with a player that did not play.
+pub(crate) fn forfeited(mut event: Event, number: u32) -> Event {
+    if let Event::ResultRecorded { result, .. } = &mut event {
+        let told = Arc::make_mut(result);
+        let player = PlayerId::numbered(number);
+        told.status = MatchStatus::TechnicalLoss;
+        told.failed.insert(player, Code::Timeout);
     }
     event
 }
