@@ -1,11 +1,11 @@
 //! What the pages of players and matches tell.
 
 use league_protocol::id::{MatchId, PlayerId};
-use league_web::gallery::Observed;
-use league_web::model::Ended;
+use league_web::gallery::{Observed, Record};
+use league_web::model::{Ended, Said};
 use serde_json::json;
 
-use crate::season::{after, beginning, forfeited, gallery, result, round, whole, with_moves};
+use crate::season::{after, at, beginning, forfeited, gallery, result, round, whole, with_moves};
 
 #[test]
 fn a_player_finds_all_its_matches_the_newest_first() {
@@ -119,4 +119,29 @@ fn a_forfeit_is_told_from_a_loss() {
     assert_eq!(ended(1), Ended::Won);
     assert_eq!(ended(2), Ended::Forfeited);
     assert_eq!(ended(4), Ended::Lost);
+}
+
+#[test]
+fn nothing_is_told_of_a_match_before_its_end_whatever_its_file_says() {
+    let mut facts = beginning(4);
+    facts.push(round(1, 2));
+    facts.push(result("R1M1", [1, 2], Some(2)));
+    let shown = after(&facts);
+    let said = |id: &str| {
+        let record = Record {
+            said: vec![Said {
+                at: at(1),
+                from: "player:P03".to_owned(),
+                to: "referee:REF01".to_owned(),
+                kind: "CHOOSE_PARITY_RESPONSE".to_owned(),
+                message: json!({"parity_choice": "odd"}),
+            }],
+            ..Record::default()
+        };
+        let id = MatchId::new(id).unwrap();
+        let page = shown.match_page(&id, Some(record), &Observed::default());
+        page.unwrap().said.len()
+    };
+    assert_eq!(said("R1M1"), 1, "it is over");
+    assert_eq!(said("R1M2"), 0, "it is being played");
 }
