@@ -22,8 +22,10 @@ async function pages(stage) {
     match: at('/match/R1M1'),
     'board game': (await served(stage, small))('/match/R1M1'),
     player: at('/player/P01'),
+    round: at('/round/2'),
     report,
     'match in a report': `${report}#match-R1M1`,
+    'round in a report': `${report}#round-3`,
     'player in a report': `${report}#player-P02`,
   };
 }

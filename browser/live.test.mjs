@@ -55,6 +55,7 @@ scene('a league is watched live from its first match to its last', async (stage)
   const bar = page.getByRole('progressbar', { name: 'Matches played' });
   assert.deepEqual(await bar.evaluate(({ value, max }) => [value, max]), [15, 15]);
   await page.locator('#verdict.holds').waitFor();
+  await page.locator('#touch').getByText('Final', { exact: true }).waitFor();
   await assertFinalTable(page, root);
 });
 

@@ -19,14 +19,15 @@ export function followFeed(address, take) {
     source.onerror = () => sayLost(heard);
     source.addEventListener("beat", hear);
     source.addEventListener("patch", (event) => {
-      hear();
       take(JSON.parse(event.data));
+      hear();
     });
   }
 
   function hear() {
     heard = Date.now();
-    sayTouch("live", "Live");
+    const over = document.querySelector(".phase.over, [data-over]");
+    sayTouch("live", over ? "Final" : "Live");
   }
 
   function look() {
@@ -44,11 +45,9 @@ export function followFeed(address, take) {
 
 /** Says in the bar whether the page is in touch, unless it says so already. */
 function sayTouch(state, words) {
-  const { body } = document;
-  if (body.dataset.touch === state) return;
-  body.dataset.touch = state;
+  document.body.dataset.touch = state;
   const touch = document.getElementById("touch");
-  if (touch) touch.textContent = words;
+  if (touch && touch.textContent !== words) touch.textContent = words;
 }
 
 function sayLost(heard) {

@@ -52,9 +52,14 @@ function replayEnded() {
 let fetching = false;
 let stale = false;
 
+/** Whether something that changed is on this page; a round has all its matches. */
+function concerns(one) {
+  return one === id || one === "*" || (page === "round" && one.startsWith(`${id}M`));
+}
+
 /** Gets the page anew when the feed says that what it is about has changed. */
 async function takeTouched({ touched = [] }) {
-  if (!touched.includes(id) && !touched.includes("*")) return;
+  if (!touched.some(concerns)) return;
   stale = true;
   if (fetching) return;
   fetching = true;

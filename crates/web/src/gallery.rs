@@ -11,6 +11,7 @@ mod cross;
 mod matches;
 mod players;
 mod positions;
+mod rounds;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -37,6 +38,8 @@ pub const MOST_CROSSED: usize = 60;
 pub const MOST_LINES: usize = 40;
 /// The most matches on the page of a player.
 pub const MOST_MET: usize = 1_000;
+/// The most matches to come on the page of a player.
+pub const MOST_COMING: usize = 20;
 /// The most results that are kept one by one; of older ones only the points remain.
 pub const MOST_RESULTS: usize = 200_000;
 /// The most points in time of the chart, times players.

@@ -3,6 +3,7 @@
 //! The [`Gallery`](crate::gallery::Gallery) fills these in, `page` draws them.
 
 mod pages;
+mod rounds;
 
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::time::Timestamp;
 
 pub use pages::{Deviation, Life, MatchPage, Meeting, PlayerPage, Position, Said};
+pub use rounds::{Coming, Course, Encounter, RoundPage};
 
 /// The first page: a league at a glance.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +66,13 @@ pub struct LeagueCard {
     pub started: Option<Timestamp>,
     /// When it was over.
     pub ended: Option<Timestamp>,
+}
+
+impl LeagueCard {
+    /// Whether all its matches are played.
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Completed
+    }
 }
 
 /// How far a league is.

@@ -13,6 +13,7 @@ mod marks;
 mod matches;
 mod players;
 mod positions;
+mod rounds;
 mod sequence;
 mod shell;
 mod standings;
@@ -22,7 +23,7 @@ mod words;
 use league_protocol::id::{MatchId, PlayerId};
 use maud::Markup;
 
-use crate::model::{Board, MatchPage, PlayerPage};
+use crate::model::{Board, MatchPage, PlayerPage, RoundPage};
 use crate::parts::Parts;
 
 pub(crate) use shell::{footer, header, script_free_head};
@@ -61,6 +62,14 @@ impl Links {
         }
     }
 
+    /// A round.
+    pub fn of_round(self, round: u32) -> String {
+        match self {
+            Self::Site => format!("/round/{round}"),
+            Self::File => format!("#round-{round}"),
+        }
+    }
+
     /// The id of an element that each page has once: in a file with many pages it names its page.
     fn own_id(self, id: &str, page: &str) -> String {
         match self {
@@ -81,6 +90,7 @@ pub fn board(board: &Board, parts: &Parts, links: &Links) -> String {
         kind: "board",
         id: "",
         title: &board.league.title,
+        over: board.league.is_over(),
     };
     shell::document(&page, &board_main(parts), *links)
 }
@@ -98,6 +108,7 @@ pub fn match_page(page: &MatchPage, links: &Links) -> String {
         kind: "match",
         id: page.match_id.as_str(),
         title: &title,
+        over: page.league.is_over(),
     };
     shell::document(&shell, &match_main(page, *links), *links)
 }
@@ -113,6 +124,7 @@ pub fn player_page(page: &PlayerPage, links: &Links) -> String {
         kind: "player",
         id: page.standing.player_id.as_str(),
         title: &page.standing.name,
+        over: page.league.is_over(),
     };
     shell::document(&shell, &player_main(page, *links), *links)
 }
@@ -120,6 +132,22 @@ pub fn player_page(page: &PlayerPage, links: &Links) -> String {
 /// Draws what stands in `<main>` on the page of a player.
 pub(crate) fn player_main(page: &PlayerPage, links: Links) -> Markup {
     players::main(page, links)
+}
+
+/// Draws a round as a document.
+pub fn round_page(page: &RoundPage, links: &Links) -> String {
+    let shell = shell::Page {
+        kind: "round",
+        id: &format!("R{}", page.round),
+        title: &format!("Round {} · {}", page.round, page.league.title),
+        over: page.league.is_over(),
+    };
+    shell::document(&shell, &round_main(page, *links), *links)
+}
+
+/// Draws what stands in `<main>` on the page of a round.
+pub(crate) fn round_main(page: &RoundPage, links: Links) -> Markup {
+    rounds::main(page, links)
 }
 
 /// Draws the answer to an address that leads nowhere; `what` was looked for.

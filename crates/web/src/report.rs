@@ -6,7 +6,7 @@ use maud::{DOCTYPE, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 use crate::assets;
-use crate::model::{Board, MatchPage, PlayerPage};
+use crate::model::{Board, MatchPage, PlayerPage, RoundPage};
 use crate::page::{self, Links};
 
 /// What goes into a report.
@@ -18,6 +18,8 @@ pub struct Report<'a> {
     pub matches: &'a [MatchPage],
     /// The pages of players.
     pub players: &'a [PlayerPage],
+    /// The pages of rounds.
+    pub rounds: &'a [RoundPage],
     /// The league played back, as JSON.
     pub film: Option<&'a str>,
 }
@@ -47,6 +49,9 @@ pub fn write(report: &Report<'_>) -> String {
                 (page::header(links))
                 main #main {
                     article.page #board { (page::board_main(&parts)) }
+                    @for page in report.rounds {
+                        article.page id={ "round-" (page.round) } { (page::round_main(page, links)) }
+                    }
                     @for page in report.matches {
                         article.page id={ "match-" (page.match_id) } { (page::match_main(page, links)) }
                     }

@@ -11,6 +11,8 @@ mod board;
 mod pages;
 #[path = "facts/replay.rs"]
 mod replay;
+#[path = "facts/rounds.rs"]
+mod rounds;
 #[path = "facts/season.rs"]
 mod season;
 #[path = "facts/tables.rs"]

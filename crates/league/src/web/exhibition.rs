@@ -5,7 +5,7 @@ use std::sync::Arc;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_web::film::Film;
 use league_web::gallery::{Gallery, Observed};
-use league_web::model::{Board, MatchPage, PlayerPage, Verdict};
+use league_web::model::{Board, MatchPage, PlayerPage, RoundPage, Verdict};
 use league_web::page::Links;
 use league_web::report::{self, Report};
 use thiserror::Error;
@@ -81,13 +81,27 @@ impl Exhibition {
         let matches = all[first..].iter().filter_map(|id| self.match_page(id));
         let ids = self.board.standings.iter().map(|row| &row.player_id);
         let players = ids.filter_map(|id| self.player_page(id));
+        let rounds = self.rounds(most_matches);
         let film = serde_json::to_string(&self.film).ok();
         report::write(&Report {
             board: &self.board,
             players: &players.collect::<Vec<_>>(),
             matches: &matches.collect::<Vec<_>>(),
+            rounds: &rounds,
             film: film.as_deref(),
         })
+    }
+
+    /// The latest rounds, as many as have so many matches, and one at least.
+    fn rounds(&self, most_matches: usize) -> Vec<RoundPage> {
+        let progress = &self.board.progress;
+        let each = self.gallery.league().schedule().matches_a_round().max(1);
+        let most = (most_matches / each as usize).max(1);
+        let last = progress.rounds;
+        let first = last.saturating_sub(u32::try_from(most).unwrap_or(u32::MAX).saturating_sub(1));
+        let pages =
+            (first.max(1)..=last).map(|round| self.gallery.round_page(round, &self.observed));
+        pages.flatten().collect()
     }
 
     fn match_page(&self, id: &MatchId) -> Option<MatchPage> {

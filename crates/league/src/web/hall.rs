@@ -7,7 +7,7 @@ use league_core::league::{Phase, Stage};
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::time::Timestamp;
 use league_web::gallery::{Gallery, MOST_TILES, Observed, Record};
-use league_web::model::{Board, MatchPage, PlayerPage, Verdict};
+use league_web::model::{Board, MatchPage, PlayerPage, RoundPage, Verdict};
 use league_web::page::{self, Links};
 use league_web::parts::{Parts, Patch};
 
@@ -201,6 +201,11 @@ impl Hall {
     /// The page of a match, with what its referee wrote of it.
     pub(super) fn match_page(&self, id: &MatchId, record: Option<Record>) -> Option<MatchPage> {
         self.gallery()?.match_page(id, record, &self.observed)
+    }
+
+    /// The page of a round.
+    pub(super) fn round_page(&self, round: u32) -> Option<RoundPage> {
+        self.gallery()?.round_page(round, &self.observed)
     }
 
     /// The page of a player.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
-use league_web::model::{MatchPage, PlayerPage, Verdict};
+use league_web::model::{MatchPage, PlayerPage, RoundPage, Verdict};
 use tokio::sync::broadcast::{self, Receiver};
 
 use super::feed::{Feed, GREETING, beat};
@@ -125,6 +125,11 @@ impl Rooms {
         id: &PlayerId,
     ) -> Result<Option<PlayerPage>, ReadError> {
         Ok(self.glance()?.hall.player_page(id))
+    }
+
+    /// The page of a round.
+    pub(super) fn round_page(self: &Arc<Self>, round: u32) -> Result<Option<RoundPage>, ReadError> {
+        Ok(self.glance()?.hall.round_page(round))
     }
 
     /// What a film is made of, if there is a league.

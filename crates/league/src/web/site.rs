@@ -137,13 +137,17 @@ fn page_at(rooms: &Arc<Rooms>, path: &str, headers: &HeaderMap) -> Answered {
             let page = rooms.player_page(&id);
             page.map(|page| page.map(|page| Sheet::new(page::player_page(&page, &Links::Site))))
         }),
+        Some(("round", number)) => number.parse().map_or(Ok(None), |number| {
+            let page = rooms.round_page(number);
+            page.map(|page| page.map(|page| Sheet::new(page::round_page(&page, &Links::Site))))
+        }),
         _ => Ok(None),
     };
     match shown {
         Ok(Some(sheet)) => answer::page(200, &sheet, headers),
         Ok(None) => {
             let what = named.map_or("page", |(what, _)| match what {
-                "match" | "player" => what,
+                "match" | "player" | "round" => what,
                 _ => "page",
             });
             answer::page(404, &Sheet::new(page::not_found(what)), headers)

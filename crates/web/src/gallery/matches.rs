@@ -61,7 +61,7 @@ impl Gallery {
         })
     }
 
-    fn state_of_match(&self, id: &MatchId, observed: &Observed) -> TileState {
+    pub(super) fn state_of_match(&self, id: &MatchId, observed: &Observed) -> TileState {
         let known = self
             .league
             .fixture(id)

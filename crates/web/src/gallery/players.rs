@@ -19,6 +19,7 @@ impl Gallery {
     pub fn player_page(&self, id: &PlayerId, observed: &Observed) -> Option<PlayerPage> {
         let standing = self.standing(id, observed)?;
         let matches = self.meetings(id);
+        let (coming, later) = self.coming(id, observed);
         Some(PlayerPage {
             league: self.card(),
             verdict: observed.verdict.clone(),
@@ -27,6 +28,8 @@ impl Gallery {
             choices: self.choices_of(id),
             points: self.points_of(id.as_str()),
             deviations: self.deviations_of(observed, id.as_str()),
+            coming,
+            later,
             matches,
             standing,
         })

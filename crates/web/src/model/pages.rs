@@ -7,7 +7,7 @@ use league_protocol::message::MatchResult;
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 
-use super::{Agent, Ended, LeagueCard, Named, Standing, TileState, Verdict};
+use super::{Agent, Coming, Ended, LeagueCard, Named, Standing, TileState, Verdict};
 
 /// A way in which an agent left the protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,11 @@ pub struct PlayerPage {
     pub standing: Standing,
     /// What is known of it as an agent.
     pub agent: Agent,
+    /// The matches that it has still to play, the next one first; at most
+    /// [`MOST_COMING`](crate::gallery::MOST_COMING).
+    pub coming: Vec<Coming>,
+    /// How many come after those.
+    pub later: usize,
     /// Every match so far, newest first; at most
     /// [`MOST_MET`](crate::gallery::MOST_MET).
     pub matches: Vec<Meeting>,

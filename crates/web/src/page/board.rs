@@ -10,13 +10,13 @@ use crate::parts::Parts;
 pub(super) fn parts(board: &Board, links: Links) -> Parts {
     let mut parts = Parts::default();
     parts.block("summary", summary::summary(board, links).into_string());
-    parts.block("progress", summary::progress(board).into_string());
+    parts.block("progress", summary::progress(board, links).into_string());
     parts.block("verdict", summary::verdict(board).into_string());
     parts.list("standings-rows", standings::rows(&board.standings, links));
     let note = standings::note(board.unlisted, board.standings.is_empty());
     parts.block("standings-note", note.into_string());
     parts.list("tiles", latest::tiles(&board.tiles, links));
-    parts.block("tiles-note", latest::tiles_note(board).into_string());
+    parts.block("tiles-note", latest::tiles_note(board, links).into_string());
     parts.list("latest-rows", latest::rows(&board.latest, links));
     parts.block("cross-head", cross::head(&board.cross, links).into_string());
     parts.list("cross-rows", cross::rows(&board.cross, links));

@@ -39,7 +39,8 @@ fn tile(key: &str, tile: &Tile, links: Links) -> Markup {
 }
 
 /// How many such matches are left out, or why there are none.
-pub(super) fn tiles_note(board: &Board) -> Markup {
+pub(super) fn tiles_note(board: &Board, links: Links) -> Markup {
+    let round = board.progress.round;
     html! {
         p #tiles-note .more {
             @if board.untiled > 0 { "and " (grouped(board.untiled as u64)) " more" }
@@ -50,6 +51,7 @@ pub(super) fn tiles_note(board: &Board) -> Markup {
                     Phase::Completed => "All matches are played.",
                 }
             }
+            @if round > 0 { " " a href=(links.of_round(round)) { "All of round " (round) } }
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn main(page: &MatchPage, links: Links) -> Markup {
         section.duel {
             p.crumbs {
                 a href=(links.board()) { bdi { (page.league.title) } }
-                span { "Round " (page.round) } span { (page.match_id) }
+                a href=(links.of_round(page.round)) { "Round " (page.round) } span { (page.match_id) }
             }
             h1.hush { (page.match_id) ": " (name(&page.players[0])) " – " (name(&page.players[1])) }
             div.seats {

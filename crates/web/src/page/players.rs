@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::words::{agent_state, counted, grouped, latency, name, time_of_day};
+use super::words::{agent_state, counted, grouped, latency, name, tile_state, time_of_day};
 use super::{Links, chart, marks, summary};
 use crate::model::{Meeting, PlayerPage};
 
@@ -25,6 +25,7 @@ pub(super) fn main(page: &PlayerPage, links: Links) -> Markup {
                 (choices(page))
             }
         }
+        (coming(page, links))
         (deviations(page))
         (history(page, links))
     }
@@ -85,6 +86,25 @@ fn deviations(page: &PlayerPage) -> Markup {
                     }
                 } }
             } }
+        }
+    }
+}
+
+fn coming(page: &PlayerPage, links: Links) -> Markup {
+    if page.coming.is_empty() {
+        return Markup::default();
+    }
+    html! {
+        section.card {
+            h2 { "Still to play" }
+            ol.coming { @for next in &page.coming {
+                li {
+                    a href=(links.of_round(next.round)) { "Round " (next.round) } " "
+                    a href=(links.of_player(&next.opponent.id)) { (name(&next.opponent)) }
+                    @if let Some(state) = next.state { " · " a href=(links.of_match(&next.match_id)) { (tile_state(state)) } }
+                }
+            } }
+            @if page.later > 0 { p.more { "and " (counted(page.later as u64, "later match", "later matches")) } }
         }
     }
 }

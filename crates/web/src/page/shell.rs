@@ -10,6 +10,8 @@ pub(super) struct Page<'a> {
     /// What the page is about, so that it knows when that changed.
     pub(super) id: &'a str,
     pub(super) title: &'a str,
+    /// Whether the league is over.
+    pub(super) over: bool,
 }
 
 /// A whole document.
@@ -25,7 +27,7 @@ pub(super) fn document(page: &Page<'_>, main: &Markup, links: Links) -> String {
                 link rel="stylesheet" href="/assets/details.css";
                 script type="module" src="/assets/page.js" {}
             }
-            body data-page=(page.kind) data-feed="/feed" data-id=[id] {
+            body data-page=(page.kind) data-feed="/feed" data-id=[id] data-over[page.over] {
                 a.skip href="#main" { "Skip to the content" }
                 (header(links))
                 main #main tabindex="-1" { (main) }
@@ -74,6 +76,7 @@ pub(super) fn unavailable(words: &str) -> String {
         kind: "nowhere",
         id: "",
         title: "Not yet",
+        over: false,
     };
     let main = html! {
         section.summary {
@@ -90,6 +93,7 @@ pub(super) fn not_found(what: &str) -> String {
         kind: "nowhere",
         id: "",
         title: "Not found",
+        over: false,
     };
     let main = html! {
         section.summary {

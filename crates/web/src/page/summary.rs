@@ -57,7 +57,7 @@ const fn phase_class(phase: Phase) -> &'static str {
 }
 
 /// Round, matches, time.
-pub(super) fn progress(board: &Board) -> Markup {
+pub(super) fn progress(board: &Board, links: Links) -> Markup {
     let now = &board.progress;
     let running = board.league.phase == Phase::Running;
     let left = now.time_left.filter(|_| running);
@@ -67,7 +67,7 @@ pub(super) fn progress(board: &Board) -> Markup {
                 progress max=(now.matches) value=(now.played) aria-label="Matches played" {
                     (now.played) " of " (now.matches)
                 }
-                dl.facts { (facts(now, left.map(duration))) }
+                dl.facts { (facts(now, left.map(duration), links)) }
             } @else {
                 p { "The first round is drawn up when registration closes." }
             }
@@ -75,9 +75,9 @@ pub(super) fn progress(board: &Board) -> Markup {
     }
 }
 
-fn facts(now: &Progress, left: Option<String>) -> Markup {
+fn facts(now: &Progress, left: Option<String>, links: Links) -> Markup {
     html! {
-        div { dt { "Round" } dd { (now.round) span.of { " of " (now.rounds) } } }
+        div { dt { "Round" } dd { a href=(links.of_round(now.round.max(1))) { (now.round) span.of { " of " (now.rounds) } } } }
         @if now.round_played < now.round_matches {
             div { dt { "In this round" } dd { (now.round_played) span.of { " of " (now.round_matches) } } }
         }

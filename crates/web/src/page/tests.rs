@@ -14,11 +14,13 @@ use models::HOSTILE;
 fn documents() -> Vec<String> {
     let board = models::board();
     let (matches, players) = (models::matches(), models::players());
+    let rounds = models::rounds();
     let film = format!(r#"{{"label":{}}}"#, serde_json::json!(HOSTILE));
     let report = Report {
         board: &board,
         matches: &matches,
         players: &players,
+        rounds: &rounds,
         film: Some(&film),
     };
     let site = &Links::Site;
@@ -29,6 +31,7 @@ fn documents() -> Vec<String> {
     ];
     all.extend(matches.iter().map(|page| match_page(page, site)));
     all.extend(players.iter().map(|page| player_page(page, site)));
+    all.extend(rounds.iter().map(|page| round_page(page, site)));
     all
 }
 
@@ -125,17 +128,19 @@ fn what_a_page_loads_is_there() {
 fn links_of_a_report_stay_in_it() {
     let board = models::board();
     let (matches, players) = (models::matches(), models::players());
+    let rounds = models::rounds();
     let report = report::write(&Report {
         board: &board,
         matches: &matches,
         players: &players,
+        rounds: &rounds,
         film: None,
     });
     let ids = attributes(&report, "id");
     for link in attributes(&report, "href") {
         assert!(link == "data:," || link.starts_with('#'), "{link}");
     }
-    assert!(ids.contains(&"match-R1M1") && ids.contains(&"player-P01"));
+    assert!(ids.contains(&"match-R1M1") && ids.contains(&"player-P01") && ids.contains(&"round-2"));
 }
 
 #[test]

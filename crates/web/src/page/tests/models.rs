@@ -300,6 +300,12 @@ pub(super) fn players() -> Vec<PlayerPage> {
         reason: HOSTILE.to_owned(),
         at: at(0),
     };
+    let coming = Coming {
+        match_id: MatchId::numbered(3, 1),
+        round: 3,
+        opponent: named(2, HOSTILE),
+        state: Some(TileState::Choosing),
+    };
     let deviation = Deviation {
         clause: HOSTILE.to_owned(),
         path: HOSTILE.to_owned(),
@@ -311,6 +317,8 @@ pub(super) fn players() -> Vec<PlayerPage> {
         league: card(Phase::Running),
         standing: standing(1, &named(1, HOSTILE), 3),
         agent: agent(false),
+        coming: vec![coming],
+        later: 4,
         matches: vec![meeting],
         unlisted: 1,
         choices: vec![(HOSTILE.to_owned(), 2), ("odd".to_owned(), 1)],
@@ -319,6 +327,8 @@ pub(super) fn players() -> Vec<PlayerPage> {
     };
     let newcomer = PlayerPage {
         standing: standing(2, &named(2, HOSTILE), 0),
+        coming: Vec::new(),
+        later: 0,
         matches: Vec::new(),
         unlisted: 0,
         choices: Vec::new(),
@@ -327,4 +337,40 @@ pub(super) fn players() -> Vec<PlayerPage> {
         ..page.clone()
     };
     vec![page, newcomer]
+}
+
+/// A round that is being played, and one that is to come.
+pub(super) fn rounds() -> Vec<RoundPage> {
+    let encounter = |number, course| Encounter {
+        match_id: MatchId::numbered(1, number),
+        players: pair(),
+        referee: Some(RefereeId::numbered(1)),
+        course,
+    };
+    let over = Course::Over {
+        ends: [Ended::Won, Ended::Forfeited],
+        points: [3, 0],
+        reason: HOSTILE.to_owned(),
+        at: at(0),
+    };
+    let page = RoundPage {
+        league: card(Phase::Running),
+        verdict: None,
+        round: 1,
+        rounds: 2,
+        encounters: vec![
+            encounter(1, over),
+            encounter(2, Course::Open(TileState::Choosing)),
+            encounter(3, Course::Forgotten),
+        ],
+        unlisted: 1,
+        resting: Some(named(2, HOSTILE)),
+    };
+    let next = RoundPage {
+        round: 2,
+        encounters: vec![encounter(1, Course::Planned)],
+        unlisted: 0,
+        ..page.clone()
+    };
+    vec![page, next]
 }

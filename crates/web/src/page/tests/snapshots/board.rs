@@ -144,10 +144,10 @@ fn progress() {
         time_left: Some(std::time::Duration::from_secs(61)),
         ..board.progress
     };
-    assert_snapshot!(lines(summary::progress(&board)), @r#"
+    assert_snapshot!(lines(summary::progress(&board, Links::Site)), @r#"
     <section class="progress" id="progress" aria-label="Progress" data-played="1234" data-left-ms="61000" data-elapsed-ms="200000"><progress max="5000" value="1234" aria-label="Matches played">1234 of 5000</progress>
     <dl class="facts"><div><dt>Round</dt>
-    <dd>2<span class="of"> of 3</span></dd></div>
+    <dd><a href="/round/2">2<span class="of"> of 3</span></a></dd></div>
     <div><dt>Matches</dt>
     <dd>1,234<span class="of"> of 5,000</span></dd></div>
     <div><dt>Time left</dt>

@@ -17,7 +17,7 @@ fn a_match() {
     page.said.clear();
     assert_snapshot!(lines(match_main(&page, Links::Site)), @r#"
     <section class="duel"><p class="crumbs"><a href="/"><bdi>Cup</bdi></a>
-    <span>Round 1</span>
+    <a href="/round/1">Round 1</a>
     <span>R1M1</span></p>
     <h1 class="hush">R1M1: <bdi>Ada</bdi> – <bdi>Grace</bdi></h1>
     <div class="seats"><div class="seat"><p class="who"><a href="/player/P01"><bdi>Ada</bdi></a></p>
@@ -147,4 +147,23 @@ fn a_player_that_is_new() {
     <section class="card"><h2>Matches</h2>
     <p class="more">No match is over yet.</p></section>
     "#);
+}
+
+#[test]
+fn a_row_of_a_round() {
+    let page = &models::rounds()[0];
+    let html = round_main(page, Links::Site).into_string();
+    let rows: Vec<&str> = html.split("<tr>").skip(2).collect();
+    assert_snapshot!(lines(rows[0]), @r#"
+    <th class="text" scope="row"><a href="/match/R1M1">R1M1</a></th>
+    <td class="who"><a href="/player/P01"><bdi>Ada</bdi></a></td>
+    <td><b class="w">W</b> 3</td>
+    <td><b class="t">T</b> 0</td>
+    <td class="who"><a href="/player/P02"><bdi>&lt;script&gt;alert(1)&lt;/script&gt;&quot; onmouseover=&quot;x' &amp;amp;</bdi></a></td>
+    <td class="text words"><bdi>&lt;script&gt;alert(1)&lt;/script&gt;&quot; onmouseover=&quot;x' &amp;amp;</bdi></td>
+    <td class="text">REF01</td>
+    <td><time datetime="2027-01-15T08:00:00.000Z">08:00:00</time></td></tr>
+    "#);
+    assert!(rows[1].contains("choosing") && !rows[1].contains("<time"));
+    assert!(!rows[2].contains("/match/"), "there is nothing left to see");
 }
