@@ -1,6 +1,7 @@
 //! What the agents of this process found out about others: how fast they answer, what they were
-//! forgiven. It is written to a file of its own, so that pages can show it later.
+//! forgiven, what cost them attempts. It is written to a file of its own, so that pages can show it later.
 
+mod failures;
 mod latencies;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use crate::deviations::{Count, Deviations};
 use crate::projection::publisher::Publication;
 use crate::repository::{RepositoryError, SCHEMA_VERSION, load, save};
 use crate::root::Root;
+pub use failures::{Failed, Failures};
 pub use latencies::{Latencies, Latency};
 
 /// The least time between two writings.
@@ -55,6 +57,9 @@ pub struct AgentObserved {
     /// What it was forgiven.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deviations: Vec<Count>,
+    /// What cost it attempts in matches that are over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<Failed>,
 }
 
 /// Gathers what the agents of a process find out.
@@ -62,6 +67,7 @@ pub struct AgentObserved {
 pub struct Observed {
     deviations: Deviations,
     latencies: Latencies,
+    failures: Failures,
     archivist: Archivist,
     place: Arc<OnceLock<(LeagueId, String)>>,
     written: Arc<AtomicU64>,
@@ -73,10 +79,16 @@ impl Observed {
         Self {
             deviations,
             latencies,
+            failures: Failures::default(),
             archivist,
             place: Arc::default(),
             written: Arc::default(),
         }
+    }
+
+    /// What cost players attempts; a referee notes it here.
+    pub fn failures(&self) -> &Failures {
+        &self.failures
     }
 
     /// Keeps it in a file from now on, in the name of this agent; of the agents of one process
@@ -108,6 +120,7 @@ impl Observed {
     pub fn publish(&self) {
         let version = self.latencies.calls();
         let version = version.saturating_add(self.deviations.total());
+        let version = version.saturating_add(self.failures.total());
         let Some((league_id, observer)) = self.place.get() else {
             return;
         };
@@ -133,6 +146,9 @@ impl Observed {
         }
         for (agent, deviations) in self.deviations.counts() {
             agents.entry(agent).or_default().deviations = deviations;
+        }
+        for (agent, failures) in self.failures.all() {
+            agents.entry(agent).or_default().failures = failures;
         }
         agents
     }

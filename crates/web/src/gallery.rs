@@ -24,7 +24,7 @@ use league_protocol::message::{MatchResult, MatchState, MatchStatus};
 use league_protocol::secret::Commitment;
 use league_protocol::time::Timestamp;
 
-use crate::model::{Deviation, Ended, Latency, Life, Met, Named, Said, Verdict};
+use crate::model::{Deviation, Ended, Failure, Latency, Life, Met, Named, Said, Verdict};
 
 /// The most rows of a table on a page.
 pub const MOST_ROWS: usize = 500;
@@ -89,6 +89,8 @@ pub struct Observed {
     pub latencies: BTreeMap<String, Latency>,
     /// By agent: how it left the protocol.
     pub deviations: BTreeMap<String, Vec<Deviation>>,
+    /// By agent: what cost it attempts in matches that are over.
+    pub failures: BTreeMap<String, Vec<Failure>>,
     /// How far matches are that their referees wrote of.
     pub states: BTreeMap<MatchId, (MatchState, Timestamp)>,
     /// Whether the league is what its journal says, if somebody looked.

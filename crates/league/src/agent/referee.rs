@@ -8,7 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::letter::Outcome;
-use league_core::referee::{Command, Event, MatchView, Referee, RefereeRules, Reply, Ticket};
+use league_core::referee::{
+    Command, Event, Fixture, MatchView, Referee, RefereeRules, Reply, Ticket,
+};
+use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, MatchId, RefereeId};
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
@@ -22,6 +25,7 @@ use crate::archivist::Archivist;
 use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Life, Newcomer};
 use crate::net::server::Door;
+use crate::observed::Failures;
 use crate::peers::Peers;
 use crate::projection::publisher::RefereePublisher;
 use crate::reading_room;
@@ -61,7 +65,8 @@ pub fn start(
     let mut scribe = Scribe {
         identity: Arc::clone(&identity),
         transcripts: transcripts.clone(),
-        attempts: BTreeMap::new(),
+        matches: BTreeMap::new(),
+        failures: shared.observed.failures().clone(),
         token_file,
         publisher: RefereePublisher::default(),
         archivist: shared.archivist.clone(),
@@ -101,18 +106,40 @@ pub fn start(
 struct Scribe {
     identity: Arc<Identity>,
     transcripts: Transcripts,
-    /// At which attempt each match is.
-    attempts: BTreeMap<MatchId, u32>,
+    matches: BTreeMap<MatchId, Played>,
+    failures: Failures,
     token_file: PathBuf,
     publisher: RefereePublisher,
     archivist: Archivist,
+}
+
+/// A match that is held, as it was ordered, and what has gone wrong in it.
+struct Played {
+    fixture: Arc<Fixture>,
+    /// By place of the player.
+    failed: Vec<(usize, Code, String)>,
+}
+
+impl Scribe {
+    /// Notes what cost attempts, now that nothing of the match is hidden any more.
+    fn note_failures(&mut self, match_id: &MatchId) {
+        let Some(played) = self.matches.remove(match_id) else {
+            return;
+        };
+        for (place, code, detail) in played.failed {
+            if let Some(seated) = played.fixture.players.get(place) {
+                self.failures
+                    .note(&seated.player_id, code, &detail, match_id);
+            }
+        }
+    }
 }
 
 impl Witness<Referee> for Scribe {
     fn record(&mut self, event: &Event) -> Option<Record<Event>> {
         match event {
             Event::Closed { match_id, .. } => {
-                let attempt = self.attempts.remove(match_id)?;
+                let attempt = self.matches.get(match_id)?.fixture.attempt;
                 let transcript = self.transcripts.take(match_id, attempt)?;
                 Some(Record::Transcript(transcript))
             }
@@ -135,11 +162,25 @@ impl Witness<Referee> for Scribe {
                 self.identity.set_strict(fixture.strict);
                 self.identity.set_game(fixture.game_type.clone());
                 self.transcripts.begin(&fixture.match_id);
-                self.attempts
-                    .insert(fixture.match_id.clone(), fixture.attempt);
+                let played = Played {
+                    fixture: Arc::clone(fixture),
+                    failed: Vec::new(),
+                };
+                self.matches.insert(fixture.match_id.clone(), played);
+            }
+            Record::Event(Event::AttemptFailed {
+                match_id,
+                seat,
+                code,
+                detail,
+                ..
+            }) => {
+                if let Some(played) = self.matches.get_mut(match_id) {
+                    played.failed.push((seat.index(), *code, detail.clone()));
+                }
             }
             Record::Event(Event::Closed { match_id, .. }) => {
-                self.attempts.remove(match_id);
+                self.note_failures(match_id);
                 self.transcripts.forget(match_id);
             }
             Record::Event(Event::LeagueEnded { .. }) => self.identity.set_life(Life::Completed),

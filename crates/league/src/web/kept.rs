@@ -6,10 +6,10 @@ use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::MatchState;
 use league_protocol::time::Timestamp;
 use league_web::gallery::{Observed, Record};
-use league_web::model::{Deviation, Latency, Life, Said};
+use league_web::model::{Deviation, Failure, Latency, Life, Said};
 
 use crate::deviations::Count;
-use crate::observed::{self, ObservedDocument};
+use crate::observed::{self, Failed, ObservedDocument};
 use crate::repository::{MatchDocument, MatchRepository};
 use crate::root::Root;
 
@@ -31,6 +31,10 @@ pub(super) fn observed(root: &Root, league: &LeagueId) -> Observed {
                     seen.latencies.insert(agent.clone(), shown(latency));
                 }
             }
+            if !found.failures.is_empty() {
+                let all = seen.failures.entry(agent.clone()).or_default();
+                all.extend(found.failures.into_iter().map(failure));
+            }
             if !found.deviations.is_empty() {
                 let all = seen.deviations.entry(agent).or_default();
                 all.extend(found.deviations.into_iter().map(deviation));
@@ -45,6 +49,15 @@ fn shown(latency: observed::Latency) -> Latency {
         calls: latency.calls,
         median: latency.median_ms,
         p95: latency.p95_ms,
+    }
+}
+
+fn failure(failed: Failed) -> Failure {
+    Failure {
+        code: failed.code,
+        count: failed.count,
+        detail: failed.detail,
+        match_id: failed.match_id,
     }
 }
 

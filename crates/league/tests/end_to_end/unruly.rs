@@ -47,7 +47,7 @@ enum Misdeed {
 fn an_unruly_player_loses_or_plays_on_as_the_rules_say_and_harms_nobody_else() {
     let ground = ground();
     let mut manager = ground.manager(&["--players", "10", "--referees", "2"]);
-    let _referees = [1, 2].map(|number| ground.referee(number, &manager.endpoint, &[]));
+    let referees = [1, 2].map(|number| ground.referee(number, &manager.endpoint, &[]));
     let fair_ones: Vec<Scripted> = (1..=9)
         .map(|number| {
             let player = Scripted::start(|said| Does::Answers(fair(said)));
@@ -74,8 +74,17 @@ fn an_unruly_player_loses_or_plays_on_as_the_rules_say_and_harms_nobody_else() {
         let told = eventually(|| (player.all("GAME_OVER").len() == 9).then_some(()));
         assert!(told.is_some(), "{:?}", player.all("GAME_OVER"));
     }
+    for referee in referees {
+        referee.process.stop();
+    }
     manager.process.stop();
     ground.verified();
+    let cost = BTreeMap::from([("E001", 4), ("E002", 6), ("E004", 3), ("E009", 3)]);
+    let cost: BTreeMap<String, u64> = cost
+        .into_iter()
+        .map(|(code, times)| (code.to_owned(), times))
+        .collect();
+    assert_eq!(failures(&ground), cost);
     let noted = deviations(&ground);
     assert!(
         noted.iter().any(|said| said.contains("JSON-RPC")),
@@ -107,6 +116,23 @@ fn deviations(ground: &Ground) -> Vec<String> {
         .filter(|line| line["event_type"] == "DEVIATION" && line["data"]["peer"] == "player:P10")
         .map(|line| line["message"].as_str().unwrap().to_owned())
         .collect()
+}
+
+/// What cost the unruly player attempts, as both referees noted it; nobody else lost any.
+fn failures(ground: &Ground) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for referee in ["REF01", "REF02"] {
+        let file = ground.path(&format!("data/leagues/{LEAGUE}/observed/{referee}.json"));
+        let noted: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+        for (agent, seen) in noted["agents"].as_object().unwrap() {
+            for failed in seen["failures"].as_array().into_iter().flatten() {
+                assert_eq!(agent, "player:P10", "{failed}");
+                let code = failed["code"].as_str().unwrap().to_owned();
+                *counts.entry(code).or_default() += failed["count"].as_u64().unwrap();
+            }
+        }
+    }
+    counts
 }
 
 /// Sees that a match ended as the conduct of its players demands.

@@ -1,10 +1,13 @@
 //! Everyone that takes part.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use league_protocol::fault::Code;
 
 use super::board::totals;
 use super::{Gallery, Observed};
-use crate::model::{Agent, Deviation, Standing};
+use crate::model::{Agent, Deviation, Failure, Standing};
 
 impl Gallery {
     pub(super) fn agents(&self, observed: &Observed, standings: &[Standing]) -> Vec<Agent> {
@@ -57,6 +60,26 @@ impl Gallery {
         let key = format!("player:{player}");
         let mut all = observed.deviations.get(&key).cloned().unwrap_or_default();
         all.sort_by_key(|kind| std::cmp::Reverse(kind.count));
+        all
+    }
+
+    /// What cost a player attempts, the most frequent first; several referees may have noted it.
+    pub(super) fn failures_of(&self, observed: &Observed, player: &str) -> Vec<Failure> {
+        let mut codes: BTreeMap<Code, Failure> = BTreeMap::new();
+        let noted = observed.failures.get(&format!("player:{player}"));
+        for failure in noted.into_iter().flatten() {
+            match codes.entry(failure.code) {
+                Entry::Vacant(free) => {
+                    free.insert(failure.clone());
+                }
+                Entry::Occupied(known) => {
+                    let known = known.into_mut();
+                    known.count = known.count.saturating_add(failure.count);
+                }
+            }
+        }
+        let mut all: Vec<Failure> = codes.into_values().collect();
+        all.sort_by_key(|failure| std::cmp::Reverse(failure.count));
         all
     }
 }

@@ -28,6 +28,7 @@ impl Gallery {
             choices: self.choices_of(id),
             points: self.points_of(id.as_str()),
             deviations: self.deviations_of(observed, id.as_str()),
+            failures: self.failures_of(observed, id.as_str()),
             coming,
             later,
             matches,

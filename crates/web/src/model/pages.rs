@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, RefereeId};
 use league_protocol::message::MatchResult;
 use league_protocol::time::Timestamp;
@@ -20,6 +21,19 @@ pub struct Deviation {
     pub detail: String,
     /// How often.
     pub count: u64,
+}
+
+/// How often attempts of an agent failed for one reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Which rule was broken.
+    pub code: Code,
+    /// How often.
+    pub count: u64,
+    /// What happened the last time, in a sentence for people.
+    pub detail: String,
+    /// In which match that was.
+    pub match_id: MatchId,
 }
 
 /// The page of one player.
@@ -49,6 +63,8 @@ pub struct PlayerPage {
     pub points: Vec<u32>,
     /// How it left the protocol, the most frequent first.
     pub deviations: Vec<Deviation>,
+    /// What cost it attempts in matches that are over, the most frequent first.
+    pub failures: Vec<Failure>,
 }
 
 /// A match on the page of a player.

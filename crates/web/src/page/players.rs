@@ -26,6 +26,7 @@ pub(super) fn main(page: &PlayerPage, links: Links) -> Markup {
             }
         }
         (coming(page, links))
+        (failures(page, links))
         (deviations(page))
         (history(page, links))
     }
@@ -64,6 +65,28 @@ fn choices(page: &PlayerPage) -> Markup {
                     }
                 } }
             }
+        }
+    }
+}
+
+fn failures(page: &PlayerPage, links: Links) -> Markup {
+    if page.failures.is_empty() {
+        return Markup::default();
+    }
+    html! {
+        section.card {
+            h2 { "What cost it attempts" }
+            div.scroll tabindex="0" role="region" aria-label="Failed attempts" { table.deviations {
+                thead { tr { th scope="col" { "Times" } th.text scope="col" { "Code" } th.text scope="col" { "The last time" } th.text scope="col" { "In" } } }
+                tbody { @for failure in &page.failures {
+                    tr {
+                        td { (grouped(failure.count)) }
+                        th.text scope="row" { code { (failure.code) } " " (failure.code.name()) }
+                        td.text.words { bdi { (failure.detail) } }
+                        td.text { a href=(links.of_match(&failure.match_id)) { (failure.match_id) } }
+                    }
+                } }
+            } }
         }
     }
 }

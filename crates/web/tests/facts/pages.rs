@@ -1,8 +1,9 @@
 //! What the pages of players and matches tell.
 
+use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_web::gallery::{Observed, Record};
-use league_web::model::{Ended, Said};
+use league_web::model::{Ended, Failure, Said};
 use serde_json::json;
 
 use crate::season::{after, at, beginning, forfeited, gallery, result, round, whole, with_moves};
@@ -144,4 +145,37 @@ fn nothing_is_told_of_a_match_before_its_end_whatever_its_file_says() {
     };
     assert_eq!(said("R1M1"), 1, "it is over");
     assert_eq!(said("R1M2"), 0, "it is being played");
+}
+
+#[test]
+fn what_cost_attempts_is_added_up_over_the_referees_that_noted_it() {
+    let failure = |code, count, in_match: &str| Failure {
+        code,
+        count,
+        detail: format!("as it was in {in_match}"),
+        match_id: MatchId::new(in_match).unwrap(),
+    };
+    let noted = vec![
+        failure(Code::InvalidMove, 2, "R1M1"),
+        failure(Code::Timeout, 3, "R2M1"),
+        failure(Code::Timeout, u64::MAX, "R3M1"),
+    ];
+    let mut seen = Observed::default();
+    seen.failures.insert("player:P01".to_owned(), noted);
+    let shown = after(&whole(4));
+    let failures = |number| {
+        let page = shown
+            .player_page(&PlayerId::numbered(number), &seen)
+            .unwrap();
+        let of_page = page.failures.into_iter();
+        of_page
+            .map(|one| (one.code, one.count, one.match_id.to_string()))
+            .collect::<Vec<_>>()
+    };
+    let expected = [
+        (Code::Timeout, u64::MAX, "R2M1".to_owned()),
+        (Code::InvalidMove, 2, "R1M1".to_owned()),
+    ];
+    assert_eq!(failures(1), expected);
+    assert_eq!(failures(2), []);
 }

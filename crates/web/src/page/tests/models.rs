@@ -312,6 +312,12 @@ pub(super) fn players() -> Vec<PlayerPage> {
         detail: HOSTILE.to_owned(),
         count: 3,
     };
+    let failure = Failure {
+        code: Code::ALL[0],
+        count: 2,
+        detail: HOSTILE.to_owned(),
+        match_id: MatchId::numbered(1, 1),
+    };
     let page = PlayerPage {
         verdict: None,
         league: card(Phase::Running),
@@ -324,6 +330,7 @@ pub(super) fn players() -> Vec<PlayerPage> {
         choices: vec![(HOSTILE.to_owned(), 2), ("odd".to_owned(), 1)],
         points: vec![0, 3],
         deviations: vec![deviation],
+        failures: vec![failure],
     };
     let newcomer = PlayerPage {
         standing: standing(2, &named(2, HOSTILE), 0),
@@ -334,6 +341,7 @@ pub(super) fn players() -> Vec<PlayerPage> {
         choices: Vec::new(),
         points: Vec::new(),
         deviations: Vec::new(),
+        failures: Vec::new(),
         ..page.clone()
     };
     vec![page, newcomer]
