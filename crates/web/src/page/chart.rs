@@ -13,6 +13,8 @@ const COLOURED: usize = 8;
 const MOST_COLOURED_POINTS: usize = 64;
 /// The most points of a grey line.
 const MOST_GREY_POINTS: usize = 24;
+/// What `P01` would wish for, so that it gets the first colour.
+const FIRST_WISH: usize = (b'P' as usize + b'0' as usize + b'1' as usize) % COLOURED;
 /// The fewest rounds that the picture has room for, in a league that has as many.
 const FEWEST_ROUNDS: u32 = 8;
 /// The longest name beside a line, in characters.
@@ -42,6 +44,7 @@ pub(super) fn chart(chart: &Chart) -> Markup {
     let all: Vec<&[u32]> = chart.lines.iter().map(|line| &line.points[..]).collect();
     let scale = Scale::of(&all, shown_rounds(over, chart.rounds), HEIGHT);
     let (coloured, grey) = chart.lines.split_at(chart.lines.len().min(COLOURED));
+    let colours = colours(coloured);
     html! {
         figure #chart .chart {
             svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-labelledby="chart-name chart-words" {
@@ -52,10 +55,10 @@ pub(super) fn chart(chart: &Chart) -> Markup {
                     path.grey d=(scale.path(&line.points, MOST_GREY_POINTS)) {}
                 }
                 @for (place, line) in coloured.iter().enumerate().rev() {
-                    path class={ "line l" (place) } d=(scale.path(&line.points, MOST_COLOURED_POINTS)) {}
+                    path class={ "line l" (colours[place]) } d=(scale.path(&line.points, MOST_COLOURED_POINTS)) {}
                 }
                 @for (place, y) in label_heights(coloured, &scale).into_iter().enumerate() {
-                    (scale.label(place, &coloured[place], y))
+                    (scale.label(colours[place], &coloured[place], y))
                 }
             }
         }
@@ -150,20 +153,39 @@ impl Scale {
         }
     }
 
-    fn label(&self, place: usize, line: &Line, y: f64) -> Markup {
+    fn label(&self, colour: usize, line: &Line, y: f64) -> Markup {
         let end = line.points.len().saturating_sub(1);
         let (x, height) = (
             self.x(end),
             self.y(line.points.last().copied().unwrap_or_default()),
         );
         html! {
-            g class={ "end l" (place) } {
+            g class={ "end l" (colour) } {
                 path.lead d=(format!("M{x:.0} {height:.1}L{:.0} {y:.1}", RIGHT + 12.0)) {}
                 circle cx=(tenth(x)) cy=(tenth(height)) r="4" {}
                 text x=(RIGHT + 18.0) y=(tenth(y + 4.5)) { (cut(&line.player.name, LONGEST_LABEL)) }
             }
         }
     }
+}
+
+/// A colour for each line. It hangs on the player and not on its rank, so that a line that is
+/// overtaken stays what it was.
+fn colours(lines: &[Line]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    order.sort_by_key(|place| &lines[*place].player.id);
+    let mut taken = [false; COLOURED];
+    let mut colours = vec![0; lines.len()];
+    for place in order {
+        let id = lines[place].player.id.as_str();
+        // Ids end in a number, so that neighbours wish for different colours.
+        let wish = id.bytes().map(usize::from).sum::<usize>() + COLOURED - FIRST_WISH;
+        let free = (wish..wish + COLOURED).map(|colour| colour % COLOURED);
+        let colour = free.into_iter().find(|colour| !taken[*colour]).unwrap_or(0);
+        taken[colour] = true;
+        colours[place] = colour;
+    }
+    colours
 }
 
 /// Heights of the names beside the lines: near their ends, but never one on the other.
@@ -214,6 +236,28 @@ mod tests {
             },
             points,
         }
+    }
+
+    #[test]
+    fn a_player_keeps_its_colour_whoever_overtakes_it() {
+        let of = |numbers: &[u32]| {
+            let lines: Vec<Line> = numbers
+                .iter()
+                .map(|number| Line {
+                    player: Named {
+                        id: PlayerId::numbered(*number),
+                        name: String::new(),
+                    },
+                    points: vec![0, 1],
+                })
+                .collect();
+            colours(&lines)
+        };
+        assert_eq!(of(&[1, 2, 3, 4, 5, 6, 7, 8]), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(of(&[8, 3, 1]), [7, 2, 0]);
+        let mut many = of(&[11, 2, 20, 29, 38, 47, 56, 65]);
+        many.sort_unstable();
+        assert_eq!(many, [0, 1, 2, 3, 4, 5, 6, 7], "no two have the same");
     }
 
     #[test]
