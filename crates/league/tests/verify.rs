@@ -9,8 +9,12 @@
 mod holding;
 #[path = "verify/played.rs"]
 mod played;
+#[path = "verify/real.rs"]
+mod real;
 #[path = "verify/tampered.rs"]
 mod tampered;
+#[path = "verify/witnesses.rs"]
+mod witnesses;
 
 use league::record::Record;
 use league::root::Root;

@@ -6,16 +6,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use league::root::{DEFAULT_ROOT, Root};
-use league::verify::{Checked, Verdict, VerifyError, leagues, verify};
+use league::verify::{Checked, NotCompared, Verdict, VerifyError, leagues, verify};
 use league_protocol::id::LeagueId;
 
 use super::failure::{Failure, Kind};
 use super::{Answer, Output};
 
-/// Work out a league again from its journal: chain, draws, results, standings
+/// Work out a league again from its journal: chain, draws, results, standings, all records of a match
 ///
-/// Reads only, also while the league is running, and needs no secret. Ends with 0 if everything
-/// holds, with 1 if something does not; the first wrong line is named.
+/// What referees and players wrote down, and the files of matches, must say the same as the
+/// manager's journal; what is not here is told as not compared. Reads only, also while the league
+/// is running, and needs no secret. Ends with 0 if everything holds, with 1 if something does not;
+/// the first wrong line is named.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -165,10 +167,47 @@ fn write_checked(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     for document in &checked.documents {
         writeln!(out, "  agrees    {}", document.display())?;
     }
+    write_others(checked, out)
+}
+
+/// What others wrote down.
+fn write_others(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     if checked.referee_journals > 0 {
         let journals = counted(checked.referee_journals, "journal");
         let lines = counted(checked.referee_lines, "line");
-        writeln!(out, "  referees  {journals}, {lines}")?;
+        let results = counted(checked.confirmed, "result");
+        writeln!(
+            out,
+            "  referees  {journals}, {lines}; {results} told the same"
+        )?;
+    }
+    if checked.match_files > 0 {
+        let files = counted(checked.match_files, "file");
+        let agree = if checked.match_files == 1 {
+            "agrees"
+        } else {
+            "agree"
+        };
+        writeln!(
+            out,
+            "  matches   {files} {agree}, each with what was said in it"
+        )?;
+    }
+    if checked.player_files > 0 {
+        let files = counted(checked.player_files, "file");
+        writeln!(out, "  players   {files} of theirs remember the same")?;
+    }
+    for behind in &checked.behind {
+        let file = behind.file.display();
+        writeln!(
+            out,
+            "  behind    {file}: agrees up to line {} of its journal",
+            behind.line
+        )?;
+    }
+    for left_out in &checked.not_compared {
+        let NotCompared { count, what, why } = left_out;
+        writeln!(out, "  not compared: {count} {what}: {why}")?;
     }
     Ok(())
 }
