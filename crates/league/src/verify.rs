@@ -5,6 +5,7 @@
 //! table is added up a second time in another way. What others wrote down of a match, referees,
 //! players and the files made from their journals, must be the same.
 
+mod claim;
 mod difference;
 mod documents;
 mod matches;

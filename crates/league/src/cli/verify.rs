@@ -12,7 +12,7 @@ use league_protocol::id::LeagueId;
 use super::failure::{Failure, Kind};
 use super::{Answer, Output};
 
-/// Work out a league again from its journal: chain, draws, results, standings, all records of a match
+/// Work out a league again from its journal, and compare every record of its matches
 ///
 /// What referees and players wrote down, and the files of matches, must say the same as the
 /// manager's journal; what is not here is told as not compared. Reads only, also while the league
@@ -38,6 +38,9 @@ pub(super) struct Verify {
     #[arg(long, value_enum, default_value_t)]
     output: Output,
 }
+
+/// How many files are listed one by one.
+const MOST_LISTED: usize = 10;
 
 fn league_id(text: &str) -> Result<LeagueId, String> {
     LeagueId::new(text).map_err(|error| error.to_string())
@@ -175,10 +178,11 @@ fn write_others(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     if checked.referee_journals > 0 {
         let journals = counted(checked.referee_journals, "journal");
         let lines = counted(checked.referee_lines, "line");
-        let results = counted(checked.confirmed, "result");
+        let results = counted(checked.results, "result");
+        let same = checked.confirmed;
         writeln!(
             out,
-            "  referees  {journals}, {lines}; {results} told the same"
+            "  referees  {journals}, {lines}; {same} of {results} told the same"
         )?;
     }
     if checked.match_files > 0 {
@@ -197,13 +201,17 @@ fn write_others(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
         let files = counted(checked.player_files, "file");
         writeln!(out, "  players   {files} of theirs remember the same")?;
     }
-    for behind in &checked.behind {
+    for behind in checked.behind.iter().take(MOST_LISTED) {
         let file = behind.file.display();
         writeln!(
             out,
             "  behind    {file}: agrees up to line {} of its journal",
             behind.line
         )?;
+    }
+    let more = checked.behind.len().saturating_sub(MOST_LISTED) as u64;
+    if more > 0 {
+        writeln!(out, "  behind    {} more", counted(more, "file"))?;
     }
     for left_out in &checked.not_compared {
         let NotCompared { count, what, why } = left_out;

@@ -13,8 +13,9 @@ use league_protocol::time::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::claim::{CHANGED, Claim, Fingerprint, fingerprint};
 use super::difference::{Difference, first_difference};
-use super::testimony::{CHANGED, Claim, Fingerprint, Testimony, fingerprint};
+use super::testimony::Testimony;
 use super::{Behind, Checked, Disagreement, Stop, transcript};
 use crate::projection::told;
 use crate::repository::{DrawDocument, MatchDocument, MatchRepository};
@@ -142,23 +143,14 @@ impl MatchFiles {
             return Ok(());
         };
         expected.referee_id = Some(kept.referee);
-        if kept.document != fingerprint(&expected)
-            && let Some(found) = self.find(&kept.file, match_id, line)
-            && let Some(differs) = first_difference(&found, &expected)
-        {
-            let Difference {
-                path,
-                found,
-                expected,
-            } = differs;
-            let journal = self.below(journal);
-            return Err(disagreement(
-                &kept.file,
-                format!(
-                    "match `{match_id}`: `{path}` is {found}, and line {line} of `{journal}` \
-                     makes it {expected}: {CHANGED}"
-                ),
-            ));
+        if kept.document != fingerprint(&expected) {
+            // One that was written anew meanwhile is as good as not there.
+            let Some(found) = self.find(&kept.file, match_id, line) else {
+                return Ok(());
+            };
+            if let Some(differs) = first_difference(&found, &expected) {
+                return Err(self.differs(journal, line, match_id, &kept.file, &differs));
+            }
         }
         self.behind.remove(match_id);
         self.agreed.insert(match_id.clone(), (kept.file, line));
@@ -254,6 +246,27 @@ impl MatchFiles {
             self.kept.remove(&line);
         }
         Some(found)
+    }
+
+    fn differs(
+        &self,
+        journal: &Path,
+        line: u64,
+        match_id: &MatchId,
+        file: &Path,
+        differs: &Difference,
+    ) -> Disagreement {
+        let Difference {
+            path,
+            found,
+            expected,
+        } = differs;
+        let journal = self.below(journal);
+        let what = format!(
+            "match `{match_id}`: `{path}` is {found}, and line {line} of `{journal}` makes it \
+             {expected}: {CHANGED}"
+        );
+        disagreement(file, what)
     }
 
     /// The match as a file has it now; `None` if it was written anew since.

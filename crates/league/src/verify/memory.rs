@@ -1,7 +1,7 @@
 //! What a player remembers of a match, held against how it ended.
 
 use league_core::player::{MatchRecord, Verdict};
-use league_protocol::id::PlayerId;
+use league_protocol::id::{GameType, PlayerId};
 use league_protocol::message::{MatchResult, MatchStatus};
 use serde::Serialize;
 use serde_json::Value;
@@ -11,6 +11,9 @@ use super::difference::{Difference, first_difference};
 /// What a player remembers of a match; what it never heard it does not have.
 #[derive(Debug, Serialize)]
 pub(super) struct Memory {
+    /// What was played; that of another game is of another league, whatever its name.
+    #[serde(skip)]
+    pub(super) game: GameType,
     player_id: PlayerId,
     opponent_id: Option<PlayerId>,
     result: Verdict,
@@ -23,6 +26,7 @@ impl Memory {
     pub(super) fn of(player: &PlayerId, record: &MatchRecord) -> Self {
         let opponent = Some(&record.opponent_id).filter(|opponent| !opponent.is_unknown());
         Self {
+            game: record.game_type.clone(),
             player_id: player.clone(),
             opponent_id: opponent.cloned(),
             result: record.result,
@@ -47,6 +51,7 @@ impl Memory {
             result.choices.get(player).filter(|_| heard).cloned()
         };
         let expected = Self {
+            game: self.game.clone(),
             player_id: self.player_id.clone(),
             opponent_id: self.opponent_id.as_ref().map(|_| opponent.clone()),
             result: verdict(result, &self.player_id),

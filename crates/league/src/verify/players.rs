@@ -8,8 +8,9 @@ use league_core::player::{Event, MatchRecord};
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::time::Timestamp;
 
+use super::claim::Claim;
 use super::memory::Memory;
-use super::testimony::{Claim, Testimony};
+use super::testimony::Testimony;
 use super::{Finding, Stop, names, read_journal, replay};
 use crate::record::Record;
 use crate::repository::{PlayerHistoryRepository, RepositoryError, SCHEMA_VERSION};
@@ -105,6 +106,8 @@ impl Diary<'_> {
                 let claim = Claim::Promised(*promise);
                 self.testimony.add(self.source, line, match_id, claim);
             }
+            // Until it is let in again, what follows is of no league that is known.
+            Event::LeagueCompleted { .. } => self.player = None,
             Event::Remembered { record } => {
                 if let Some(player) = self.player.clone() {
                     self.remember(line, &player, record);

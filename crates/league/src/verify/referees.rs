@@ -9,8 +9,9 @@ use league_core::referee::{Event, Verdict};
 use league_protocol::id::{LeagueId, MatchId, RefereeId};
 use league_protocol::message::MatchResult;
 
+use super::claim::{Claim, Fingerprint, Reach, fingerprint};
 use super::matches::MatchFiles;
-use super::testimony::{Claim, Fingerprint, Reach, Testimony, fingerprint};
+use super::testimony::Testimony;
 use super::{Checked, Finding, Stop, names, read_journal, replay, transcript};
 use crate::projection::{Change, MatchesProjection};
 use crate::record::Record;
@@ -39,7 +40,7 @@ pub(super) fn gather(
         }
         let mut bench = Bench::new(league, &journal, files);
         let end = read_journal(&journal, |entry| bench.take_in(&entry))?;
-        bench.finish(testimony);
+        bench.finish(referee, testimony);
         checked.referee_journals += 1;
         checked.referee_lines += end.last;
     }
@@ -157,7 +158,8 @@ impl<'a> Bench<'a> {
             .map_err(Finding::Elsewhere)
     }
 
-    fn finish(self, testimony: &mut Testimony) {
+    /// Hands over what was found; `slot` is the referee that the journal is kept for.
+    fn finish(self, slot: RefereeId, testimony: &mut Testimony) {
         let source = testimony.source(self.journal);
         for ((match_id, attempt), ended) in self.ended {
             let Some(referee) = ended.referee else {
@@ -171,10 +173,9 @@ impl<'a> Bench<'a> {
             };
             testimony.add(source, Some(ended.line), &match_id, claim);
         }
-        if let Some(referee) = self.matches.referee_id() {
-            let mut reach = self.reach;
-            reach.source = source;
-            testimony.add_referee(referee.clone(), reach);
-        }
+        let referee = self.matches.referee_id().cloned().unwrap_or(slot);
+        let mut reach = self.reach;
+        reach.source = source;
+        testimony.add_referee(referee, reach);
     }
 }

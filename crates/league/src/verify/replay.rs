@@ -6,9 +6,10 @@ use league_core::machine::Machine;
 use league_protocol::id::LeagueId;
 use league_protocol::time::Timestamp;
 
+use super::claim::Recorded;
 use super::documents::Documents;
 use super::table::Tally;
-use super::testimony::{Recorded, Testimony};
+use super::testimony::Testimony;
 use super::{Checked, Disagreement, Finding};
 use crate::record::{Opening, Record};
 use crate::store::Entry;

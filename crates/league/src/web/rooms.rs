@@ -251,8 +251,8 @@ pub(super) fn told(verdict: &verify::Verdict) -> Verdict {
     let checked = &verdict.checked;
     let words = match &verdict.wrong {
         None => format!(
-            "Verified: {} lines of the journal are chained, {} draws and games were worked out again.",
-            checked.lines, checked.results
+            "Verified: {} lines of the journal are chained, {} draws and games were worked out again, {} results stand so in their referees' journals.",
+            checked.lines, checked.results, checked.confirmed
         ),
         Some(wrong) => {
             let line = wrong.line.map(|line| format!(", line {line}"));

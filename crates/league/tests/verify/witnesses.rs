@@ -199,7 +199,8 @@ fn a_result_that_the_manager_took_and_no_longer_has_is_named() {
 
 #[test]
 fn a_changed_match_file_is_named_whatever_was_changed() {
-    let changes: [(&str, fn(&mut Value)); 4] = [
+    type Change = fn(&mut Value);
+    let changes: [(&str, Change); 4] = [
         ("result.choices.", |document| {
             let choices = document["result"]["choices"].as_object_mut().unwrap();
             let first = choices.values_mut().next().unwrap();
