@@ -7,6 +7,8 @@
 
 #[path = "verify/holding.rs"]
 mod holding;
+#[path = "verify/places.rs"]
+mod places;
 #[path = "verify/played.rs"]
 mod played;
 #[path = "verify/real.rs"]

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::real::{Played, rewrite};
 
 /// A match in which the two chose differently, so that there is a winner.
-fn decided(played: &Played) -> (MatchId, RefereeId) {
+pub(crate) fn decided(played: &Played) -> (MatchId, RefereeId) {
     let mut found = None;
     played.manager(|record| {
         if let Record::Event(Event::ResultRecorded {
@@ -46,7 +46,7 @@ fn other_winner(result: &mut MatchResult) {
     result.points.reverse();
 }
 
-fn wrong(verdict: Verdict) -> Wrong {
+pub(crate) fn wrong(verdict: Verdict) -> Wrong {
     assert!(!verdict.verified, "{verdict:?}");
     verdict.wrong.unwrap()
 }
@@ -67,7 +67,7 @@ fn change_manager(played: &Played, changed: &MatchId, change: fn(&mut MatchResul
     }
 }
 
-fn change_text(file: &Path, change: impl FnOnce(&mut Value)) {
+pub(crate) fn change_text(file: &Path, change: impl FnOnce(&mut Value)) {
     let mut document = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
     change(&mut document);
     fs::write(file, serde_json::to_string_pretty(&document).unwrap()).unwrap();
