@@ -11,6 +11,7 @@ mod rounds;
 mod standings;
 
 pub use history::history;
+pub(crate) use matches::told;
 pub use matches::{Change, MatchesProjection};
 pub use rounds::{MOST_LISTED_MATCHES, RoundsProjection};
 pub use standings::standings;

@@ -2,21 +2,31 @@
 //!
 //! It needs no secret and takes nobody's word: the lines must be chained, each fact must be able
 //! to follow those before it, each draw must keep its promise, each game is played again, and the
-//! table is added up a second time in another way.
+//! table is added up a second time in another way. What others wrote down of a match, referees,
+//! players and the files made from their journals, must be the same.
 
+mod claim;
 mod difference;
 mod documents;
+mod matches;
+mod memory;
+mod players;
+mod referees;
 mod replay;
 mod table;
+mod testimony;
+mod transcript;
+mod verdict;
 
 use std::fs;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use league_core::referee;
-use league_protocol::id::{LeagueId, RefereeId};
+use league_core::league;
+use league_protocol::id::LeagueId;
+use league_protocol::time::Timestamp;
 use league_protocol::token::hex;
-use serde::Serialize;
 use thiserror::Error;
 
 use crate::record::Record;
@@ -24,7 +34,10 @@ use crate::repository::RepositoryError;
 use crate::root::Root;
 use crate::store::{End, Entry, Journal, StoreError};
 use documents::Documents;
+use matches::MatchFiles;
 use replay::Replay;
+use testimony::Testimony;
+pub use verdict::{Behind, Checked, MOST_DISPUTED, NotCompared, Verdict, Wrong};
 
 /// Why a league could not be looked at; says nothing about the league.
 #[derive(Debug, Error)]
@@ -56,61 +69,6 @@ pub enum VerifyError {
     Document(#[from] RepositoryError),
 }
 
-/// What was found out about a league.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Verdict {
-    /// Which league.
-    pub league_id: LeagueId,
-    /// Whether all that was looked at holds.
-    pub verified: bool,
-    /// The first thing that does not hold.
-    pub wrong: Option<Wrong>,
-    /// What was looked at; if something is wrong, up to there.
-    pub checked: Checked,
-}
-
-/// The first thing that does not hold.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Wrong {
-    /// In which file, below the root.
-    pub file: PathBuf,
-    /// In which line of a journal, from 1.
-    pub line: Option<u64>,
-    /// What is wrong with it, and what was expected.
-    pub what: String,
-}
-
-/// What was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Checked {
-    /// How far the league is: `registering`, `running` or `completed`.
-    pub phase: Option<String>,
-    /// Whether all chance came from a seed that was given.
-    pub reproducible: bool,
-    /// Lines of the manager's journal.
-    pub lines: u64,
-    /// The SHA-256 of its last line: whoever noted it before knows that nothing was changed since.
-    pub head: Option<String>,
-    /// Bytes at its end that were not written to their end.
-    pub unfinished_bytes: u64,
-    /// Players that are in.
-    pub players: usize,
-    /// Referees that are in.
-    pub referees: usize,
-    /// Rounds that have begun.
-    pub rounds: u32,
-    /// Results, each with its draw opened and its game played again.
-    pub results: u64,
-    /// Matches there are in all.
-    pub matches: u64,
-    /// Documents that agree with the journal.
-    pub documents: Vec<PathBuf>,
-    /// Referees whose journals were looked at.
-    pub referee_journals: u64,
-    /// Lines of the referees' journals.
-    pub referee_lines: u64,
-}
-
 /// Lists the leagues that have a journal below a root.
 pub fn leagues(root: &Root) -> Result<Vec<LeagueId>, VerifyError> {
     let folder = root.as_path().join("data/leagues");
@@ -137,12 +95,21 @@ pub fn verify(root: &Root, league: &LeagueId) -> Result<Verdict, VerifyError> {
     match verify_all(root, league, &mut verdict.checked) {
         Ok(()) => verdict.verified = true,
         Err(Stop::Wrong(mut wrong)) => {
-            if let Ok(below) = wrong.file.strip_prefix(root.as_path()) {
-                wrong.file = below.to_owned();
-            }
+            wrong.file = below(root, &wrong.file);
             verdict.wrong = Some(wrong);
         }
         Err(Stop::Failed(error)) => return Err(error),
+    }
+    let Checked {
+        documents,
+        behind,
+        disputed,
+        ..
+    } = &mut verdict.checked;
+    let behind = behind.iter_mut().map(|behind| &mut behind.file);
+    let disputed = disputed.iter_mut().map(|disputed| &mut disputed.file);
+    for file in documents.iter_mut().chain(behind).chain(disputed) {
+        *file = below(root, file);
     }
     Ok(verdict)
 }
@@ -193,10 +160,12 @@ fn verify_all(root: &Root, league: &LeagueId, checked: &mut Checked) -> Result<(
             root: root.as_path().to_owned(),
         }));
     }
-    // Before the journal, so that a league that is going on cannot have written documents that the
-    // journal, as it was read, does not reach.
+    // Before the journal, so that a league that is going on cannot have written what the journal,
+    // as it was read, does not reach.
     let documents = Documents::load(root, league)?;
-    let mut replay = Replay::new(league, documents);
+    let mut testimony = Testimony::new(root, league);
+    let gathered = gather(root, league, &mut testimony, checked);
+    let mut replay = Replay::new(league, documents, testimony);
     let end = read_journal(&journal, |entry| replay.take_in(entry));
     replay.tell(checked);
     let end = end?;
@@ -206,15 +175,37 @@ fn verify_all(root: &Root, league: &LeagueId, checked: &mut Checked) -> Result<(
     replay
         .check_table()
         .map_err(|what| Stop::wrong(&journal, Some(end.last.max(1)), what))?;
-    let agreed = replay
-        .finish(end.last)
-        .map_err(|found| Stop::wrong(&found.file, None, found.what))?;
-    let below = |file: PathBuf| match file.strip_prefix(root.as_path()) {
-        Ok(below) => below.to_owned(),
-        Err(_) => file,
-    };
-    checked.documents = agreed.into_iter().map(below).collect();
-    verify_referees(root, league, checked)
+    let mut testimony = replay.finish(end.last, checked)?;
+    gathered?;
+    let agreed = testimony.finish();
+    testimony.tell(checked);
+    Ok(agreed?)
+}
+
+/// Takes down what others say of the league.
+fn gather(
+    root: &Root,
+    league: &LeagueId,
+    testimony: &mut Testimony,
+    checked: &mut Checked,
+) -> Result<(), Stop> {
+    let since = beginning(&root.league_journal(league));
+    // A file is written after the line of the journal that it tells of, so it is read before.
+    let mut files = MatchFiles::load(root, league, since, testimony)?;
+    referees::gather(root, league, &mut files, testimony, checked)?;
+    files.finish(testimony, checked)?;
+    players::gather(root, league, since, testimony)
+}
+
+/// When a league began: what was written before is of another that bore its name.
+fn beginning(journal: &Path) -> Timestamp {
+    let mut beginning = Timestamp::default();
+    let read = Journal::read(journal, |entry: Entry<Record<league::Event>>| {
+        beginning = entry.at;
+        ControlFlow::Break(())
+    });
+    // Whatever is wrong with it is told when it is read to its end.
+    read.map_or(Timestamp::default(), |_| beginning)
 }
 
 /// Reads a journal until `check` finds a line at fault.
@@ -226,13 +217,13 @@ fn read_journal<Fact: serde::de::DeserializeOwned>(
     let end = Journal::read(path, |entry| {
         let line = entry.sequence;
         match check(entry) {
-            Ok(()) => std::ops::ControlFlow::Continue(()),
+            Ok(()) => ControlFlow::Continue(()),
             Err(finding) => {
                 wrong = Some(match finding {
                     Finding::Line(what) => Stop::wrong(path, Some(line), what),
-                    Finding::Document(found) => Stop::wrong(&found.file, None, found.what),
+                    Finding::Elsewhere(found) => found.into(),
                 });
-                std::ops::ControlFlow::Break(())
+                ControlFlow::Break(())
             }
         }
     })?;
@@ -243,31 +234,38 @@ fn read_journal<Fact: serde::de::DeserializeOwned>(
 enum Finding {
     /// The line itself is wrong.
     Line(String),
-    /// A document is not what it must be after this line.
-    Document(documents::Disagreement),
+    /// Something else is not what it must be after this line.
+    Elsewhere(Disagreement),
 }
 
-fn verify_referees(root: &Root, league: &LeagueId, checked: &mut Checked) -> Result<(), Stop> {
-    let folder = root.referees_folder(league);
-    let mut referees: Vec<RefereeId> = names(&folder)
-        .map_err(Stop::Failed)?
-        .into_iter()
-        .filter_map(|name| RefereeId::new(name).ok())
-        .collect();
-    referees.sort();
-    for referee in referees {
-        let journal = root.referee_journal(league, &referee);
-        if !journal.exists() {
-            continue;
+/// Something that does not agree with a journal.
+#[derive(Debug)]
+struct Disagreement {
+    file: PathBuf,
+    line: Option<u64>,
+    what: String,
+}
+
+impl From<Disagreement> for Wrong {
+    fn from(found: Disagreement) -> Self {
+        Self {
+            file: found.file,
+            line: found.line,
+            what: found.what,
         }
-        let end = read_journal(&journal, |entry: Entry<Record<referee::Event>>| {
-            let opened = matches!(entry.fact, Record::Opened(_));
-            replay::check_opening(entry.sequence, opened).map_err(Finding::Line)
-        })?;
-        checked.referee_journals += 1;
-        checked.referee_lines += end.last;
     }
-    Ok(())
+}
+
+impl From<Disagreement> for Stop {
+    fn from(found: Disagreement) -> Self {
+        Self::Wrong(found.into())
+    }
+}
+
+/// A path as it is seen from the root.
+fn below(root: &Root, file: &Path) -> PathBuf {
+    let below = file.strip_prefix(root.as_path());
+    below.unwrap_or(file).to_owned()
 }
 
 /// The names in a folder; none if there is no such folder.

@@ -7,10 +7,18 @@
 
 #[path = "verify/holding.rs"]
 mod holding;
+#[path = "verify/memories.rs"]
+mod memories;
+#[path = "verify/places.rs"]
+mod places;
 #[path = "verify/played.rs"]
 mod played;
+#[path = "verify/real.rs"]
+mod real;
 #[path = "verify/tampered.rs"]
 mod tampered;
+#[path = "verify/witnesses.rs"]
+mod witnesses;
 
 use league::record::Record;
 use league::root::Root;

@@ -6,16 +6,19 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use league::root::{DEFAULT_ROOT, Root};
-use league::verify::{Checked, Verdict, VerifyError, leagues, verify};
+use league::verify::{Checked, NotCompared, Verdict, VerifyError, Wrong, leagues, verify};
 use league_protocol::id::LeagueId;
 
 use super::failure::{Failure, Kind};
 use super::{Answer, Output};
 
-/// Work out a league again from its journal: chain, draws, results, standings
+/// Work out a league again from its journal, and compare every record of its matches
 ///
-/// Reads only, also while the league is running, and needs no secret. Ends with 0 if everything
-/// holds, with 1 if something does not; the first wrong line is named.
+/// What referees wrote down, and the files of matches, must say the same as the manager's
+/// journal; what players remember otherwise is told as disputed, what is not here as not
+/// compared. Reads only, also while the league
+/// is running, and needs no secret. Ends with 0 if everything holds, with 1 if something does not;
+/// the first wrong line is named.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -36,6 +39,9 @@ pub(super) struct Verify {
     #[arg(long, value_enum, default_value_t)]
     output: Output,
 }
+
+/// How many files are listed one by one.
+const MOST_LISTED: usize = 10;
 
 fn league_id(text: &str) -> Result<LeagueId, String> {
     LeagueId::new(text).map_err(|error| error.to_string())
@@ -118,23 +124,38 @@ fn write_text(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
         wrong,
         checked,
     } = verdict;
+    let disputed = !checked.disputed.is_empty();
     writeln!(
         out,
         "{league_id}: {}",
-        if *verified {
-            "verified"
-        } else {
-            "NOT verified"
+        match verified {
+            true if disputed => "verified, but players remember otherwise",
+            true => "verified",
+            false => "NOT verified",
         }
     )?;
     if let Some(wrong) = wrong {
-        write!(out, "  wrong     {}", wrong.file.display())?;
-        if let Some(line) = wrong.line {
-            write!(out, " line {line}")?;
-        }
-        writeln!(out, ": {}", wrong.what)?;
+        write_wrong("wrong   ", wrong, out)?;
+    }
+    for disputed in &checked.disputed {
+        write_wrong("disputed", disputed, out)?;
+    }
+    if checked.disputed_more > 0 {
+        writeln!(
+            out,
+            "  disputed  {} more",
+            counted(checked.disputed_more, "thing")
+        )?;
     }
     write_checked(checked, out)
+}
+
+fn write_wrong(label: &str, wrong: &Wrong, out: &mut impl Write) -> io::Result<()> {
+    write!(out, "  {label}  {}", wrong.file.display())?;
+    if let Some(line) = wrong.line {
+        write!(out, " line {line}")?;
+    }
+    writeln!(out, ": {}", wrong.what)
 }
 
 fn write_checked(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
@@ -165,10 +186,52 @@ fn write_checked(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     for document in &checked.documents {
         writeln!(out, "  agrees    {}", document.display())?;
     }
+    write_others(checked, out)
+}
+
+/// What others wrote down.
+fn write_others(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     if checked.referee_journals > 0 {
         let journals = counted(checked.referee_journals, "journal");
         let lines = counted(checked.referee_lines, "line");
-        writeln!(out, "  referees  {journals}, {lines}")?;
+        let results = counted(checked.results, "result");
+        let same = checked.confirmed;
+        writeln!(
+            out,
+            "  referees  {journals}, {lines}; {same} of {results} told the same"
+        )?;
+    }
+    if checked.match_files > 0 {
+        let files = counted(checked.match_files, "file");
+        let agree = if checked.match_files == 1 {
+            "agrees"
+        } else {
+            "agree"
+        };
+        writeln!(
+            out,
+            "  matches   {files} {agree}, each with what was said in it"
+        )?;
+    }
+    if checked.player_files > 0 {
+        let files = counted(checked.player_files, "file");
+        writeln!(out, "  players   {files} of theirs remember the same")?;
+    }
+    for behind in checked.behind.iter().take(MOST_LISTED) {
+        let file = behind.file.display();
+        writeln!(
+            out,
+            "  behind    {file}: agrees up to line {} of its journal",
+            behind.line
+        )?;
+    }
+    let more = checked.behind.len().saturating_sub(MOST_LISTED) as u64;
+    if more > 0 {
+        writeln!(out, "  behind    {} more", counted(more, "file"))?;
+    }
+    for left_out in &checked.not_compared {
+        let NotCompared { count, what, why } = left_out;
+        writeln!(out, "  not compared: {count} {what}: {why}")?;
     }
     Ok(())
 }

@@ -198,22 +198,26 @@ impl Gathered {
             } else {
                 Vec::new()
             },
-            result: shown.and_then(|result| told(&self.fixture, result)),
+            result: shown.and_then(|result| told(over(&self.fixture, result))),
             draw: shown.and_then(|result| result.draw.as_ref().map(DrawDocument::of)),
         }
     }
 }
 
-/// The result as GAME_OVER tells it; the draw has a place of its own in the document.
-fn told(fixture: &Fixture, result: &Arc<MatchResult>) -> Option<Value> {
-    let message = Message::GameOver(GameOver {
+fn over(fixture: &Fixture, result: &Arc<MatchResult>) -> GameOver {
+    GameOver {
         league_id: fixture.league_id.clone(),
         round_id: fixture.round_id,
         match_id: fixture.match_id.clone(),
         game_type: fixture.game_type.clone(),
         receiver: result.players[0].clone(),
         result: Arc::clone(result),
-    });
+    }
+}
+
+/// The result as GAME_OVER tells it; the draw has a place of its own in the document.
+pub(crate) fn told(over: GameOver) -> Option<Value> {
+    let message = Message::GameOver(over);
     let stamp = Stamp {
         sender: Sender::Agent(&Agent::Manager),
         at: Timestamp::default(),

@@ -14,6 +14,7 @@ mod referee;
 
 pub use archive::{Archive, Publication};
 pub use league::LeaguePublisher;
+pub(crate) use league::changes_table;
 pub use pace::{A_ROW, SHORTEST_GAP};
 pub use player::PlayerPublisher;
 pub use referee::{MOST_MATCH_FILES, RefereePublisher};

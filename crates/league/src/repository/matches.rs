@@ -14,7 +14,7 @@ use league_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{RepositoryError, load, save, unwritable};
+use super::{RepositoryError, SCHEMA_VERSION, load, save, unwritable};
 use crate::record::Said;
 use crate::root::Root;
 
@@ -175,6 +175,53 @@ impl MatchRepository {
         Ok(last)
     }
 
+    /// Shows every match that is written in the form of today, with its file; gives how many are
+    /// written in another.
+    pub fn visit(
+        &self,
+        mut take: impl FnMut(&Path, MatchDocument),
+    ) -> Result<u64, RepositoryError> {
+        let mut others = 0;
+        for ending in ["json", "jsonl"] {
+            for file in self.files_ending(ending) {
+                others += self.read(&file, |document| take(&file, document))?;
+            }
+        }
+        Ok(others)
+    }
+
+    /// The same for one file.
+    pub fn read(
+        &self,
+        file: &Path,
+        mut take: impl FnMut(MatchDocument),
+    ) -> Result<u64, RepositoryError> {
+        let mut others = 0;
+        if file.extension().is_some_and(|ending| ending == "jsonl") {
+            for_each_line(file, |found: Value| match is_current(&found) {
+                // What a crash cut short is passed over here as well.
+                true => serde_json::from_value(found)
+                    .into_iter()
+                    .for_each(&mut take),
+                false => others += 1,
+            })?;
+            return Ok(others);
+        }
+        match load::<Value>(file)? {
+            Some(found) if is_current(&found) => {
+                take(serde_json::from_value(found).map_err(|source| {
+                    RepositoryError::WrongForm {
+                        file: file.to_owned(),
+                        source,
+                    }
+                })?);
+            }
+            Some(_) => others += 1,
+            None => {}
+        }
+        Ok(others)
+    }
+
     fn round_file(&self, round: u32, referee: &RefereeId) -> PathBuf {
         self.root.round_of_matches(&self.league_id, round, referee)
     }
@@ -182,7 +229,7 @@ impl MatchRepository {
     /// Looks through the files of lines; the latest attempt counts.
     fn find_in_rounds(&self, match_id: &MatchId) -> Result<Option<MatchDocument>, RepositoryError> {
         let mut found: Option<MatchDocument> = None;
-        for file in self.files_of_lines() {
+        for file in self.files_ending("jsonl") {
             let mut wanted = false;
             for_each_line(&file, |age: Age| wanted |= age.match_id == *match_id)?;
             if !wanted {
@@ -201,19 +248,23 @@ impl MatchRepository {
         Ok(found)
     }
 
-    fn files_of_lines(&self) -> Vec<PathBuf> {
+    fn files_ending(&self, ending: &str) -> Vec<PathBuf> {
         let folder = fs::read_dir(self.root.matches_folder(&self.league_id));
         let entries = folder.into_iter().flatten().flatten();
         let mut files: Vec<PathBuf> = entries
             .map(|entry| entry.path())
             .filter(|path| {
                 path.extension()
-                    .is_some_and(|extension| extension == "jsonl")
+                    .is_some_and(|extension| extension == ending)
             })
             .collect();
         files.sort();
         files
     }
+}
+
+fn is_current(document: &Value) -> bool {
+    document["schema_version"] == SCHEMA_VERSION
 }
 
 fn append_line(file: &Path, document: &MatchDocument) -> io::Result<()> {

@@ -3,15 +3,39 @@
 use serde::Serialize;
 use serde_json::Value;
 
-/// Says where `found` first differs from `expected`, as a path and both values.
-pub(super) fn difference(found: &impl Serialize, expected: &impl Serialize) -> Option<String> {
+/// Where two documents first differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Difference {
+    pub(super) path: String,
+    /// What one has there, between backticks.
+    pub(super) found: String,
+    /// What the other has there.
+    pub(super) expected: String,
+}
+
+/// Says where `found` first differs from `expected`.
+pub(super) fn first_difference(
+    found: &impl Serialize,
+    expected: &impl Serialize,
+) -> Option<Difference> {
     let (found, expected) = (value(found), value(expected));
     let mut path = String::new();
     let (found, expected) = first(&mut path, Some(&found), Some(&expected))?;
-    Some(format!(
-        "`{}` is {found}, expected {expected}",
-        path.trim_start_matches('.')
-    ))
+    Some(Difference {
+        path: path.trim_start_matches('.').to_owned(),
+        found,
+        expected,
+    })
+}
+
+/// The same in words, where one of the two is known to be right.
+pub(super) fn difference(found: &impl Serialize, expected: &impl Serialize) -> Option<String> {
+    let Difference {
+        path,
+        found,
+        expected,
+    } = first_difference(found, expected)?;
+    Some(format!("`{path}` is {found}, expected {expected}"))
 }
 
 fn value(document: &impl Serialize) -> Value {

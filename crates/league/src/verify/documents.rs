@@ -7,18 +7,13 @@ use league_protocol::id::LeagueId;
 use league_protocol::time::Timestamp;
 
 use super::difference::difference;
+use super::{Behind, Checked, Disagreement};
+use crate::projection::publisher::changes_table;
 use crate::projection::{RoundsProjection, standings};
 use crate::repository::{
     RepositoryError, RoundsDocument, RoundsRepository, StandingsDocument, StandingsRepository,
 };
 use crate::root::Root;
-
-/// A document that does not agree with the journal.
-#[derive(Debug)]
-pub(super) struct Disagreement {
-    pub(super) file: PathBuf,
-    pub(super) what: String,
-}
 
 /// The documents that are there, and the rounds as the journal tells them.
 #[derive(Debug)]
@@ -26,7 +21,17 @@ pub(super) struct Documents {
     table: Option<(PathBuf, StandingsDocument)>,
     list: Option<(PathBuf, RoundsDocument)>,
     rounds: RoundsProjection,
-    agreed: Vec<PathBuf>,
+    agreed_table: Option<Agreed>,
+    agreed_list: Option<Agreed>,
+}
+
+/// A document that agrees with the journal.
+#[derive(Debug)]
+struct Agreed {
+    file: PathBuf,
+    version: u64,
+    /// Whether the journal knows more by now.
+    behind: bool,
 }
 
 impl Documents {
@@ -43,7 +48,8 @@ impl Documents {
             table: found_table.map(|found| (table.path().to_owned(), found)),
             list: found_list.map(|found| (list.path().to_owned(), found)),
             rounds: RoundsProjection::new(league.clone()),
-            agreed: Vec::new(),
+            agreed_table: None,
+            agreed_list: None,
         })
     }
 
@@ -55,40 +61,70 @@ impl Documents {
         event: &Event,
         league: &League,
     ) -> Result<(), Disagreement> {
-        self.rounds.take_in(sequence, at, event, league);
+        let changed = self.rounds.take_in(sequence, at, event, league);
+        if let Some(agreed) = self.agreed_list.as_mut().filter(|_| changed) {
+            agreed.behind = true;
+        }
+        if let Some(agreed) = self.agreed_table.as_mut().filter(|_| changes_table(event)) {
+            agreed.behind = true;
+        }
         if let Some((file, found)) = self.table.take_if(|(_, found)| found.version == sequence) {
             let expected = standings(league, sequence, at);
-            self.agree(file, difference(&found, &expected))?;
+            self.agreed_table = Some(agree(file, sequence, difference(&found, &expected))?);
         }
         if let Some((file, found)) = self.list.take_if(|(_, found)| found.version == sequence) {
             let differs = difference(&found, self.rounds.document());
-            self.agree(file, differs)?;
+            self.agreed_list = Some(agree(file, sequence, differs)?);
         }
         Ok(())
     }
 
-    /// Gives the files that agree; one that reflects no entry of the journal does not.
-    pub(super) fn finish(self, last: u64) -> Result<Vec<PathBuf>, Disagreement> {
+    /// Tells the files that agree; one that reflects no entry of the journal does not.
+    pub(super) fn finish(self, last: u64, checked: &mut Checked) -> Result<(), Disagreement> {
         let table = self.table.map(|(file, found)| (file, found.version));
         let list = self.list.map(|(file, found)| (file, found.version));
         match table.or(list) {
-            None => Ok(self.agreed),
+            None => {
+                for agreed in self.agreed_list.into_iter().chain(self.agreed_table) {
+                    agreed.tell(checked);
+                }
+                Ok(())
+            }
             Some((file, version)) => Err(Disagreement {
                 file,
+                line: None,
                 what: format!(
                     "`version` is `{version}`, expected a line from 2 to {last} of the journal"
                 ),
             }),
         }
     }
+}
 
-    fn agree(&mut self, file: PathBuf, differs: Option<String>) -> Result<(), Disagreement> {
-        match differs {
-            None => {
-                self.agreed.push(file);
-                Ok(())
-            }
-            Some(what) => Err(Disagreement { file, what }),
+impl Agreed {
+    fn tell(self, checked: &mut Checked) {
+        if self.behind {
+            checked.behind.push(Behind {
+                file: self.file,
+                line: self.version,
+            });
+        } else {
+            checked.documents.push(self.file);
         }
+    }
+}
+
+fn agree(file: PathBuf, version: u64, differs: Option<String>) -> Result<Agreed, Disagreement> {
+    match differs {
+        None => Ok(Agreed {
+            file,
+            version,
+            behind: false,
+        }),
+        Some(what) => Err(Disagreement {
+            file,
+            line: None,
+            what,
+        }),
     }
 }

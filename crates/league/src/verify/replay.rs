@@ -6,9 +6,11 @@ use league_core::machine::Machine;
 use league_protocol::id::LeagueId;
 use league_protocol::time::Timestamp;
 
-use super::documents::{Disagreement, Documents};
+use super::claim::Recorded;
+use super::documents::Documents;
 use super::table::Tally;
-use super::{Checked, Finding};
+use super::testimony::Testimony;
+use super::{Checked, Disagreement, Finding};
 use crate::record::{Opening, Record};
 use crate::store::Entry;
 
@@ -26,10 +28,11 @@ pub(super) struct Replay<'a> {
     tally: Tally,
     results: u64,
     documents: Documents,
+    testimony: Testimony,
 }
 
 impl<'a> Replay<'a> {
-    pub(super) fn new(league_id: &'a LeagueId, documents: Documents) -> Self {
+    pub(super) fn new(league_id: &'a LeagueId, documents: Documents, testimony: Testimony) -> Self {
         Self {
             league_id,
             league: None,
@@ -37,6 +40,7 @@ impl<'a> Replay<'a> {
             tally: Tally::default(),
             results: 0,
             documents,
+            testimony,
         }
     }
 
@@ -57,6 +61,7 @@ impl<'a> Replay<'a> {
     pub(super) fn tell(&self, checked: &mut Checked) {
         checked.reproducible = self.reproducible;
         checked.results = self.results;
+        self.testimony.tell(checked);
         let Some(league) = &self.league else { return };
         checked.phase = Some(league.phase().to_string());
         checked.players = league.players().len();
@@ -71,9 +76,15 @@ impl<'a> Replay<'a> {
         compare(&self.tally, league)
     }
 
-    /// Gives the documents that agree with the journal, which ends with line `last`.
-    pub(super) fn finish(self, last: u64) -> Result<Vec<std::path::PathBuf>, Disagreement> {
-        self.documents.finish(last)
+    /// Tells the documents that agree with the journal, which ends with line `last`; gives what
+    /// others said of the league.
+    pub(super) fn finish(
+        self,
+        last: u64,
+        checked: &mut Checked,
+    ) -> Result<Testimony, Disagreement> {
+        self.documents.finish(last, checked)?;
+        Ok(self.testimony)
     }
 
     fn open(&mut self, opening: Opening) -> Result<(), String> {
@@ -106,9 +117,26 @@ impl<'a> Replay<'a> {
         league.apply(event);
         match event {
             Event::PlayerRegistered { player_id, .. } => self.tally.add_player(player_id),
-            Event::ResultRecorded { result, .. } => {
+            Event::ResultRecorded {
+                match_id,
+                referee,
+                attempt,
+                result,
+                ..
+            } => {
                 self.tally.add(result, &league.rules().score);
                 self.results += 1;
+                let recorded = Recorded {
+                    line: sequence,
+                    round: league.round().map_or(0, |round| round.number()),
+                    match_id,
+                    referee: referee.as_ref(),
+                    attempt: *attempt,
+                    game: &league.rules().game_type,
+                    result,
+                };
+                let compared = self.testimony.compare(recorded);
+                compared.map_err(Finding::Elsewhere)?;
             }
             Event::RoundClosed { .. } => {
                 compare(&self.tally, league).map_err(Finding::Line)?;
@@ -117,7 +145,7 @@ impl<'a> Replay<'a> {
         }
         self.documents
             .compare(sequence, at, event, league)
-            .map_err(Finding::Document)
+            .map_err(Finding::Elsewhere)
     }
 }
 

@@ -256,8 +256,18 @@ pub(super) fn told(verdict: &verify::Verdict) -> Verdict {
     let checked = &verdict.checked;
     let words = match &verdict.wrong {
         None => format!(
-            "Verified: {} lines of the journal are chained, {} draws and games were worked out again.",
-            checked.lines, checked.results
+            "Verified: {} lines of the journal are chained, {} draws and games were worked out again, {} results stand so in their referees' journals.{}",
+            checked.lines,
+            checked.results,
+            checked.confirmed,
+            match checked.disputed.first() {
+                None => String::new(),
+                Some(first) => format!(
+                    " Players remember otherwise, as in {}: {}",
+                    first.file.display(),
+                    first.what
+                ),
+            }
         ),
         Some(wrong) => {
             let line = wrong.line.map(|line| format!(", line {line}"));

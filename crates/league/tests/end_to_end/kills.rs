@@ -63,7 +63,7 @@ fn a_referee_that_stays_dead_loses_its_matches_to_the_other() {
         assert_ne!(result["status"], "TECHNICAL_LOSS", "{result}");
     }
     field.manager.process.stop();
-    field.ground.verified();
+    assert_eq!(field.ground.verified()["confirmed"], MATCHES);
 }
 
 /// What happened in all leagues of a run.
@@ -109,7 +109,10 @@ fn disturbed_league(seed: u64, most: u64, tally: &mut Tally) {
     field.see_all_running();
     let found = field.ground.results();
     field.manager.process.stop();
-    assert_eq!(field.ground.verified()["results"], MATCHES);
+    let checked = field.ground.verified();
+    assert_eq!(checked["results"], MATCHES);
+    // Nobody is told of a result before it is written, so that no crash can take it back.
+    assert_eq!(checked["confirmed"], MATCHES, "seed {seed}: {checked}");
     assert_eq!(found.len(), MATCHES, "seed {seed}: a match was lost");
     for (match_id, result) in &found {
         tally.matches += 1;

@@ -51,6 +51,25 @@ fn a_line_that_is_being_written_does_no_harm() {
 }
 
 #[test]
+fn documents_that_a_crash_left_behind_are_told_and_hold() {
+    let records = records();
+    let earlier = Place::holding(&records[..records.len() - 4]);
+    let later = Place::holding(&records);
+    for name in ["standings.json", "rounds.json"] {
+        let file = |place: &Place| place.root.league_folder(&league_id()).join(name);
+        fs::copy(file(&earlier), file(&later)).unwrap();
+    }
+    let verdict = later.verdict();
+    assert_eq!(verdict.wrong, None);
+    assert!(verdict.checked.documents.is_empty());
+    let behind = verdict.checked.behind.iter();
+    let lines: Vec<u64> = behind.map(|behind| behind.line).collect();
+    assert_eq!(lines.len(), 2);
+    let last = records.len() as u64 - 4;
+    assert!(lines.iter().all(|line| *line <= last), "{lines:?}");
+}
+
+#[test]
 fn what_is_not_there_is_no_verdict() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path().join("nowhere"));

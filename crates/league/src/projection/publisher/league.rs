@@ -88,7 +88,8 @@ impl LeaguePublisher {
     }
 }
 
-fn changes_table(event: &Event) -> bool {
+/// Whether the table is another after this entry.
+pub(crate) fn changes_table(event: &Event) -> bool {
     matches!(
         event,
         Event::PlayerRegistered { .. }

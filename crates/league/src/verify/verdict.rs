@@ -1,0 +1,101 @@
+//! What was found out about a league, as it is told.
+
+use std::path::PathBuf;
+
+use league_protocol::id::LeagueId;
+use serde::Serialize;
+
+/// How much of what players remember otherwise is told one by one.
+pub const MOST_DISPUTED: usize = 20;
+
+/// What was found out about a league.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// Which league.
+    pub league_id: LeagueId,
+    /// Whether all that was looked at holds.
+    pub verified: bool,
+    /// The first thing that does not hold.
+    pub wrong: Option<Wrong>,
+    /// What was looked at; if something is wrong, up to there.
+    pub checked: Checked,
+}
+
+/// Something that does not hold, or is remembered otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Wrong {
+    /// In which file, below the root.
+    pub file: PathBuf,
+    /// In which line of a journal, from 1.
+    pub line: Option<u64>,
+    /// What is wrong with it, and what was expected.
+    pub what: String,
+}
+
+/// What was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Checked {
+    /// How far the league is: `registering`, `running` or `completed`.
+    pub phase: Option<String>,
+    /// Whether all chance came from a seed that was given.
+    pub reproducible: bool,
+    /// Lines of the manager's journal.
+    pub lines: u64,
+    /// The SHA-256 of its last line: whoever noted it before knows that nothing was changed since.
+    pub head: Option<String>,
+    /// Bytes at its end that were not written to their end.
+    pub unfinished_bytes: u64,
+    /// Players that are in.
+    pub players: usize,
+    /// Referees that are in.
+    pub referees: usize,
+    /// Rounds that have begun.
+    pub rounds: u32,
+    /// Results, each with its draw opened and its game played again.
+    pub results: u64,
+    /// Matches there are in all.
+    pub matches: u64,
+    /// Documents that agree with the journal.
+    pub documents: Vec<PathBuf>,
+    /// Referees whose journals were looked at.
+    pub referee_journals: u64,
+    /// Lines of the referees' journals.
+    pub referee_lines: u64,
+    /// Results that their referees' journals tell just as the manager's does.
+    pub confirmed: u64,
+    /// Files of matches that agree with the journals.
+    pub match_files: u64,
+    /// Files of players that remember matches as the manager's journal tells them.
+    pub player_files: u64,
+    /// What players remember otherwise; at most [`MOST_DISPUTED`] of it.
+    ///
+    /// A player may say what it likes, so its word alone overturns nothing; whoever runs the
+    /// league has to look.
+    pub disputed: Vec<Wrong>,
+    /// How much more players remember otherwise.
+    pub disputed_more: u64,
+    /// Files that agree with an earlier line of their journal: nobody has written them since.
+    pub behind: Vec<Behind>,
+    /// What could not be compared; nothing is said about it.
+    pub not_compared: Vec<NotCompared>,
+}
+
+/// A file that agrees with an earlier line of its journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Behind {
+    /// Which file, below the root.
+    pub file: PathBuf,
+    /// Up to which line of its journal it tells.
+    pub line: u64,
+}
+
+/// Something that could not be compared.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct NotCompared {
+    /// How many of them.
+    pub count: u64,
+    /// What they are, in the plural.
+    pub what: String,
+    /// Why not.
+    pub why: String,
+}
