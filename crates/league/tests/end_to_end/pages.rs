@@ -269,6 +269,8 @@ fn a_crowd_that_asks_for_everything_does_not_hold_up_the_league() {
     let mut process = ground.start("run", &arguments);
     let page = process.event("event", "league")["page"].clone();
     let page = page.as_str().unwrap().to_owned();
+    // Before the first round there is no match to be asked for.
+    process.event("event", "match");
     let ask = |path: &'static str| {
         let page = page.clone();
         std::thread::spawn(move || {
