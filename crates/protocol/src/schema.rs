@@ -8,9 +8,10 @@ use serde_json::{Map, Value, json};
 use crate::dialect::{Envelope, schema, types};
 use crate::document::Document;
 use crate::finding::Reading;
+use crate::id::{LeagueId, MatchId};
 use crate::rpc::MAX_METHOD;
 use crate::sender::Dialect;
-use crate::shape::shape_schema;
+use crate::shape::{Parsed, Round, Wire as _, or_null, shape_schema};
 
 /// The schema of one message; `None` if the dialect has no such type.
 pub fn message_schema(dialect: Dialect, message_type: &str, reading: Reading) -> Option<Value> {
@@ -27,6 +28,9 @@ pub fn message_schema(dialect: Dialect, message_type: &str, reading: Reading) ->
         },
     );
     merge(&mut envelope, &mut properties, body);
+    for (name, schema) in context(reading) {
+        properties.entry(name).or_insert(schema);
+    }
     let mut whole = Map::new();
     whole.insert("$schema".into(), DRAFT.into());
     whole.insert(
@@ -41,7 +45,24 @@ pub fn message_schema(dialect: Dialect, message_type: &str, reading: Reading) ->
     whole.insert("type".into(), "object".into());
     whole.insert("properties".into(), properties.into());
     whole.insert("required".into(), envelope["required"].take());
+    if reading == Reading::Strict {
+        whole.insert("additionalProperties".into(), false.into());
+    }
     Some(whole.into())
+}
+
+/// The context of 000 table 4, which any message may carry.
+fn context(reading: Reading) -> [(&'static str, Value); 3] {
+    [
+        ("league_id", "league", Parsed::<LeagueId>::schema(reading)),
+        ("match_id", "match", Parsed::<MatchId>::schema(reading)),
+        ("round_id", "round", Round::schema(reading)),
+    ]
+    .map(|(name, what, schema)| {
+        let mut schema = or_null(schema);
+        schema["description"] = format!("Which {what} it is about, if it tells.").into();
+        (name, schema)
+    })
 }
 
 /// The schema of a document that is no message, by its label; the frames of JSON-RPC and the

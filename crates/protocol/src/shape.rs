@@ -108,16 +108,23 @@ pub fn shape_schema<'a, S: Shape<'a>>(reading: Reading) -> Map<String, Value> {
     if !required.is_empty() {
         schema.insert("required".into(), required.into());
     }
+    if reading == Reading::Strict {
+        schema.insert("additionalProperties".into(), false.into());
+    }
     schema
 }
 
-fn or_null(schema: Value) -> Value {
+/// The same, or null.
+pub(crate) fn or_null(mut schema: Value) -> Value {
+    if let Some(Value::Array(any)) = schema.get_mut("anyOf") {
+        any.push(json!({"type": "null"}));
+        return schema;
+    }
     match schema.get("type") {
         Some(Value::String(kind))
             if schema.get("enum").is_none() && schema.get("const").is_none() =>
         {
             let kind = kind.clone();
-            let mut schema = schema;
             schema["type"] = json!([kind, "null"]);
             schema
         }

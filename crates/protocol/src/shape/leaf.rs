@@ -51,7 +51,7 @@ impl<'a> Wire<'a> for Text<'a> {
     }
 
     fn schema(_: Reading) -> Value {
-        json!({"type": "string"})
+        json!({"type": "string", "maxLength": MAX_TEXT_LENGTH})
     }
 }
 
@@ -201,7 +201,7 @@ impl<'a> Wire<'a> for Round {
 
     fn schema(_: Reading) -> Value {
         json!({"anyOf": [
-            {"type": "integer", "minimum": 0},
+            {"type": "integer", "minimum": 0, "maximum": u32::MAX},
             {"type": "string", "pattern": "^ROUND_(0|[1-9][0-9]*)$"},
         ]})
     }

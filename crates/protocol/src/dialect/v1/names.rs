@@ -147,7 +147,12 @@ impl Vocabulary for LeagueName {
 
     fn schema(reading: Reading) -> Value {
         match reading {
-            Reading::Strict => json!({"type": "string", "format": "uuid"}),
+            Reading::Strict => {
+                // Many readers of schemas take a format for a remark.
+                let digits = "[0-9A-Fa-f]";
+                let uuid = format!("^{digits}{{8}}(-{digits}{{4}}){{3}}-{digits}{{12}}$");
+                json!({"type": "string", "format": "uuid", "pattern": uuid})
+            }
             Reading::Lenient => json!({"type": "string"}),
         }
     }
