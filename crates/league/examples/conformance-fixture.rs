@@ -37,7 +37,7 @@ async fn main() -> io::Result<()> {
         simple: Arc::new(Nothing),
         mcp: league_mcp::fixture::mcp(),
     };
-    let doors = Doors::default();
+    let mut doors = Doors::default();
     doors.open("", Arc::new(door));
     let listener = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
     let port = listener.local_addr()?.port();

@@ -128,7 +128,7 @@ impl Arena {
         self.receive_behind(listener, Doors::behind(self.gate.clone()), door);
     }
 
-    fn receive_behind(&self, listener: TcpListener, doors: Doors, door: Arc<dyn Door>) {
+    fn receive_behind(&self, listener: TcpListener, mut doors: Doors, door: Arc<dyn Door>) {
         doors.open("", door);
         tokio::spawn(serve(listener, doors, self.limits, self.end.subscribe()));
     }
@@ -184,7 +184,7 @@ impl Arena {
         plan: &Plan,
         listener: TcpListener,
     ) -> Result<(), ArenaError> {
-        let doors = Doors::behind(self.gate.clone());
+        let mut doors = Doors::behind(self.gate.clone());
         let base = plan.endpoint(&listener);
         let base = base.trim_end_matches("/mcp");
         for seat in &plan.players {

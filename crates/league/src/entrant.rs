@@ -164,7 +164,7 @@ async fn stay(
     door: Arc<dyn Door>,
     tell: fn(&str),
 ) -> Result<(), EntrantError> {
-    let doors = Doors::behind(shared.gate.clone());
+    let mut doors = Doors::behind(shared.gate.clone());
     doors.open("", door);
     let end = watch::Sender::new(false);
     let server = tokio::spawn(serve(listener, doors, shared.limits, end.subscribe()));

@@ -1,6 +1,8 @@
 //! The wire itself: addresses, our pool of connections, the server.
 
+mod alarm;
 pub mod client;
+mod ending;
 pub mod endpoint;
 pub mod gate;
 mod patience;

@@ -20,7 +20,7 @@ use crate::choice::{Choice, Invitation, TOOL};
 /// Serves for as long as it is let.
 pub(crate) async fn serve(listener: TcpListener) {
     let chooser = Arc::new(Chooser::default());
-    let doors = Doors::default();
+    let mut doors = Doors::default();
     let reception = Reception {
         simple: Arc::clone(&chooser),
         mcp: Mcp::new(chooser),

@@ -96,20 +96,10 @@ impl Gate {
     }
 
     fn goes_by(&self, host: &str, arrived_at: Option<IpAddr>) -> bool {
-        let listed = || {
-            self.0
-                .hosts
-                .iter()
-                .any(|name| host.eq_ignore_ascii_case(name))
-        };
-        match host.parse::<IpAddr>() {
-            Ok(address) => {
-                let address = address.to_canonical();
-                let arrived = arrived_at.map(|at| at.to_canonical());
-                address.is_loopback() || arrived == Some(address) || listed()
-            }
-            Err(_) => host.eq_ignore_ascii_case("localhost") || listed(),
-        }
+        let mut hosts = self.0.hosts.iter();
+        is_loopback(host)
+            || arrived_at.is_some_and(|at| address(host) == Some(at.to_canonical()))
+            || hosts.any(|name| host.eq_ignore_ascii_case(name))
     }
 
     fn trusts(&self, origin: &str) -> bool {
@@ -124,13 +114,22 @@ impl Gate {
                 .eq_ignore_ascii_case(scheme)
                 .then(|| &origin[scheme.len()..])
         });
-        authority
-            .and_then(host)
-            .is_some_and(|host| match host.parse::<IpAddr>() {
-                Ok(address) => address.to_canonical().is_loopback(),
-                Err(_) => host.eq_ignore_ascii_case("localhost"),
-            })
+        authority.and_then(host).is_some_and(is_loopback)
     }
+}
+
+/// Tells whether a host is a name or an address of this machine's loopback.
+fn is_loopback(host: &str) -> bool {
+    // The two that almost everybody uses need not be taken apart.
+    host.eq_ignore_ascii_case("localhost")
+        || host == "127.0.0.1"
+        || address(host).is_some_and(|address| address.is_loopback())
+}
+
+fn address(host: &str) -> Option<IpAddr> {
+    host.parse()
+        .ok()
+        .map(|address: IpAddr| address.to_canonical())
 }
 
 /// The host of `host`, `host:port`, `[v6]` or `[v6]:port`; `None` if it is none of these.

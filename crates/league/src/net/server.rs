@@ -5,26 +5,32 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::error::Error;
+use std::future::poll_fn;
 use std::io;
+use std::mem::take;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Either, Full, LengthLimitError, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use league_mcp::{Body, Events};
 use league_protocol::rpc::{self, Era, MAX_BODY, RpcError};
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use super::alarm::Alarm;
+use super::ending::Ending;
 use super::gate::Gate;
 use super::patience::Patient;
 
@@ -101,7 +107,7 @@ type Sent = Response<Either<Full<Bytes>, Events>>;
 #[derive(Clone, Default)]
 pub struct Doors {
     gate: Gate,
-    doors: Arc<RwLock<BTreeMap<String, Arc<dyn Door>>>>,
+    doors: BTreeMap<String, Arc<dyn Door>>,
     pages: Option<Arc<dyn Pages>>,
 }
 
@@ -122,14 +128,8 @@ impl Doors {
     }
 
     /// Puts a door behind a prefix, such as `` or `/agents/P01`.
-    pub fn open(&self, prefix: impl Into<String>, door: Arc<dyn Door>) {
-        let mut doors = self.doors.write().unwrap_or_else(PoisonError::into_inner);
-        doors.insert(prefix.into(), door);
-    }
-
-    fn find(&self, prefix: &str) -> Option<Arc<dyn Door>> {
-        let doors = self.doors.read().unwrap_or_else(PoisonError::into_inner);
-        doors.get(prefix).cloned()
+    pub fn open(&mut self, prefix: impl Into<String>, door: Arc<dyn Door>) {
+        self.doors.insert(prefix.into(), door);
     }
 }
 
@@ -149,6 +149,7 @@ pub async fn serve(
     limits: Limits,
     mut end: watch::Receiver<bool>,
 ) {
+    let doors = Arc::new(doors);
     let room = Arc::new(Semaphore::new(limits.connections));
     loop {
         let accepted = tokio::select! {
@@ -163,7 +164,7 @@ pub async fn serve(
         let Ok(seat) = Arc::clone(&room).try_acquire_owned() else {
             continue;
         };
-        let (doors, end) = (doors.clone(), end.clone());
+        let (doors, end) = (Arc::clone(&doors), end.clone());
         tokio::spawn(async move {
             converse(stream, doors, limits.body, end).await;
             drop(seat);
@@ -176,77 +177,90 @@ pub async fn serve(
     let _ = tokio::time::timeout(LAST_WORDS, empty).await;
 }
 
-async fn converse(stream: TcpStream, doors: Doors, largest: usize, mut end: watch::Receiver<bool>) {
+async fn converse(
+    stream: TcpStream,
+    doors: Arc<Doors>,
+    largest: usize,
+    end: watch::Receiver<bool>,
+) {
     if stream.set_nodelay(true).is_err() {
         return;
     }
-    let arrived_at = stream.local_addr().ok().map(|address| address.ip());
-    let service = service_fn(move |request| {
-        let doors = doors.clone();
-        async move { Ok::<_, Infallible>(answer(&doors, arrived_at, largest, request).await) }
+    // Requests share what belongs to their connection, and count nothing that others count too.
+    let visit = Arc::new(Visit {
+        arrived_at: stream.local_addr().ok().map(|address| address.ip()),
+        doors,
+        largest,
+    });
+    let service = service_fn(move |mut request| {
+        let visit = Arc::clone(&visit);
+        // The request stays where it is: what is passed on by value is kept twice.
+        async move { Ok::<_, Infallible>(visit.answer(&mut request).await) }
     });
     let stream = Patient::new(stream, SLOWEST_READER);
     let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
+        .timer(Alarm::default())
         .header_read_timeout(SLOWEST_HEAD)
         .max_buf_size(LARGEST_HEAD)
         .serve_connection(TokioIo::new(stream), service);
-    let mut connection = std::pin::pin!(connection);
+    let mut connection = pin!(connection);
     tokio::select! {
+        biased;
         // A peer that breaks the connection has nobody left to be told.
         _ = connection.as_mut() => return,
-        _ = end.wait_for(|ended| *ended) => connection.as_mut().graceful_shutdown(),
+        () = Ending::new(end) => connection.as_mut().graceful_shutdown(),
     }
     let _ = tokio::time::timeout(LAST_WORDS, connection).await;
 }
 
-async fn answer(
-    doors: &Doors,
+/// What all requests of one connection have in common.
+struct Visit {
+    doors: Arc<Doors>,
     arrived_at: Option<IpAddr>,
     largest: usize,
-    request: Request<Incoming>,
-) -> Sent {
-    let checked = doors
-        .gate
-        .check(request.uri(), request.headers(), arrived_at);
-    if let Err(refusal) = checked {
-        return refused(StatusCode::FORBIDDEN, &refusal.to_string());
-    }
-    let path = request.uri().path();
-    let (prefix, tool) = path.split_at(path.rfind('/').unwrap_or(0));
-    let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
-    if let (Some(pages), true) = (&doors.pages, is_look && !matches!(tool, "/mcp" | "/health")) {
-        let visit = pages.visit(path, request.headers().clone());
-        return respond(visit.await);
-    }
-    let Some(door) = doors.find(prefix) else {
-        return plain(StatusCode::NOT_FOUND, "there is no agent at this path");
-    };
-    match (request.method(), tool) {
-        (&Method::POST, "/mcp") => {
-            let (head, body) = request.into_parts();
-            match read(body, largest).await {
-                Ok(body) => respond(door.receive(head.headers, body).await),
+}
+
+impl Visit {
+    async fn answer(&self, request: &mut Request<Incoming>) -> Sent {
+        let (doors, headers) = (&*self.doors, request.headers());
+        if let Err(refusal) = doors.gate.check(request.uri(), headers, self.arrived_at) {
+            return refused(StatusCode::FORBIDDEN, &refusal.to_string());
+        }
+        let path = request.uri().path();
+        let (prefix, tool) = path.split_at(path.rfind('/').unwrap_or(0));
+        let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
+        if let (Some(pages), true) = (&doors.pages, is_look && !matches!(tool, "/mcp" | "/health"))
+        {
+            return respond(pages.visit(path, headers.clone()).await);
+        }
+        let Some(door) = doors.doors.get(prefix) else {
+            return plain(StatusCode::NOT_FOUND, "there is no agent at this path");
+        };
+        match (request.method(), tool) {
+            (&Method::POST, "/mcp") => match read(request.body_mut(), self.largest).await {
+                Ok(body) => respond(door.receive(take(request.headers_mut()), body).await),
                 Err(refused) => refused,
-            }
+            },
+            (&Method::GET, "/health") => respond(door.health().await),
+            (method, "/mcp") => respond(door.beside(method.clone(), headers.clone()).await),
+            (_, "/health") => not_allowed("GET"),
+            _ => plain(
+                StatusCode::NOT_FOUND,
+                "agents answer `POST /mcp` and `GET /health`",
+            ),
         }
-        (&Method::GET, "/health") => respond(door.health().await),
-        (_, "/mcp") => {
-            let (head, _) = request.into_parts();
-            respond(door.beside(head.method, head.headers).await)
-        }
-        (_, "/health") => not_allowed("GET"),
-        _ => plain(
-            StatusCode::NOT_FOUND,
-            "agents answer `POST /mcp` and `GET /health`",
-        ),
     }
 }
 
-async fn read(body: Incoming, largest: usize) -> Result<Bytes, Sent> {
-    let limited = Limited::new(body, largest);
-    match tokio::time::timeout(SLOWEST_BODY, limited.collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
+async fn read(body: &mut Incoming, largest: usize) -> Result<Bytes, Sent> {
+    let mut whole = pin!(whole(Limited::new(body, largest)));
+    // Most bodies come together with their heads, and need no timer.
+    let read = match poll_fn(|context| Poll::Ready(whole.as_mut().poll(context))).await {
+        Poll::Ready(read) => Ok(read),
+        Poll::Pending => Box::pin(tokio::time::timeout(SLOWEST_BODY, whole)).await,
+    };
+    match read {
+        Ok(Ok(body)) => Ok(body),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(refused(
             StatusCode::PAYLOAD_TOO_LARGE,
             &format!("the body is larger than {largest} bytes"),
@@ -257,6 +271,22 @@ async fn read(body: Incoming, largest: usize) -> Result<Bytes, Sent> {
             "the body did not come in time",
         )),
     }
+}
+
+/// Puts a body together; one that came in one piece is that piece.
+async fn whole(mut body: Limited<&mut Incoming>) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
+    let first = match body.frame().await.transpose()? {
+        Some(frame) => frame.into_data().unwrap_or_default(),
+        None => return Ok(Bytes::new()),
+    };
+    if body.is_end_stream() {
+        return Ok(first);
+    }
+    let mut pieces = BytesMut::from(first);
+    while let Some(frame) = body.frame().await.transpose()? {
+        pieces.extend_from_slice(&frame.into_data().unwrap_or_default());
+    }
+    Ok(pieces.freeze())
 }
 
 fn respond(answered: Answered) -> Sent {
@@ -291,17 +321,17 @@ fn not_allowed(method: &'static str) -> Sent {
 /// A refusal of HTTP, as JSON with one sentence.
 fn plain(status: StatusCode, sentence: &str) -> Sent {
     let body = serde_json::json!({ "error": sentence }).to_string();
-    whole(status, body.into_bytes())
+    json(status, body.into_bytes())
 }
 
 /// A refusal of a message that nobody has read, in the form of JSON-RPC.
 fn refused(status: StatusCode, sentence: &str) -> Sent {
     let error = RpcError::invalid_request(sentence.to_owned());
     // Whoever refuses before reading cannot know the era; no era minds an id that is not there.
-    whole(status, rpc::fail(None, &error, Era::Modern))
+    json(status, rpc::fail(None, &error, Era::Modern))
 }
 
-fn whole(status: StatusCode, body: Vec<u8>) -> Sent {
+fn json(status: StatusCode, body: Vec<u8>) -> Sent {
     respond(Answered {
         status: status.as_u16(),
         headers: HeaderMap::new(),

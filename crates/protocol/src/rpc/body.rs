@@ -50,7 +50,7 @@ pub(super) fn text(body: &[u8]) -> Result<&str, Broken> {
     if text.starts_with('\u{feff}') {
         return Err(Broken::ByteOrderMark);
     }
-    if text.trim_matches(is_space).is_empty() {
+    if text.chars().all(is_space) {
         return Err(Broken::Empty);
     }
     if may_be_unsafe(text.as_bytes()) {

@@ -11,7 +11,8 @@ use super::error::{Refusal, RpcError, Status};
 ///
 /// Returns the error to answer with, under status 415.
 pub fn check_content_type(header: Option<&str>) -> Result<(), Refusal> {
-    if header.is_some_and(is_json) {
+    // Almost everybody spells it so; all other spellings are taken apart.
+    if header == Some("application/json") || header.is_some_and(is_json) {
         return Ok(());
     }
     let wanted = "The request must carry the header `Content-Type: application/json`.";

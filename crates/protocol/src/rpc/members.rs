@@ -246,7 +246,7 @@ impl fmt::Display for Kind {
 #[must_use]
 pub fn text(value: &RawValue) -> Option<Cow<'_, str>> {
     let inner = value.get().strip_prefix('"')?.strip_suffix('"')?;
-    if inner.contains('\\') {
+    if inner.as_bytes().contains(&b'\\') {
         return serde_json::from_str(value.get()).ok().map(Cow::Owned);
     }
     Some(Cow::Borrowed(inner))
