@@ -33,6 +33,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use failure::Failure;
 use league::agent::house::StartError;
+use league::secrets::SecretError;
 use league::store::StoreError;
 
 /// A league of agents that meet over MCP and play.
@@ -179,6 +180,11 @@ fn start_hint(error: &StartError) -> String {
         StartError::Store(StoreError::Damaged { .. }) => {
             "restore the file from a copy; `league verify` shows what is wrong".to_owned()
         }
+        StartError::Secret(SecretError::Missing { .. } | SecretError::Another { .. }) => {
+            "restore `secrets` as it was when the league began; without it no round can begin"
+                .to_owned()
+        }
+        StartError::Lost { .. } => "restore the journal; for a new league move its folder under `data/leagues` away, or name another with `--league-id`".to_owned(),
         StartError::Store(_) | StartError::Secret(_) => {
             "choose a folder that can be written with `--root`".to_owned()
         }

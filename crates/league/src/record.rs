@@ -28,6 +28,10 @@ pub struct Opening {
     /// The rules of the league; the manager alone writes them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<LeagueRules>,
+    /// Tells the secret of the league from any other, without telling it; the manager alone
+    /// writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
     /// Whether all chance came from a seed that was given, so that the league can be played again.
     pub reproducible: bool,
     /// The version of the program.

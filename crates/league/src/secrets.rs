@@ -10,6 +10,7 @@ use league_core::draw::LeagueSecret;
 use league_protocol::id::LeagueId;
 use league_protocol::token::{AuthToken, hex, unhex};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::chance::Chance;
@@ -35,6 +36,20 @@ pub enum SecretError {
         /// Why.
         source: io::Error,
     },
+    /// There is no such file, and a league that has begun cannot go on without.
+    #[error("the secret of league `{league}` is not there: `{path}`")]
+    Missing {
+        /// Which file.
+        path: String,
+        /// Which league.
+        league: LeagueId,
+    },
+    /// The file holds the secret of another league, perhaps one of the same name.
+    #[error("`{path}` holds another secret than the one that the league began with")]
+    Another {
+        /// Which file.
+        path: String,
+    },
     /// The file holds something else.
     #[error(
         "the file `{path}` is not as it was written; restore it, or start another league with \
@@ -44,6 +59,16 @@ pub enum SecretError {
         /// Which file.
         path: String,
     },
+}
+
+impl SecretError {
+    /// The keys of a league are not there.
+    pub fn missing(root: &Root, league: &LeagueId) -> Self {
+        Self::Missing {
+            path: place(root, league, "manager").display().to_string(),
+            league: league.clone(),
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -69,31 +94,50 @@ pub struct Tokens {
 }
 
 impl LeagueKeys {
-    /// Reads the keys of a league, or makes them if it has none.
+    /// Makes the keys of a new league, in the place of any older ones.
     ///
     /// # Errors
     ///
-    /// The file may not be ours to read or write, or hold something else.
-    pub fn load_or_make(
-        root: &Root,
-        league: &LeagueId,
-        chance: &Chance,
-    ) -> Result<Self, SecretError> {
-        let path = place(root, league, "manager");
-        if let Some(keys) = Self::load(root, league)? {
-            return Ok(keys);
-        }
+    /// The file may not be ours to write.
+    pub fn make(root: &Root, league: &LeagueId, chance: &Chance) -> Result<Self, SecretError> {
         let secret = chance.bytes_for(&format!("league secret:{league}"));
         let admin = AuthToken::mint("admin", &chance.bytes_for(&format!("admin token:{league}")));
         let file = KeysFile {
             league_secret: hex(&secret),
             admin_token: admin.reveal().to_owned(),
         };
-        save(&path, &file)?;
+        save(&place(root, league, "manager"), &file)?;
         Ok(Self {
             secret: LeagueSecret(secret),
             admin,
         })
+    }
+
+    /// Reads the keys of a league that has begun, with a secret of this fingerprint.
+    ///
+    /// # Errors
+    ///
+    /// They may not be there, or be those of another league.
+    pub fn of(
+        root: &Root,
+        league: &LeagueId,
+        fingerprint: Option<&str>,
+    ) -> Result<Self, SecretError> {
+        let keys = Self::load(root, league)?;
+        let keys = keys.ok_or_else(|| SecretError::missing(root, league))?;
+        match fingerprint {
+            Some(known) if known != keys.fingerprint() => Err(SecretError::Another {
+                path: place(root, league, "manager").display().to_string(),
+            }),
+            _ => Ok(keys),
+        }
+    }
+
+    /// Tells the secret from any other, without telling it.
+    pub fn fingerprint(&self) -> String {
+        let mut digest = Sha256::new_with_prefix(b"league secret ");
+        digest.update(self.secret.0);
+        hex(&digest.finalize().into())
     }
 
     /// Reads the keys of a league, if it has any.
@@ -219,18 +263,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_made_once_and_only_their_owner_reads_them() {
+    fn keys_are_made_anew_for_a_new_league_and_only_their_owner_reads_them() {
         let folder = tempfile::tempdir().unwrap();
         let (root, league) = (Root::new(folder.path()), LeagueId::new("one").unwrap());
         let chance = Chance::new(None).unwrap();
-        let made = LeagueKeys::load_or_make(&root, &league, &chance).unwrap();
-        let read = LeagueKeys::load_or_make(&root, &league, &chance).unwrap();
-        assert_eq!(made.admin, read.admin);
-        assert_eq!(made.secret, read.secret);
+        let made = LeagueKeys::make(&root, &league, &chance).unwrap();
+        let known = Some(made.fingerprint());
+        let read = LeagueKeys::of(&root, &league, known.as_deref()).unwrap();
+        assert_eq!((made.admin, made.secret), (read.admin, read.secret));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let path = place(&root, &league, "manager");
         assert_eq!(mode(&path), 0o600);
         assert_eq!(mode(path.parent().unwrap()), 0o700);
+
+        let again = LeagueKeys::make(&root, &league, &chance).unwrap();
+        assert_ne!(again.secret, made.secret);
+        let other = LeagueKeys::of(&root, &league, known.as_deref());
+        assert!(matches!(other, Err(SecretError::Another { .. })));
+        fs::remove_file(path).unwrap();
+        let gone = LeagueKeys::of(&root, &league, known.as_deref());
+        assert!(matches!(gone, Err(SecretError::Missing { .. })));
     }
 
     #[test]

@@ -91,6 +91,14 @@ pub enum StartError {
         /// What it should be.
         role: &'static str,
     },
+    /// There is no journal, but something that was made from one.
+    #[error("the journal `{journal}` is not there, but `{made}` is, which was made from it")]
+    Lost {
+        /// Which journal.
+        journal: String,
+        /// What was made from it.
+        made: String,
+    },
     /// The league cannot be held by its rules.
     #[error("the rules of the league do not fit: {0}")]
     Rules(#[from] league_core::league::RulesError),
@@ -114,9 +122,17 @@ pub struct Place<'p> {
     pub opening: Opening,
 }
 
+/// How a journal begins.
+pub enum Beginning<'o> {
+    /// It is new: so it will begin, unless that is changed now.
+    New(&'o mut Opening),
+    /// It is there, and began so.
+    Known(&'o Opening),
+}
+
 /// Reads a journal into a fresh machine, or begins one.
 ///
-/// `make` makes the machine from how the journal began; `see` is shown every record, old ones too,
+/// `make` makes the machine from how the journal begins, when nobody else can write it any more; `see` is shown every record, old ones too,
 /// with the machine after it.
 ///
 /// # Errors
@@ -124,13 +140,13 @@ pub struct Place<'p> {
 /// The journal may be locked, broken, or another's.
 pub fn restore<M: Worker<Event: DeserializeOwned>>(
     place: Place<'_>,
-    make: impl Fn(&Opening) -> Result<M, StartError>,
+    mut make: impl FnMut(Beginning<'_>) -> Result<M, StartError>,
     mut see: impl FnMut(u64, Timestamp, &Record<M::Event>, &M),
 ) -> Result<Restored<M>, StartError> {
     let Place {
         path,
         durability,
-        opening,
+        mut opening,
     } = place;
     let role = opening.role.clone();
     let foreign = || StartError::Foreign {
@@ -146,10 +162,12 @@ pub fn restore<M: Worker<Event: DeserializeOwned>>(
     let opened = Journal::open(path, durability, |entry| {
         let record: Record<M::Event> = entry.fact;
         match (&record, &mut machine) {
-            (Record::Opened(found), None) if found.role == role => match make(found) {
-                Ok(made) => machine = Some(made),
-                Err(error) => problem = Some(error),
-            },
+            (Record::Opened(found), None) if found.role == role => {
+                match make(Beginning::Known(found)) {
+                    Ok(made) => machine = Some(made),
+                    Err(error) => problem = Some(error),
+                }
+            }
             (Record::Event(event), Some(machine)) => machine.apply(event),
             (Record::Transcript(_), Some(_)) => {}
             _ => problem = problem.take().or_else(|| Some(foreign())),
@@ -174,7 +192,7 @@ pub fn restore<M: Worker<Event: DeserializeOwned>>(
     let machine = match machine {
         Some(machine) => machine,
         None => {
-            let (at, made) = (clock::now(), make(&opening)?);
+            let (at, made) = (clock::now(), make(Beginning::New(&mut opening))?);
             let record = Record::<M::Event>::Opened(Box::new(opening));
             let sequence = journal.append(at, std::slice::from_ref(&record))?;
             see(sequence, at, &record, &made);

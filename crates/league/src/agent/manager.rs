@@ -17,7 +17,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::house::{House, Place, Shared, StartError, restore, settle};
+use super::house::{Beginning, House, Place, Shared, StartError, restore, settle};
 use super::{Running, missing, not_for_me, unattended};
 use crate::archivist::Archivist;
 use crate::chance::Chance;
@@ -29,7 +29,7 @@ use crate::peers::Peers;
 use crate::projection::publisher::LeaguePublisher;
 use crate::reception::{Arguments, Card, Heard, Role, Spoken};
 use crate::record::{Opening, Record};
-use crate::secrets::LeagueKeys;
+use crate::secrets::{LeagueKeys, SecretError};
 use crate::store::Durability;
 pub use guest::Guest;
 use wishes::Wishes;
@@ -59,8 +59,7 @@ pub fn start(
     news: Option<UnboundedSender<News>>,
 ) -> Result<(Running<League>, Arc<dyn Door>), StartError> {
     let league_id = rules.league_id.clone();
-    let keys = LeagueKeys::load_or_make(&shared.root, &league_id, &shared.chance)?;
-    let secret = keys.secret;
+    let mut keys = None;
     let mut clerk = Clerk {
         league_id: league_id.clone(),
         publisher: LeaguePublisher::new(league_id.clone()),
@@ -76,19 +75,22 @@ pub fn start(
                 role: "league_manager".to_owned(),
                 league_id: Some(league_id.clone()),
                 rules: Some(rules.clone()),
+                secret: None,
                 reproducible: shared.chance.is_reproducible(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
             },
         },
-        |opening| {
-            let rules = opening.rules.clone().unwrap_or_else(|| rules.clone());
-            Ok(League::new(rules, secret)?)
+        |beginning| {
+            let (own, begun) = keys_of(shared, &league_id, beginning)?;
+            let secret = keys.insert(own).secret;
+            Ok(League::new(begun.unwrap_or_else(|| rules.clone()), secret)?)
         },
         |sequence, at, record, league| clerk.take_in(sequence, at, record, league),
     )?;
     shared
         .observed
         .keep(&shared.root, &league_id, "league_manager");
+    let keys = keys.ok_or_else(|| SecretError::missing(&shared.root, &league_id))?;
     clerk.take_up();
     let rules = restored.machine.rules();
     let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
@@ -114,6 +116,35 @@ pub fn start(
         admin: keys.admin.hash(),
         wishes,
     }))
+}
+
+/// The keys of a league and the rules it began with, if it has begun.
+///
+/// A new league has new keys, whatever was played under its name before: what was drawn then is
+/// known. One that goes on needs its own.
+fn keys_of(
+    shared: &Shared,
+    league: &LeagueId,
+    beginning: Beginning<'_>,
+) -> Result<(LeagueKeys, Option<LeagueRules>), StartError> {
+    match beginning {
+        Beginning::Known(opening) => {
+            let keys = LeagueKeys::of(&shared.root, league, opening.secret.as_deref())?;
+            Ok((keys, opening.rules.clone()))
+        }
+        Beginning::New(opening) => {
+            let made = shared.root.standings(league);
+            if made.exists() {
+                return Err(StartError::Lost {
+                    journal: shared.root.league_journal(league).display().to_string(),
+                    made: made.display().to_string(),
+                });
+            }
+            let keys = LeagueKeys::make(&shared.root, league, &shared.chance)?;
+            opening.secret = Some(keys.fingerprint());
+            Ok((keys, None))
+        }
+    }
 }
 
 /// Sees what happens in the league, writes its documents and tells whoever watches.

@@ -76,6 +76,7 @@ pub fn start(
                 role: "player".to_owned(),
                 league_id: None,
                 rules: None,
+                secret: None,
                 reproducible: shared.chance.is_reproducible(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
             },

@@ -79,6 +79,7 @@ pub fn start(
                 role: "referee".to_owned(),
                 league_id: Some(league.clone()),
                 rules: None,
+                secret: None,
                 reproducible: shared.chance.is_reproducible(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
             },

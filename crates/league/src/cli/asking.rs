@@ -50,7 +50,9 @@ pub(super) fn admin(common: &Common, league: &LeagueId) -> Result<AuthToken, Fai
             cause: super::chain(&error),
             hint: match &error {
                 SecretError::File { .. } => "ask as the user who runs the manager".to_owned(),
-                SecretError::Content { .. } => elsewhere.to_owned(),
+                SecretError::Content { .. }
+                | SecretError::Missing { .. }
+                | SecretError::Another { .. } => elsewhere.to_owned(),
             },
             kind: Kind::World,
         }),

@@ -76,7 +76,7 @@ mod tests {
     const LATE: Duration = Duration::from_secs(60);
     const SLOWEST: Duration = Duration::from_millis(600);
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_wait_lasts_as_long_as_it_should_whatever_was_waited_for_before() {
         let alarm = Alarm::default();
         for dropped in [LATER, LATE] {
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn every_head_of_a_connection_has_its_time() {
         let (near, mut far) = duplex(1_024);
         let answer =
@@ -106,7 +106,7 @@ mod tests {
             tokio::time::sleep(SLOWEST * 2 / 5).await;
             assert_eq!(ask(&mut far).await, *b"HTTP/1.1 200");
         }
-        let start = Instant::now();
+        let start = tokio::time::Instant::now();
         far.write_all(b"GET / HT").await.unwrap();
         let ended = timeout(LATE, served).await.unwrap().unwrap();
         assert!(ended.is_err_and(|error| error.is_timeout()));

@@ -62,7 +62,7 @@ mod tests {
     const SOON: Duration = Duration::from_millis(20);
     const LATE: Duration = Duration::from_secs(60);
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn whoever_waits_already_is_told_of_the_end() {
         let end = watch::Sender::new(false);
         let mut ending = Ending::new(end.subscribe());
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(elsewhere.await.unwrap(), Ok(()), "from another task, too");
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn an_end_that_came_before_is_not_missed() {
         let end = watch::Sender::new(true);
         assert_eq!(timeout(LATE, Ending::new(end.subscribe())).await, Ok(()));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::TcpListener;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::ground::{Ground, LEAGUE};
 use crate::process::{Process, league};
@@ -126,4 +126,55 @@ fn a_player_without_a_manager_keeps_asking_until_it_is_told_to_end() {
     player.see_running();
     let ended = player.stop();
     assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
+fn a_league_without_its_secret_does_not_go_on() {
+    let ground = Ground::new();
+    ground.manager(&[]).process.stop();
+    let file = ground.path(&format!("secrets/{LEAGUE}/manager.json"));
+    let secret = fs::read(&file).unwrap();
+    fs::remove_file(&file).unwrap();
+    let ended = ground.start("manager", &["--port", "0"]).end();
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.errors.contains("the secret of league"), "{ended:?}");
+    assert!(!file.exists(), "no other is made in its place");
+
+    let other = Ground::new();
+    other.manager(&[]).process.stop();
+    fs::copy(other.path(&format!("secrets/{LEAGUE}/manager.json")), &file).unwrap();
+    let ended = ground.start("manager", &["--port", "0"]).end();
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.errors.contains("another secret"), "{ended:?}");
+
+    fs::write(&file, secret).unwrap();
+    ground.manager(&[]).process.stop();
+}
+
+#[test]
+fn a_league_that_lost_its_journal_is_no_new_one() {
+    let ground = Ground::new();
+    let ended = ground.start("run", &["--ports", "auto"]).end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    fs::write(ground.league("journal.jsonl"), "").unwrap();
+    let ended = ground.start("manager", &["--port", "0"]).end();
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.errors.contains("standings.json"), "{ended:?}");
+}
+
+#[test]
+fn a_new_league_of_an_old_name_draws_anew() {
+    let ground = Ground::new();
+    let promises = || {
+        let ended = ground.start("run", &["--ports", "auto"]).end();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let rounds = ground.facts("round_opened");
+        let of = |round: &Value| round["commitments"].as_array().unwrap().clone();
+        rounds.iter().flat_map(of).collect::<Vec<_>>()
+    };
+    let before = promises();
+    fs::remove_dir_all(ground.path("data")).unwrap();
+    let after = promises();
+    assert_eq!((before.len(), after.len()), (6, 6));
+    assert!(after.iter().all(|promise| !before.contains(promise)));
 }

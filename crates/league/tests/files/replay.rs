@@ -46,6 +46,7 @@ fn opening(role: &str, rules: Option<manager::LeagueRules>) -> Opening {
         role: role.to_owned(),
         league_id: Some(league_id()),
         rules,
+        secret: None,
         reproducible: true,
         version: "0.1.0".to_owned(),
     }

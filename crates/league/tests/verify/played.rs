@@ -47,6 +47,7 @@ fn opening(role: &str, rules: Option<&LeagueRules>) -> Opening {
         role: role.to_owned(),
         league_id: Some(league_id()),
         rules: rules.cloned(),
+        secret: None,
         reproducible: true,
         version: "0.1.0".to_owned(),
     }
