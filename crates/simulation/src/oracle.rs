@@ -128,7 +128,7 @@ impl Oracle {
     /// An answer has left that promises something.
     pub(crate) fn promised(&mut self, to: Who, promise: Promise) -> Checked {
         match promise {
-            Promise::Acked(match_id, result) => self.acked(&match_id, result),
+            Promise::Acked(match_id, result) => self.acked(&match_id, &result),
             Promise::Enrolled(agent, tokens) => {
                 let texts = tokens.iter().map(|token| token.reveal().to_owned());
                 self.tokens.extend(texts);
@@ -143,23 +143,21 @@ impl Oracle {
         }
     }
 
-    fn acked(&mut self, match_id: &MatchId, result: Arc<MatchResult>) -> Checked {
-        let recorded = self.league.result(match_id).cloned();
-        let result = match recorded {
-            // Who names the second seat first has said the same (ruling 34).
-            Some(recorded) if reversed(&result) == *recorded => recorded,
-            _ => result,
-        };
+    fn acked(&mut self, match_id: &MatchId, result: &Arc<MatchResult>) -> Checked {
         let recorded = self.league.result(match_id);
-        if recorded.is_none_or(|recorded| **recorded != *result) {
+        // Who names the second seat first has said the same (ruling 34).
+        let same = |recorded: &&Arc<MatchResult>| {
+            is_same(recorded, result) || reversed(result) == ***recorded
+        };
+        let Some(recorded) = recorded.filter(same).cloned() else {
             let what = format!("`{match_id}` was acknowledged with a result that is not recorded");
             return breach(Invariant::AckedResultsStay, what);
-        }
+        };
         let Some(note) = self.note(match_id) else {
             let what = format!("`{match_id}` was acknowledged and does not exist");
             return breach(Invariant::AckedResultsStay, what);
         };
-        note.acked.get_or_insert(result);
+        note.acked.get_or_insert(recorded);
         Ok(())
     }
 
@@ -261,12 +259,13 @@ impl Facts {
 
 /// The number of a match in its league, from 0: `R2M1` with three matches a round is 3.
 fn number(match_id: &MatchId, a_round: u32) -> Option<usize> {
-    let (round, place) = match_id.as_str().strip_prefix('R')?.split_once('M')?;
-    let (round, place): (u32, u32) = (round.parse().ok()?, place.parse().ok()?);
-    if round == 0 || place == 0 || place > a_round {
-        return None;
-    }
+    let (round, place) = match_id.numbers().filter(|&(_, place)| place <= a_round)?;
     Some((round as usize - 1) * a_round as usize + place as usize - 1)
+}
+
+/// Whether two results say the same; most often they are one.
+fn is_same(one: &Arc<MatchResult>, other: &Arc<MatchResult>) -> bool {
+    Arc::ptr_eq(one, other) || one == other
 }
 
 /// A result with its seats named the other way round.
