@@ -122,21 +122,33 @@ pub fn keeps_promise(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -
     commitment(league, match_id, &draw.seed) == draw.commitment
 }
 
-/// The dice of a match.
+/// The dice of a match; [`dice_of`] says how they are made.
+pub fn dice(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -> Dice {
+    let nonces = draw.nonces.each_ref().map(String::as_str);
+    dice_of(league, match_id, &draw.seed, draw.attempt, nonces)
+}
+
+/// The dice of a match whose draw is not opened yet.
 ///
 /// Words of 64 bits are read big-endian from blocks; block *k* is the HMAC of the seed over
 /// `[league,match,attempt,nonce A,nonce B,k]`, *k* counting from 0. [`Dice::roll`] says how a
 /// word becomes a face.
-pub fn dice(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -> Dice {
+pub fn dice_of(
+    league: &LeagueId,
+    match_id: &MatchId,
+    seed: &Seed,
+    attempt: u32,
+    nonces: [&str; 2],
+) -> Dice {
     let mut parts = list(&[league.as_str(), match_id.as_str()]);
     // More is still to come.
     parts.pop();
-    let _ = write!(parts, ",{}", draw.attempt);
-    for nonce in &draw.nonces {
+    let _ = write!(parts, ",{attempt}");
+    for nonce in nonces {
         parts.push(b',');
         push_text(&mut parts, nonce);
     }
-    let mut seed = keyed(&draw.seed.0);
+    let mut seed = keyed(&seed.0);
     seed.update(&parts);
     let mut block = 0_u32;
     let mut words = [0; WORDS_A_BLOCK];
