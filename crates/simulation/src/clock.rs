@@ -10,6 +10,8 @@ use league_protocol::time::Timestamp;
 const BEGINNING: i64 = 1_767_225_600_000;
 /// So many milliseconds from now on have a line each; whatever is later waits in the heap.
 const NEAR: usize = 64;
+/// Room for the appointments that one millisecond usually has.
+const USUAL: usize = 16;
 
 /// What is to happen, and when; what was noted first happens first.
 pub(crate) struct Clock<T> {
@@ -33,7 +35,7 @@ impl<T> Clock<T> {
         Self {
             now: Self::beginning(),
             sequence: 0,
-            near: std::array::from_fn(|_| VecDeque::new()),
+            near: std::array::from_fn(|_| VecDeque::with_capacity(USUAL)),
             busy: 0,
             later: BinaryHeap::new(),
         }

@@ -20,7 +20,7 @@ use league_core::league::LeagueRules;
 use league_core::player::Event as PlayerEvent;
 use league_games::{Listing, Seat};
 use league_protocol::id::{MatchId, PlayerId};
-use league_protocol::message::{MatchResult, Message};
+use league_protocol::message::{MatchResult, Message, MoveResponse};
 use league_protocol::sender::Agent;
 use serde_json::Value;
 
@@ -77,8 +77,8 @@ struct MatchNote {
     acked: Option<Arc<MatchResult>>,
     /// How it ended for each referee that brought it to an end: who, attempt, result.
     decided: Vec<(Who, u32, Arc<MatchResult>)>,
-    /// What each player chose, with its nonce: who, choice, nonce.
-    said: Vec<(Who, Value, String)>,
+    /// What each player chose, with its nonce.
+    said: Vec<(Who, Arc<MoveResponse>)>,
 }
 
 impl Oracle {
@@ -172,12 +172,10 @@ impl Oracle {
 
     /// A player has answered something.
     pub(crate) fn said(&mut self, who: Who, message: &Message) {
-        if let Message::MoveResponse(response) = message {
-            let nonce = response.nonce.clone().unwrap_or_default();
-            let choice = response.choice.clone();
-            if let Some(note) = self.note(&response.match_id) {
-                note.said.push((who, choice, nonce));
-            }
+        if let Message::MoveResponse(response) = message
+            && let Some(note) = self.note(&response.match_id)
+        {
+            note.said.push((who, Arc::clone(response)));
         }
     }
 
