@@ -176,7 +176,7 @@ impl<M: Worker> Desk<M> {
         let promise = promise.map(|promise| (around.oracle.from(), promise));
         let step = match reply {
             Ok(reply) => M::follow(reply, self.token_to_return()),
-            Err(refusal) => Step::Say(Message::LeagueError(M::refuse(&refusal))),
+            Err(refusal) => Step::Say(Message::from(M::refuse(&refusal))),
         };
         let held = Held {
             letters,

@@ -164,7 +164,7 @@ impl World {
             Errand::Return(answered) | Errand::Echo(answered) => {
                 self.overhear(&answered);
                 at_desk!(self, answered.back.to, |desk, around| desk
-                    .hear(around, *answered))
+                    .hear(around, answered))
             }
             Errand::Silence(silence) => {
                 let Silence { back, code } = *silence;

@@ -206,7 +206,7 @@ impl Gathered {
 
 /// The result as GAME_OVER tells it; the draw has a place of its own in the document.
 fn told(fixture: &Fixture, result: &Arc<MatchResult>) -> Option<Value> {
-    let message = Message::GameOver(GameOver {
+    let message = Message::from(GameOver {
         league_id: fixture.league_id.clone(),
         round_id: fixture.round_id,
         match_id: fixture.match_id.clone(),
