@@ -114,7 +114,10 @@ impl KeyedSecret {
 pub fn commitment(league: &LeagueId, match_id: &MatchId, seed: &Seed) -> Commitment {
     let seed = seed.to_hex();
     let parts = ["league.draw", league.as_str(), match_id.as_str(), &seed];
-    Commitment(Sha256::digest(list(&parts)).into())
+    let mut hash = Sha256::new();
+    list(&parts, |text| hash.update(text));
+    hash.update(b"]");
+    Commitment(hash.finalize().into())
 }
 
 /// Whether an opened draw keeps the promise that it names.
@@ -140,9 +143,9 @@ pub fn dice_of(
     attempt: u32,
     nonces: [&str; 2],
 ) -> Dice {
-    let mut parts = list(&[league.as_str(), match_id.as_str()]);
-    // More is still to come.
-    parts.pop();
+    let mut parts = Vec::with_capacity(USUAL_LENGTH);
+    let names = [league.as_str(), match_id.as_str()];
+    list(&names, |text| parts.extend_from_slice(text));
     let _ = write!(parts, ",{attempt}");
     for nonce in nonces {
         parts.push(b',');
@@ -190,22 +193,21 @@ fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
 
 fn mac(keyed: &Hmac<Sha256>, parts: &[&str]) -> [u8; 32] {
     let mut mac = keyed.clone();
-    mac.update(&list(parts));
+    list(parts, |text| mac.update(text));
+    mac.update(b"]");
     mac.finalize().into_bytes().into()
 }
 
-/// Compact JSON: an array of texts and numbers can be written in one way only.
+/// Writes texts as compact JSON, as a list that is still open: an array of texts and numbers can be
+/// written in one way only.
 ///
 /// The parts are names, ids and hex digits, in which nothing has to be escaped.
-fn list(parts: &[&str]) -> Vec<u8> {
-    let mut list = Vec::with_capacity(USUAL_LENGTH);
+fn list(parts: &[&str], mut write: impl FnMut(&[u8])) {
     for (place, part) in parts.iter().enumerate() {
-        list.extend_from_slice(if place == 0 { b"[\"" } else { b",\"" });
-        list.extend_from_slice(part.as_bytes());
-        list.push(b'"');
+        write(if place == 0 { b"[\"" } else { b",\"" });
+        write(part.as_bytes());
+        write(b"\"");
     }
-    list.push(b']');
-    list
 }
 
 /// Adds any text as JSON.
