@@ -48,7 +48,7 @@ impl<M: Worker> Desk<M> {
             // Whoever was never told how the manager proves itself believes anyone.
             return Ok(());
         }
-        let mut token = self.hash_of(from, own_token.as_ref());
+        let mut token = own_token.as_ref().map(AuthToken::hash);
         let managers = matches!(
             message,
             Message::StartMatch(_) | Message::RoundAnnouncement(_) | Message::LeagueCompleted(_)
@@ -92,23 +92,6 @@ impl<M: Worker> Desk<M> {
             .filter(|agent| *agent != Agent::Manager)?;
         let (league, secret) = (&around.setting.rules.league_id, around.setting.secret);
         Some(secret.manager_token(league, &agent).hash())
-    }
-
-    /// The hash of a token that a caller shows; most show the same as before.
-    fn hash_of(&mut self, from: Who, token: Option<&AuthToken>) -> Option<TokenHash> {
-        let token = token?;
-        let place = from as usize;
-        if let Some(Some((known, hash))) = self.shown.get(place)
-            && known == token
-        {
-            return Some(*hash);
-        }
-        if self.shown.len() <= place {
-            self.shown.resize(place + 1, None);
-        }
-        let hash = token.hash();
-        self.shown[place] = Some((token.clone(), hash));
-        Some(hash)
     }
 
     /// An answer arrives.
