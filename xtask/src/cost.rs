@@ -43,7 +43,7 @@ pub(crate) fn beside_league(name: &str, arguments: &[String]) -> anyhow::Result<
     if !status.success() {
         bail!("`league` and `{name}` could not be built");
     }
-    example("league", name, arguments)
+    example("release", "league", name, arguments)
 }
 
 impl Options {

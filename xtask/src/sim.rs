@@ -1,4 +1,4 @@
-//! `cargo xtask sim` and `cargo xtask schedule`: programs that show figures, run in release.
+//! `cargo xtask sim` and `cargo xtask schedule`: programs that show figures, built to be quick.
 //!
 //! They are programs of their own, so that the chores stay quick to build.
 
@@ -36,19 +36,27 @@ pub(crate) struct Size {
 /// Builds the simulation and runs it; its last word is ours.
 pub(crate) fn sim(options: &Options) -> anyhow::Result<ExitCode> {
     println!("building the simulation…");
-    example("league-simulation", "league-sim", &options.arguments())
+    let arguments = options.arguments();
+    example("figures", "league-simulation", "league-sim", &arguments)
 }
 
 /// Builds the walk through a schedule and runs it.
 pub(crate) fn schedule(size: &Size) -> anyhow::Result<ExitCode> {
     println!("building the schedule…");
-    example("league-core", "schedule", &[size.players.to_string()])
+    let arguments = [size.players.to_string()];
+    example("figures", "league-core", "schedule", &arguments)
 }
 
-/// Runs an example of a package in release.
-pub(crate) fn example(package: &str, name: &str, arguments: &[String]) -> anyhow::Result<ExitCode> {
+/// Runs an example of a package, built by a profile.
+pub(crate) fn example(
+    profile: &str,
+    package: &str,
+    name: &str,
+    arguments: &[String],
+) -> anyhow::Result<ExitCode> {
     let status = Command::new("cargo")
-        .args(["run", "--quiet", "--release", "--package", package])
+        .args(["run", "--quiet", "--profile", profile])
+        .args(["--package", package])
         .args(["--example", name, "--"])
         .args(arguments)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))

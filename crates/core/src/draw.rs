@@ -3,6 +3,8 @@
 //! Everything is derived so that a page or a script can derive it again with HMAC-SHA-256,
 //! SHA-256 and JSON alone. The exact recipe is in each function's words.
 
+use std::io::Write as _;
+
 use hmac::{Hmac, KeyInit, Mac};
 use league_games::Dice;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
@@ -10,7 +12,6 @@ use league_protocol::message::OpenedDraw;
 use league_protocol::secret::{Commitment, Seed};
 use league_protocol::sender::Agent;
 use league_protocol::token::AuthToken;
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// The longest nonce that takes part in a draw, in bytes; a longer one is refused.
@@ -55,27 +56,24 @@ impl LeagueSecret {
     /// The token by which the manager proves itself to one agent: HMAC of the league's secret
     /// over `["manager_token",league,agent]`, the agent written as a sender.
     pub fn manager_token(&self, league: &LeagueId, agent: &Agent) -> AuthToken {
-        let bytes = mac(
-            &keyed(&self.0),
-            &("manager_token", league, agent.to_string()),
-        );
+        let parts = ["manager_token", league.as_str(), &agent.to_string()];
+        let bytes = mac(&keyed(&self.0), &parts);
         AuthToken::mint("manager", &bytes)
     }
 
     /// The token by which people step one match: HMAC of the league's secret over
     /// `["step_token",league,match]`.
     pub fn step_token(&self, league: &LeagueId, match_id: &MatchId) -> AuthToken {
-        let bytes = mac(&keyed(&self.0), &("step_token", league, match_id));
+        let parts = ["step_token", league.as_str(), match_id.as_str()];
+        let bytes = mac(&keyed(&self.0), &parts);
         AuthToken::mint("step", &bytes)
     }
 
     /// The token by which an agent that comes back proves itself: HMAC of the league's secret
     /// over `["return_token",league,agent]`, the agent written as a sender.
     pub fn return_token(&self, league: &LeagueId, agent: &Agent) -> AuthToken {
-        let bytes = mac(
-            &keyed(&self.0),
-            &("return_token", league, agent.to_string()),
-        );
+        let parts = ["return_token", league.as_str(), &agent.to_string()];
+        let bytes = mac(&keyed(&self.0), &parts);
         AuthToken::mint("return", &bytes)
     }
 }
@@ -93,7 +91,8 @@ impl std::fmt::Debug for KeyedSecret {
 impl KeyedSecret {
     /// The seed of a match: HMAC of the league's secret over `["seed",league,match]`.
     pub fn seed(&self, league: &LeagueId, match_id: &MatchId) -> Seed {
-        Seed(mac(&self.0, &("seed", league, match_id)))
+        let parts = ["seed", league.as_str(), match_id.as_str()];
+        Seed(mac(&self.0, &parts))
     }
 
     /// The token a referee shows to one player of one match: HMAC of the league's secret over
@@ -104,14 +103,21 @@ impl KeyedSecret {
         match_id: &MatchId,
         player: &PlayerId,
     ) -> AuthToken {
-        let bytes = mac(&self.0, &("match_token", league, match_id, player));
+        let (league, player) = (league.as_str(), player.as_str());
+        let parts = ["match_token", league, match_id.as_str(), player];
+        let bytes = mac(&self.0, &parts);
         AuthToken::mint(match_id.as_str(), &bytes)
     }
 }
 
 /// The promise on a match's draw: SHA-256 of `["league.draw",league,match,seed in hex]`.
 pub fn commitment(league: &LeagueId, match_id: &MatchId, seed: &Seed) -> Commitment {
-    Commitment(Sha256::digest(text(&("league.draw", league, match_id, seed.to_hex()))).into())
+    let seed = seed.to_hex();
+    let parts = ["league.draw", league.as_str(), match_id.as_str(), &seed];
+    let mut hash = Sha256::new();
+    list(&parts, |text| hash.update(text));
+    hash.update(b"]");
+    Commitment(hash.finalize().into())
 }
 
 /// Whether an opened draw keeps the promise that it names.
@@ -119,23 +125,40 @@ pub fn keeps_promise(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -
     commitment(league, match_id, &draw.seed) == draw.commitment
 }
 
-/// The dice of a match.
+/// The dice of a match; [`dice_of`] says how they are made.
+pub fn dice(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -> Dice {
+    let nonces = draw.nonces.each_ref().map(String::as_str);
+    dice_of(league, match_id, &draw.seed, draw.attempt, nonces)
+}
+
+/// The dice of a match whose draw is not opened yet.
 ///
 /// Words of 64 bits are read big-endian from blocks; block *k* is the HMAC of the seed over
 /// `[league,match,attempt,nonce A,nonce B,k]`, *k* counting from 0. [`Dice::roll`] says how a
 /// word becomes a face.
-pub fn dice(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -> Dice {
-    let [nonce_a, nonce_b] = &draw.nonces;
-    let mut parts = text(&(league, match_id, draw.attempt, nonce_a, nonce_b));
-    // The number of the block is still to come.
-    parts.pop();
-    let seed = keyed(&draw.seed.0);
+pub fn dice_of(
+    league: &LeagueId,
+    match_id: &MatchId,
+    seed: &Seed,
+    attempt: u32,
+    nonces: [&str; 2],
+) -> Dice {
+    let mut parts = Vec::with_capacity(USUAL_LENGTH);
+    let names = [league.as_str(), match_id.as_str()];
+    list(&names, |text| parts.extend_from_slice(text));
+    let _ = write!(parts, ",{attempt}");
+    for nonce in nonces {
+        parts.push(b',');
+        push_text(&mut parts, nonce);
+    }
+    let mut seed = keyed(&seed.0);
+    seed.update(&parts);
     let mut block = 0_u32;
     let mut words = [0; WORDS_A_BLOCK];
     let mut used = WORDS_A_BLOCK;
     Dice::from_words(Box::new(move || {
         if used == WORDS_A_BLOCK {
-            words = block_of(seed.clone(), &parts, block);
+            words = block_of(seed.clone(), block);
             block = block.wrapping_add(1);
             used = 0;
         }
@@ -144,8 +167,8 @@ pub fn dice(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -> Dice {
     }))
 }
 
-fn block_of(mut seed: Hmac<Sha256>, parts: &[u8], block: u32) -> [u64; WORDS_A_BLOCK] {
-    seed.update(parts);
+/// The words of one block, of a seed that has taken in all but its number.
+fn block_of(mut seed: Hmac<Sha256>, block: u32) -> [u64; WORDS_A_BLOCK] {
     seed.update(format!(",{block}]").as_bytes());
     let bytes: [u8; 32] = seed.finalize().into_bytes().into();
     let mut words = [0; WORDS_A_BLOCK];
@@ -168,18 +191,35 @@ fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
     Hmac::new(&block.into())
 }
 
-fn mac(keyed: &Hmac<Sha256>, parts: &impl Serialize) -> [u8; 32] {
+fn mac(keyed: &Hmac<Sha256>, parts: &[&str]) -> [u8; 32] {
     let mut mac = keyed.clone();
-    mac.update(&text(parts));
+    list(parts, |text| mac.update(text));
+    mac.update(b"]");
     mac.finalize().into_bytes().into()
 }
 
-/// Compact JSON: an array of texts and numbers can be written in one way only.
-fn text(parts: &impl Serialize) -> Vec<u8> {
-    let mut text = Vec::with_capacity(USUAL_LENGTH);
-    match serde_json::to_writer(&mut text, parts) {
-        Ok(()) => text,
-        Err(_) => Vec::new(),
+/// Writes texts as compact JSON, as a list that is still open: an array of texts and numbers can be
+/// written in one way only.
+///
+/// The parts are names, ids and hex digits, in which nothing has to be escaped.
+fn list(parts: &[&str], mut write: impl FnMut(&[u8])) {
+    for (place, part) in parts.iter().enumerate() {
+        write(if place == 0 { b"[\"" } else { b",\"" });
+        write(part.as_bytes());
+        write(b"\"");
+    }
+}
+
+/// Adds any text as JSON.
+fn push_text(list: &mut Vec<u8>, text: &str) {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    if text.bytes().all(plain) {
+        list.push(b'"');
+        list.extend_from_slice(text.as_bytes());
+        list.push(b'"');
+    } else {
+        // A text can always be written to memory.
+        let _ = serde_json::to_writer(list, text);
     }
 }
 

@@ -322,7 +322,8 @@ impl Machine for League {
                 query,
             } => {
                 let caller = self.authenticate(at, *token, sender.as_ref())?;
-                Ok(Decision::reply(Reply::Query(self.answer(&caller, query))))
+                let answer = self.answer(&caller, query);
+                Ok(Decision::reply(Reply::Query(Box::new(answer))))
             }
             Command::Heard { ticket, outcome } => Ok(noted(self.hear(at, ticket, outcome))),
             Command::Tick => Ok(noted(self.go_on(at))),

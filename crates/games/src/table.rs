@@ -3,6 +3,7 @@
 //! Nobody implements [`Table`] by hand; the rules stay with [`Game`].
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -32,6 +33,8 @@ pub trait Table: Send + Sync {
     fn reason(&self, names: &[&str]) -> String;
     /// Copies the position to a table of its own.
     fn boxed_clone(&self) -> Box<dyn Table>;
+    /// Copies the position to a table that may be shared.
+    fn shared_clone(&self) -> Arc<dyn Table>;
     /// Writes out the whole position, hidden moves and all.
     ///
     /// It is meant for comparing positions in tests and never for a log, a file or a feed.
@@ -96,6 +99,10 @@ impl<G: Game> Table for G {
 
     fn boxed_clone(&self) -> Box<dyn Table> {
         Box::new(self.clone())
+    }
+
+    fn shared_clone(&self) -> Arc<dyn Table> {
+        Arc::new(self.clone())
     }
 
     fn position(&self) -> String {

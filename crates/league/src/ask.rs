@@ -178,7 +178,7 @@ impl Inquirer {
         query: Query,
         admin: &AuthToken,
     ) -> Result<Told, AskError> {
-        let message = Message::LeagueQuery(LeagueQuery {
+        let message = Message::from(LeagueQuery {
             league_id: Some(league.clone()),
             query,
             by_api_page: false,

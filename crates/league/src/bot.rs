@@ -124,7 +124,7 @@ impl Bot {
     ) -> Result<MoveResponse, LeagueError> {
         match self.ask(message, from, patience).await? {
             Message::MoveResponse(response) => Ok(Arc::unwrap_or_clone(response)),
-            Message::LeagueError(error) => Err(error),
+            Message::LeagueError(error) => Err(*error),
             _ => {
                 let detail =
                     "the bot answered without a move: `parity_choice`, or `move` in other games";

@@ -3,9 +3,11 @@
 //! Each is a type of its own, so that a player cannot be passed where a referee is meant. An id
 //! that exists has been checked: it may become part of a file name without a second look.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smol_str::SmolStr;
 use thiserror::Error;
 
@@ -49,42 +51,101 @@ fn check(text: &str) -> Result<(), IdError> {
     }
 }
 
+/// The first eight bytes of a text as one number, so that most ids are told apart and put in order
+/// without a look at the rest.
+const fn start_of(text: &str) -> u64 {
+    let bytes = text.as_bytes();
+    let (mut start, mut place) = (0, 0);
+    while place < 8 {
+        let byte = if place < bytes.len() { bytes[place] } else { 0 };
+        start = start << 8 | byte as u64;
+        place += 1;
+    }
+    start
+}
+
+/// Whether the text that starts so has ended: no id holds a zero.
+const fn is_whole(start: u64) -> bool {
+    start & 0xff == 0
+}
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-        #[serde(transparent)]
-        pub struct $name(SmolStr);
+        #[derive(Clone)]
+        pub struct $name {
+            start: u64,
+            text: SmolStr,
+        }
 
         impl $name {
             /// Takes a text that has the form of an id.
             pub fn new(text: impl AsRef<str>) -> Result<Self, IdError> {
                 let text = text.as_ref();
-                check(text).map(|()| Self(SmolStr::new(text)))
+                check(text).map(|()| Self::of(SmolStr::new(text)))
             }
 
             /// The id as it is written.
             pub fn as_str(&self) -> &str {
-                &self.0
+                &self.text
+            }
+
+            fn of(text: SmolStr) -> Self {
+                Self { start: start_of(&text), text }
+            }
+        }
+
+        impl PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                self.start == other.start && (is_whole(self.start) || self.text == other.text)
+            }
+        }
+
+        impl Eq for $name {}
+
+        impl Ord for $name {
+            fn cmp(&self, other: &Self) -> Ordering {
+                match self.start.cmp(&other.start) {
+                    Ordering::Equal if !is_whole(self.start) => self.text.cmp(&other.text),
+                    order => order,
+                }
+            }
+        }
+
+        impl PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        impl Hash for $name {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.text.hash(state);
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
+                f.write_str(&self.text)
             }
         }
 
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{}", self.0)
+                write!(f, "{}", self.text)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.text)
             }
         }
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = SmolStr::deserialize(deserializer)?;
-                check(&text).map(|()| Self(text)).map_err(serde::de::Error::custom)
+                check(&text).map(|()| Self::of(text)).map_err(serde::de::Error::custom)
             }
         }
     };
@@ -114,36 +175,65 @@ id! {
 impl PlayerId {
     /// The id of the `number`th player, as the documents write it.
     pub fn numbered(number: u32) -> Self {
-        Self(smol_str::format_smolstr!("P{number:02}"))
+        Self::of(smol_str::format_smolstr!("P{number:02}"))
     }
 
     /// Stands for a player whom no message names.
     pub const fn unknown() -> Self {
-        Self(SmolStr::new_static(UNKNOWN))
+        Self {
+            start: start_of(UNKNOWN),
+            text: SmolStr::new_static(UNKNOWN),
+        }
     }
 
     /// Whether it only stands for a player whom no message names.
     pub fn is_unknown(&self) -> bool {
-        self.0 == UNKNOWN
+        self.text == UNKNOWN
     }
 }
 
 impl RefereeId {
     /// The id of the `number`th referee, as the documents write it.
     pub fn numbered(number: u32) -> Self {
-        Self(smol_str::format_smolstr!("REF{number:02}"))
+        Self::of(smol_str::format_smolstr!("REF{number:02}"))
     }
 }
 
 impl MatchId {
     /// The id of the `number`th match of a round, as the documents write it.
     pub fn numbered(round: u32, number: u32) -> Self {
-        Self(smol_str::format_smolstr!("R{round}M{number}"))
+        Self::of(smol_str::format_smolstr!("R{round}M{number}"))
+    }
+
+    /// The round and the number in an id that is written as [`MatchId::numbered`] writes it.
+    pub fn numbers(&self) -> Option<(u32, u32)> {
+        let mut numbers = [0_u32; 2];
+        let mut place = 0;
+        let (_, rest) = self
+            .text
+            .as_bytes()
+            .split_first()
+            .filter(|(first, _)| **first == b'R')?;
+        for &byte in rest {
+            let number = &mut numbers[place];
+            match byte {
+                b'M' if place == 0 && *number > 0 => place = 1,
+                b'1'..=b'9' => {
+                    *number = number
+                        .checked_mul(10)?
+                        .checked_add(u32::from(byte - b'0'))?
+                }
+                b'0' if *number > 0 => *number = number.checked_mul(10)?,
+                _ => return None,
+            }
+        }
+        let [round, number] = numbers;
+        (number > 0).then_some((round, number))
     }
 
     /// The round in an id such as `R1M3`, where the id tells one.
     pub fn round(&self) -> Option<u32> {
-        let (round, number) = self.0.strip_prefix('R')?.split_once('M')?;
+        let (round, number) = self.text.strip_prefix('R')?.split_once('M')?;
         number.parse::<u32>().ok()?;
         round.parse().ok()
     }
@@ -191,6 +281,36 @@ mod tests {
             "", "..", "../x", "a/b", "-a", "_a", "a b", "a\0", "é", "a%2e", "P01\n", &long,
         ] {
             assert!(PlayerId::new(bad).is_err(), "{bad:?} passed");
+        }
+    }
+
+    #[test]
+    fn ids_are_equal_and_in_order_as_their_texts_are() {
+        let texts = [
+            "a",
+            "P1",
+            "P01",
+            "P10",
+            "R1M1",
+            "R1M10",
+            "R10M1",
+            "R123M45",
+            "R123M456",
+            "R123M4567",
+            "R123M4568",
+            "league_1",
+            "league_12",
+            "league_13",
+            "unknown",
+            "-",
+        ];
+        let ids = texts.map(|text| MatchId::new(text).ok());
+        for (a, b) in ids.iter().zip(texts) {
+            for (c, d) in ids.iter().zip(texts) {
+                if let (Some(a), Some(c)) = (a, c) {
+                    assert_eq!((a == c, a.cmp(c)), (b == d, b.cmp(d)), "{b} {d}");
+                }
+            }
         }
     }
 

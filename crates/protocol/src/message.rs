@@ -31,6 +31,8 @@ use std::sync::Arc;
 use crate::id::{PlayerId, RefereeId};
 
 /// One thing that an agent says to another.
+///
+/// It is passed on often, so it is small: what may be sent again is shared, all else is boxed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     /// A referee asks to be admitted.
@@ -42,25 +44,25 @@ pub enum Message {
     /// The manager admits a player or not.
     PlayerRegisterResponse(RegisterResponse<PlayerId>),
     /// The league begins (`v1` only).
-    LeagueStart(LeagueStart),
+    LeagueStart(Box<LeagueStart>),
     /// A round begins.
-    RoundAnnouncement(RoundAnnouncement),
+    RoundAnnouncement(Arc<RoundAnnouncement>),
     /// A round is over.
-    RoundCompleted(RoundCompleted),
+    RoundCompleted(Arc<RoundCompleted>),
     /// The league is over.
-    LeagueCompleted(LeagueCompleted),
+    LeagueCompleted(Arc<LeagueCompleted>),
     /// The table, after a round.
-    StandingsUpdate(StandingsUpdate),
+    StandingsUpdate(Arc<StandingsUpdate>),
     /// The manager orders a referee to run a match.
-    StartMatch(Box<StartMatch>),
+    StartMatch(Arc<StartMatch>),
     /// The referee takes the match or not.
-    StartMatchAck(StartMatchAck),
+    StartMatchAck(Box<StartMatchAck>),
     /// A referee invites a player.
     GameInvitation(Box<GameInvitation>),
     /// The player comes or not.
-    GameJoinAck(GameJoinAck),
+    GameJoinAck(Box<GameJoinAck>),
     /// Both players are there (`v1` only).
-    GameStart(GameStart),
+    GameStart(Box<GameStart>),
     /// The referee asks for a move.
     MoveCall(Box<MoveCall>),
     /// The player moves.
@@ -68,22 +70,54 @@ pub enum Message {
     /// A move was looked at (`v1` only).
     PlayValidation(Box<PlayValidation>),
     /// The match is over, told to a player.
-    GameOver(GameOver),
+    GameOver(Arc<GameOver>),
     /// Something went wrong in a match, told to a player.
     GameError(Box<GameError>),
     /// The match is over, told to the manager.
-    MatchResultReport(MatchResultReport),
+    MatchResultReport(Arc<MatchResultReport>),
     /// A question to the manager.
-    LeagueQuery(LeagueQuery),
+    LeagueQuery(Box<LeagueQuery>),
     /// The manager's answer.
     LeagueQueryResponse(Box<LeagueQueryResponse>),
     /// The manager refuses.
-    LeagueError(LeagueError),
+    LeagueError(Box<LeagueError>),
     /// Are you there?
     Ping,
     /// Heard, nothing to add.
     Acknowledged,
 }
+
+macro_rules! said {
+    ($($kind:ident),*) => {$(
+        impl From<$kind> for Message {
+            fn from(said: $kind) -> Self {
+                Self::$kind(said.into())
+            }
+        }
+    )*};
+}
+
+said!(
+    LeagueStart,
+    RoundAnnouncement,
+    RoundCompleted,
+    LeagueCompleted,
+    StandingsUpdate,
+    StartMatch,
+    StartMatchAck,
+    GameInvitation,
+    GameJoinAck,
+    GameStart,
+    MoveCall,
+    MoveResponse,
+    PlayValidation,
+    GameOver,
+    GameError,
+    MatchResultReport,
+    LeagueQuery,
+    LeagueQueryResponse,
+    LeagueError
+);
 
 impl Message {
     /// The type as `league.v2` writes it; `None` for what has no type on the wire.
@@ -123,3 +157,13 @@ impl Message {
 
 /// The game that has messages of its own; every other game uses the generic ones.
 pub const EVEN_ODD: &str = "even_odd";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_small_enough_to_be_passed_on_often() {
+        assert!(size_of::<Message>() <= 4 * size_of::<usize>());
+    }
+}

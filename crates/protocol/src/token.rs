@@ -1,10 +1,10 @@
 //! Proof of identity: a token, which never prints itself, and its hash, which may be kept.
 
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
-use smol_str::SmolStr;
 
 /// The longest token that is looked at, in bytes.
 pub const MAX_TOKEN_LENGTH: usize = 512;
@@ -16,13 +16,28 @@ const PLEDGE: &str = "pledge";
 ///
 /// It is handed to its owner once and travels in messages; it is never stored by the league and
 /// never printed: `Debug` shows `AuthToken(…)`, and there is no `Display`.
-#[derive(Clone, PartialEq, Eq)]
-pub struct AuthToken(SmolStr);
+#[derive(Clone)]
+pub struct AuthToken(Arc<Token>);
+
+/// The text of a token, and its hash once somebody has asked for it: a token that is shown again
+/// and again is hashed once.
+struct Token {
+    text: String,
+    hash: OnceLock<TokenHash>,
+}
+
+impl PartialEq for AuthToken {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.text == other.0.text
+    }
+}
+
+impl Eq for AuthToken {}
 
 impl AuthToken {
     /// Takes a token as it came.
     pub fn new(text: impl AsRef<str>) -> Self {
-        Self(SmolStr::new(text.as_ref()))
+        Self::of(text.as_ref().to_owned())
     }
 
     /// Makes the token of an agent in the documents' form: `tok-p01-<64 hex digits>`.
@@ -33,7 +48,12 @@ impl AuthToken {
         text.make_ascii_lowercase();
         text.push('-');
         push_hex(&mut text, chance);
-        Self(text.into())
+        Self::of(text)
+    }
+
+    fn of(text: String) -> Self {
+        let hash = OnceLock::new();
+        Self(Arc::new(Token { text, hash }))
     }
 
     /// Makes a pledge: a token that an agent makes for itself before it registers, so that it is
@@ -44,24 +64,24 @@ impl AuthToken {
 
     /// Whether it has the form of a pledge.
     pub fn is_pledge(&self) -> bool {
-        let rest = self.0.strip_prefix("tok-");
+        let rest = self.0.text.strip_prefix("tok-");
         let digits = rest.and_then(|rest| rest.strip_prefix(PLEDGE)?.strip_prefix('-'));
         digits.is_some_and(|digits| unhex(digits).is_some())
     }
 
     /// The secret itself, for putting it on the wire or into its owner's own file.
     pub fn reveal(&self) -> &str {
-        &self.0
+        &self.0.text
     }
 
     /// What may be shown of it to people: at most `tok-p01-…`, nothing of the secret part.
     pub fn masked(&self) -> String {
-        mask(&self.0)
+        mask(&self.0.text)
     }
 
     /// What the league keeps instead of the token.
     pub fn hash(&self) -> TokenHash {
-        TokenHash::of(&self.0)
+        *self.0.hash.get_or_init(|| TokenHash::of(&self.0.text))
     }
 }
 

@@ -114,5 +114,5 @@ fn not_for_me(message_type: Option<&'static str>) -> Box<Message> {
     let detail = "this agent is not asked for that";
     let mut error = LeagueError::new(Code::InvalidMessage, detail);
     error.original_message_type = message_type.map(str::to_owned);
-    Box::new(Message::LeagueError(error))
+    Box::new(Message::from(error))
 }

@@ -44,8 +44,6 @@ pub(crate) struct Desk<M: Worker> {
     return_token: Option<AuthToken>,
     /// The hash of its token.
     hash: Option<TokenHash>,
-    /// The last token that each caller showed, and its hash.
-    shown: Vec<Option<(AuthToken, TokenHash)>>,
     person: Person,
     wake_at: Option<Timestamp>,
     /// Room for letters, kept from step to step.
@@ -75,7 +73,6 @@ impl<M: Worker> Desk<M> {
             token: None,
             return_token: None,
             hash: None,
-            shown: Vec::new(),
             person,
             wake_at: None,
             letters: Vec::new(),
@@ -176,7 +173,7 @@ impl<M: Worker> Desk<M> {
         let promise = promise.map(|promise| (around.oracle.from(), promise));
         let step = match reply {
             Ok(reply) => M::follow(reply, self.token_to_return()),
-            Err(refusal) => Step::Say(Message::LeagueError(M::refuse(&refusal))),
+            Err(refusal) => Step::Say(Message::from(M::refuse(&refusal))),
         };
         let held = Held {
             letters,

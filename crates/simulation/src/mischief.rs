@@ -35,7 +35,11 @@ impl Loot {
     /// Picks up a report that passes by.
     pub(crate) fn pick_up(&mut self, chance: &mut Chance, parcel: &Parcel) {
         if let Message::MatchResultReport(report) = &parcel.message {
-            let entry = (parcel.from, parcel.token.clone(), report.clone());
+            let entry = (
+                parcel.from,
+                parcel.token.clone(),
+                MatchResultReport::clone(report),
+            );
             hoard(&mut self.reports, chance, entry);
         }
     }
@@ -104,7 +108,7 @@ impl Loot {
             to: 0,
             sender,
             token,
-            message: Message::MatchResultReport(report),
+            message: Message::from(report),
             back: None,
         })
     }
@@ -129,20 +133,20 @@ impl Loot {
         let match_id = MatchId::numbered(2, 1);
         let token = AuthToken::mint("manager", &chance.bytes());
         let message = match chance.below(2) {
-            0 => Message::LeagueCompleted(LeagueCompleted {
+            0 => Message::from(LeagueCompleted {
                 league_id: setting.rules.league_id.clone(),
                 total_rounds: 1,
                 total_matches: 1,
                 champion: None,
                 final_standings: Arc::new([]),
             }),
-            _ if u64::from(to) > referees => Message::RoundAnnouncement(RoundAnnouncement {
+            _ if u64::from(to) > referees => Message::from(RoundAnnouncement {
                 league_id: setting.rules.league_id.clone(),
                 round_id: 2,
                 matches: Arc::new([]),
                 own: Some((match_id, token.clone())),
             }),
-            _ => Message::StartMatch(Box::new(false_order(setting, match_id, chance))),
+            _ => Message::from(false_order(setting, match_id, chance)),
         };
         let stolen = chance.pick(&self.players).map(|(.., token)| token.clone());
         Some(Parcel {
@@ -175,7 +179,7 @@ impl Loot {
             to: 0,
             sender: None,
             token: stolen.map(|(.., token)| token),
-            message: Message::LeagueQuery(LeagueQuery {
+            message: Message::from(LeagueQuery {
                 league_id: None,
                 query,
                 by_api_page: chance.below(2) == 0,

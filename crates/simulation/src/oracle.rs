@@ -20,7 +20,7 @@ use league_core::league::LeagueRules;
 use league_core::player::Event as PlayerEvent;
 use league_games::{Listing, Seat};
 use league_protocol::id::{MatchId, PlayerId};
-use league_protocol::message::{MatchResult, Message};
+use league_protocol::message::{MatchResult, Message, MoveResponse};
 use league_protocol::sender::Agent;
 use serde_json::Value;
 
@@ -77,8 +77,8 @@ struct MatchNote {
     acked: Option<Arc<MatchResult>>,
     /// How it ended for each referee that brought it to an end: who, attempt, result.
     decided: Vec<(Who, u32, Arc<MatchResult>)>,
-    /// What each player chose, with its nonce: who, choice, nonce.
-    said: Vec<(Who, Value, String)>,
+    /// What each player chose, with its nonce.
+    said: Vec<(Who, Arc<MoveResponse>)>,
 }
 
 impl Oracle {
@@ -128,7 +128,7 @@ impl Oracle {
     /// An answer has left that promises something.
     pub(crate) fn promised(&mut self, to: Who, promise: Promise) -> Checked {
         match promise {
-            Promise::Acked(match_id, result) => self.acked(&match_id, result),
+            Promise::Acked(match_id, result) => self.acked(&match_id, &result),
             Promise::Enrolled(agent, tokens) => {
                 let texts = tokens.iter().map(|token| token.reveal().to_owned());
                 self.tokens.extend(texts);
@@ -143,23 +143,21 @@ impl Oracle {
         }
     }
 
-    fn acked(&mut self, match_id: &MatchId, result: Arc<MatchResult>) -> Checked {
-        let recorded = self.league.result(match_id).cloned();
-        let result = match recorded {
-            // Who names the second seat first has said the same (ruling 34).
-            Some(recorded) if reversed(&result) == *recorded => recorded,
-            _ => result,
-        };
+    fn acked(&mut self, match_id: &MatchId, result: &Arc<MatchResult>) -> Checked {
         let recorded = self.league.result(match_id);
-        if recorded.is_none_or(|recorded| **recorded != *result) {
+        // Who names the second seat first has said the same (ruling 34).
+        let same = |recorded: &&Arc<MatchResult>| {
+            is_same(recorded, result) || reversed(result) == ***recorded
+        };
+        let Some(recorded) = recorded.filter(same).cloned() else {
             let what = format!("`{match_id}` was acknowledged with a result that is not recorded");
             return breach(Invariant::AckedResultsStay, what);
-        }
+        };
         let Some(note) = self.note(match_id) else {
             let what = format!("`{match_id}` was acknowledged and does not exist");
             return breach(Invariant::AckedResultsStay, what);
         };
-        note.acked.get_or_insert(result);
+        note.acked.get_or_insert(recorded);
         Ok(())
     }
 
@@ -174,12 +172,10 @@ impl Oracle {
 
     /// A player has answered something.
     pub(crate) fn said(&mut self, who: Who, message: &Message) {
-        if let Message::MoveResponse(response) = message {
-            let nonce = response.nonce.clone().unwrap_or_default();
-            let choice = response.choice.clone();
-            if let Some(note) = self.note(&response.match_id) {
-                note.said.push((who, choice, nonce));
-            }
+        if let Message::MoveResponse(response) = message
+            && let Some(note) = self.note(&response.match_id)
+        {
+            note.said.push((who, Arc::clone(response)));
         }
     }
 
@@ -261,12 +257,13 @@ impl Facts {
 
 /// The number of a match in its league, from 0: `R2M1` with three matches a round is 3.
 fn number(match_id: &MatchId, a_round: u32) -> Option<usize> {
-    let (round, place) = match_id.as_str().strip_prefix('R')?.split_once('M')?;
-    let (round, place): (u32, u32) = (round.parse().ok()?, place.parse().ok()?);
-    if round == 0 || place == 0 || place > a_round {
-        return None;
-    }
+    let (round, place) = match_id.numbers().filter(|&(_, place)| place <= a_round)?;
     Some((round as usize - 1) * a_round as usize + place as usize - 1)
+}
+
+/// Whether two results say the same; most often they are one.
+fn is_same(one: &Arc<MatchResult>, other: &Arc<MatchResult>) -> bool {
+    Arc::ptr_eq(one, other) || one == other
 }
 
 /// A result with its seats named the other way round.

@@ -104,7 +104,7 @@ impl Sabotage {
     pub(crate) fn tamper_call(self, kind: Kind, life: u32, message: &mut Message) {
         match (self, kind, message) {
             (Self::RerollAfterCrash, Kind::Referee, Message::StartMatch(order)) if life > 1 => {
-                order.seed.0[0] ^= 0x5a;
+                Arc::make_mut(order).seed.0[0] ^= 0x5a;
             }
             (Self::CapacityExceeded, Kind::Manager, Message::RefereeRegisterRequest(request)) => {
                 let more = request.meta.max_concurrent_matches.unwrap_or(1) + 3;
@@ -121,7 +121,7 @@ impl Sabotage {
                 call.view = Arc::new(json!({ "opponent": "even" }));
             }
             (Self::ShareReplaced, Kind::Referee, Message::GameOver(over)) => {
-                let result = Arc::make_mut(&mut over.result);
+                let result = Arc::make_mut(&mut Arc::make_mut(over).result);
                 if let Some(opened) = &mut result.draw {
                     opened.nonces = ["nonce-1".into(), "nonce-2".into()];
                 }

@@ -187,5 +187,9 @@ pub(crate) fn endpoint(who: crate::Who) -> Arc<str> {
 /// Who answers at an address.
 pub(crate) fn who_answers(endpoint: &str) -> Option<crate::Who> {
     let rest = endpoint.strip_prefix("http://agent-")?;
-    rest.split('/').next()?.parse().ok()
+    let digits = rest.bytes().take_while(|&byte| byte != b'/');
+    digits.into_iter().try_fold(0, |who: crate::Who, byte| {
+        let digit = byte.is_ascii_digit().then(|| byte - b'0')?;
+        who.checked_mul(10)?.checked_add(digit.into())
+    })
 }

@@ -64,6 +64,9 @@ pub(crate) struct World {
     loot: Loot,
     /// When the league was over and nothing failed any more.
     over: Option<Timestamp>,
+    /// When it must be over at the latest, and after how many commands.
+    latest: Timestamp,
+    most_steps: u64,
 }
 
 impl World {
@@ -85,6 +88,7 @@ impl World {
         });
         let referees: Vec<_> = referees.collect();
         let first = Who::try_from(referees.len()).unwrap_or(0) + 1;
+        let (latest, most_steps) = bounds(&setting);
         let players = (first..).zip(&setting.players).map(|(who, person)| {
             let rules = player_rules(&setting, who, &manager);
             Desk::new(who, Player::new(rules), *person)
@@ -107,6 +111,8 @@ impl World {
             },
             loot: Loot::default(),
             over: None,
+            latest,
+            most_steps,
         }
     }
 
@@ -164,7 +170,7 @@ impl World {
             Errand::Return(answered) | Errand::Echo(answered) => {
                 self.overhear(&answered);
                 at_desk!(self, answered.back.to, |desk, around| desk
-                    .hear(around, *answered))
+                    .hear(around, answered))
             }
             Errand::Silence(silence) => {
                 let Silence { back, code } = *silence;
@@ -246,14 +252,10 @@ impl World {
     }
 
     fn check_bounds(&self) -> Checked {
-        let setting = &self.around.setting;
-        let players = u32::try_from(setting.players.len()).unwrap_or(u32::MAX);
-        let longest = LONGEST_ROUND * (players + 2) + AFTERMATH;
-        if self.around.now() > setting.calm_from + longest {
+        if self.around.now() > self.latest {
             return breach(Invariant::EveryLeagueEnds, self.standstill("time"));
         }
-        let matches = u64::from(players) * u64::from(players) / 2;
-        if self.around.report.steps > MOST_STEPS_BESIDES + matches * MOST_STEPS_A_MATCH {
+        if self.around.report.steps > self.most_steps {
             return breach(Invariant::EveryLeagueEnds, self.standstill("steps"));
         }
         Ok(())
@@ -341,6 +343,14 @@ impl World {
         report.digest = self.around.digest.map_or(0, Digest::value);
         report
     }
+}
+
+/// When a league must be over at the latest, and after how many commands.
+fn bounds(setting: &Setting) -> (Timestamp, u64) {
+    let players = u32::try_from(setting.players.len()).unwrap_or(u32::MAX);
+    let latest = setting.calm_from + LONGEST_ROUND * (players + 2) + AFTERMATH;
+    let matches = u64::from(players) * u64::from(players) / 2;
+    (latest, MOST_STEPS_BESIDES + matches * MOST_STEPS_A_MATCH)
 }
 
 /// Searches a journal for secrets; of one that is not searched whole, the first facts.

@@ -37,7 +37,7 @@ pub enum Command {
         /// Who claims to say so.
         sender: Option<Agent>,
         /// What is told.
-        report: MatchResultReport,
+        report: Arc<MatchResultReport>,
     },
     /// An agent asks something.
     Query {
@@ -46,7 +46,7 @@ pub enum Command {
         /// Who claims to ask.
         sender: Option<Agent>,
         /// What is asked.
-        query: LeagueQuery,
+        query: Box<LeagueQuery>,
     },
     /// What became of a letter.
     Heard {
@@ -66,7 +66,7 @@ pub enum Command {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// What it said.
-    pub request: RegisterRequest,
+    pub request: Box<RegisterRequest>,
     /// How it speaks.
     pub dialect: Dialect,
     /// How it takes calls: as it says, or as the way in which it registered shows.
@@ -114,7 +114,7 @@ pub enum Reply {
     /// The result stands as it was told.
     Acknowledged,
     /// The answer to a question.
-    Query(LeagueQueryResponse),
+    Query(Box<LeagueQueryResponse>),
     /// Turned down, and noted in the journal.
     Refused(Refusal),
     /// Nobody waits for an answer.
@@ -128,8 +128,8 @@ impl Reply {
         Some(match self {
             Self::Referee(response) => Message::RefereeRegisterResponse(response.clone()),
             Self::Player(response) => Message::PlayerRegisterResponse(response.clone()),
-            Self::Query(response) => Message::LeagueQueryResponse(Box::new(response.clone())),
-            Self::Refused(refusal) => Message::LeagueError(refusal.to_league_error()),
+            Self::Query(response) => Message::LeagueQueryResponse(response.clone()),
+            Self::Refused(refusal) => Message::from(refusal.to_league_error()),
             Self::Acknowledged | Self::Noted => Message::Acknowledged,
             Self::Schedule { .. } | Self::Started => return None,
         })

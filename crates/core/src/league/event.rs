@@ -25,7 +25,7 @@ pub enum Event {
         /// Its id from now on.
         player_id: PlayerId,
         /// What it said of itself.
-        meta: AgentMeta,
+        meta: Box<AgentMeta>,
         /// How it speaks.
         dialect: Dialect,
         /// The hash of its token.
@@ -41,7 +41,7 @@ pub enum Event {
         /// Its id from now on.
         referee_id: RefereeId,
         /// What it said of itself.
-        meta: AgentMeta,
+        meta: Box<AgentMeta>,
         /// How it speaks.
         dialect: Dialect,
         /// The hash of its token.
@@ -57,7 +57,7 @@ pub enum Event {
         /// Who.
         agent: Agent,
         /// What it said of itself.
-        meta: AgentMeta,
+        meta: Box<AgentMeta>,
         /// How it speaks.
         dialect: Dialect,
         /// The hash of its new token.

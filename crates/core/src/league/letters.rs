@@ -141,7 +141,7 @@ impl League {
         }
         let schedule: Arc<_> = self.list_rounds(self.schedule, 1, self.rules.broadcast_limit);
         for player in listeners {
-            let message = Message::LeagueStart(LeagueStart {
+            let message = Message::from(LeagueStart {
                 league_id: self.rules.league_id.clone(),
                 total_rounds: self.schedule.rounds(),
                 total_players: self.schedule.players(),
@@ -182,7 +182,7 @@ impl League {
             let seat = usize::from(own.pairing.seats[1] == number);
             (own.match_id.clone(), own.tokens[seat].clone())
         });
-        let message = Message::RoundAnnouncement(RoundAnnouncement {
+        let message = Message::from(RoundAnnouncement {
             league_id: self.rules.league_id.clone(),
             round_id: round.number,
             matches,
@@ -236,7 +236,7 @@ impl League {
         else {
             return;
         };
-        let message = Message::StartMatch(Box::new(StartMatch {
+        let message = Message::StartMatch(Arc::new(StartMatch {
             league_id: self.rules.league_id.clone(),
             round_id: fixture.pairing.round,
             match_id: fixture.match_id.clone(),

@@ -1,6 +1,6 @@
 //! What happens by itself: the start, the next round, rulings, probes, and what letters brought.
 
-use league_protocol::message::{Message, StartMatchAck};
+use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
@@ -222,9 +222,7 @@ impl League {
         outcome: &Outcome,
     ) -> Vec<Event> {
         let taken = outcome.as_ref().is_ok_and(|answer| match &answer.message {
-            Message::StartMatchAck(StartMatchAck {
-                match_id, accepted, ..
-            }) => *accepted && *match_id == fixture.match_id,
+            Message::StartMatchAck(ack) => ack.accepted && ack.match_id == fixture.match_id,
             Message::Acknowledged => true,
             _ => false,
         });

@@ -75,7 +75,7 @@ impl League {
         } else {
             Event::PlayerRegistered {
                 player_id: id.clone(),
-                meta: trimmed(candidate),
+                meta: Box::new(trimmed(candidate)),
                 dialect: candidate.dialect,
                 token: token.hash(),
                 pledge: pledge(candidate),
@@ -126,7 +126,7 @@ impl League {
         } else {
             Event::RefereeRegistered {
                 referee_id: id.clone(),
-                meta: trimmed(candidate),
+                meta: Box::new(trimmed(candidate)),
                 dialect: candidate.dialect,
                 token: token.hash(),
                 pledge: pledge(candidate),
@@ -154,7 +154,7 @@ impl League {
     ) -> RegisterResponse<Id> {
         let lasts = knows && dialect != Dialect::V1;
         let league = &self.rules.league_id;
-        RegisterResponse::Accepted(Enrolment {
+        RegisterResponse::from(Enrolment {
             id,
             token,
             league_id: self.rules.league_id.clone(),
@@ -288,7 +288,7 @@ fn returned(
 ) -> Event {
     Event::AgentReturned {
         agent,
-        meta: trimmed(candidate),
+        meta: Box::new(trimmed(candidate)),
         dialect: candidate.dialect,
         token: token.hash(),
         proof,

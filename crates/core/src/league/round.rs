@@ -148,16 +148,8 @@ impl Round {
 
 /// The round and place, from 1 and 0, that a match id names: `R2M1` is round 2, place 0.
 pub(super) fn read_match_id(match_id: &MatchId) -> Option<(u32, u32)> {
-    let (round, number) = match_id.as_str().strip_prefix('R')?.split_once('M')?;
-    let (round, number) = (read_number(round)?, read_number(number)?);
+    let (round, number) = match_id.numbers()?;
     Some((round, number - 1))
-}
-
-/// A number from 1, written in the one way that we write it.
-fn read_number(text: &str) -> Option<u32> {
-    let plain = text.starts_with(|first: char| ('1'..='9').contains(&first))
-        && text.bytes().all(|byte| byte.is_ascii_digit());
-    if plain { text.parse().ok() } else { None }
 }
 
 #[cfg(test)]

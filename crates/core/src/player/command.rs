@@ -1,5 +1,7 @@
 //! What the world may bring to a player.
 
+use std::sync::Arc;
+
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{
     GameError, GameInvitation, GameOver, GameStart, LeagueCompleted, LeagueStart, Message,
@@ -76,23 +78,23 @@ pub enum Command {
 #[derive(Debug, Clone, PartialEq)]
 pub enum News {
     /// The league begins.
-    LeagueStart(LeagueStart),
+    LeagueStart(Box<LeagueStart>),
     /// A round begins.
-    RoundAnnouncement(RoundAnnouncement),
+    RoundAnnouncement(Arc<RoundAnnouncement>),
     /// The table, after a round.
-    StandingsUpdate(StandingsUpdate),
+    StandingsUpdate(Arc<StandingsUpdate>),
     /// A round is over.
-    RoundCompleted(RoundCompleted),
+    RoundCompleted(Arc<RoundCompleted>),
     /// The league is over.
-    LeagueCompleted(LeagueCompleted),
+    LeagueCompleted(Arc<LeagueCompleted>),
     /// Both players of a match are there.
-    GameStart(GameStart),
+    GameStart(Box<GameStart>),
     /// A move was looked at.
     PlayValidation(Box<PlayValidation>),
     /// Something went wrong in a match.
     GameError(Box<GameError>),
     /// A match is over.
-    GameOver(GameOver),
+    GameOver(Arc<GameOver>),
 }
 
 impl Command {

@@ -6,7 +6,7 @@ use league_protocol::CURRENT_VERSION;
 use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::message::{
-    AgentMeta, Enrolment, LeagueError, Message, RegisterRequest, RegisterResponse,
+    AgentMeta, LeagueError, Message, RegisterRequest, RegisterResponse,
 };
 use league_protocol::sender::Speech;
 use league_protocol::time::Timestamp;
@@ -258,23 +258,17 @@ impl Player {
         response: &RegisterResponse<PlayerId>,
     ) -> Decision<Event, Reply> {
         match response {
-            RegisterResponse::Accepted(Enrolment {
-                id,
-                token,
-                league_id,
-                manager_token,
-                return_token,
-            }) => Decision {
+            RegisterResponse::Accepted(enrolment) => Decision {
                 events: vec![Event::Enrolled {
-                    player_id: id.clone(),
-                    league_id: league_id.clone(),
+                    player_id: enrolment.id.clone(),
+                    league_id: enrolment.league_id.clone(),
                     endpoint: self.rules.endpoint.clone(),
-                    manager: manager_token.as_ref().map(AuthToken::hash),
+                    manager: enrolment.manager_token.as_ref().map(AuthToken::hash),
                     at,
                 }],
                 reply: Reply::TokenGranted {
-                    token: token.clone(),
-                    return_token: return_token.clone(),
+                    token: enrolment.token.clone(),
+                    return_token: enrolment.return_token.clone(),
                 },
             },
             RegisterResponse::Rejected { reason } => rejected(at, reason),

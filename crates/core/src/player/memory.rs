@@ -3,6 +3,7 @@
 //! The journal holds every match; memory holds the latest ones, the sums over all of them, and
 //! the opponents met last.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -141,14 +142,14 @@ impl Opponent {
     fn note(&mut self, choice: &Value) {
         let text = choice
             .as_str()
-            .map_or_else(|| choice.to_string(), str::to_owned);
+            .map_or_else(|| Cow::Owned(choice.to_string()), Cow::Borrowed);
         if text.len() > LONGEST_CHOICE {
             return;
         }
-        if let Some(count) = self.counts.get_mut(&text) {
+        if let Some(count) = self.counts.get_mut(&*text) {
             *count = count.saturating_add(1);
         } else if self.counts.len() < DISTINCT_CHOICES {
-            self.counts.insert(text, 1);
+            self.counts.insert(text.into_owned(), 1);
         }
         self.recent.push_back(choice.clone());
         if self.recent.len() > RECENT_CHOICES {

@@ -204,12 +204,12 @@ impl Player {
     }
 
     fn join_ack(&self, match_id: &MatchId, accept: bool, at: Timestamp) -> Reply {
-        Reply::Joined(GameJoinAck {
+        Reply::Joined(Box::new(GameJoinAck {
             match_id: match_id.clone(),
             player_id: self.player_id().cloned(),
             arrival: Some(at),
             accept,
-        })
+        }))
     }
 
     fn ask(&self, at: Timestamp, call: &MoveCall) -> Decision<Event, Reply> {
@@ -235,7 +235,7 @@ impl Player {
 
     fn think(&self, at: Timestamp, call: &MoveCall) -> Reply {
         let opponent_id = self.opponent_in(&call.match_id, &call.opponent_id);
-        Reply::Think(Think {
+        Reply::Think(Box::new(Think {
             match_id: call.match_id.clone(),
             turn: call.turn_number,
             game_type: self.game_of(call).clone(),
@@ -246,7 +246,7 @@ impl Player {
             opponent: self.memory.opponent(&opponent_id).cloned(),
             opponent_id,
             record: call.record,
-        })
+        }))
     }
 
     /// A little before the deadline. One that is far off, or on a clock that runs ahead, is

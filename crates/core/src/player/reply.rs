@@ -29,10 +29,10 @@ pub enum Reply {
         reason: String,
     },
     /// The answer to an invitation.
-    Joined(GameJoinAck),
+    Joined(Box<GameJoinAck>),
     /// A choice is wanted: think, then come back with
     /// [`Command::Chosen`](super::Command::Chosen).
-    Think(Think),
+    Think(Box<Think>),
     /// A move, ready to be sent.
     Move {
         /// The move.

@@ -2,7 +2,6 @@
 //!
 //! All of it lives in memory: whoever asked before a crash asks again after it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use league_protocol::id::{GameType, MatchId, PlayerId};
@@ -17,10 +16,10 @@ pub const OPEN_MATCHES: usize = 64;
 /// How many moves of one match are kept; one more drops the oldest.
 pub const OPEN_MOVES: usize = 32;
 
-/// The matches that a player sits in.
+/// The matches that a player sits in, in the order of their ids; there are few at a time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Tables {
-    open: BTreeMap<MatchId, Table>,
+    open: Vec<(MatchId, Table)>,
     opened: u64,
 }
 
@@ -75,15 +74,18 @@ pub(super) struct OpenMove {
 
 impl Tables {
     pub(super) fn get(&self, match_id: &MatchId) -> Option<&Table> {
-        self.open.get(match_id)
+        let place = self.place(match_id).ok()?;
+        self.open.get(place).map(|(_, table)| table)
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = &MatchId> {
-        self.open.keys()
+        self.open.iter().map(|(match_id, _)| match_id)
     }
 
     pub(super) fn leave(&mut self, match_id: &MatchId) {
-        self.open.remove(match_id);
+        if let Ok(place) = self.place(match_id) {
+            self.open.remove(place);
+        }
     }
 
     pub(super) fn join(&mut self, match_id: &MatchId, joined: Joined) {
@@ -110,7 +112,7 @@ impl Tables {
         turn: u32,
         answer: (Arc<MoveResponse>, Option<Fallback>),
     ) {
-        let Some(table) = self.open.get_mut(match_id) else {
+        let Some(table) = self.get_mut(match_id) else {
             return;
         };
         if turn == 1 && table.nonces.len() < OPEN_MOVES {
@@ -125,28 +127,49 @@ impl Tables {
 
     /// Forgets the questions and answers of a match, but not that the player sits in it.
     pub(super) fn forget_moves(&mut self, match_id: &MatchId) {
-        if let Some(table) = self.open.get_mut(match_id) {
+        if let Some(table) = self.get_mut(match_id) {
             table.moves.clear();
         }
     }
 
     fn sit(&mut self, match_id: &MatchId) -> &mut Table {
-        if !self.open.contains_key(match_id) && self.open.len() >= OPEN_MATCHES {
+        self.opened += 1;
+        let place = match self.place(match_id) {
+            Ok(place) => place,
+            Err(_) => self.open_table(match_id),
+        };
+        &mut self.open[place].1
+    }
+
+    fn open_table(&mut self, match_id: &MatchId) -> usize {
+        if self.open.len() >= OPEN_MATCHES {
             self.leave_oldest();
         }
-        self.opened += 1;
-        let number = self.opened;
-        self.open.entry(match_id.clone()).or_insert_with(|| Table {
-            number,
+        let table = Table {
+            number: self.opened,
             ..Table::default()
-        })
+        };
+        let place = self.place(match_id).unwrap_or_else(|place| place);
+        self.open.insert(place, (match_id.clone(), table));
+        place
     }
 
     fn leave_oldest(&mut self) {
-        let oldest = self.open.iter().min_by_key(|(_, table)| table.number);
-        if let Some(match_id) = oldest.map(|(match_id, _)| match_id.clone()) {
-            self.open.remove(&match_id);
+        let tables = self.open.iter().enumerate();
+        let oldest = tables.min_by_key(|(_, (_, table))| table.number);
+        if let Some((place, _)) = oldest {
+            self.open.remove(place);
         }
+    }
+
+    fn get_mut(&mut self, match_id: &MatchId) -> Option<&mut Table> {
+        let place = self.place(match_id).ok()?;
+        self.open.get_mut(place).map(|(_, table)| table)
+    }
+
+    /// Where a match is, or belongs.
+    fn place(&self, match_id: &MatchId) -> Result<usize, usize> {
+        self.open.binary_search_by(|(open, _)| open.cmp(match_id))
     }
 }
 

@@ -1,5 +1,7 @@
 //! What an answer is worth: the first fact that follows from it.
 
+use std::sync::Arc;
+
 use league_games::Seat;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
@@ -189,7 +191,7 @@ impl Match {
         let match_id = self.fixture.match_id.clone();
         let (choice, nonce) = (said.choice.clone(), said.nonce.clone());
         Ok(if self.rules().hidden_moves {
-            let sealed = Sealed { choice, nonce };
+            let sealed = Arc::new(Sealed { choice, nonce });
             Event::ChoiceSealed {
                 match_id,
                 seat,

@@ -31,7 +31,7 @@ pub enum Command {
     /// The manager orders a match.
     StartMatch {
         /// Which, and all that it takes to run it.
-        order: Box<StartMatch>,
+        order: Arc<StartMatch>,
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
     },
@@ -89,7 +89,7 @@ pub enum Reply {
     /// The manager no longer takes the token; [`Command::Begin`] with the token that is held is due.
     TokenRefused,
     /// The match is taken, or not.
-    StartMatchAck(StartMatchAck),
+    StartMatchAck(Box<StartMatchAck>),
     /// Where the match stands.
     MatchState(Box<MatchView>),
 }

@@ -78,28 +78,27 @@ impl Match {
         } else {
             self.first_roll = Some(self.moves.len());
             self.dice()
-                .map(|mut dice| rolled(self.table.boxed_clone(), &mut dice))
+                .map(|mut dice| changed(&*self.table, |table| roll_all(table, &mut dice)))
         };
         if let Some(table) = table {
-            self.table = table.into();
+            self.table = table;
         }
     }
 
     /// The table after all moves so far, with the dice rolled between them; `last` says whether
     /// dice that are owed now are rolled too. `None` without the secrets.
-    pub(super) fn replayed(&self, last: bool) -> Option<Box<dyn Table>> {
-        let mut table = self.opening.table.boxed_clone();
+    pub(super) fn replayed(&self, last: bool) -> Option<Arc<dyn Table>> {
         let mut dice = self.dice()?;
-        for (seat, sealed) in self.moves.iter() {
-            table = rolled(table, &mut dice);
-            // Each was weighed when it came.
-            let _ = table.play(*seat, &sealed.choice);
-        }
-        Some(if last {
-            rolled(table, &mut dice)
-        } else {
-            table
-        })
+        Some(changed(&*self.opening.table, |table| {
+            for (seat, sealed) in self.moves.iter() {
+                roll_all(table, &mut dice);
+                // Each was weighed when it came.
+                let _ = table.play(*seat, &sealed.choice);
+            }
+            if last {
+                roll_all(table, &mut dice);
+            }
+        }))
     }
 
     fn dice(&self) -> Option<Dice> {
@@ -108,25 +107,30 @@ impl Match {
             match_id,
             ..
         } = &*self.fixture;
-        Some(draw::dice(league_id, match_id, &self.opened()?))
+        let (seed, nonces) = (
+            self.secrets.as_ref()?.seed,
+            SEATS.map(|seat| self.nonce(seat)),
+        );
+        let attempt = self.fixture.attempt;
+        Some(draw::dice_of(league_id, match_id, &seed, attempt, nonces))
+    }
+
+    /// A player's share in the draw: the nonce of its first move, if that came before the first
+    /// roll; else an empty text.
+    fn nonce(&self, seat: Seat) -> &str {
+        let before = self.first_roll.unwrap_or(usize::MAX);
+        let first = self.moves.iter().take(before).find(|(by, _)| *by == seat);
+        let nonce = first.and_then(|(_, sealed)| sealed.nonce.as_deref());
+        nonce.unwrap_or_default()
     }
 
     /// All that is needed to draw the numbers again.
-    ///
-    /// A player's share is the nonce of its first move, if that came before the first roll.
     fn opened(&self) -> Option<OpenedDraw> {
-        let before = self.first_roll.unwrap_or(usize::MAX);
-        let nonce = |seat: Seat| {
-            let first = self.moves.iter().take(before).find(|(by, _)| *by == seat);
-            first
-                .and_then(|(_, sealed)| sealed.nonce.clone())
-                .unwrap_or_default()
-        };
         Some(OpenedDraw {
             commitment: self.fixture.commitment,
             seed: self.secrets.as_ref()?.seed,
             attempt: self.fixture.attempt,
-            nonces: SEATS.map(nonce),
+            nonces: SEATS.map(|seat| self.nonce(seat).to_owned()),
         })
     }
 
@@ -154,11 +158,11 @@ impl Match {
         let mut chosen = BTreeMap::new();
         for seat in SEATS {
             let mine = self.moves.iter().filter(|(by, _)| *by == seat);
-            let mut moves: Vec<Value> = mine.map(|(_, sealed)| sealed.choice.clone()).collect();
-            let value = match moves.len() {
-                0 => continue,
-                1 if self.rules().hidden_moves => moves.remove(0),
-                _ => Value::Array(moves),
+            let mut moves = mine.map(|(_, sealed)| sealed.choice.clone());
+            let Some(first) = moves.next() else { continue };
+            let value = match moves.next() {
+                None if self.rules().hidden_moves => first,
+                second => [first].into_iter().chain(second).chain(moves).collect(),
             };
             chosen.insert(self.seated(seat).player_id.clone(), value);
         }
@@ -187,13 +191,22 @@ impl Match {
     }
 }
 
-/// The table with all dice rolled that are owed now.
-fn rolled(mut table: Box<dyn Table>, dice: &mut Dice) -> Box<dyn Table> {
+/// A table of its own that differs by a change.
+pub(super) fn changed(table: &dyn Table, change: impl FnOnce(&mut dyn Table)) -> Arc<dyn Table> {
+    let mut own = table.shared_clone();
+    // Nobody shares it yet.
+    if let Some(own) = Arc::get_mut(&mut own) {
+        change(own);
+    }
+    own
+}
+
+/// Rolls all dice that are owed now.
+fn roll_all(table: &mut dyn Table, dice: &mut Dice) {
     for _ in 0..MOST_ROLLS {
         if table.turn() != Turn::Dice {
             break;
         }
         table.roll(dice);
     }
-    table
 }

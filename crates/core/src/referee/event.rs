@@ -179,7 +179,7 @@ pub enum Event {
         /// Whose move.
         seat: Seat,
         /// The move and the player's share in the draw.
-        sealed: Sealed,
+        sealed: Arc<Sealed>,
     },
     /// The dice were rolled; what they show follows from the secrets and the moves.
     #[serde(skip)]

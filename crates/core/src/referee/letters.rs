@@ -179,7 +179,7 @@ impl Match {
         };
         let fixture = &self.fixture;
         for seat in self.old_speakers() {
-            let start = Message::GameStart(GameStart {
+            let start = Message::from(GameStart {
                 league_id: fixture.league_id.clone(),
                 round_id: fixture.round_id,
                 match_id: fixture.match_id.clone(),
@@ -260,7 +260,7 @@ impl Match {
         result: &Arc<MatchResult>,
     ) -> Letter<Ticket> {
         let fixture = &self.fixture;
-        let over = Message::GameOver(GameOver {
+        let over = Message::from(GameOver {
             league_id: fixture.league_id.clone(),
             round_id: fixture.round_id,
             match_id: fixture.match_id.clone(),
@@ -289,7 +289,7 @@ impl Match {
         let (match_id, attempt) = (fixture.match_id.clone(), fixture.attempt);
         Letter {
             to: rules.manager.clone(),
-            message: Message::MatchResultReport(MatchResultReport {
+            message: Message::from(MatchResultReport {
                 league_id: fixture.league_id.clone(),
                 round_id: fixture.round_id,
                 match_id: match_id.clone(),

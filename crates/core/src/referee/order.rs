@@ -56,7 +56,7 @@ impl Referee {
         };
         Decision {
             events: weighed.unwrap_or_default(),
-            reply: Reply::StartMatchAck(ack),
+            reply: Reply::StartMatchAck(Box::new(ack)),
         }
     }
 

@@ -13,6 +13,7 @@ use league_protocol::time::Timestamp;
 use serde_json::Value;
 
 use super::command::Question;
+use super::end::changed;
 use super::event::{Event, Verdict};
 use super::fixture::{Fixture, Sealed, Seated, Secrets};
 use super::opening::{NoTable, Opening};
@@ -31,7 +32,7 @@ pub(super) struct Match {
     pub(super) opening: Arc<Opening>,
     pub(super) secrets: Option<Arc<Secrets>>,
     pub(super) table: Arc<dyn Table>,
-    pub(super) moves: Arc<Vec<(Seat, Sealed)>>,
+    pub(super) moves: Arc<Vec<(Seat, Arc<Sealed>)>>,
     pub(super) chairs: [Chair; 2],
     pub(super) started: bool,
     pub(super) drawn: bool,
@@ -263,7 +264,7 @@ impl Match {
                     chair.joined = true;
                 }
             }
-            Event::ChoiceSealed { seat, sealed, .. } => self.take_move(*seat, sealed.clone()),
+            Event::ChoiceSealed { seat, sealed, .. } => self.take_move(*seat, Arc::clone(sealed)),
             Event::MovePlayed {
                 seat,
                 choice,
@@ -271,7 +272,7 @@ impl Match {
                 ..
             } => {
                 let (choice, nonce) = (choice.clone(), nonce.clone());
-                self.take_move(*seat, Sealed { choice, nonce });
+                self.take_move(*seat, Arc::new(Sealed { choice, nonce }));
             }
             Event::NumberDrawn { .. } => self.roll(),
             Event::Readdressed { players, .. } => self.readdress(players),
@@ -286,11 +287,11 @@ impl Match {
         if self.first_roll.is_some()
             && let Some(table) = self.replayed(false)
         {
-            self.table = table.into();
+            self.table = table;
         }
     }
 
-    fn take_move(&mut self, seat: Seat, sealed: Sealed) {
+    fn take_move(&mut self, seat: Seat, sealed: Arc<Sealed>) {
         if !self.play(seat, &sealed.choice) {
             // After a restart dice are owed that had been rolled before; the secrets bring them back.
             self.first_roll.get_or_insert(self.moves.len());
@@ -306,10 +307,10 @@ impl Match {
         if let Some(own) = Arc::get_mut(&mut self.table) {
             return own.play(seat, choice).is_ok();
         }
-        let mut own = self.table.boxed_clone();
-        let legal = own.play(seat, choice).is_ok();
+        let mut legal = false;
+        let own = changed(&*self.table, |own| legal = own.play(seat, choice).is_ok());
         if legal {
-            self.table = own.into();
+            self.table = own;
         }
         legal
     }

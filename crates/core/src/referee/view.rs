@@ -1,5 +1,7 @@
 //! What anybody may know of a match.
 
+use std::sync::Arc;
+
 use league_games::{Seat, Turn};
 use league_protocol::message::MatchState;
 
@@ -32,7 +34,7 @@ impl Match {
         } else {
             &self.moves[..]
         };
-        let named = |(seat, sealed): &(Seat, Sealed)| {
+        let named = |(seat, sealed): &(Seat, Arc<Sealed>)| {
             (self.seated(*seat).player_id.clone(), sealed.choice.clone())
         };
         MatchView {

@@ -16,7 +16,7 @@ fn register(world: &mut World, change: impl FnOnce(&mut Candidate)) -> Enrolment
     let Reply::Player(RegisterResponse::Accepted(enrolment)) = reply else {
         panic!("{reply:?}")
     };
-    enrolment
+    *enrolment
 }
 
 #[test]

@@ -23,12 +23,12 @@ fn ask_exactly(world: &mut World, query: LeagueQuery) -> LeagueQueryResponse {
     let command = Command::Query {
         token: Some(world.tokens[&agent].hash()),
         sender: Some(agent),
-        query,
+        query: Box::new(query),
     };
     let (events, reply) = world.when(&command).unwrap();
     assert!(events.is_empty(), "a question changes nothing");
     match reply {
-        Reply::Query(response) => response,
+        Reply::Query(response) => *response,
         other => panic!("{other:?}"),
     }
 }
@@ -39,11 +39,11 @@ fn a_question_without_a_token_is_an_error() {
     let command = Command::Query {
         token: None,
         sender: Some(Agent::Player(PlayerId::numbered(1))),
-        query: LeagueQuery {
+        query: Box::new(LeagueQuery {
             league_id: None,
             query: Query::Standings,
             by_api_page: false,
-        },
+        }),
     };
     let refused = world.league.decide(world.now, &command).unwrap_err();
     assert_eq!(refused, Refusal::TokenMissing);

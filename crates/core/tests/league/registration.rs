@@ -23,7 +23,7 @@ fn ask(world: &mut World, candidate: Candidate) -> RegisterResponse<PlayerId> {
 
 fn enrolled(world: &mut World, candidate: Candidate) -> Enrolment<PlayerId> {
     match ask(world, candidate) {
-        RegisterResponse::Accepted(enrolment) => enrolment,
+        RegisterResponse::Accepted(enrolment) => *enrolment,
         RegisterResponse::Rejected { reason } => panic!("{reason}"),
     }
 }

@@ -27,7 +27,7 @@ fn turned_away(token: Option<TokenHash>, sender: Option<Agent>) -> (Refusal, Cod
     let command = Command::Report {
         token,
         sender,
-        report: honest(&order),
+        report: Arc::new(honest(&order)),
     };
     refused(&world, &command)
 }
@@ -247,7 +247,7 @@ fn order_rest(
             (league_protocol::message::Message::StartMatch(order), Agent::Referee(referee))
                 if order.match_id != first.match_id =>
             {
-                Some((referee.clone(), *order))
+                Some((referee.clone(), Arc::unwrap_or_clone(order)))
             }
             _ => None,
         })
@@ -365,7 +365,7 @@ fn no_token_of_a_player_or_a_match_reports_for_a_referee() {
         let command = Command::Report {
             token: Some(token.hash()),
             sender: Some(Agent::Referee(referee.clone())),
-            report: honest(&order),
+            report: Arc::new(honest(&order)),
         };
         assert_eq!(refused(&world, &command).1, Code::TokenInvalid);
     }

@@ -1,5 +1,7 @@
 //! Whole leagues with commands that come twice, late, or in another order.
 
+use std::sync::Arc;
+
 use league_core::league::{Command, Event, Phase, Ticket};
 use league_protocol::fault::Code;
 use league_protocol::message::Message;
@@ -28,7 +30,7 @@ fn play(players: u32, referees: u32, capacity: u32, chances: &[u8]) -> World {
                         let Agent::Referee(referee) = &letter.to.agent else {
                             continue;
                         };
-                        orders.push((referee.clone(), *order));
+                        orders.push((referee.clone(), Arc::unwrap_or_clone(order)));
                     }
                     (Message::Ping, Some(ticket @ Ticket::Probe(_))) if chance % 3 != 0 => {
                         world.hear(ticket, Ok(Message::Acknowledged));

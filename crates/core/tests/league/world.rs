@@ -1,6 +1,7 @@
 //! A league at a desk: it notes what it decides, sends letters, and checks its own promises.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::draw::LeagueSecret;
@@ -169,7 +170,7 @@ impl World {
         Command::Report {
             token: self.tokens.get(&agent).map(AuthToken::hash),
             sender: Some(agent),
-            report,
+            report: Arc::new(report),
         }
     }
 
@@ -179,7 +180,7 @@ impl World {
         order: &StartMatch,
         accepted: bool,
     ) -> Vec<Event> {
-        let message = Message::StartMatchAck(StartMatchAck {
+        let message = Message::from(StartMatchAck {
             match_id: order.match_id.clone(),
             accepted,
             reason: None,
@@ -299,7 +300,7 @@ pub(crate) fn rules() -> LeagueRules {
 
 pub(crate) fn candidate(name: &str, chance: u8) -> Candidate {
     Candidate {
-        request: RegisterRequest {
+        request: Box::new(RegisterRequest {
             meta: AgentMeta {
                 display_name: name.to_owned(),
                 version: "1.0.0".to_owned(),
@@ -311,7 +312,7 @@ pub(crate) fn candidate(name: &str, chance: u8) -> Candidate {
             },
             wanted_id: None,
             token: None,
-        },
+        }),
         dialect: Dialect::V2,
         endpoint: Ok(()),
         speech: Some(Speech::Simple),

@@ -24,19 +24,22 @@ fn promise(id: &str) -> Commitment {
 
 /// An announcement with a promise on the draw.
 fn promised(id: &str) -> News {
-    News::RoundAnnouncement(RoundAnnouncement {
-        league_id: league(),
-        round_id: 1,
-        matches: Arc::new([AnnouncedMatch {
-            match_id: match_id(id),
-            game_type: invitation(id).game_type,
-            player_a: player("P01"),
-            player_b: player("P02"),
-            referee_endpoint: "http://127.0.0.1:8001/mcp".into(),
-            commitment: Some(promise(id)),
-        }]),
-        own: Some((match_id(id), AuthToken::new(MATCH_TOKEN))),
-    })
+    News::RoundAnnouncement(
+        RoundAnnouncement {
+            league_id: league(),
+            round_id: 1,
+            matches: Arc::new([AnnouncedMatch {
+                match_id: match_id(id),
+                game_type: invitation(id).game_type,
+                player_a: player("P01"),
+                player_b: player("P02"),
+                referee_endpoint: "http://127.0.0.1:8001/mcp".into(),
+                commitment: Some(promise(id)),
+            }]),
+            own: Some((match_id(id), AuthToken::new(MATCH_TOKEN))),
+        }
+        .into(),
+    )
 }
 
 /// The end of a match with this share of the player in its draw.
@@ -64,7 +67,10 @@ fn moved() -> Shell {
 }
 
 fn disputed(shell: &mut Shell, over: GameOver) -> Vec<(MatchId, DrawProblem)> {
-    assert_eq!(shell.told(News::GameOver(over)), Ok(Reply::Acknowledged));
+    assert_eq!(
+        shell.told(News::GameOver(over.into())),
+        Ok(Reply::Acknowledged)
+    );
     assert!(matches!(
         shell.events.last(),
         Some(Event::Remembered { .. })
@@ -81,8 +87,8 @@ fn a_draw_as_promised_with_the_own_share_is_no_dispute() {
 #[test]
 fn an_end_without_a_token_is_believed_if_it_opens_the_promise() {
     let mut shell = moved();
-    let untold = |over| Command::Told {
-        news: News::GameOver(over),
+    let untold = |over: GameOver| Command::Told {
+        news: News::GameOver(over.into()),
         token: None,
     };
     let guessed = drawn("R1M1", NONCE, |draw| draw.seed.0[0] ^= 1);
@@ -177,11 +183,11 @@ fn the_list_of_disputes_is_bounded() {
 fn the_end_of_a_match_that_nobody_spoke_of_is_not_remembered() {
     let mut shell = Shell::enrolled(rules());
     let over = over("R1M1", 1, MatchStatus::Win, Some("P01"));
-    let told = shell.told(News::GameOver(over.clone()));
+    let told = shell.told(News::GameOver(over.clone().into()));
     assert_eq!(told, Ok(Reply::Acknowledged));
     assert_eq!(shell.player.view().statistics.total_matches, 0);
     shell.told(announcement("R1M1")).unwrap();
-    shell.told(News::GameOver(over)).unwrap();
+    shell.told(News::GameOver(over.into())).unwrap();
     assert_eq!(shell.player.view().statistics.total_matches, 1);
 }
 
@@ -189,7 +195,7 @@ fn the_end_of_a_match_that_nobody_spoke_of_is_not_remembered() {
 fn a_player_that_knows_its_manager_comes_only_to_what_was_announced() {
     let mut shell = Shell::new(rules());
     shell.does(Command::Begin);
-    shell.answers(Message::PlayerRegisterResponse(RegisterResponse::Accepted(
+    shell.answers(Message::PlayerRegisterResponse(RegisterResponse::from(
         Enrolment {
             id: player("P01"),
             token: AuthToken::new(OWN_TOKEN),

@@ -37,7 +37,7 @@ fn joins(shell: &mut Shell, id: &str) {
 
 fn thinks(reply: Reply) -> Think {
     match reply {
-        Reply::Think(think) => think,
+        Reply::Think(think) => *think,
         other => panic!("{other:?}"),
     }
 }
@@ -68,7 +68,7 @@ fn an_opponent_whom_only_the_invitation_named_is_known_to_the_end() {
             .choices
             .extend(choice.map(|choice| (PlayerId::unknown(), choice)));
     });
-    shell.told(News::GameOver(end)).unwrap();
+    shell.told(News::GameOver(end.into())).unwrap();
     let view = shell.player.view();
     let record = &view.history[0];
     assert_eq!(record.opponent_id, player("P02"));
@@ -143,13 +143,16 @@ fn a_game_is_known_however_it_is_spelled_but_not_by_a_guarded_player() {
 #[test]
 fn a_league_may_go_by_another_name_where_nobody_proves_anything() {
     let mut shell = Shell::enrolled(rules());
-    let end = News::LeagueCompleted(LeagueCompleted {
-        league_id: LeagueId::new("their_name_for_it").unwrap(),
-        total_rounds: 1,
-        total_matches: 1,
-        champion: None,
-        final_standings: Arc::new([]),
-    });
+    let end = News::LeagueCompleted(
+        LeagueCompleted {
+            league_id: LeagueId::new("their_name_for_it").unwrap(),
+            total_rounds: 1,
+            total_matches: 1,
+            champion: None,
+            final_standings: Arc::new([]),
+        }
+        .into(),
+    );
     let told = shell.tries(Command::Told {
         news: end.clone(),
         token: None,
@@ -173,14 +176,14 @@ fn an_end_that_makes_no_sense_is_heard_and_not_believed() {
     for end in senseless {
         let mut shell = Shell::enrolled(rules());
         joins(&mut shell, "R1M1");
-        let told = shell.told(News::GameOver(end.clone()));
+        let told = shell.told(News::GameOver(end.clone().into()));
         assert_eq!(told, Ok(Reply::Acknowledged));
         assert_eq!(shell.player.view().statistics.total_matches, 0);
         // A match that was announced with a token is another matter.
         let mut shell = Shell::enrolled(rules());
         shell.told(announcement("R1M1")).unwrap();
         if end.match_id == match_id("R1M1") {
-            assert!(shell.told(News::GameOver(end)).is_err());
+            assert!(shell.told(News::GameOver(end.into())).is_err());
         }
     }
 }

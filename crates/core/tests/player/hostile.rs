@@ -84,7 +84,7 @@ fn any_end() -> impl Strategy<Value = Command> {
             result.choices.insert(player("P02"), choice);
         });
         Command::Told {
-            news: News::GameOver(over),
+            news: News::GameOver(over.into()),
             token,
         }
     })

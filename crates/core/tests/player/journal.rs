@@ -188,7 +188,7 @@ fn no_secret_reaches_the_journal() {
         );
     }
     let end = over("R1M1", 1, MatchStatus::Win, Some("P01"));
-    shell.told(News::GameOver(end)).unwrap();
+    shell.told(News::GameOver(end.into())).unwrap();
     let after_the_end = shell.journal.concat();
     assert!(after_the_end.contains("opponent_choice"));
     for hidden in [NONCE, OWN_TOKEN, MATCH_TOKEN] {
@@ -219,7 +219,7 @@ fn a_restart_keeps_place_history_and_announcements_and_forgets_open_choices() {
     let mut shell = Shell::enrolled(strict());
     plays_a_match(&mut shell);
     let end = over("R1M1", 1, MatchStatus::Win, Some("P01"));
-    shell.told(News::GameOver(end.clone())).unwrap();
+    shell.told(News::GameOver(end.clone().into())).unwrap();
     shell.told(announcement("R2M1")).unwrap();
     shell.does(invited("R2M1", Some(MATCH_TOKEN)));
     let asked = wants(call(&shell, "R2M1", 1));
@@ -239,7 +239,7 @@ fn a_restart_keeps_place_history_and_announcements_and_forgets_open_choices() {
     assert!(shell.tries(chooses("R2M1", 1, None)).is_err());
     assert!(matches!(shell.does(asked), Reply::Think(_)));
     let lines = shell.journal.len();
-    shell.told(News::GameOver(end)).unwrap();
+    shell.told(News::GameOver(end.into())).unwrap();
     assert_eq!(shell.journal.len(), lines);
 }
 
@@ -248,7 +248,7 @@ fn replaying_a_journal_twice_gives_two_equal_players() {
     let mut shell = Shell::enrolled(rules());
     plays_a_match(&mut shell);
     let end = over("R1M1", 1, MatchStatus::Win, Some("P01"));
-    shell.told(News::GameOver(end)).unwrap();
+    shell.told(News::GameOver(end.into())).unwrap();
     shell.restart();
     let first = shell.player.clone();
     shell.restart();

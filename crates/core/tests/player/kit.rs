@@ -163,7 +163,7 @@ pub(crate) fn accepted(id: &str) -> Message {
 }
 
 pub(crate) fn accepted_in(id: &str, league_id: LeagueId) -> Message {
-    Message::PlayerRegisterResponse(RegisterResponse::Accepted(Enrolment {
+    Message::PlayerRegisterResponse(RegisterResponse::from(Enrolment {
         id: player(id),
         token: AuthToken::new(OWN_TOKEN),
         league_id,
@@ -180,12 +180,15 @@ pub(crate) fn silence(code: Code) -> Outcome {
 }
 
 pub(crate) fn announcement(id: &str) -> News {
-    News::RoundAnnouncement(RoundAnnouncement {
-        league_id: league(),
-        round_id: 1,
-        matches: Arc::new([]),
-        own: Some((match_id(id), AuthToken::new(MATCH_TOKEN))),
-    })
+    News::RoundAnnouncement(
+        RoundAnnouncement {
+            league_id: league(),
+            round_id: 1,
+            matches: Arc::new([]),
+            own: Some((match_id(id), AuthToken::new(MATCH_TOKEN))),
+        }
+        .into(),
+    )
 }
 
 pub(crate) fn invitation(id: &str) -> GameInvitation {

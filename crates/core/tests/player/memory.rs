@@ -15,7 +15,10 @@ use crate::kit::*;
 /// The player comes to a match, and the match ends.
 fn ends(shell: &mut Shell, over: GameOver) {
     shell.does(invited(over.match_id.as_str(), Some(MATCH_TOKEN)));
-    assert_eq!(shell.told(News::GameOver(over)), Ok(Reply::Acknowledged));
+    assert_eq!(
+        shell.told(News::GameOver(over.into())),
+        Ok(Reply::Acknowledged)
+    );
 }
 
 fn statistics(shell: &Shell) -> Statistics {
@@ -129,11 +132,11 @@ fn an_end_that_cannot_be_is_refused() {
         (elsewhere, Code::MatchNotFound),
         (nobody, Code::InvalidMessage),
     ] {
-        let refusal = shell.told(News::GameOver(over)).unwrap_err();
+        let refusal = shell.told(News::GameOver(over.into())).unwrap_err();
         assert_eq!(refusal.to_league_error().code, code);
     }
     let unproven = shell.tries(Command::Told {
-        news: News::GameOver(won()),
+        news: News::GameOver(won().into()),
         token: None,
     });
     assert!(matches!(unproven, Err(Refusal::NoToken { .. })));

@@ -30,38 +30,47 @@ fn row(id: &str, rank: u32) -> StandingRow {
 }
 
 fn completed(league_id: LeagueId) -> News {
-    News::LeagueCompleted(LeagueCompleted {
-        league_id,
-        total_rounds: 3,
-        total_matches: 6,
-        champion: Some(Champion {
-            player_id: player("P02"),
-            display_name: "Beta".into(),
-            points: 9,
-            wins: 3,
-            losses: 0,
-            played: 3,
-        }),
-        final_standings: Arc::new([row("P02", 1), row("P01", 2)]),
-    })
+    News::LeagueCompleted(
+        LeagueCompleted {
+            league_id,
+            total_rounds: 3,
+            total_matches: 6,
+            champion: Some(Champion {
+                player_id: player("P02"),
+                display_name: "Beta".into(),
+                points: 9,
+                wins: 3,
+                losses: 0,
+                played: 3,
+            }),
+            final_standings: Arc::new([row("P02", 1), row("P01", 2)]),
+        }
+        .into(),
+    )
 }
 
 fn standings(rank: u32) -> News {
-    News::StandingsUpdate(StandingsUpdate {
-        league_id: league(),
-        round_id: 1,
-        standings: Arc::new([row("P02", 9), row("P01", rank)]),
-    })
+    News::StandingsUpdate(
+        StandingsUpdate {
+            league_id: league(),
+            round_id: 1,
+            standings: Arc::new([row("P02", 9), row("P01", rank)]),
+        }
+        .into(),
+    )
 }
 
 fn round_completed(rows: Vec<StandingRow>) -> News {
-    News::RoundCompleted(RoundCompleted {
-        league_id: league(),
-        round_id: 1,
-        next_round_id: Some(2),
-        summary: RoundSummary::default(),
-        standings: rows.into(),
-    })
+    News::RoundCompleted(
+        RoundCompleted {
+            league_id: league(),
+            round_id: 1,
+            next_round_id: Some(2),
+            summary: RoundSummary::default(),
+            standings: rows.into(),
+        }
+        .into(),
+    )
 }
 
 #[test]
@@ -119,12 +128,15 @@ fn an_announcement_is_noted_once_and_cannot_be_replaced() {
     let lines = shell.journal.len();
     shell.told(announcement("R1M1")).unwrap();
     assert_eq!(shell.journal.len(), lines);
-    let forged = News::RoundAnnouncement(RoundAnnouncement {
-        league_id: league(),
-        round_id: 1,
-        matches: Arc::new([]),
-        own: Some((match_id("R1M1"), AuthToken::new("forged"))),
-    });
+    let forged = News::RoundAnnouncement(
+        RoundAnnouncement {
+            league_id: league(),
+            round_id: 1,
+            matches: Arc::new([]),
+            own: Some((match_id("R1M1"), AuthToken::new("forged"))),
+        }
+        .into(),
+    );
     let refusal = shell.told(forged).unwrap_err();
     assert!(matches!(refusal, Refusal::AnnouncedOtherwise { .. }));
     assert!(shell.tries(invited("R1M1", Some(MATCH_TOKEN))).is_ok());
@@ -149,12 +161,15 @@ fn one_announcement_too_many_drops_the_oldest() {
 #[test]
 fn a_round_without_a_match_of_ones_own_changes_nothing() {
     let mut shell = Shell::enrolled(rules());
-    let bye = News::RoundAnnouncement(RoundAnnouncement {
-        league_id: league(),
-        round_id: 1,
-        matches: Arc::new([]),
-        own: None,
-    });
+    let bye = News::RoundAnnouncement(
+        RoundAnnouncement {
+            league_id: league(),
+            round_id: 1,
+            matches: Arc::new([]),
+            own: None,
+        }
+        .into(),
+    );
     assert_eq!(shell.told(bye), Ok(Reply::Acknowledged));
     assert!(shell.events.is_empty());
 }
@@ -217,14 +232,14 @@ fn an_error_for_another_player_is_refused() {
 fn every_message_to_a_player_becomes_a_command_and_is_acknowledged() {
     let even_odd = || GameType::new("even_odd").unwrap();
     let messages = [
-        Message::LeagueStart(LeagueStart {
+        Message::from(LeagueStart {
             league_id: league(),
             total_rounds: 3,
             total_players: 4,
             game_type: even_odd(),
             schedule: Arc::new([]),
         }),
-        Message::GameStart(GameStart {
+        Message::from(GameStart {
             league_id: league(),
             round_id: 1,
             match_id: match_id("R1M1"),

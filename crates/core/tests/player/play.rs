@@ -18,14 +18,14 @@ use crate::kit::*;
 
 fn joined(reply: Reply) -> GameJoinAck {
     match reply {
-        Reply::Joined(ack) => ack,
+        Reply::Joined(ack) => *ack,
         other => panic!("{other:?}"),
     }
 }
 
 fn think(reply: Reply) -> Think {
     match reply {
-        Reply::Think(think) => think,
+        Reply::Think(think) => *think,
         other => panic!("{other:?}"),
     }
 }

@@ -16,7 +16,7 @@ const MANAGER: &str = "tok-manager-secret";
 
 /// An answer that lets `P01` in, with or without the manager's own token.
 fn admitted(manager: Option<&str>) -> Message {
-    Message::PlayerRegisterResponse(RegisterResponse::Accepted(Enrolment {
+    Message::PlayerRegisterResponse(RegisterResponse::from(Enrolment {
         id: player("P01"),
         token: AuthToken::new(OWN_TOKEN),
         league_id: league(),
@@ -41,32 +41,44 @@ fn tell(shell: &mut Shell, news: News, token: Option<&str>) -> Result<Reply, Ref
 fn all_news() -> [News; 5] {
     [
         announcement("R1M1"),
-        News::LeagueStart(LeagueStart {
-            league_id: league(),
-            total_rounds: 1,
-            total_players: 2,
-            game_type: invitation("R1M1").game_type,
-            schedule: Arc::new([]),
-        }),
-        News::StandingsUpdate(StandingsUpdate {
-            league_id: league(),
-            round_id: 1,
-            standings: Arc::new([]),
-        }),
-        News::RoundCompleted(RoundCompleted {
-            league_id: league(),
-            round_id: 1,
-            next_round_id: None,
-            summary: RoundSummary::default(),
-            standings: Arc::new([]),
-        }),
-        News::LeagueCompleted(LeagueCompleted {
-            league_id: league(),
-            total_rounds: 1,
-            total_matches: 1,
-            champion: None,
-            final_standings: Arc::new([]),
-        }),
+        News::LeagueStart(
+            LeagueStart {
+                league_id: league(),
+                total_rounds: 1,
+                total_players: 2,
+                game_type: invitation("R1M1").game_type,
+                schedule: Arc::new([]),
+            }
+            .into(),
+        ),
+        News::StandingsUpdate(
+            StandingsUpdate {
+                league_id: league(),
+                round_id: 1,
+                standings: Arc::new([]),
+            }
+            .into(),
+        ),
+        News::RoundCompleted(
+            RoundCompleted {
+                league_id: league(),
+                round_id: 1,
+                next_round_id: None,
+                summary: RoundSummary::default(),
+                standings: Arc::new([]),
+            }
+            .into(),
+        ),
+        News::LeagueCompleted(
+            LeagueCompleted {
+                league_id: league(),
+                total_rounds: 1,
+                total_matches: 1,
+                champion: None,
+                final_standings: Arc::new([]),
+            }
+            .into(),
+        ),
     ]
 }
 

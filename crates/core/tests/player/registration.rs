@@ -16,7 +16,7 @@ use league_protocol::message::{
 use crate::kit::*;
 
 fn refused(code: Code) -> Message {
-    Message::LeagueError(LeagueError::new(code, "no"))
+    Message::from(LeagueError::new(code, "no"))
 }
 
 fn rejected(reason: &str) -> Message {
@@ -282,7 +282,7 @@ fn a_stranger_cannot_make_a_player_register_again() {
 #[test]
 fn another_league_starts_with_a_clean_slate_and_old_figures() {
     let mut shell = Shell::enrolled(rules());
-    let end = || News::GameOver(over("R1M1", 1, MatchStatus::Win, Some("P01")));
+    let end = || News::GameOver(over("R1M1", 1, MatchStatus::Win, Some("P01")).into());
     shell.does(invited("R1M1", None));
     shell.told(end()).unwrap();
     shell.told(announcement("R1M2")).unwrap();

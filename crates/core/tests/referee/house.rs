@@ -54,7 +54,7 @@ impl House {
     pub(crate) fn order(&mut self, order: StartMatch) {
         let reply = self
             .tell(Command::StartMatch {
-                order: Box::new(order),
+                order: Arc::new(order),
                 token: None,
             })
             .unwrap();

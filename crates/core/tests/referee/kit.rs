@@ -166,7 +166,7 @@ pub(crate) fn join(letter: &Letter<Ticket>, accept: bool) -> Outcome {
         arrival: None,
         accept,
     };
-    answer(letter, Message::GameJoinAck(ack))
+    answer(letter, Message::from(ack))
 }
 
 pub(crate) fn call(letter: &Letter<Ticket>) -> &MoveCall {

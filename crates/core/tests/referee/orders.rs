@@ -1,5 +1,7 @@
 //! The manager's orders: taken, repeated, replaced, turned down.
 
+use std::sync::Arc;
+
 use league_core::machine::Machine;
 use league_core::referee::{Command, Event, RefereeRules, Reply, Ticket};
 use league_protocol::id::GameType;
@@ -12,7 +14,7 @@ fn reason(house: &mut House, order: StartMatch) -> Option<String> {
     let events = house.events.len();
     let Reply::StartMatchAck(ack) = house
         .tell(Command::StartMatch {
-            order: Box::new(order),
+            order: Arc::new(order),
             token: None,
         })
         .unwrap()

@@ -1,5 +1,7 @@
 //! What the manager alone may ask for.
 
+use std::sync::Arc;
+
 use league_core::machine::Machine;
 use league_core::referee::{Command, MANUAL_LIMIT, Refusal, Reply};
 use league_protocol::fault::Code;
@@ -19,7 +21,7 @@ fn manager() -> AuthToken {
 fn register(house: &mut House, league_id: LeagueId, manager_token: Option<AuthToken>) {
     house.tell(Command::Begin { token: None }).unwrap();
     let letter = house.take().pop().unwrap();
-    let response = RegisterResponse::Accepted(Enrolment {
+    let response = RegisterResponse::from(Enrolment {
         id: RefereeId::numbered(1),
         token: AuthToken::mint("REF01", &[9; 32]),
         league_id,
@@ -48,7 +50,7 @@ fn calls(token: Option<TokenHash>) -> [Command; 5] {
     let match_id = || id("R1M1");
     [
         Command::StartMatch {
-            order: Box::new(manual()),
+            order: Arc::new(manual()),
             token,
         },
         Command::CollectChoices {
@@ -71,7 +73,7 @@ fn calls(token: Option<TokenHash>) -> [Command; 5] {
 }
 
 fn start(token: Option<TokenHash>) -> Command {
-    let order = Box::new(manual());
+    let order = Arc::new(manual());
     Command::StartMatch { order, token }
 }
 
@@ -136,7 +138,7 @@ fn the_step_token_steps_its_match_and_does_nothing_else() {
         ..order(match_id)
     };
     for match_id in ["R1M1", "R1M2"] {
-        let order = Box::new(stepped(match_id));
+        let order = Arc::new(stepped(match_id));
         let token = Some(manager().hash());
         house.tell(Command::StartMatch { order, token }).unwrap();
     }
@@ -185,7 +187,7 @@ fn a_second_league_finds_nothing_of_the_first() {
     let proven = Some(manager().hash());
     house.tell(start(proven)).unwrap();
     house.play(&mut plain);
-    let order = Box::new(order("R1M2"));
+    let order = Arc::new(order("R1M2"));
     let token = proven;
     house.tell(Command::StartMatch { order, token }).unwrap();
     house.take();

@@ -1,5 +1,6 @@
 //! Registration with the manager, and the end of the league.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::letter::{Answer, Credential, Letter, Outcome};
@@ -17,7 +18,7 @@ fn granted() -> AuthToken {
 }
 
 fn accepted() -> Outcome {
-    let response = RegisterResponse::Accepted(Enrolment {
+    let response = RegisterResponse::from(Enrolment {
         id: RefereeId::numbered(1),
         token: granted(),
         league_id: league(),
@@ -66,7 +67,7 @@ fn a_referee_that_was_not_let_in_takes_no_match() {
         .unwrap();
     let reply = house
         .tell(Command::StartMatch {
-            order: Box::new(order("R1M1")),
+            order: Arc::new(order("R1M1")),
             token: None,
         })
         .unwrap();
@@ -194,7 +195,7 @@ fn a_refused_token_asks_for_a_new_registration_and_the_report_stays_owed() {
     house.choose(2, odd());
     let report = house.take().pop().unwrap();
     assert_eq!(report.credential, Credential::Own);
-    let refused = Message::LeagueError(LeagueError::new(Code::TokenInvalid, "expired"));
+    let refused = Message::from(LeagueError::new(Code::TokenInvalid, "expired"));
     let reply = house.hear(
         &report,
         Ok(Answer {
@@ -213,7 +214,7 @@ fn a_report_refused_by_the_rules_is_not_sent_again() {
     house.order(order("R1M1"));
     house.play(&mut |letter| match letter.message {
         Message::MatchResultReport(_) => {
-            let message = Message::LeagueError(LeagueError::new(Code::OutOfTurn, "taken away"));
+            let message = Message::from(LeagueError::new(Code::OutOfTurn, "taken away"));
             Some(Ok(Answer {
                 message,
                 token: None,
@@ -236,7 +237,7 @@ fn a_busy_manager_is_asked_again() {
     house.play(&mut |letter| match letter.message {
         Message::MatchResultReport(_) if busy > 0 => {
             busy -= 1;
-            let message = Message::LeagueError(LeagueError::new(Code::RateLimited, "later"));
+            let message = Message::from(LeagueError::new(Code::RateLimited, "later"));
             Some(Ok(Answer {
                 message,
                 token: None,
@@ -288,7 +289,7 @@ fn the_end_of_the_league_ends_orders_and_vain_reports() {
     }
     assert_eq!(house.kinds().last(), Some(&"closed"));
     let command = Command::StartMatch {
-        order: Box::new(order("R2M1")),
+        order: Arc::new(order("R2M1")),
         token: None,
     };
     let Ok(Reply::StartMatchAck(ack)) = house.tell(command) else {
@@ -303,7 +304,7 @@ fn orders_of_another_league_are_turned_down() {
     let mut foreign = order("R1M1");
     foreign.league_id = LeagueId::new("another_league").unwrap();
     let Ok(Reply::StartMatchAck(ack)) = house.tell(Command::StartMatch {
-        order: Box::new(foreign),
+        order: Arc::new(foreign),
         token: None,
     }) else {
         panic!()

@@ -1,5 +1,7 @@
 //! The power fails after any fact; what was written goes on, and nothing is told in two ways.
 
+use std::sync::Arc;
+
 use league_core::letter::{Letter, Outcome};
 use league_core::machine::Machine;
 use league_core::referee::{Event, Ticket};
@@ -43,7 +45,7 @@ fn played(order: &StartMatch, behave: Behaviour, facts: Option<usize>) -> House 
     let mut house = House::new();
     house.power = facts;
     let command = || league_core::referee::Command::StartMatch {
-        order: Box::new(order.clone()),
+        order: Arc::new(order.clone()),
         token: None,
     };
     house.tell(command()).unwrap();

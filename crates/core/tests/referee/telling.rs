@@ -108,7 +108,7 @@ fn a_result_that_is_refused_for_good_is_told_to_nobody() {
         let report = house.take().pop().unwrap();
         let error = LeagueError::new(code, "not yours");
         house
-            .hear(&report, answer(&report, Message::LeagueError(error)))
+            .hear(&report, answer(&report, Message::from(error)))
             .unwrap();
         assert!(house.out.is_empty(), "{code}");
         assert_eq!(view(&house).result, None);

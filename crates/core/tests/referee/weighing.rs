@@ -105,7 +105,7 @@ fn a_nonce_has_a_longest_length() {
 fn what_is_no_answer_to_the_question_does_not_count() {
     for message in [
         Message::Acknowledged,
-        Message::LeagueError(LeagueError::new(Code::TokenInvalid, "no")),
+        Message::from(LeagueError::new(Code::TokenInvalid, "no")),
     ] {
         let said = |letter: &Letter<Ticket>| answer(letter, message.clone());
         assert_eq!(

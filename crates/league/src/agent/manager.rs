@@ -247,7 +247,7 @@ impl Role for Manager {
         let command = match heard.message {
             Message::RefereeRegisterRequest(request) => {
                 let meta = request.meta.clone();
-                let wish = Command::RegisterReferee(self.candidate(*request, heard.dialect));
+                let wish = Command::RegisterReferee(self.candidate(request, heard.dialect));
                 let spoken = self.ask(wish).await;
                 log::turned_away(&self.league_id, "referee", &meta, &spoken);
                 return spoken;
@@ -257,7 +257,7 @@ impl Role for Manager {
                     self.wishes.of(&request, heard.dialect),
                     request.meta.clone(),
                 );
-                let wish = Command::RegisterPlayer(self.candidate(*request, heard.dialect));
+                let wish = Command::RegisterPlayer(self.candidate(request, heard.dialect));
                 let spoken = self.ask(wish).await;
                 log::turned_away(&self.league_id, "player", &meta, &spoken);
                 let spelling = wished.and_then(|address| self.wishes.spelling(address, &spoken));
@@ -269,7 +269,7 @@ impl Role for Manager {
                 report,
             },
             Message::LeagueQuery(query) if token == Some(self.admin) => {
-                return self.inform(query).await;
+                return self.inform(*query).await;
             }
             Message::LeagueQuery(query) => Command::Query {
                 token,
@@ -335,7 +335,7 @@ impl Role for Manager {
 impl Manager {
     fn candidate(
         &self,
-        request: RegisterRequest,
+        request: Box<RegisterRequest>,
         dialect: league_protocol::sender::Dialect,
     ) -> Candidate {
         let endpoint = self.allowed.check(&request.meta.contact_endpoint);

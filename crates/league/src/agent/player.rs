@@ -289,7 +289,7 @@ impl Competitor {
     }
 
     /// Chooses away from the desk, and comes back with the choice or, too late, without one.
-    async fn think(&self, think: Think, told: Option<Told>) -> Result<Ruling<Player>, Spoken> {
+    async fn think(&self, think: Box<Think>, told: Option<Told>) -> Result<Ruling<Player>, Spoken> {
         let memory = self.desk.look(|player| {
             let history = player.memory().history();
             history.cloned().collect::<Vec<_>>()
@@ -305,7 +305,7 @@ impl Competitor {
         };
         let until = think.until.since(clock::now());
         tokio::time::sleep(self.manner.pace.min(until / 2)).await;
-        let chosen = self.manner.mind.choose(think, thinking).await;
+        let chosen = self.manner.mind.choose(*think, thinking).await;
         let chosen = chosen.map_err(|error| {
             tracing::warn!(
                 agent_id = self.identity.log_name(),

@@ -259,7 +259,7 @@ impl Role for Whistle {
         let command = match heard.message {
             Message::StartMatch(order) => Command::StartMatch { order, token },
             Message::LeagueCompleted(end) => Command::LeagueCompleted {
-                league_id: end.league_id,
+                league_id: end.league_id.clone(),
                 token,
             },
             Message::Ping => Command::Ping,

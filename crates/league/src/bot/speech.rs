@@ -1,5 +1,7 @@
 //! What a bot is told, and what its answers say.
 
+use std::sync::Arc;
+
 use league_protocol::decode::decode;
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, conversation, encode, tool};
@@ -20,7 +22,7 @@ use crate::post::match_of;
 /// What the bot may know of a message: all of it but the token that proves a referee.
 pub(super) fn without_token(mut message: Message) -> Message {
     if let Message::RoundAnnouncement(announcement) = &mut message {
-        announcement.own = None;
+        Arc::make_mut(announcement).own = None;
     }
     message
 }

@@ -217,7 +217,7 @@ fn over(fixture: &Fixture, result: &Arc<MatchResult>) -> GameOver {
 
 /// The result as GAME_OVER tells it; the draw has a place of its own in the document.
 pub(crate) fn told(over: GameOver) -> Option<Value> {
-    let message = Message::GameOver(over);
+    let message = Message::from(over);
     let stamp = Stamp {
         sender: Sender::Agent(&Agent::Manager),
         at: Timestamp::default(),

@@ -93,6 +93,6 @@ impl Spoken {
 
     /// A refusal.
     pub fn error(error: LeagueError) -> Self {
-        Self::Message(Box::new(Message::LeagueError(error)))
+        Self::Message(Box::new(Message::from(error)))
     }
 }

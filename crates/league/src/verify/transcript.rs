@@ -4,6 +4,7 @@
 //! may have said anything. What is there and can be read must fit.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use league_protocol::decode::decode;
 use league_protocol::dialect::Hints;
@@ -55,7 +56,7 @@ fn ended(document: &MatchDocument) -> Option<GameOver> {
         "game_result": result,
     });
     match read(&message, Some(Dialect::V2), &hints(document)) {
-        Some((Message::GameOver(over), _)) => Some(over),
+        Some((Message::GameOver(over), _)) => Some(Arc::unwrap_or_clone(over)),
         _ => None,
     }
 }
@@ -235,11 +236,11 @@ fn said_in(
     hints: &Hints<'_>,
 ) -> Option<Message> {
     let message = match like {
-        Told::Over(_) => Message::GameOver(GameOver {
+        Told::Over(_) => Message::from(GameOver {
             receiver: reader.unwrap_or(&over.receiver).clone(),
             ..over.clone()
         }),
-        Told::Report(report) => Message::MatchResultReport(MatchResultReport {
+        Told::Report(report) => Message::from(MatchResultReport {
             result: over.result.clone(),
             ..(*report).clone()
         }),

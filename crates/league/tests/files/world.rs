@@ -215,7 +215,7 @@ impl World {
                     arrival: None,
                     accept: true,
                 };
-                (&invitation.match_id, Message::GameJoinAck(ack))
+                (&invitation.match_id, Message::from(ack))
             }
             Message::MoveCall(call) => {
                 let number = usize::from(player.as_str().as_bytes().last().unwrap() & 1);
@@ -339,7 +339,7 @@ pub(crate) fn nonce(player: &PlayerId, match_id: &MatchId) -> String {
 
 fn candidate(name: &str, chance: u32) -> Candidate {
     Candidate {
-        request: RegisterRequest {
+        request: Box::new(RegisterRequest {
             meta: AgentMeta {
                 display_name: name.to_owned(),
                 version: "1.0.0".to_owned(),
@@ -351,7 +351,7 @@ fn candidate(name: &str, chance: u32) -> Candidate {
             },
             wanted_id: None,
             token: None,
-        },
+        }),
         dialect: Dialect::V2,
         endpoint: Ok(()),
         speech: Some(Speech::Simple),

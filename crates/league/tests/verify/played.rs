@@ -129,7 +129,7 @@ fn play(mut league: League) -> Vec<Event> {
         let command = Command::Report {
             token: tokens.get(&referee).map(AuthToken::hash),
             sender: Some(Agent::Referee(referee)),
-            report: order,
+            report: Arc::new(order),
         };
         orders.extend(decide(&mut league, &command, &mut events).0);
     }
@@ -206,7 +206,7 @@ fn honest(order: &StartMatch) -> MatchResultReport {
 
 fn candidate(kind: &str, number: u8) -> Candidate {
     Candidate {
-        request: RegisterRequest {
+        request: Box::new(RegisterRequest {
             meta: AgentMeta {
                 display_name: format!("{kind} {number}"),
                 version: "1.0.0".to_owned(),
@@ -218,7 +218,7 @@ fn candidate(kind: &str, number: u8) -> Candidate {
             },
             wanted_id: None,
             token: None,
-        },
+        }),
         dialect: Dialect::V2,
         endpoint: Ok(()),
         speech: Some(Speech::Simple),

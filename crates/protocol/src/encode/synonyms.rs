@@ -76,7 +76,7 @@ mod tests {
     }
 
     fn ack(match_id: &str) -> Message {
-        Message::GameJoinAck(GameJoinAck {
+        Message::from(GameJoinAck {
             match_id: MatchId::new(match_id).unwrap(),
             player_id: Some(PlayerId::numbered(1)),
             arrival: Some(Timestamp::from_millis(0)),

@@ -41,12 +41,18 @@ pub struct RegisterRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RegisterResponse<Id> {
     /// The agent is in.
-    Accepted(Enrolment<Id>),
+    Accepted(Box<Enrolment<Id>>),
     /// The agent is not in.
     Rejected {
         /// Why, in a sentence.
         reason: String,
     },
+}
+
+impl<Id> From<Enrolment<Id>> for RegisterResponse<Id> {
+    fn from(enrolment: Enrolment<Id>) -> Self {
+        Self::Accepted(Box::new(enrolment))
+    }
 }
 
 /// What an admitted agent is given.

@@ -92,7 +92,7 @@ pub(crate) fn invitation() -> Message {
 }
 
 pub(crate) fn join_ack(accept: bool) -> Message {
-    Message::GameJoinAck(GameJoinAck {
+    Message::from(GameJoinAck {
         match_id: r1m1(),
         player_id: None,
         arrival: None,
@@ -204,7 +204,7 @@ pub(crate) fn forfeited(both: bool) -> MatchResult {
 }
 
 pub(crate) fn game_over(receiver: u32, result: MatchResult) -> Message {
-    Message::GameOver(GameOver {
+    Message::from(GameOver {
         league_id: league(),
         round_id: 1,
         match_id: r1m1(),
@@ -215,7 +215,7 @@ pub(crate) fn game_over(receiver: u32, result: MatchResult) -> Message {
 }
 
 pub(crate) fn report(result: MatchResult) -> Message {
-    Message::MatchResultReport(MatchResultReport {
+    Message::from(MatchResultReport {
         league_id: league(),
         round_id: 1,
         match_id: r1m1(),

@@ -15,7 +15,7 @@ use crate::{Hints, Reading, read, whole};
 
 /// A player is let in; there is no token in this dialect.
 fn admitted() -> Message {
-    Message::PlayerRegisterResponse(RegisterResponse::Accepted(Enrolment {
+    Message::PlayerRegisterResponse(RegisterResponse::from(Enrolment {
         id: player(1),
         token: AuthToken::new(""),
         league_id: league(),
@@ -48,7 +48,7 @@ pub(crate) fn carried() -> Vec<Message> {
         invitation(),
         join_ack(true),
         join_ack(false),
-        Message::GameStart(GameStart {
+        Message::from(GameStart {
             league_id: league(),
             round_id: 1,
             match_id: r1m1(),
@@ -69,7 +69,7 @@ pub(crate) fn carried() -> Vec<Message> {
         game_over(1, drawn()),
         game_over(1, forfeited(false)),
         game_over(1, forfeited(true)),
-        Message::RoundCompleted(RoundCompleted {
+        Message::from(RoundCompleted {
             league_id: league(),
             round_id: 2,
             next_round_id: None,
@@ -94,7 +94,7 @@ fn new_player() -> Message {
 
 fn league_start() -> Message {
     let alpha = PlayerId::new("alpha").expect("it is an id");
-    Message::LeagueStart(LeagueStart {
+    Message::from(LeagueStart {
         league_id: league(),
         total_rounds: 3,
         total_players: 4,
@@ -112,7 +112,7 @@ fn league_start() -> Message {
 }
 
 fn league_completed() -> Message {
-    Message::LeagueCompleted(LeagueCompleted {
+    Message::from(LeagueCompleted {
         league_id: league(),
         total_rounds: 3,
         total_matches: 6,
@@ -222,12 +222,12 @@ fn a_league_is_known_by_its_uuid_and_another_keeps_its_own() {
 #[test]
 fn what_the_dialect_has_no_words_for_is_not_said() {
     let hints = Hints::default();
-    let update = Message::StandingsUpdate(StandingsUpdate {
+    let update = Message::from(StandingsUpdate {
         league_id: league(),
         round_id: 1,
         standings: Arc::new([]),
     });
-    let error = Message::LeagueError(LeagueError::new(Code::TokenMissing, "no token"));
+    let error = Message::from(LeagueError::new(Code::TokenMissing, "no token"));
     for message in [update, error, Message::Ping, Message::Acknowledged] {
         assert!(whole(&message, &hints).is_none(), "{message:?}");
     }

@@ -66,7 +66,7 @@ fn registration_is_understood() {
     );
     means(
         1,
-        &Message::PlayerRegisterResponse(RegisterResponse::Accepted(Enrolment {
+        &Message::PlayerRegisterResponse(RegisterResponse::from(Enrolment {
             id: player(1),
             token: AuthToken::new(""),
             league_id: uuid(),
@@ -86,7 +86,7 @@ fn the_announcement_is_understood() {
     };
     means(
         2,
-        &Message::LeagueStart(LeagueStart {
+        &Message::from(LeagueStart {
             league_id: uuid(),
             total_rounds: 6,
             total_players: 4,
@@ -117,7 +117,7 @@ fn a_match_is_understood() {
     means(4, &crate::samples::join_ack(true));
     means(
         5,
-        &Message::GameStart(GameStart {
+        &Message::from(GameStart {
             league_id: uuid(),
             round_id: 1,
             match_id: r1m1(),
@@ -172,7 +172,7 @@ fn shown_result() -> Arc<MatchResult> {
 fn a_result_is_the_end_of_a_match_for_a_player_and_a_report_for_the_manager() {
     means(
         9,
-        &Message::GameOver(GameOver {
+        &Message::from(GameOver {
             league_id: uuid(),
             round_id: 1,
             match_id: r1m1(),
@@ -182,7 +182,7 @@ fn a_result_is_the_end_of_a_match_for_a_player_and_a_report_for_the_manager() {
         }),
     );
     let read = read(EXAMPLES[9], Reading::Strict, &Hints::default());
-    let report = Message::MatchResultReport(MatchResultReport {
+    let report = Message::from(MatchResultReport {
         league_id: uuid(),
         round_id: 1,
         match_id: r1m1(),
@@ -218,7 +218,7 @@ fn the_ends_of_rounds_and_leagues_are_understood() {
     ];
     means(
         10,
-        &Message::RoundCompleted(RoundCompleted {
+        &Message::from(RoundCompleted {
             league_id: uuid(),
             round_id: 1,
             next_round_id: None,
@@ -237,7 +237,7 @@ fn the_ends_of_rounds_and_leagues_are_understood() {
     ];
     means(
         11,
-        &Message::LeagueCompleted(LeagueCompleted {
+        &Message::from(LeagueCompleted {
             league_id: uuid(),
             total_rounds: 6,
             total_matches: 12,

@@ -20,7 +20,7 @@ fn of_a_match() -> Vec<Message> {
     };
     vec![
         invitation(),
-        Message::GameJoinAck(GameJoinAck {
+        Message::from(GameJoinAck {
             match_id: r1m1(),
             player_id: Some(player(1)),
             arrival: Timestamp::parse("2025-01-15T10:30:05Z").ok(),
@@ -50,8 +50,8 @@ fn of_the_manager() -> Vec<Message> {
     vec![
         register_request(),
         rejected(),
-        Message::RefereeRegisterResponse(RegisterResponse::Accepted(enrolment)),
-        Message::RoundAnnouncement(RoundAnnouncement {
+        Message::RefereeRegisterResponse(RegisterResponse::from(enrolment)),
+        Message::from(RoundAnnouncement {
             league_id: league(),
             round_id: 1,
             matches: Arc::new([AnnouncedMatch {
@@ -64,12 +64,12 @@ fn of_the_manager() -> Vec<Message> {
             }]),
             own: Some((r1m1(), AuthToken::new("tok-r1m1"))),
         }),
-        Message::StandingsUpdate(StandingsUpdate {
+        Message::from(StandingsUpdate {
             league_id: league(),
             round_id: 1,
             standings: Arc::new([row(1, 1, 4, [2, 1, 0])]),
         }),
-        Message::LeagueQuery(LeagueQuery {
+        Message::from(LeagueQuery {
             league_id: Some(league()),
             query: Query::NextMatch(player(1)),
             by_api_page: false,
@@ -85,7 +85,7 @@ fn of_the_manager() -> Vec<Message> {
             })),
             by_api_page: false,
         })),
-        Message::LeagueError(LeagueError {
+        Message::from(LeagueError {
             original_message_type: Some("LEAGUE_QUERY".into()),
             path: Some("auth_token".into()),
             ..LeagueError::new(Code::TokenInvalid, "the token is not the sender's")

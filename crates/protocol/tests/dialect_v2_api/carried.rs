@@ -24,7 +24,7 @@ pub(crate) fn of_a_match() -> Vec<Message> {
     };
     vec![
         invitation(),
-        Message::GameJoinAck(GameJoinAck {
+        Message::from(GameJoinAck {
             match_id: r1m1(),
             player_id: Some(player(1)),
             arrival,
@@ -44,7 +44,7 @@ pub(crate) fn of_a_match() -> Vec<Message> {
         game_over(1, drawn()),
         report(result()),
         report(forfeited(true)),
-        Message::StartMatchAck(StartMatchAck {
+        Message::from(StartMatchAck {
             match_id: r1m1(),
             accepted: false,
             reason: Some("no seat free".into()),
@@ -63,7 +63,7 @@ fn start_match() -> Message {
         match_token: AuthToken::new("tok-r1m1"),
         record: WinLossDraw::default(),
     };
-    Message::StartMatch(Box::new(StartMatch {
+    Message::StartMatch(Arc::new(StartMatch {
         league_id: league(),
         round_id: 1,
         match_id: r1m1(),
@@ -94,16 +94,16 @@ pub(crate) fn of_the_manager() -> Vec<Message> {
     let row = || row(1, 1, 4, [2, 1, 0]);
     vec![
         register_request(),
-        Message::PlayerRegisterResponse(RegisterResponse::Accepted(enrolment(
+        Message::PlayerRegisterResponse(RegisterResponse::from(enrolment(
             player(1),
             "tok-p01-abc",
         ))),
         rejected(),
-        Message::RefereeRegisterResponse(RegisterResponse::Accepted(enrolment(
+        Message::RefereeRegisterResponse(RegisterResponse::from(enrolment(
             RefereeId::numbered(1),
             "tok-ref01-abc",
         ))),
-        Message::RoundAnnouncement(RoundAnnouncement {
+        Message::from(RoundAnnouncement {
             league_id: league(),
             round_id: 1,
             matches: Arc::new([AnnouncedMatch {
@@ -116,7 +116,7 @@ pub(crate) fn of_the_manager() -> Vec<Message> {
             }]),
             own: Some((r1m1(), AuthToken::new("tok-r1m1"))),
         }),
-        Message::RoundCompleted(RoundCompleted {
+        Message::from(RoundCompleted {
             league_id: league(),
             round_id: 1,
             next_round_id: Some(2),
@@ -128,19 +128,19 @@ pub(crate) fn of_the_manager() -> Vec<Message> {
             },
             standings: Arc::new([]),
         }),
-        Message::StandingsUpdate(StandingsUpdate {
+        Message::from(StandingsUpdate {
             league_id: league(),
             round_id: 1,
             standings: Arc::new([row()]),
         }),
         table(true),
         table(false),
-        Message::LeagueQuery(LeagueQuery {
+        Message::from(LeagueQuery {
             league_id: Some(league()),
             query: Query::Standings,
             by_api_page: true,
         }),
-        Message::LeagueQuery(LeagueQuery {
+        Message::from(LeagueQuery {
             league_id: Some(league()),
             query: Query::NextMatch(player(1)),
             by_api_page: false,
@@ -168,7 +168,7 @@ fn league_error() -> Message {
     error
         .context
         .insert("provided_token".into(), "tok-p01-…".into());
-    Message::LeagueError(error)
+    Message::from(error)
 }
 
 /// The answers whose rounds are in their free part.
@@ -270,7 +270,7 @@ fn a_technical_loss_of_both_has_no_winner_and_seats_are_kept() {
     let understood = |message| {
         let json = whole(&message, &knowledge.hints()).unwrap();
         match read(&json, Reading::Strict, &knowledge.hints()).message {
-            Some(Message::GameOver(over)) => over.result,
+            Some(Message::GameOver(over)) => over.result.clone(),
             other => panic!("{other:?}"),
         }
     };

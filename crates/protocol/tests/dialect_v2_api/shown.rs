@@ -42,7 +42,7 @@ fn registration_is_understood() {
     means(0, &Message::PlayerRegisterRequest(request));
     means(
         1,
-        &Message::PlayerRegisterResponse(RegisterResponse::Accepted(Enrolment {
+        &Message::PlayerRegisterResponse(RegisterResponse::from(Enrolment {
             id: player(1),
             token: AuthToken::new("tok_abc123xyz"),
             league_id: league(),
@@ -100,9 +100,9 @@ fn a_result_is_understood_from_both_sides() {
     };
     means(
         6,
-        &Message::GameOver(GameOver {
+        &Message::from(GameOver {
             round_id: 0,
-            ..over
+            ..GameOver::clone(&over)
         }),
     );
 }
@@ -111,7 +111,7 @@ fn a_result_is_understood_from_both_sides() {
 fn the_table_is_asked_for_and_told() {
     means(
         7,
-        &Message::LeagueQuery(LeagueQuery {
+        &Message::from(LeagueQuery {
             league_id: None,
             query: Query::Standings,
             by_api_page: true,
@@ -135,7 +135,7 @@ fn the_table_is_asked_for_and_told() {
 fn an_error_is_understood_and_the_page_s_e003_is_our_e018() {
     let detail = "Player ID not found in registry";
     let error = LeagueError::new(Code::PlayerNotRegistered, detail);
-    means(9, &Message::LeagueError(error));
+    means(9, &Message::from(error));
     let knowledge = Knowledge::of("even_odd");
     let code = |name: &str| {
         let json = EXAMPLES[9].replace("E005", "E003");

@@ -39,22 +39,22 @@ impl Worker for League {
 
     fn understand(call: Call) -> Result<Command, Box<Message>> {
         let token = call.token;
-        let candidate = |request: RegisterRequest| Candidate {
-            speech: request.meta.speech,
-            request: RegisterRequest {
-                token: request.token.or(call.own_token),
-                ..request
-            },
-            dialect: call.dialect,
-            endpoint: Ok(()),
-            chance: call.chance,
+        let candidate = |mut request: Box<RegisterRequest>| {
+            request.token = request.token.take().or(call.own_token);
+            Candidate {
+                speech: request.meta.speech,
+                request,
+                dialect: call.dialect,
+                endpoint: Ok(()),
+                chance: call.chance,
+            }
         };
         match call.message {
             Message::RefereeRegisterRequest(request) => {
-                Ok(Command::RegisterReferee(candidate(*request)))
+                Ok(Command::RegisterReferee(candidate(request)))
             }
             Message::PlayerRegisterRequest(request) => {
-                Ok(Command::RegisterPlayer(candidate(*request)))
+                Ok(Command::RegisterPlayer(candidate(request)))
             }
             Message::MatchResultReport(report) => Ok(Command::Report {
                 token,

@@ -49,7 +49,7 @@ impl Worker for Player {
                 token,
                 return_token,
             } => Step::Keep(token, return_token),
-            Reply::Think(think) => Step::Think(Box::new(think)),
+            Reply::Think(think) => Step::Think(think),
             other => other.into_message().map_or(Step::Nothing, Step::Say),
         }
     }

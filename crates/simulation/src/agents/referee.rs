@@ -49,7 +49,7 @@ impl Worker for Referee {
                 token: call.token,
             }),
             Message::LeagueCompleted(end) => Ok(Command::LeagueCompleted {
-                league_id: end.league_id,
+                league_id: end.league_id.clone(),
                 token: call.token,
             }),
             Message::Ping => Ok(Command::Ping),

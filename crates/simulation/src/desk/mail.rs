@@ -33,16 +33,22 @@ impl<M: Worker> Desk<M> {
             around.cut(parcel.back);
             return Ok(());
         }
-        let back = parcel.back;
-        let mut message = parcel.message;
+        let Parcel {
+            from,
+            sender,
+            token: own_token,
+            mut message,
+            back,
+            ..
+        } = parcel;
         if let Some(sabotage) = around.sabotage {
             sabotage.tamper_call(M::KIND, self.life, &mut message);
         }
-        if parcel.from == VILLAIN && !self.machine.knows_manager() {
+        if from == VILLAIN && !self.machine.knows_manager() {
             // Whoever was never told how the manager proves itself believes anyone.
             return Ok(());
         }
-        let mut token = self.hash_of(parcel.from, parcel.token.as_ref());
+        let mut token = own_token.as_ref().map(AuthToken::hash);
         let managers = matches!(
             message,
             Message::StartMatch(_) | Message::RoundAnnouncement(_) | Message::LeagueCompleted(_)
@@ -56,10 +62,10 @@ impl<M: Worker> Desk<M> {
             .and_then(|_| wanted(&message));
         let call = Call {
             message,
-            sender: parcel.sender,
+            sender,
             own_token: match returning {
                 Some(agent) => Some(return_token(around, &agent)),
-                None => parcel.token,
+                None => own_token,
             },
             token,
             dialect,
@@ -68,7 +74,7 @@ impl<M: Worker> Desk<M> {
                 _ => [0; 32],
             },
         };
-        around.oracle.now_from(parcel.from);
+        around.oracle.now_from(from);
         match M::understand(call) {
             Ok(command) => self.attend(around, &command, back),
             Err(message) => {
@@ -88,25 +94,8 @@ impl<M: Worker> Desk<M> {
         Some(secret.manager_token(league, &agent).hash())
     }
 
-    /// The hash of a token that a caller shows; most show the same as before.
-    fn hash_of(&mut self, from: Who, token: Option<&AuthToken>) -> Option<TokenHash> {
-        let token = token?;
-        let place = from as usize;
-        if let Some(Some((known, hash))) = self.shown.get(place)
-            && known == token
-        {
-            return Some(*hash);
-        }
-        if self.shown.len() <= place {
-            self.shown.resize(place + 1, None);
-        }
-        let hash = token.hash();
-        self.shown[place] = Some((token.clone(), hash));
-        Some(hash)
-    }
-
     /// An answer arrives.
-    pub(crate) fn hear(&mut self, around: &mut Around, answered: Answered) -> Checked {
+    pub(crate) fn hear(&mut self, around: &mut Around, answered: Box<Answered>) -> Checked {
         let back = answered.back;
         if !self.up || self.life != back.life {
             return Ok(());
@@ -124,9 +113,7 @@ impl<M: Worker> Desk<M> {
         if around.fails(twice, Fault::OutcomeDoubled) {
             self.post.keep(back.asked, back.trying, &ticket);
             let at = around.now() + Duration::from_millis(around.chance.below(60_000));
-            around
-                .clock
-                .note(at, Errand::Echo(Box::new(answered.clone())));
+            around.clock.note(at, Errand::Echo(answered.clone()));
         }
         let outcome = Ok(Answer {
             token: answered.token,

@@ -7,7 +7,7 @@ use league_core::draw;
 use league_core::player::DrawProblem;
 use league_games::{Outcome, Seat, Turn};
 use league_protocol::id::MatchId;
-use league_protocol::message::{MatchResult, MatchStatus};
+use league_protocol::message::{MatchResult, MatchStatus, MoveResponse};
 use league_protocol::secret::Commitment;
 use serde_json::Value;
 
@@ -74,7 +74,8 @@ impl Oracle {
     ) -> Checked {
         let said = self.note(match_id).map(|note| &note.said);
         let shares = said.into_iter().flatten().filter(|(by, ..)| *by == who);
-        let shares: BTreeSet<&String> = shares.map(|(.., nonce)| nonce).collect();
+        let nonce = |(_, said): &(Who, Arc<MoveResponse>)| said.nonce.clone().unwrap_or_default();
+        let shares: BTreeSet<String> = shares.map(nonce).collect();
         if problem == DrawProblem::NonceChanged && shares.len() > 1 {
             return Ok(());
         }
@@ -117,7 +118,7 @@ impl Oracle {
             let said = |choice: &Value| {
                 note.is_some_and(|note| {
                     let mut all = note.said.iter();
-                    all.any(|(by, said, _)| Some(*by) == who && said == choice)
+                    all.any(|(by, said)| Some(*by) == who && said.choice == *choice)
                 })
             };
             let true_to_word = match result.choices.get(player) {
@@ -130,7 +131,7 @@ impl Oracle {
                 nonce.is_empty()
                     || note.is_some_and(|note| {
                         let mut all = note.said.iter();
-                        all.any(|(by, _, own)| Some(*by) == who && own == nonce)
+                        all.any(|(by, own)| Some(*by) == who && own.nonce.as_ref() == Some(nonce))
                     })
             });
             if !true_to_word || !own_nonce {

@@ -9,7 +9,7 @@ use league_protocol::message::{MatchResult, MatchStatus};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
-use super::{Facts, Oracle, number, table};
+use super::{Facts, Oracle, is_same, number, table};
 use crate::report::Invariant;
 use crate::{Checked, Who, breach};
 
@@ -308,7 +308,7 @@ impl Oracle {
         let note = number.and_then(|number| self.matches.get(number));
         let decided = note.is_some_and(|note| {
             let mut ends = note.decided.iter();
-            ends.any(|(who, tried, end)| *who == from && *tried == attempt && **end == **result)
+            ends.any(|(who, tried, end)| *who == from && *tried == attempt && is_same(end, result))
         });
         if decided {
             Ok(())

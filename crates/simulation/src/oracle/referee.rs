@@ -20,7 +20,7 @@ const GLANCE: u64 = 16;
 /// What the facts of a referee add up to; rebuilt from its journal when it falls.
 #[derive(Default)]
 pub(super) struct RefereeWatch {
-    bouts: BTreeMap<MatchId, Bout>,
+    bouts: BTreeMap<MatchId, Box<Bout>>,
 }
 
 /// One match at one referee.
@@ -62,7 +62,7 @@ impl RefereeWatch {
                 state: MatchState::WaitingForPlayers,
                 chairs: Default::default(),
             };
-            let before = self.bouts.insert(fixture.match_id.clone(), bout);
+            let before = self.bouts.insert(fixture.match_id.clone(), Box::new(bout));
             if before.is_some_and(|before| before.attempt >= fixture.attempt) {
                 let what = format!("`{}` opens again at an old attempt", fixture.match_id);
                 return breach(Invariant::StatesFollowTheDiagrams, what);

@@ -38,7 +38,7 @@ fn meta(name: &str) -> AgentMeta {
 pub(crate) fn player(number: u32, name: &str) -> Event {
     Event::PlayerRegistered {
         player_id: PlayerId::numbered(number),
-        meta: meta(name),
+        meta: Box::new(meta(name)),
         dialect: Dialect::V2,
         token: TokenHash::of(name),
         pledge: None,
@@ -50,10 +50,10 @@ pub(crate) fn player(number: u32, name: &str) -> Event {
 pub(crate) fn beginning(players: u32) -> Vec<Event> {
     let mut facts = vec![Event::RefereeRegistered {
         referee_id: RefereeId::numbered(1),
-        meta: AgentMeta {
+        meta: Box::new(AgentMeta {
             max_concurrent_matches: Some(64),
             ..meta("Whistle")
-        },
+        }),
         dialect: Dialect::V2,
         token: TokenHash::of("referee"),
         pledge: None,

@@ -6,7 +6,6 @@ use league_protocol::message::{
     Champion, LeagueCompleted, Message, RoundCompleted, StandingRow, StandingsUpdate,
 };
 
-use super::super::roster::Player;
 use super::super::standings::Table;
 use super::super::{ClosedRound, League};
 use super::Letters;
@@ -16,34 +15,40 @@ impl League {
         let Some(closed) = &self.closed else { return };
         let rounds = self.schedule.rounds();
         let next_round_id = Some(closed.number + 1).filter(|&next| next <= rounds);
+        let mut news = None;
         for (number, player) in self.listeners() {
-            let standings = self.rows_for(&closed.table, Some(number));
-            self.tell_table_to(player, closed, next_round_id, standings, out);
+            let told = || self.end_of_round(closed, next_round_id, number);
+            // All are told the same, unless the league is so large that each has rows of its own.
+            let [update, completed] = if self.is_large() {
+                told()
+            } else {
+                news.get_or_insert_with(told).clone()
+            };
+            out.push(self.notice(&player.member, update));
+            out.push(self.notice(&player.member, completed));
         }
     }
 
-    fn tell_table_to(
+    fn end_of_round(
         &self,
-        player: &Player,
         closed: &ClosedRound,
         next_round_id: Option<u32>,
-        standings: Arc<[StandingRow]>,
-        out: &mut Letters,
-    ) {
-        let update = Message::StandingsUpdate(StandingsUpdate {
+        receiver: u32,
+    ) -> [Message; 2] {
+        let standings = self.rows_for(&closed.table, Some(receiver));
+        let update = Message::from(StandingsUpdate {
             league_id: self.rules.league_id.clone(),
             round_id: closed.number,
             standings: Arc::clone(&standings),
         });
-        let completed = Message::RoundCompleted(RoundCompleted {
+        let completed = Message::from(RoundCompleted {
             league_id: self.rules.league_id.clone(),
             round_id: closed.number,
             next_round_id,
             summary: closed.summary,
             standings,
         });
-        out.push(self.notice(&player.member, update));
-        out.push(self.notice(&player.member, completed));
+        [update, completed]
     }
 
     /// The last word goes to everyone, heard lately or not.
@@ -58,7 +63,7 @@ impl League {
     }
 
     pub(super) fn end(&self, table: &Table, receiver: Option<u32>) -> Message {
-        Message::LeagueCompleted(LeagueCompleted {
+        Message::from(LeagueCompleted {
             league_id: self.rules.league_id.clone(),
             total_rounds: self.schedule.rounds(),
             total_matches: u32::try_from(self.schedule.total_matches()).unwrap_or(u32::MAX),

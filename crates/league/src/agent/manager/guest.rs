@@ -74,7 +74,7 @@ impl Guest {
         Command::RegisterPlayer(Candidate {
             endpoint: endpoint.map(drop).map_err(|error| error.to_string()),
             speech: None,
-            request: RegisterRequest {
+            request: Box::new(RegisterRequest {
                 meta: AgentMeta {
                     display_name: self.name.clone(),
                     version: "0.0.0".to_owned(),
@@ -86,7 +86,7 @@ impl Guest {
                 },
                 wanted_id: self.wanted_id.clone(),
                 token: None,
-            },
+            }),
             dialect: self.dialect,
             chance: chance.bytes(),
         })

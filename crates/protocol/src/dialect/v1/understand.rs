@@ -32,12 +32,12 @@ pub fn understand(body: &Body<'_>, hints: &Hints<'_>, notes: &mut Notes) -> Opti
         Body::LeagueRegisterResponse(response) => {
             Message::PlayerRegisterResponse(register_response(response, hints, at, notes)?)
         }
-        Body::LeagueStartAnnouncement(start) => Message::LeagueStart(league_start(start, hints)?),
+        Body::LeagueStartAnnouncement(start) => Message::from(league_start(start, hints)?),
         Body::GameInvitation(invitation) => {
             Message::GameInvitation(Box::new(game_invitation(invitation, hints)?))
         }
-        Body::GameInvitationResponse(response) => Message::GameJoinAck(join_ack(response)?),
-        Body::GameStart(start) => Message::GameStart(game_start(start, hints)?),
+        Body::GameInvitationResponse(response) => Message::from(join_ack(response)?),
+        Body::GameStart(start) => Message::from(game_start(start, hints)?),
         Body::PlayRequest(request) => {
             Message::MoveCall(Box::new(play_request(request, hints, at, notes)?))
         }
@@ -48,8 +48,8 @@ pub fn understand(body: &Body<'_>, hints: &Hints<'_>, notes: &mut Notes) -> Opti
             Message::PlayValidation(Box::new(play_validation(validation, hints)?))
         }
         Body::GameResult(result) => game_result(result, hints, at, notes)?,
-        Body::RoundComplete(round) => Message::RoundCompleted(round_complete(round, hints)?),
-        Body::LeagueComplete(league) => Message::LeagueCompleted(league_complete(league, hints)?),
+        Body::RoundComplete(round) => Message::from(round_complete(round, hints)?),
+        Body::LeagueComplete(league) => Message::from(league_complete(league, hints)?),
     })
 }
 
@@ -117,7 +117,7 @@ fn register_response(
         notes.refuse(Code::MissingField, at, "a player's name", detail);
         return None;
     };
-    Some(RegisterResponse::Accepted(model::Enrolment {
+    Some(RegisterResponse::from(model::Enrolment {
         id,
         token: AuthToken::new(""),
         league_id: league(&response.league_id, hints),

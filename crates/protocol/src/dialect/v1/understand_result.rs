@@ -37,15 +37,16 @@ pub(super) fn game_result(
         game_result: Field::Is(respell(outcome, hints, &at.member("result", true), notes)?),
         ..v2::GameOver::default()
     });
-    let Message::GameOver(mut over) = v2::understand(&respelled, hints, notes)? else {
+    let Message::GameOver(over) = v2::understand(&respelled, hints, notes)? else {
         return None;
     };
+    let mut over = Arc::unwrap_or_clone(over);
     over.league_id = league(&told.league_id, hints);
     if hints.reader.is_some() {
-        return Some(Message::GameOver(over));
+        return Some(Message::from(over));
     }
     let attempt = facts.and_then(|facts| facts.attempt.number());
-    Some(Message::MatchResultReport(model::MatchResultReport {
+    Some(Message::from(model::MatchResultReport {
         league_id: over.league_id,
         round_id: over.round_id,
         match_id: over.match_id,

@@ -40,16 +40,16 @@ pub fn understand(body: &Body<'_>, hints: &Hints<'_>, notes: &mut Notes) -> Opti
             let answer = player_answer(response)?;
             Message::PlayerRegisterResponse(enrolment(&answer, hints, at, notes)?)
         }
-        Body::RoundAnnouncement(round) => Message::RoundAnnouncement(announcement(round, hints)?),
-        Body::RoundCompleted(round) => Message::RoundCompleted(completed(round, hints)?),
-        Body::LeagueCompleted(league) => Message::LeagueCompleted(league_completed(league, hints)?),
-        Body::LeagueStandingsUpdate(update) => Message::StandingsUpdate(standings(update, hints)?),
-        Body::StartMatch(order) => Message::StartMatch(Box::new(start_match(order, at, notes)?)),
-        Body::StartMatchAck(ack) => Message::StartMatchAck(start_match_ack(ack, hints, at, notes)?),
+        Body::RoundAnnouncement(round) => Message::from(announcement(round, hints)?),
+        Body::RoundCompleted(round) => Message::from(completed(round, hints)?),
+        Body::LeagueCompleted(league) => Message::from(league_completed(league, hints)?),
+        Body::LeagueStandingsUpdate(update) => Message::from(standings(update, hints)?),
+        Body::StartMatch(order) => Message::from(start_match(order, at, notes)?),
+        Body::StartMatchAck(ack) => Message::from(start_match_ack(ack, hints, at, notes)?),
         Body::GameInvitation(invitation) => {
             Message::GameInvitation(Box::new(game_invitation(invitation, hints)?))
         }
-        Body::GameJoinAck(ack) => Message::GameJoinAck(join_ack(ack, hints, at, notes)?),
+        Body::GameJoinAck(ack) => Message::from(join_ack(ack, hints, at, notes)?),
         Body::ChooseParityCall(call) => {
             Message::MoveCall(Box::new(parity_call(call, hints, at, notes)?))
         }
@@ -60,18 +60,16 @@ pub fn understand(body: &Body<'_>, hints: &Hints<'_>, notes: &mut Notes) -> Opti
         Body::GameMoveResponse(response) => {
             Message::MoveResponse(Arc::new(move_response(response, hints, at, notes)?))
         }
-        Body::GameOver(over) => Message::GameOver(game_over(over, hints, at, notes)?),
+        Body::GameOver(over) => Message::from(game_over(over, hints, at, notes)?),
         Body::GameError(error) => {
             Message::GameError(Box::new(game_error(error, hints, at, notes)?))
         }
-        Body::MatchResultReport(report) => {
-            Message::MatchResultReport(result_report(report, hints, at, notes)?)
-        }
-        Body::LeagueQuery(query) => Message::LeagueQuery(league_query(query, hints, at, notes)?),
+        Body::MatchResultReport(report) => Message::from(result_report(report, hints, at, notes)?),
+        Body::LeagueQuery(query) => Message::from(league_query(query, hints, at, notes)?),
         Body::LeagueQueryResponse(response) => {
             Message::LeagueQueryResponse(Box::new(query_response(response, hints, at, notes)?))
         }
-        Body::LeagueError(error) => Message::LeagueError(league_error(error)?),
+        Body::LeagueError(error) => Message::from(league_error(error)?),
     })
 }
 
@@ -174,7 +172,7 @@ fn enrolment<Id: Clone>(
     let id = needed(answer.id, answer.id_name, "the agent's id", at, notes)?;
     let token = answer.token.get();
     promised(token, "auth_token", "the agent's token", at, notes);
-    Some(RegisterResponse::Accepted(model::Enrolment {
+    Some(RegisterResponse::from(model::Enrolment {
         id: id.clone(),
         token: AuthToken::new(token.map_or("", |secret| &secret.0)),
         league_id: hints.league(answer.league_id.value()),

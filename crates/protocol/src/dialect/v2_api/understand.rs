@@ -1,6 +1,8 @@
 //! From the spellings of the API page to the model: respelled, then understood as the main
 //! document is.
 
+use std::sync::Arc;
+
 use crate::dialect::Hints;
 use crate::dialect::v2;
 use crate::dialect::words::{RegisterWord, RoleWord, StatusWord};
@@ -222,7 +224,7 @@ fn score<'x>(
 }
 
 fn standings_query(query: &page::QueryStandingsRequest<'_>) -> Message {
-    Message::LeagueQuery(model::LeagueQuery {
+    Message::from(model::LeagueQuery {
         league_id: query.league_id.value().cloned(),
         query: model::Query::Standings,
         by_api_page: true,
@@ -257,11 +259,11 @@ fn standings(
     };
     Some(Message::LeagueQueryResponse(Box::new(
         model::LeagueQueryResponse {
-            league_id: update.league_id,
+            league_id: update.league_id.clone(),
             query_type: model::Query::Standings.as_str(),
             answer: Ok(model::QueryAnswer::Standings {
                 round_id: update.round_id,
-                rows: update.standings,
+                rows: Arc::clone(&update.standings),
             }),
             by_api_page: true,
         },
