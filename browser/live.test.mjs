@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 
-import { matches } from './support/leagues.mjs';
+import { matches, played } from './support/leagues.mjs';
 import { managed } from './support/players.mjs';
 import {
   assertFinalTable,
@@ -15,6 +15,7 @@ import {
 } from './support/reading.mjs';
 import { controls, held } from './support/replaying.mjs';
 import { scene } from './support/scene.mjs';
+import { served } from './support/sites.mjs';
 
 /** The steps of a match: ask for the moves, draw the number, let the result stand. */
 const STEPS = 3;
@@ -138,4 +139,29 @@ scene('the page of a match tells nothing of it before its end, and all of it the
   await page.getByText(/number was \d+/).first().waitFor();
   await league.says(/until Ctrl-C/);
   assert.deepEqual(matches(root), ['R1M1']);
+});
+
+scene('many tabs of one league load, and a hidden one holds no connection', async (stage) => {
+  const at = await served(stage, await played(stage, '--players', '6', '--seed', '7'));
+  const board = await stage.visit(at());
+  await board.locator('#verdict.holds').waitFor();
+  for (const match of ['R1M1', 'R1M2', 'R1M3', 'R2M1', 'R2M2', 'R2M3', 'R3M1', 'R3M2']) {
+    const tab = await board.context().newPage();
+    await tab.goto(at(`/match/${match}`));
+    await tab.locator('#touch').getByText('Final', { exact: true }).waitFor();
+  }
+
+  const words = ['--players', '4', '--manual', '--ports', 'auto', '--root', stage.folder()];
+  const page = await stage.visit(await pageOf(stage.start('run', ...words)));
+  await page.locator('#touch').getByText('Live', { exact: true }).waitFor();
+  const ended = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/feed'));
+  const hide = (hidden) => {
+    Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  };
+  await page.evaluate(hide, true);
+  await ended;
+  const again = page.waitForResponse((response) => response.url().endsWith('/feed'));
+  await page.evaluate(hide, false);
+  assert.equal((await again).status(), 200);
 });

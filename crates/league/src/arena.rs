@@ -112,7 +112,7 @@ impl Arena {
             end,
         };
         let league = plan.rules.league_id.clone();
-        let site = Site::new(shared.root.clone(), league, shared.limits.viewers());
+        let site = Site::new(shared.root.clone(), league, shared.limits.viewers(), false);
         let doors = Doors::behind(arena.gate.clone()).with_pages(Arc::new(site));
         arena.receive_behind(taken.manager, doors, door);
         arena.seat_referees(shared, plan, taken.referees)?;

@@ -4,43 +4,75 @@ import { timeOfDay } from "./clock.js";
 
 const SILENCE = 15000;
 const NEXT_TRY = 4000;
+const LAST_WORDS = 15000;
 
-/** Hands every patch of the feed to `take`. */
+/**
+ * Hands every patch of the feed to `take`.
+ *
+ * A browser has few connections for one server, so only a page that is looked at holds one, and
+ * only as long as something can come.
+ */
 export function followFeed(address, take) {
   let source = null;
   let heard = Date.now();
+  let changed = heard;
   let tried = 0;
+  let ended = isSettled();
 
   function listen() {
-    source?.close();
+    leave();
+    if (document.hidden || ended) return;
     tried = Date.now();
     source = new EventSource(address);
     source.onopen = hear;
     source.onerror = () => sayLost(heard);
     source.addEventListener("beat", hear);
     source.addEventListener("patch", (event) => {
+      changed = Date.now();
       take(JSON.parse(event.data));
       hear();
     });
   }
 
+  function leave() {
+    source?.close();
+    source = null;
+  }
+
   function hear() {
     heard = Date.now();
-    const over = document.querySelector(".phase.over, [data-over]");
-    sayTouch("live", over ? "Final" : "Live");
+    sayTouch("live", isOver() ? "Final" : "Live");
   }
 
   function look() {
-    const silent = Date.now() - heard > SILENCE;
+    if (!source) return;
+    const now = Date.now();
+    const silent = now - heard > SILENCE;
     if (silent) sayLost(heard);
-    const over = source.readyState === EventSource.CLOSED;
-    if ((silent || over) && Date.now() - tried > NEXT_TRY) listen();
+    const closed = source.readyState === EventSource.CLOSED;
+    if ((silent || closed) && now - tried > NEXT_TRY) listen();
+    ended = isSettled() && now - changed > LAST_WORDS;
+    if (ended) leave();
   }
 
+  if (ended) hear();
   listen();
   setInterval(look, 1000);
-  addEventListener("pagehide", () => source.close());
+  addEventListener("pagehide", leave);
   addEventListener("pageshow", (event) => event.persisted && listen());
+  document.addEventListener("visibilitychange", listen);
+}
+
+/** Whether the league is over. */
+function isOver() {
+  return document.querySelector(".phase.over, [data-over]") !== null;
+}
+
+/** Whether nothing can change here any more: the verdict is there, and all that was said. */
+function isSettled() {
+  const { page } = document.body.dataset;
+  const last = { board: "#verdict:not(:empty)", match: ".messages" }[page];
+  return isOver() && (!last || document.querySelector(last) !== null);
 }
 
 /** Says in the bar whether the page is in touch, unless it says so already. */

@@ -174,10 +174,13 @@ impl Witness<Referee> for Scribe {
                 seat,
                 code,
                 detail,
+                aside,
                 ..
             }) => {
+                // What only the player was told may be read by all when the match is over.
+                let told = aside.as_ref().map_or(detail, |aside| &aside.0);
                 if let Some(played) = self.matches.get_mut(match_id) {
-                    played.failed.push((seat.index(), *code, detail.clone()));
+                    played.failed.push((seat.index(), *code, told.clone()));
                 }
             }
             Record::Event(Event::Closed { match_id, .. }) => {

@@ -68,7 +68,7 @@ impl Serve {
                 writeln!(out, "league `{league}` at {page} until Ctrl-C")?;
             }
             out.flush()?;
-            let site = Site::new(root, league, Limits::default().viewers());
+            let site = Site::new(root, league, Limits::default().viewers(), true);
             let doors = Doors::behind(gate).with_pages(Arc::new(site));
             let end = watch::Sender::new(false);
             let serving = tokio::spawn(serve(listener, doors, Limits::default(), end.subscribe()));

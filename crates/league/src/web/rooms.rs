@@ -48,6 +48,8 @@ struct Show {
     /// Whether somebody looks at the journal again and again.
     watching: bool,
     judging: bool,
+    /// Whether it is looked into at once, over or not.
+    suspicious: bool,
 }
 
 /// A viewer's place at the feed.
@@ -72,7 +74,8 @@ impl Drop for Seat {
 }
 
 impl Rooms {
-    pub(super) fn new(root: Root, league_id: LeagueId) -> Self {
+    /// What is `suspicious` may have been changed by anybody before it came here.
+    pub(super) fn new(root: Root, league_id: LeagueId, suspicious: bool) -> Self {
         let feed = Feed::new(clock::now());
         Self {
             told: feed.sender(),
@@ -81,6 +84,7 @@ impl Rooms {
                 feed,
                 watching: false,
                 judging: false,
+                suspicious,
             }),
             root,
             league_id,
@@ -200,14 +204,15 @@ impl Rooms {
         Some(show.hall.rows())
     }
 
-    /// Has a league that is over verified, once.
+    /// Has a league verified when it is over, and a suspicious one before.
     fn see_verdict(self: &Arc<Self>, show: &mut Show) {
         let gallery = show.hall.gallery();
         let matches = gallery.map_or(0, |gallery| gallery.league().matches_played());
-        if show.judging || !show.hall.wants_verdict() || matches > MOST_VERIFIED {
+        let wanted = show.hall.wants_verdict() || gallery.is_some() && show.suspicious;
+        if show.judging || !wanted || matches > MOST_VERIFIED {
             return;
         }
-        show.judging = true;
+        (show.judging, show.suspicious) = (true, false);
         let rooms = Arc::clone(self);
         tokio::task::spawn_blocking(move || {
             let verdict = match verify::verify(&rooms.root, &rooms.league_id) {
@@ -218,6 +223,11 @@ impl Rooms {
                 },
             };
             let mut show = rooms.show();
+            if verdict.holds && !show.hall.wants_verdict() {
+                // It goes on, so that this will be out of date at once.
+                show.judging = false;
+                return;
+            }
             show.hall.judge(verdict);
             // Whoever comes next looks as well.
             let _ = show.look();

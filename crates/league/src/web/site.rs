@@ -45,9 +45,12 @@ struct Inside {
 
 impl Site {
     /// Opens a site for a league whose files lie below this root, for so many viewers at once.
-    pub fn new(root: Root, league: LeagueId, most_viewers: usize) -> Self {
+    ///
+    /// A league that lies here, and of which nobody knows where it has been, is `suspicious`: it
+    /// is verified even if it is not over.
+    pub fn new(root: Root, league: LeagueId, most_viewers: usize, suspicious: bool) -> Self {
         Self(Arc::new(Inside {
-            rooms: Arc::new(Rooms::new(root, league)),
+            rooms: Arc::new(Rooms::new(root, league, suspicious)),
             screening: Screening::default(),
             turns: Semaphore::new(MOST_AT_ONCE),
             most_viewers,
@@ -145,6 +148,10 @@ fn page_at(rooms: &Arc<Rooms>, path: &str, headers: &HeaderMap) -> Answered {
     };
     match shown {
         Ok(Some(sheet)) => answer::page(200, &sheet, headers),
+        Ok(None) if path == "/" => {
+            let words = "No league has begun in this folder.";
+            answer::page(503, &Sheet::new(page::unavailable(words)), headers)
+        }
         Ok(None) => {
             let what = named.map_or("page", |(what, _)| match what {
                 "match" | "player" | "round" => what,

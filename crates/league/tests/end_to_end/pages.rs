@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::ground::{Ground, LEAGUE};
 use crate::http::request_with;
-use crate::process::{BOUND, Process, league};
+use crate::process::{BOUND, Process, eventually, league};
 
 /// A league that is over, and its site.
 pub(crate) fn served(ground: &Ground) -> (Process, String) {
@@ -340,4 +340,29 @@ fn a_file_beside_the_journal_that_nobody_of_ours_wrote_breaks_no_page() {
     for path in ["/", "/player/P01", "/match/R1M1"] {
         assert_eq!(get(&page, path).0, 200, "{path}");
     }
+}
+
+#[test]
+fn a_league_whose_end_was_cut_off_is_red_though_it_is_not_over() {
+    let ground = played(&["--seed", "3"]);
+    let journal = ground.league("journal.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    let kept: Vec<&str> = text.lines().take(16).collect();
+    fs::write(&journal, kept.join("\n") + "\n").unwrap();
+    let (_process, page) = served(&ground);
+    let red = eventually(|| {
+        let (_, board) = get(&page, "/");
+        assert!(board.contains("Being played"), "{board}");
+        board.contains("Something does not hold").then_some(())
+    });
+    assert!(red.is_some());
+
+    fs::write(&journal, "").unwrap();
+    let (_process, page) = served(&ground);
+    let (status, board) = get(&page, "/");
+    assert_eq!(status, 503, "{board}");
+    assert!(
+        board.contains("No league has begun in this folder"),
+        "{board}"
+    );
 }

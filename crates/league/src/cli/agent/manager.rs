@@ -81,7 +81,12 @@ impl Manager {
             .map_err(|error| not_started(LABEL, &error))?;
         self.greet(&mut out, league, &endpoint(system, &listener))?;
         self.warn(&mut out, &listener, configured)?;
-        let site = Site::new(shared.root.clone(), league.clone(), shared.limits.viewers());
+        let site = Site::new(
+            shared.root.clone(),
+            league.clone(),
+            shared.limits.viewers(),
+            false,
+        );
         let identity = running.identity.clone();
         let mut chronicle = Chronicle::new(&self.common, start_when);
         let (desk, league) = (running.desk.clone(), league.clone());
