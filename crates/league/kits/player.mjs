@@ -43,10 +43,10 @@ const { values: OPTIONS } = parseArgs({
     host: text("127.0.0.1"), // the address by which it is called
     manager: text("http://localhost:8000/mcp"),
     name: text("My Player"), // the name that people see
-    memory: text(""), // the file to remember in; by default .player-PORT.json
+    memory: text(""), // the file to remember in; by default .player-javascript-PORT.json
   },
 });
-OPTIONS.memory ||= `.player-${OPTIONS.port}.json`;
+OPTIONS.memory ||= `.player-javascript-${OPTIONS.port}.json`;
 const NOTHING = { player_id: null, league_id: null, tokens: {}, announced: {}, matches: {}, history: [] };
 const MEMORY = structuredClone(NOTHING);
 if (fs.existsSync(OPTIONS.memory)) {

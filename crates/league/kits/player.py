@@ -150,6 +150,7 @@ def serve(body):
 
 class Door(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body go out at once
 
     def body(self):
         """The body, in one piece or in chunks; nothing if it is too large."""
@@ -204,6 +205,8 @@ def register():
         try:
             reply = json.load(urllib.request.urlopen(posted, timeout=10))["result"]
             admitted, reason = bool(reply.get("player_id")), reply.get("reason") or reply.get("error_code")
+            if admitted and reply.get("manager_token") != me["manager_token"]:  # another league
+                announced.clear(), choices.clear()
             me.update({name: reply.get(name) or (admitted and me[name]) or None for name in me})
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
             reason = problem  # not there yet, or nothing that we understand
@@ -227,10 +230,14 @@ if __name__ == "__main__":
     parser.add_argument("--name", default="My Player", help="the name that people see")
     parser.add_argument("--root", help="the folder of a league, to log there by league_sdk")
     options = parser.parse_args()
-    memory = f".player-{options.port}.json"
-    if os.path.exists(memory):  # who was in before shows its token, and comes back as the same player
+    memory = f".player-python-{options.port}.json"
+    try:  # who was in before shows its token, and comes back as the same player
         for known, kept in zip((me, announced), json.load(open(memory))):
             known.update(kept)
+    except FileNotFoundError:
+        pass  # the first time
+    except (OSError, ValueError, TypeError) as problem:
+        print(f"{memory} is left aside: {problem}", flush=True)
     log = log_below(options.root) if options.root else lambda *_: None
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Door)  # it listens before it is known
     threading.Thread(target=register, daemon=True).start()

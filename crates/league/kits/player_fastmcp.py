@@ -359,12 +359,12 @@ parser.add_argument("--port", type=int, default=8101, help="where it answers")
 parser.add_argument("--host", default="127.0.0.1", help="the address by which it is called")
 parser.add_argument("--manager", help="where the manager is (default: http://localhost:8000/mcp)")
 parser.add_argument("--name", default="My Player", help="the name that people see")
-parser.add_argument("--memory", help="the file to remember in (default: .player-PORT.json)")
+parser.add_argument("--memory", help="the file to remember in (default: .player-fastmcp-PORT.json)")
 parser.add_argument("--root", help="the folder of a league, if league_sdk is installed")
 
 if __name__ == "__main__":
     OPTIONS = parser.parse_args()
-    OPTIONS.memory = OPTIONS.memory or f".player-{OPTIONS.port}.json"
+    OPTIONS.memory = OPTIONS.memory or f".player-fastmcp-{OPTIONS.port}.json"
     if os.path.exists(OPTIONS.memory):
         with open(OPTIONS.memory) as file:
             MEMORY.update(json.load(file))

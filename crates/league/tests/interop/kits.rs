@@ -351,8 +351,7 @@ fn the_shortest_kit_shows_its_token_to_nobody_unproven() {
     let port = free_port();
     let mut kit = Kit::start_at(&ground, "python", &manager.endpoint, port);
     kit.program.says("in the league");
-    let token = std::fs::read_to_string(ground.path(&format!("kits/.player-{port}.json")));
-    let kept: Value = serde_json::from_str(&token.unwrap()).unwrap();
+    let kept = memory(&ground, port);
     let token = kept[0]["auth_token"].as_str().unwrap();
     for (tool, message, code) in [
         ("mcp_message", json!({}), "E002"),
@@ -395,11 +394,38 @@ fn echoes(answer: &Answer, id: &str) -> bool {
     ways.any(|way| answer.body.contains(&way))
 }
 
+#[test]
+fn the_shortest_kit_forgets_in_a_new_league_what_it_was_told_in_another() {
+    let ground = Ground::new();
+    let manager = ground.manager(&["--players", "9"]);
+    let port = free_port();
+    let old = json!([{"player_id": "P05", "manager_token": "old"}, {"R1M1": "old"}]);
+    let file = format!("kits/.player-python-{port}.json");
+    ground.write(&file, &old);
+    let mut kit = Kit::start_at(&ground, "python", &manager.endpoint, port);
+    kit.program.says("in the league");
+    let kept = memory(&ground, port);
+    assert_ne!(kept[0]["manager_token"], "old", "{kept}");
+    assert_eq!(kept[1], json!({}), "{kept}");
+
+    drop(kit);
+    std::fs::write(ground.path(&file), "[[1]]").unwrap();
+    let mut kit = Kit::start_at(&ground, "python", &manager.endpoint, port);
+    kit.program.says("is left aside");
+}
+
+/// What a kit remembers, in the file that is its own.
+fn memory(ground: &Ground, port: u16) -> Value {
+    let end = format!("-{port}.json");
+    let files = std::fs::read_dir(ground.path("kits")).unwrap();
+    let mut files = files.map(|file| file.unwrap().path());
+    let file = files.find(|file| file.to_str().is_some_and(|name| name.ends_with(&end)));
+    serde_json::from_slice(&std::fs::read(file.unwrap()).unwrap()).unwrap()
+}
+
 /// What the manager proves itself with, as the kit remembers it.
 fn manager_token(ground: &Ground, port: u16) -> String {
-    let memory = ground.path(&format!("kits/.player-{port}.json"));
-    let memory: Value = serde_json::from_slice(&std::fs::read(memory).unwrap()).unwrap();
-    memory["tokens"]["manager_token"]
+    memory(ground, port)["tokens"]["manager_token"]
         .as_str()
         .unwrap()
         .to_owned()
