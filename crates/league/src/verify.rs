@@ -39,6 +39,9 @@ use replay::Replay;
 use testimony::Testimony;
 pub use verdict::{Behind, Checked, MOST_DISPUTED, NotCompared, Verdict, Wrong};
 
+/// What the files of matches are called where they are not compared.
+const MATCH_FILES: &str = "files of matches";
+
 /// Why a league could not be looked at; says nothing about the league.
 #[derive(Debug, Error)]
 pub enum VerifyError {
@@ -97,6 +100,8 @@ pub fn verify(root: &Root, league: &LeagueId) -> Result<Verdict, VerifyError> {
         Err(Stop::Wrong(mut wrong)) => {
             wrong.file = below(root, &wrong.file);
             verdict.wrong = Some(wrong);
+            // Half read, nobody knows what is missing.
+            verdict.checked.not_compared.clear();
         }
         Err(Stop::Failed(error)) => return Err(error),
     }
@@ -179,7 +184,33 @@ fn verify_all(root: &Root, league: &LeagueId, checked: &mut Checked) -> Result<(
     gathered?;
     let agreed = testimony.finish();
     testimony.tell(checked);
-    Ok(agreed?)
+    agreed?;
+    tell_missing(root, league, checked);
+    Ok(())
+}
+
+/// Tells which files are not here that a league has.
+fn tell_missing(root: &Root, league: &LeagueId, checked: &mut Checked) {
+    let left_out = checked.not_compared.iter();
+    let left_out = left_out.filter(|left_out| left_out.what == MATCH_FILES);
+    let known =
+        checked.ruled + checked.match_files + left_out.map(|files| files.count).sum::<u64>();
+    let mut missing = vec![(
+        MATCH_FILES.to_owned(),
+        checked.results.saturating_sub(known),
+    )];
+    for file in [root.standings(league), root.rounds(league)] {
+        let what = format!("`{}`", below(root, &file).display());
+        missing.push((what, u64::from(!file.exists())));
+    }
+    let missing = missing.into_iter().filter(|(_, count)| *count > 0);
+    checked
+        .not_compared
+        .extend(missing.map(|(what, count)| NotCompared {
+            count,
+            what,
+            why: "not here".to_owned(),
+        }));
 }
 
 /// Takes down what others say of the league.

@@ -147,6 +147,9 @@ fn write_text(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
             counted(checked.disputed_more, "thing")
         )?;
     }
+    if wrong.is_some() {
+        return writeln!(out, "  stopped   there; nothing is said about the rest");
+    }
     write_checked(checked, out)
 }
 
@@ -194,12 +197,16 @@ fn write_others(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     if checked.referee_journals > 0 {
         let journals = counted(checked.referee_journals, "journal");
         let lines = counted(checked.referee_lines, "line");
-        let results = counted(checked.results, "result");
+        let results = counted(checked.results - checked.ruled, "result");
         let same = checked.confirmed;
         writeln!(
             out,
             "  referees  {journals}, {lines}; {same} of {results} told the same"
         )?;
+    }
+    if checked.ruled > 0 {
+        let ruled = counted(checked.ruled, "result");
+        writeln!(out, "  manager   {ruled} that no referee ran")?;
     }
     if checked.match_files > 0 {
         let files = counted(checked.match_files, "file");

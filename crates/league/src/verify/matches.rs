@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::claim::{CHANGED, Claim, Fingerprint, fingerprint};
 use super::difference::{Difference, first_difference};
 use super::testimony::Testimony;
-use super::{Behind, Checked, Disagreement, Stop, transcript};
+use super::{Behind, Checked, Disagreement, MATCH_FILES, Stop, transcript};
 use crate::projection::told;
 use crate::repository::{DrawDocument, MatchDocument, MatchRepository};
 use crate::root::Root;
@@ -95,7 +95,7 @@ impl MatchFiles {
             behind: BTreeSet::new(),
         };
         let mut misplaced = None;
-        let mut leave_out = |why| testimony.leave_out("files of matches".to_owned(), why);
+        let mut leave_out = |why| testimony.leave_out(MATCH_FILES.to_owned(), why);
         let others = repository.visit(|file, document| {
             let lines = file.extension().is_some_and(|ending| ending == "jsonl");
             if document.lifecycle.created_at < since {

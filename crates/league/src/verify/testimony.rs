@@ -15,7 +15,7 @@ use super::difference::{Difference, first_difference};
 use super::matches::{Shown, shown};
 use super::memory::Memory;
 use super::referees::decided;
-use super::{Checked, Disagreement, MOST_DISPUTED, NotCompared, Wrong};
+use super::{Checked, Disagreement, MATCH_FILES, MOST_DISPUTED, NotCompared, Wrong};
 use crate::root::Root;
 
 /// The most words of others that are kept at once; what is beyond is not compared.
@@ -43,6 +43,7 @@ pub(super) struct Testimony {
     referees: BTreeMap<RefereeId, Reach>,
     /// Results of which their referee's journal, which is here, has nothing.
     untold: Vec<(u64, u32, MatchId, RefereeId)>,
+    ruled: u64,
     confirmed: u64,
     /// How many files of matches agree with their referees' journals.
     files: u64,
@@ -64,6 +65,7 @@ impl Testimony {
             kept: 0,
             referees: BTreeMap::new(),
             untold: Vec::new(),
+            ruled: 0,
             confirmed: 0,
             files: 0,
             agreed_files: BTreeSet::new(),
@@ -156,7 +158,8 @@ impl Testimony {
         }
         match recorded.referee {
             Some(referee) if !told => self.miss(recorded, referee),
-            _ => {}
+            Some(_) => {}
+            None => self.ruled += 1,
         }
         Ok(())
     }
@@ -203,6 +206,7 @@ impl Testimony {
 
     /// Tells what came of it.
     pub(super) fn tell(&self, checked: &mut Checked) {
+        checked.ruled = self.ruled;
         checked.confirmed = self.confirmed;
         checked.match_files = self.files + self.agreed_files.len() as u64;
         checked.player_files = self.agreed_players.len() as u64;
@@ -264,7 +268,7 @@ impl Testimony {
         let expected = Shown::of(&self.league, recorded.game, recorded.result);
         if *found != fingerprint(&expected) {
             let Some(found) = self.shown(place, recorded.match_id) else {
-                self.leave_out("files of matches".to_owned(), WRITTEN_ANEW);
+                self.leave_out(MATCH_FILES.to_owned(), WRITTEN_ANEW);
                 return Ok(());
             };
             if let Some(differs) = first_difference(&found, &expected) {

@@ -61,6 +61,8 @@ pub struct Checked {
     pub referee_journals: u64,
     /// Lines of the referees' journals.
     pub referee_lines: u64,
+    /// Results that no referee ran, as the manager ruled on them.
+    pub ruled: u64,
     /// Results that their referees' journals tell just as the manager's does.
     pub confirmed: u64,
     /// Files of matches that agree with the journals.
