@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-    CompleteResult, CompletionInfo, DiscoverResult, ErrorData, GetPromptRequestParams,
-    GetPromptResponse, GetPromptResult, Implementation, JsonObject, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    Prompt, PromptArgument, PromptMessage, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Reference, Resource, ResourceContents,
-    ResourceTemplate, Role, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CompleteResult, CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+    ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
+    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, Prompt, PromptArgument, PromptMessage,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    Reference, Resource, ResourceContents, ResourceTemplate, Role, ServerCapabilities,
+    ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -23,6 +24,18 @@ use crate::{LEGACY, MODERN};
 
 /// How long a list may be taken for the present one, in milliseconds: they change with the program.
 const LISTS_STAY: u64 = 60_000;
+
+/// The methods of MCP that we serve and that may have parameters.
+const WITH_PARAMETERS: [&str; 8] = [
+    "initialize",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/read",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+];
 
 /// An offering, with what never changes of it written once.
 pub(crate) struct Handler {
@@ -193,6 +206,22 @@ impl ServerHandler for Handler {
         let completion = CompletionInfo::with_pagination(values, total, more);
         let completion = completion.map_err(|why| ErrorData::internal_error(why, None))?;
         Ok(CompleteResult::new(completion))
+    }
+
+    /// Whatever `rmcp` could not read: a method that nobody knows, or one of MCP with parameters
+    /// that are not its own.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        if WITH_PARAMETERS.contains(&method.as_str()) {
+            let why = format!("the parameters of `{method}` are not as MCP has them");
+            return Err(ErrorData::invalid_params(why, None));
+        }
+        let why = format!("there is no method `{method}`");
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None))
     }
 }
 

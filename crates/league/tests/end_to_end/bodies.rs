@@ -151,6 +151,22 @@ pub(crate) const BAD: &[Row<'_>] = &[
         "1",
     ),
     (
+        "a call of no tool, MCP",
+        &[JSON, LEGACY],
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#,
+        200,
+        -32602,
+        "1",
+    ),
+    (
+        "a prompt without a name, MCP",
+        &[JSON, LEGACY],
+        r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":5}}"#,
+        200,
+        -32602,
+        "1",
+    ),
+    (
         "no such method, MCP",
         &[JSON, LEGACY],
         r#"{"jsonrpc":"2.0","id":1,"method":"no/such"}"#,
