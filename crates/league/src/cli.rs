@@ -8,6 +8,7 @@ mod completions;
 mod explain;
 mod failure;
 mod finished;
+mod forgiven;
 mod keep;
 mod logging;
 mod new;

@@ -17,6 +17,8 @@ mod dialects;
 mod foreign;
 #[path = "end_to_end/foreign_league.rs"]
 mod foreign_league;
+#[path = "end_to_end/forgiven.rs"]
+mod forgiven;
 #[path = "end_to_end/front_door.rs"]
 mod front_door;
 #[path = "end_to_end/ground.rs"]

@@ -18,6 +18,7 @@ use league_protocol::sender::Dialect;
 use super::Answer;
 use super::common::{Common, dialect, duration, game_type, games, league_id, runtime};
 use super::failure::{Failure, Kind};
+use super::forgiven::Forgiven;
 use super::signal::Signals;
 use plan::Planned;
 use screen::Screen;
@@ -133,7 +134,7 @@ impl Run {
             }
             let table = arena.manager.desk.look(League::standings).await;
             let table = table.unwrap_or_else(|_| [].into());
-            screen.table(&table, &shared.deviations)?;
+            screen.table(&table, &Forgiven::in_one(&shared.deviations))?;
             if self.web {
                 shared.observed.publish();
                 screen.stay()?;

@@ -9,13 +9,14 @@ use league::config::{AgentsConfig, MatchMode, SystemConfig, league_rules};
 use league::identity::Life;
 use league::net::endpoint::AllowList;
 use league::web::Site;
-use league_core::league::{Event, League, LeagueRules};
+use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::common::{Common, bad_config, game_type, league_id};
 use super::super::failure::{Failure, Kind};
+use super::super::forgiven::Forgiven;
 use super::super::{Answer, Output};
 use super::chronicle::Chronicle;
 use super::{Ground, Serving, endpoint, listen, not_started, object, port_of};
@@ -85,7 +86,7 @@ impl Manager {
         let identity = running.identity.clone();
         let mut chronicle = Chronicle::new(&self.common, start_when);
         let (desk, league) = (running.desk.clone(), league.clone());
-        let deviations = shared.deviations.clone();
+        let (deviations, root) = (shared.deviations.clone(), shared.root.clone());
         let (print, lines) = unbounded_channel();
         tokio::spawn(async move {
             while let Some((at, event)) = news.recv().await {
@@ -94,9 +95,10 @@ impl Manager {
                     let _ = print.send(line);
                 }
                 if matches!(event, Event::LeagueCompleted { .. }) {
-                    let rows = desk.look(League::standings).await;
-                    let rows = rows.unwrap_or_else(|_| [].into());
-                    for line in chronicle.end(&league, &rows, &deviations) {
+                    let seen = desk.look(|league| (league.standings(), league.referees().len()));
+                    let (rows, referees) = seen.await.unwrap_or_else(|_| ([].into(), 0));
+                    let forgiven = Forgiven::by_all(&deviations, &root, &league, referees, at);
+                    for line in chronicle.end(&league, &rows, &forgiven.await) {
                         let _ = print.send(line);
                     }
                     identity.set_life(Life::Completed);

@@ -3,7 +3,6 @@
 use std::io::{IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use league::deviations::Deviations;
 use league_core::league::Event;
 use league_protocol::id::LeagueId;
 use league_protocol::message::StandingRow;
@@ -16,6 +15,7 @@ use super::super::{Answer, Output};
 use super::Run;
 use super::plan::Planned;
 use crate::cli::asking::count;
+use crate::cli::forgiven::Forgiven;
 use crate::cli::scores::Scores;
 
 /// What is shown of one league.
@@ -154,17 +154,17 @@ impl<'s, W: Write> Screen<'s, W> {
     pub(super) fn table(
         &mut self,
         rows: &[StandingRow],
-        deviations: &Deviations,
+        forgiven: &Forgiven,
     ) -> Result<(), Failure> {
         self.bar.finish_and_clear();
         if self.output == Output::Json {
-            let closing = self.scores.closing(&self.league, rows, deviations);
+            let closing = self.scores.closing(&self.league, rows, forgiven);
             return self.object(&closing);
         }
         if !self.quiet {
             writeln!(self.out)?;
         }
-        Ok(self.scores.close(self.out, rows, deviations)?)
+        Ok(self.scores.close(self.out, rows, forgiven)?)
     }
 
     /// Says that the page is still there.
