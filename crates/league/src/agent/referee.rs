@@ -188,17 +188,6 @@ impl Witness<Referee> for Scribe {
         }
     }
 
-    fn remember(&mut self, _: Timestamp, event: &Event) {
-        if let Event::RegistrationFailed { detail, .. } = event {
-            let agent_id = self.identity.log_name();
-            tracing::warn!(
-                agent_id,
-                event_type = "NOT_REGISTERED",
-                "not registered: {detail}"
-            );
-        }
-    }
-
     fn replied(&mut self, reply: &Reply) -> Option<Command> {
         match reply {
             Reply::TokenGranted {

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use serde_json::json;
 
 use crate::ground::{Ground, LEAGUE};
-use crate::process::{Process, league};
+use crate::process::{Process, eventually, league};
 
 #[test]
 fn a_port_in_use_is_named() {
@@ -126,4 +126,35 @@ fn a_player_without_a_manager_keeps_asking_until_it_is_told_to_end() {
     player.see_running();
     let ended = player.stop();
     assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
+fn whoever_asks_at_a_wrong_address_is_told_once_and_told_what_to_give() {
+    let theirs = Ground::new();
+    let manager = theirs.manager(&[]);
+    for (command, path) in [("player", "/"), ("player", "/mpc"), ("referee", "/mpc")] {
+        let ground = Ground::hasty();
+        let manager = manager.endpoint.replace("/mcp", path);
+        let own = [command, "--root", ground.root(), "--port", "0", "-v"];
+        let mut agent = Process::start(own.into_iter().chain(["--manager", &manager]));
+        let told = agent.warning(|line| line.contains("not registered: E0"));
+        for part in [&manager, "POST /mcp", "http://localhost:8000/mcp"] {
+            assert!(told.contains(part), "{command} {path}: {told}");
+        }
+        let log = eventually(|| {
+            let log = logged(&ground);
+            (log.matches("MESSAGE_SENT").count() > 2).then_some(log)
+        });
+        let log = log.unwrap_or_else(|| panic!("{command} does not ask again"));
+        let times = log.matches("NOT_REGISTERED").count();
+        assert_eq!(times, 1, "{command} {path}: {log}");
+    }
+}
+
+/// All that the agents of a root have logged.
+fn logged(ground: &Ground) -> String {
+    let files = fs::read_dir(ground.path("logs/agents"));
+    let files = files.into_iter().flatten().flatten();
+    let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+    texts.collect()
 }
