@@ -11,6 +11,8 @@ mod bodies;
 mod bots;
 #[path = "end_to_end/called.rs"]
 mod called;
+#[path = "end_to_end/configured.rs"]
+mod configured;
 #[path = "end_to_end/dialects.rs"]
 mod dialects;
 #[path = "end_to_end/foreign.rs"]

@@ -35,7 +35,7 @@ use super::signal::{Signals, Wish};
 use super::{Answer, Output};
 pub(super) use manager::{Manager, guests, page};
 use place::{endpoint, listen, port_of};
-pub(super) use player::Player;
+pub(super) use player::{Player, unknown_strategy};
 pub(super) use referee::Referee;
 
 /// What an agent that joins a league takes.

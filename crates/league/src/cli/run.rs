@@ -40,7 +40,10 @@ pub(super) struct Run {
         value_name = "A,B,…",
         value_delimiter = ',',
         value_parser = strategy::find,
-        help = format!("Strategies, dealt out to the players in turn: {}", strategy::names())
+        help = format!(
+            "Strategies, dealt out to the players in turn, by default as configured: {}",
+            strategy::names()
+        )
     )]
     strategies: Vec<&'static dyn Strategy>,
     /// How the players speak, dealt out in turn [default: from config, v2]

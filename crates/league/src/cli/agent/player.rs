@@ -141,9 +141,9 @@ impl Player {
                 None => return Ok(None),
             },
             (None, Some(strategy)) => Mind::Strategy(strategy),
-            (None, None) => {
-                Mind::Strategy(strategy::find(configured).map_err(|error| unknown(&error))?)
-            }
+            (None, None) => Mind::Strategy(
+                strategy::find(configured).map_err(|error| unknown_strategy(&error))?,
+            ),
         };
         Ok(Some(Manner {
             mind,
@@ -218,7 +218,8 @@ fn bot_failed(error: &LaunchError) -> Failure {
     }
 }
 
-fn unknown(error: &strategy::UnknownStrategy) -> Failure {
+/// A strategy of the configuration that nobody knows.
+pub(crate) fn unknown_strategy(error: &strategy::UnknownStrategy) -> Failure {
     Failure {
         what: "could not start the player".to_owned(),
         cause: error.to_string(),
