@@ -34,7 +34,7 @@ use super::logging;
 use super::signal::{Signals, Wish};
 use super::{Answer, Output};
 pub(super) use manager::{Manager, guests, page};
-use place::{endpoint, listen, port_of};
+use place::{endpoint, listen, port_of, port_taken};
 pub(super) use player::{Player, unknown_strategy};
 pub(super) use referee::Referee;
 
@@ -354,12 +354,13 @@ fn object(out: &mut impl Write, object: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-fn not_started(agent: &str, error: &StartError) -> Failure {
+/// An agent that could not start; `other` names the flags that make it another agent.
+fn not_started(agent: &str, error: &StartError, other: &str) -> Failure {
     let wrong_use = matches!(error, StartError::Rules(_));
     Failure {
         what: format!("could not start {agent}"),
         cause: super::chain(error),
-        hint: super::start_hint(error),
+        hint: super::start_hint(error, other),
         kind: if wrong_use { Kind::Use } else { Kind::World },
     }
 }

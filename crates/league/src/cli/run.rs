@@ -216,7 +216,10 @@ fn not_opened(error: ArenaError) -> Failure {
             },
             "choose free ports with `--ports auto`, or stop the agent that holds it".to_owned(),
         ),
-        ArenaError::Start { source, .. } => (super::chain(&**source), super::start_hint(source)),
+        ArenaError::Start { source, .. } => (
+            super::chain(&**source),
+            super::start_hint(source, "`--league-id`"),
+        ),
         ArenaError::Store { source, .. } => (
             super::chain(&**source),
             "make room on the disk, then go on with `league run --resume`".to_owned(),

@@ -38,7 +38,48 @@ fn a_second_manager_on_one_root_is_told_who_was_first() {
     assert_eq!(ended.code, Some(3), "{ended:?}");
     let pid = format!("process `{}`", first.process.pid());
     assert!(ended.errors.contains(&pid), "{ended:?}");
-    assert!(ended.errors.contains("hint: "), "{ended:?}");
+    assert!(ended.errors.contains("with `--league-id`"), "{ended:?}");
+}
+
+#[test]
+fn agents_on_any_free_ports_share_nothing_below_one_root() {
+    let ground = Ground::new();
+    let manager = ground.manager(&["--players", "2", "--referees", "2"]);
+    let own = ["--port", "0", "--manager", &manager.endpoint];
+    let mut agents = ["player", "player", "referee", "referee"].map(|kind| {
+        let mut agent = ground.start(kind, &own);
+        agent.event("state", "enrolled");
+        agent
+    });
+    for agent in &mut agents {
+        agent.event("state", "completed");
+    }
+    let secrets = fs::read_dir(ground.path("secrets").join(LEAGUE)).unwrap();
+    let names = secrets.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let (mut players, mut referees) = (0, 0);
+    for name in names {
+        players += usize::from(name.starts_with("player-port-"));
+        referees += usize::from(name.starts_with("referee-port-"));
+    }
+    assert_eq!((players, referees), (2, 2));
+}
+
+#[test]
+fn whoever_finds_its_journal_in_use_is_told_how_to_be_another() {
+    let ground = Ground::new();
+    let nobody = "http://localhost:1/mcp";
+    let _player = ground.player(1, nobody, &[]);
+    let _referee = ground.referee(1, nobody, &[]);
+    for (kind, flag, id) in [
+        ("player", "--player-id", "P01"),
+        ("referee", "--referee-id", "REF01"),
+    ] {
+        let own = [kind, "--port", "0", flag, id, "--root", ground.root()];
+        let ended = league(own);
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        let hint = format!("hint: stop the other one, or choose another with `{flag}` or `--port`");
+        assert!(ended.errors.contains(&hint), "{ended:?}");
+    }
 }
 
 #[test]

@@ -79,7 +79,7 @@ impl Manager {
         let (tell, mut news) = unbounded_channel();
         let guests = guests(&rules, system, &ground.agents, &self.invite)?;
         let (running, door) = manager::start(&shared, rules, &guests, Some(tell))
-            .map_err(|error| not_started(LABEL, &error))?;
+            .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
         self.greet(&mut out, league, &endpoint(system, &listener))?;
         self.warn(&mut out, &listener, configured)?;
         let site = Site::new(shared.root.clone(), league.clone(), shared.limits.viewers());

@@ -28,8 +28,13 @@ pub(super) async fn listen(
 
 /// The address that others call.
 pub(super) fn endpoint(system: &SystemConfig, listener: &TcpListener) -> String {
-    let port = listener.local_addr().map_or(0, |address| address.port());
+    let port = port_taken(listener);
     format!("http://{}:{port}/mcp", system.network.base_host)
+}
+
+/// The port that was taken, where any would do.
+pub(super) fn port_taken(listener: &TcpListener) -> u16 {
+    listener.local_addr().map_or(0, |address| address.port())
 }
 
 /// The port of an address in the configuration.
