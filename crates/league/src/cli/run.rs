@@ -124,11 +124,14 @@ impl Run {
         if let Some(pid) = holder(&shared.root.league_journal(&plan.rules.league_id)) {
             return Err(running_already(&plan.rules.league_id, pid));
         }
+        let usual = plan.rules.mode;
         let taken = Taken::take(&plan).await.map_err(not_opened)?;
         let seats = plan::Seats::of(&plan, invited, seed, taken.ports());
         seats.save(&shared.root, &plan.rules.league_id)?;
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
-        screen.open(&arena.endpoint)?;
+        // A league that is taken up goes by the rules that it began with.
+        let mode = arena.manager.desk.look(|league| league.rules().mode).await;
+        screen.open(&arena.endpoint, mode.unwrap_or(usual))?;
         let ended = watch(&mut arena, &mut signals, &mut screen).await;
         if matches!(ended, Ok(Ended::Completed)) {
             tokio::select! {
