@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::ground::{Ground, LEAGUE};
-use crate::process::Ended;
+use crate::process::{Ended, league};
 
 /// Plays with an agents' file.
 fn played(agents: &Value, arguments: &[&str]) -> (Ground, Ended) {
@@ -95,4 +95,64 @@ fn a_strategy_that_nobody_knows_is_an_error_unless_the_flag_says_another() {
     }
     let (_, ended) = played(&agents, &["--players", "2", "--strategies", "random"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
+fn rules_that_do_not_fit_are_told_with_file_key_and_hint() {
+    for (wrong, key, said) in [
+        (
+            json!({"game_settings": {"lo": 1}}),
+            "`game_settings`",
+            "`lo`",
+        ),
+        (
+            json!({"game_settings": {"lowest": 9, "highest": 2}}),
+            "`game_settings`",
+            "9",
+        ),
+        (json!({"game_type": "chess"}), "`game_type`", "`chess`"),
+        (
+            json!({"participants": {"min_players": 8, "max_players": 3}}),
+            "`participants`",
+            "`8`",
+        ),
+    ] {
+        let ground = Ground::new();
+        let file = format!("config/leagues/{LEAGUE}.json");
+        let mut league = json!({"league_id": LEAGUE});
+        let members = wrong.as_object().unwrap().clone();
+        league.as_object_mut().unwrap().extend(members);
+        ground.write(&file, &league);
+        for command in ["manager", "run"] {
+            let ended = ground.start(command, &[]).end();
+            assert_eq!(ended.code, Some(2), "{ended:?}");
+            for part in [&file, key, said, "\nhint: "] {
+                assert!(ended.errors.contains(part), "{part}: {ended:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_address_to_listen_on_that_this_machine_does_not_have_is_named() {
+    let ground = Ground::new();
+    let system = json!({"security": {"bind": "192.0.2.1"}});
+    ground.write("config/system.json", &system);
+    for (command, port) in [("run", ["--ports", "auto"]), ("player", ["--port", "0"])] {
+        let ended = ground.start(command, &port).end();
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        let hint = "hint: mend `security.bind` in config/system.json";
+        assert!(ended.errors.contains(hint), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_root_that_is_a_file_is_not_blamed_on_permissions() {
+    let ground = Ground::new();
+    let file = ground.path("file");
+    fs::write(&file, "no folder").unwrap();
+    let ended = league(["run", "--root", file.to_str().unwrap()]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let hint = "hint: a file is in the way: choose a folder with `--root`";
+    assert!(ended.errors.contains(hint), "{ended:?}");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use league::agent::manager;
-use league::config::{AgentsConfig, MatchMode, SystemConfig, league_rules};
+use league::config::{AgentsConfig, MatchMode, SystemConfig};
 use league::identity::Life;
 use league::net::endpoint::AllowList;
 use league::web::Site;
@@ -14,7 +14,7 @@ use league_protocol::id::{GameType, LeagueId};
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::super::common::{Common, bad_config, game_type, league_id};
+use super::super::common::{Common, bad_config, game_type, league_id, rules_of};
 use super::super::failure::{Failure, Kind};
 use super::super::forgiven::Forgiven;
 use super::super::{Answer, Output};
@@ -136,7 +136,7 @@ impl Manager {
         if self.manual {
             config.match_mode = MatchMode::Manual;
         }
-        league_rules(&ground.system, &config).map_err(bad_config)
+        rules_of(&self.common.root(), &ground.system, &config)
     }
 
     /// Tells that agents will not find it by themselves, where they look for it elsewhere.

@@ -6,6 +6,7 @@ use league::config::SystemConfig;
 use league::net::server::bind;
 use tokio::net::TcpListener;
 
+use super::super::common::port_hint;
 use super::super::failure::{Failure, Kind};
 
 /// Listens on a port.
@@ -21,7 +22,10 @@ pub(super) async fn listen(
             std::io::ErrorKind::AddrInUse => format!("port {port} is in use"),
             _ => format!("port {port}: {error}"),
         },
-        hint: "choose another with `--port`, or stop the agent that holds it".to_owned(),
+        hint: port_hint(
+            &error,
+            "choose another with `--port`, or stop the agent that holds it",
+        ),
         kind: Kind::World,
     })
 }

@@ -11,7 +11,7 @@ use league::agent::house::Shared;
 use league::agent::manager::Guest;
 use league::agent::player::{Manner, Mind};
 use league::arena::{Plan, PlayerSeat, Ports, RefereeSeat};
-use league::config::{AgentsConfig, LeagueConfig, SystemConfig, league_rules};
+use league::config::{AgentsConfig, LeagueConfig, SystemConfig};
 use league::log::LogGuard;
 use league::root::Root;
 use league::strategy;
@@ -22,7 +22,7 @@ use league_protocol::sender::Dialect;
 use serde::{Deserialize, Serialize};
 
 use super::super::agent::guests;
-use super::super::common::{bad_config, tell_unknown_keys};
+use super::super::common::{bad_config, rules_of, tell_unknown_keys};
 use super::super::failure::{Failure, Kind};
 use super::super::logging;
 use super::{PortChoice, Run};
@@ -103,7 +103,7 @@ impl Planned {
             .as_ref()
             .map_or(run.game.as_ref(), |seats| Some(&seats.game_type));
         let config = fitted(&config, game);
-        let mut rules = league_rules(&system, &config).map_err(bad_config)?;
+        let mut rules = rules_of(&root, &system, &config)?;
         let seats = match seats {
             Some(seats) => seats,
             None => run.seats(&rules, &agents)?,
