@@ -156,3 +156,17 @@ fn a_root_that_is_a_file_is_not_blamed_on_permissions() {
     let hint = "hint: a file is in the way: choose a folder with `--root`";
     assert!(ended.errors.contains(hint), "{ended:?}");
 }
+
+#[test]
+fn the_list_of_games_is_written_with_the_rest_of_the_configuration() {
+    let listed = |ground: &Ground| {
+        let text = fs::read_to_string(ground.path("config/games/games_registry.json")).unwrap();
+        text.contains("\"even_odd\"")
+    };
+    let ground = Ground::new();
+    let _manager = ground.manager(&[]);
+    assert!(listed(&ground));
+    let (ground, ended) = played(&json!({}), &["--players", "2"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(listed(&ground));
+}

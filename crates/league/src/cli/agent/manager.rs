@@ -121,6 +121,8 @@ impl Manager {
     /// The rules of the league, with what the flags change.
     fn rules(&self, ground: &Ground, league: &LeagueId) -> Result<LeagueRules, Failure> {
         let config = ground.loader.load_league(league).map_err(bad_config)?;
+        // Nothing here goes by it; it is there for others to read.
+        ground.loader.load_games_registry().map_err(bad_config)?;
         let mut config = (*config).clone();
         let game = self.game.as_ref();
         if let Some(game) = game.filter(|game| **game != config.game_type) {

@@ -98,6 +98,8 @@ impl Planned {
             (found.free, None)
         };
         let config = loader.load_league(&league_id).map_err(bad_config)?;
+        // Nothing here goes by it; it is there for others to read.
+        loader.load_games_registry().map_err(bad_config)?;
         tell_unknown_keys(&loader);
         let game = seats
             .as_ref()
