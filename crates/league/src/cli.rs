@@ -8,6 +8,7 @@ mod completions;
 mod explain;
 mod failure;
 mod finished;
+mod forgiven;
 mod keep;
 mod logging;
 mod new;
@@ -171,11 +172,11 @@ fn chain(error: &dyn std::error::Error) -> String {
     })
 }
 
-/// What helps an agent that could not start.
-fn start_hint(error: &StartError) -> String {
+/// What helps an agent that could not start; `other` names the flags that make it another agent.
+fn start_hint(error: &StartError, other: &str) -> String {
     match error {
         StartError::Store(StoreError::Held { .. }) => {
-            "stop the other one, or choose another league with `--league-id`".to_owned()
+            format!("stop the other one, or choose another with {other}")
         }
         StartError::Store(StoreError::Damaged { .. }) => {
             "restore the file from a copy; `league verify` shows what is wrong".to_owned()

@@ -2,6 +2,7 @@
 
 mod reading;
 mod tokens;
+mod unadmitted;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use crate::identity::Identity;
 use crate::post::match_of;
 use crate::transcript::Transcripts;
 pub use tokens::WrongTokens;
+pub use unadmitted::Unadmitted;
 
 /// Puts letters into words and understands what comes back.
 pub struct Correspondence {
@@ -31,6 +33,8 @@ pub struct Correspondence {
     pub transcripts: Option<Transcripts>,
     /// The wrong tokens that answers have shown.
     pub wrong_tokens: WrongTokens,
+    /// Why the writer was not admitted so far.
+    pub unadmitted: Unadmitted,
 }
 
 /// A letter in words.
@@ -101,6 +105,7 @@ impl Correspondence {
     pub fn log_lost<T>(&self, letter: &Letter<T>, failure: &Failure) {
         let (class, error) = (failure.code.class().as_str(), &failure.detail);
         if letter.to.agent == Agent::Manager {
+            self.told_silence(failure);
             // Without its manager an agent can do nothing but ask again, so people should know.
             return tracing::warn!(
                 agent_id = self.identity.log_name(),

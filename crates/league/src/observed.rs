@@ -6,7 +6,7 @@ mod latencies;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -30,6 +30,9 @@ const AN_AGENT: Duration = Duration::from_millis(1);
 
 /// How many files of observers are read.
 const MOST_OBSERVERS: usize = 1_000;
+
+/// What the manager's file is called.
+pub const MANAGER: &str = "league_manager";
 
 /// What one process found out, as the file has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,6 +74,7 @@ pub struct Observed {
     archivist: Archivist,
     place: Arc<OnceLock<(LeagueId, String)>>,
     written: Arc<AtomicU64>,
+    concluded: Arc<AtomicBool>,
 }
 
 impl Observed {
@@ -83,6 +87,7 @@ impl Observed {
             archivist,
             place: Arc::default(),
             written: Arc::default(),
+            concluded: Arc::default(),
         }
     }
 
@@ -118,15 +123,32 @@ impl Observed {
 
     /// Has it written, if anything is new.
     pub fn publish(&self) {
+        let version = self.version();
+        if self.written.swap(version, Ordering::Relaxed) != version {
+            self.write(version);
+        }
+    }
+
+    /// Has it written once more, new or not, now that the league is over: whoever finds a file
+    /// that is younger than the end knows that it is whole.
+    pub fn conclude(&self) {
+        if self.place.get().is_some() && !self.concluded.swap(true, Ordering::Relaxed) {
+            let version = self.version();
+            self.written.store(version, Ordering::Relaxed);
+            self.write(version);
+        }
+    }
+
+    fn version(&self) -> u64 {
         let version = self.latencies.calls();
         let version = version.saturating_add(self.deviations.total());
-        let version = version.saturating_add(self.failures.total());
+        version.saturating_add(self.failures.total())
+    }
+
+    fn write(&self, version: u64) {
         let Some((league_id, observer)) = self.place.get() else {
             return;
         };
-        if self.written.swap(version, Ordering::Relaxed) == version {
-            return;
-        }
         let document = ObservedDocument {
             schema_version: SCHEMA_VERSION.to_owned(),
             league_id: league_id.clone(),

@@ -116,6 +116,7 @@ impl<M: Worker> Office<M> {
         let mut letter = first;
         loop {
             let outcome = self.carry(&letter).await;
+            self.correspondence.log_application(&letter, &outcome);
             if let Some(ticket) = letter.ticket {
                 self.desk.bring(M::heard(ticket, outcome)).await;
             }

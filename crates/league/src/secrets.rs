@@ -16,6 +16,9 @@ use thiserror::Error;
 use crate::chance::Chance;
 use crate::root::Root;
 
+/// How the name begins of an agent that nobody named: its port follows.
+pub const BY_PORT: &str = "port-";
+
 /// What the manager of a league alone knows.
 #[derive(Debug, Clone)]
 pub struct LeagueKeys {
@@ -163,6 +166,28 @@ pub fn place(root: &Root, league: &LeagueId, name: &str) -> PathBuf {
     root.secrets_folder(league).join(format!("{name}.json"))
 }
 
+/// Where a player or a referee keeps its tokens, whose journal lies here.
+///
+/// An agent that is named by its port has its kind in the name of the file, since a referee may
+/// come where a player was. A file from before that is used on, if the agent was here before.
+pub fn place_of_agent(
+    root: &Root,
+    league: &LeagueId,
+    kind: &str,
+    slot: &str,
+    journal: &Path,
+) -> PathBuf {
+    let plain = place(root, league, slot);
+    if !slot.starts_with(BY_PORT) {
+        return plain;
+    }
+    let own = place(root, league, &format!("{kind}-{slot}"));
+    if !own.exists() && plain.exists() && journal.exists() {
+        return plain;
+    }
+    own
+}
+
 /// Reads the tokens of an agent, if it has any.
 ///
 /// # Errors
@@ -292,6 +317,27 @@ mod tests {
         fs::write(&path, "{").unwrap();
         let error = load_tokens(&path).unwrap_err();
         assert!(error.to_string().contains("P01.json"), "{error}");
+    }
+
+    #[test]
+    fn an_agent_named_by_its_port_shares_no_file_with_another_kind() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, league) = (Root::new(folder.path()), LeagueId::new("one").unwrap());
+        let journal = folder.path().join("journal.jsonl");
+        let file = |kind, slot| {
+            let path = place_of_agent(&root, &league, kind, slot, &journal);
+            let name = path.file_name().unwrap().to_str().unwrap();
+            name.to_owned()
+        };
+        assert_eq!(file("player", "P01"), "P01.json");
+        let old = place(&root, &league, "port-9001");
+        fs::create_dir_all(old.parent().unwrap()).unwrap();
+        fs::write(&old, "{}").unwrap();
+        assert_eq!(file("referee", "port-9001"), "referee-port-9001.json");
+        fs::write(&journal, "").unwrap();
+        assert_eq!(file("player", "port-9001"), "port-9001.json");
+        fs::write(old.with_file_name("player-port-9001.json"), "{}").unwrap();
+        assert_eq!(file("player", "port-9001"), "player-port-9001.json");
     }
 
     #[test]

@@ -11,12 +11,16 @@ mod bodies;
 mod bots;
 #[path = "end_to_end/called.rs"]
 mod called;
+#[path = "end_to_end/configured.rs"]
+mod configured;
 #[path = "end_to_end/dialects.rs"]
 mod dialects;
 #[path = "end_to_end/foreign.rs"]
 mod foreign;
 #[path = "end_to_end/foreign_league.rs"]
 mod foreign_league;
+#[path = "end_to_end/forgiven.rs"]
+mod forgiven;
 #[path = "end_to_end/front_door.rs"]
 mod front_door;
 #[path = "end_to_end/ground.rs"]

@@ -194,7 +194,10 @@ impl League {
                 .collect(),
             choices: BTreeMap::new(),
             details: serde_json::Map::new(),
-            reason: format!("{} no longer takes part", absent.join(" and ")),
+            reason: match absent[..] {
+                [one] => format!("{one} no longer takes part"),
+                _ => format!("{} no longer take part", absent.join(" and ")),
+            },
             draw: Some(OpenedDraw {
                 commitment: fixture.commitment,
                 seed: fixture.seed,

@@ -134,4 +134,21 @@ fn when_all_players_are_out_the_league_still_comes_to_its_end() {
         [12, 0, 0, 0, 0],
         "who rested in the first round is the only one left"
     );
+    let ruled = world.events.iter().filter_map(|event| match event {
+        Event::ResultRecorded {
+            referee: None,
+            result,
+            ..
+        } => Some(result),
+        _ => None,
+    });
+    for result in ruled {
+        let absent: Vec<&str> = result.failed.keys().map(PlayerId::as_str).collect();
+        let verb = if absent.len() == 1 { "takes" } else { "take" };
+        assert!(
+            result.reason.ends_with(&format!(" no longer {verb} part")),
+            "{}",
+            result.reason
+        );
+    }
 }

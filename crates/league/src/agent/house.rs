@@ -12,7 +12,7 @@ use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::clock;
 use crate::config::SystemConfig;
-use crate::correspondence::{Correspondence, WrongTokens};
+use crate::correspondence::{Correspondence, Unadmitted, WrongTokens};
 use crate::desk::{Desk, Witness, Work, Worker};
 use crate::deviations::Deviations;
 use crate::identity::Identity;
@@ -229,6 +229,7 @@ where
     let (desk, inbox) = Desk::inbox();
     let correspondence = Arc::new(Correspondence {
         wrong_tokens: WrongTokens::default(),
+        unadmitted: Unadmitted::default(),
         identity: Arc::clone(&house.identity),
         deviations: shared.deviations.clone(),
         transcripts: house.transcripts,

@@ -25,6 +25,7 @@ use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Newcomer};
 use crate::net::endpoint::AllowList;
 use crate::net::server::Door;
+use crate::observed;
 use crate::peers::Peers;
 use crate::projection::publisher::LeaguePublisher;
 use crate::reception::{Arguments, Card, Heard, Role, Spoken};
@@ -89,7 +90,7 @@ pub fn start(
     )?;
     shared
         .observed
-        .keep(&shared.root, &league_id, "league_manager");
+        .keep(&shared.root, &league_id, observed::MANAGER);
     let keys = keys.ok_or_else(|| SecretError::missing(&shared.root, &league_id))?;
     clerk.take_up();
     let rules = restored.machine.rules();

@@ -60,7 +60,9 @@ pub fn start(
     rules: PlayerRules,
     manner: Manner,
 ) -> Result<(Running<Player>, Arc<dyn Door>), StartError> {
-    let token_file = secrets::place(&shared.root, league, slot.as_str());
+    let journal = shared.root.player_journal(slot);
+    let token_file =
+        secrets::place_of_agent(&shared.root, league, "player", slot.as_str(), &journal);
     let tokens = secrets::load_or_pledge(&token_file, &shared.chance)?;
     let (name, strict) = (rules.display_name.clone(), rules.strict);
     let dialect = rules.manager.dialect;
@@ -69,7 +71,7 @@ pub fn start(
     let patience = rules.patience.join / 2;
     let restored = restore(
         Place {
-            path: &shared.root.player_journal(slot),
+            path: &journal,
             // Losing the last of its memory in a power cut does a player no wrong.
             durability: Durability::Written,
             opening: Opening {

@@ -56,7 +56,9 @@ pub fn start(
     slot: &RefereeId,
     rules: RefereeRules,
 ) -> Result<(Running<Referee>, Arc<dyn Door>), StartError> {
-    let token_file = secrets::place(&shared.root, league, slot.as_str());
+    let journal = shared.root.referee_journal(league, slot);
+    let token_file =
+        secrets::place_of_agent(&shared.root, league, "referee", slot.as_str(), &journal);
     let tokens = secrets::load_or_pledge(&token_file, &shared.chance)?;
     let (name, patience) = (rules.display_name.clone(), rules.patience.join / 2);
     let identity = Arc::new(Identity::new(Newcomer::Referee(name), false));
@@ -73,7 +75,7 @@ pub fn start(
     };
     let restored = restore(
         Place {
-            path: &shared.root.referee_journal(league, slot),
+            path: &journal,
             durability: Durability::Synced,
             opening: Opening {
                 role: "referee".to_owned(),
@@ -189,17 +191,6 @@ impl Witness<Referee> for Scribe {
             }
             Record::Event(Event::LeagueEnded { .. }) => self.identity.set_life(Life::Completed),
             Record::Event(_) | Record::Opened(_) | Record::Transcript(_) => {}
-        }
-    }
-
-    fn remember(&mut self, _: Timestamp, event: &Event) {
-        if let Event::RegistrationFailed { detail, .. } = event {
-            let agent_id = self.identity.log_name();
-            tracing::warn!(
-                agent_id,
-                event_type = "NOT_REGISTERED",
-                "not registered: {detail}"
-            );
         }
     }
 

@@ -2,11 +2,11 @@
 
 mod chronicle;
 mod manager;
+mod place;
 mod player;
 mod referee;
 
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +18,9 @@ use league::config::{AgentsConfig, ConfigLoader, SystemConfig};
 use league::desk::Worker;
 use league::identity::{Life, Newcomer};
 use league::log::LogGuard;
-use league::net::server::{Door, Doors, Pages, bind, serve};
+use league::net::server::{Door, Doors, Pages, serve};
+use league::observed::Observed;
+use league::post::Quiet;
 use league_core::letter::Peer;
 use league_protocol::id::LeagueId;
 use league_protocol::sender::{Agent, Dialect, Speech};
@@ -32,7 +34,8 @@ use super::logging;
 use super::signal::{Signals, Wish};
 use super::{Answer, Output};
 pub(super) use manager::{Manager, guests, page};
-pub(super) use player::Player;
+use place::{endpoint, listen, port_of, port_taken};
+pub(super) use player::{Player, unknown_strategy};
 pub(super) use referee::Referee;
 
 /// What an agent that joins a league takes.
@@ -181,6 +184,12 @@ impl<M: Worker> Serving<M> {
             end.subscribe(),
         ));
         let running = &mut self.running;
+        let observed = self.shared.observed.clone();
+        tokio::spawn(conclude(
+            running.identity.life(),
+            running.quiet.clone(),
+            observed,
+        ));
         let heard = Heard {
             signals: &mut ground.signals,
             lines: &mut self.lines,
@@ -204,12 +213,24 @@ impl<M: Worker> Serving<M> {
             (&mut running.ended).await
         };
         self.shared.roads.peers.close().await;
+        if *running.identity.life().borrow() == Life::Completed {
+            self.shared.observed.conclude();
+        }
         self.shared.observed.publish();
         self.shared.archivist.finish();
         match ended {
             Ok(Ok(())) => lived,
             failed => Err(stopped(failed)),
         }
+    }
+}
+
+/// Has what was found out written when the league is over and the last letters are carried.
+async fn conclude(mut life: watch::Receiver<Life>, mut quiet: Quiet, observed: Observed) {
+    if life.wait_for(|life| *life == Life::Completed).await.is_ok() {
+        // Whoever hangs is not waited for.
+        let _ = tokio::time::timeout(LAST_LETTERS, quiet.wait()).await;
+        observed.conclude();
     }
 }
 
@@ -333,40 +354,13 @@ fn object(out: &mut impl Write, object: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn listen(
-    system: &SystemConfig,
-    agent: &str,
-    port: u16,
-) -> Result<tokio::net::TcpListener, Failure> {
-    let address = SocketAddr::new(system.security.bind, port);
-    bind(address).await.map_err(|error| Failure {
-        what: format!("could not start {agent}"),
-        cause: match error.kind() {
-            std::io::ErrorKind::AddrInUse => format!("port {port} is in use"),
-            _ => format!("port {port}: {error}"),
-        },
-        hint: "choose another with `--port`, or stop the agent that holds it".to_owned(),
-        kind: Kind::World,
-    })
-}
-
-fn endpoint(system: &SystemConfig, listener: &tokio::net::TcpListener) -> String {
-    let port = listener.local_addr().map_or(0, |address| address.port());
-    format!("http://{}:{port}/mcp", system.network.base_host)
-}
-
-/// The port of an address in the configuration.
-fn port_of(endpoint: &str) -> Option<u16> {
-    let endpoint = league::net::endpoint::Endpoint::parse(endpoint).ok()?;
-    Some(endpoint.address.port())
-}
-
-fn not_started(agent: &str, error: &StartError) -> Failure {
+/// An agent that could not start; `other` names the flags that make it another agent.
+fn not_started(agent: &str, error: &StartError, other: &str) -> Failure {
     let wrong_use = matches!(error, StartError::Rules(_));
     Failure {
         what: format!("could not start {agent}"),
         cause: super::chain(error),
-        hint: super::start_hint(error),
+        hint: super::start_hint(error, other),
         kind: if wrong_use { Kind::Use } else { Kind::World },
     }
 }

@@ -1,14 +1,16 @@
 //! What every command that touches a league takes, and what it makes of it.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use league::agent::house::Shared;
 use league::chance::Chance;
-use league::config::{ConfigError, ConfigLoader, SystemConfig};
+use league::config::{ConfigError, ConfigLoader, LeagueConfig, SystemConfig, league_rules};
 use league::net::endpoint::Endpoint;
 use league::root::{DEFAULT_ROOT, Root};
+use league_core::league::LeagueRules;
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
 
@@ -113,7 +115,6 @@ fn raise_descriptor_limit() {
 
 /// A configuration that cannot be used.
 pub(super) fn bad_config(error: ConfigError) -> Failure {
-    let cause = std::error::Error::source(&error).map(ToString::to_string);
     let hint = error.hint();
     let world = matches!(
         error,
@@ -121,13 +122,39 @@ pub(super) fn bad_config(error: ConfigError) -> Failure {
     );
     Failure {
         what: "could not use the configuration".to_owned(),
-        cause: match cause {
-            Some(cause) => format!("{error}: {cause}"),
-            None => error.to_string(),
-        },
+        cause: super::chain(&error),
         hint: hint.unwrap_or_else(|| "mend the file, or remove it to have it written anew".into()),
         kind: if world { Kind::World } else { Kind::Use },
     }
+}
+
+/// The rules of a league; if they do not fit, its file and the key are told.
+pub(super) fn rules_of(
+    root: &Root,
+    system: &SystemConfig,
+    league: &LeagueConfig,
+) -> Result<LeagueRules, Failure> {
+    league_rules(system, league).map_err(|error| {
+        let key = error.key().map(|key| format!("`{key}`: "));
+        let failure = bad_config(error);
+        let file = root.league(&league.league_id);
+        let (file, key) = (file.display(), key.unwrap_or_default());
+        Failure {
+            cause: format!("`{file}`: {key}{}", failure.cause),
+            ..failure
+        }
+    })
+}
+
+/// What helps where nothing can be listened on.
+pub(super) fn port_hint(error: &io::Error, else_hint: &str) -> String {
+    let hint = match error.kind() {
+        io::ErrorKind::AddrNotAvailable => {
+            "mend `security.bind` in config/system.json: it is no address of this machine"
+        }
+        _ => else_hint,
+    };
+    hint.to_owned()
 }
 
 /// Reads the name of a league.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use league::agent::manager::Guest;
-use league::arena::{Arena, ArenaError, Taken};
+use league::arena::{Arena, ArenaError, Plan, Taken};
 use league::store::holder;
 use league::strategy::{self, Strategy};
 use league_core::league::{Event, League};
@@ -16,8 +16,9 @@ use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
 
 use super::Answer;
-use super::common::{Common, dialect, duration, game_type, games, league_id, runtime};
+use super::common::{Common, dialect, duration, game_type, games, league_id, port_hint, runtime};
 use super::failure::{Failure, Kind};
+use super::forgiven::Forgiven;
 use super::signal::Signals;
 use plan::Planned;
 use screen::Screen;
@@ -39,7 +40,10 @@ pub(super) struct Run {
         value_name = "A,B,…",
         value_delimiter = ',',
         value_parser = strategy::find,
-        help = format!("Strategies, dealt out to the players in turn: {}", strategy::names())
+        help = format!(
+            "Strategies, dealt out to the players in turn, by default as configured: {}",
+            strategy::names()
+        )
     )]
     strategies: Vec<&'static dyn Strategy>,
     /// How the players speak, dealt out in turn [default: from config, v2]
@@ -118,14 +122,20 @@ impl Run {
         } = planned;
         // A league that is running has its ports; it is not they that are in the way.
         if let Some(pid) = holder(&shared.root.league_journal(&plan.rules.league_id)) {
-            return Err(running_already(&plan.rules.league_id, pid));
+            return Err(self.running_already(&plan, pid));
         }
+        let usual = plan.rules.mode;
+        let (league, root) = (&plan.rules.league_id, self.common.root_flag());
+        let again = format!("league run --resume --league-id {league}{root}");
+        let not_opened = |error| not_opened(&error, &again);
         let taken = Taken::take(&plan).await.map_err(not_opened)?;
         let seats = plan::Seats::of(&plan, invited, seed, taken.ports());
         seats.save(&shared.root, &plan.rules.league_id)?;
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
-        screen.open(&arena.endpoint)?;
-        let ended = watch(&mut arena, &mut signals, &mut screen).await;
+        // A league that is taken up goes by the rules that it began with.
+        let mode = arena.manager.desk.look(|league| league.rules().mode).await;
+        screen.open(&arena.endpoint, mode.unwrap_or(usual))?;
+        let ended = watch(&mut arena, &mut signals, &mut screen, &again).await;
         if matches!(ended, Ok(Ended::Completed)) {
             tokio::select! {
                 () = arena.quieten() => {}
@@ -133,7 +143,7 @@ impl Run {
             }
             let table = arena.manager.desk.look(League::standings).await;
             let table = table.unwrap_or_else(|_| [].into());
-            screen.table(&table, &shared.deviations)?;
+            screen.table(&table, &Forgiven::in_one(&shared.deviations))?;
             if self.web {
                 shared.observed.publish();
                 screen.stay()?;
@@ -154,6 +164,23 @@ impl Run {
     }
 }
 
+impl Run {
+    fn running_already(&self, plan: &Plan, pid: Option<u32>) -> Failure {
+        let (league, root) = (&plan.rules.league_id, self.common.root_flag());
+        let who = pid.map_or_else(String::new, |pid| format!(", by process {pid}"));
+        let manager = match plan.port {
+            0 => String::new(),
+            port => format!(" http://{}:{port}/mcp", plan.host),
+        };
+        Failure {
+            what: format!("could not start league `{league}`"),
+            cause: format!("it is running already{who}"),
+            hint: format!("see it with `league watch{manager}{root}`, or stop it first"),
+            kind: Kind::World,
+        }
+    }
+}
+
 /// How a league came to its end.
 enum Ended {
     Completed,
@@ -164,12 +191,13 @@ async fn watch<W: Write>(
     arena: &mut Arena,
     signals: &mut Signals,
     screen: &mut Screen<'_, W>,
+    again: &str,
 ) -> Result<Ended, Failure> {
     loop {
         tokio::select! {
             biased;
             () = signals.interrupted() => return Ok(Ended::Interrupted),
-            Some(failure) = arena.failures.recv() => return Err(gone_down(failure)),
+            Some(failure) = arena.failures.recv() => return Err(gone_down(failure, again)),
             news = arena.news.recv() => match news {
                 Some((at, event)) => {
                     screen.news(at, &event)?;
@@ -177,48 +205,44 @@ async fn watch<W: Write>(
                         return Ok(Ended::Completed);
                     }
                 }
-                None => return Err(gone_down("the manager ended".to_owned())),
+                None => return Err(gone_down("the manager ended".to_owned(), again)),
             },
         }
     }
 }
 
-fn gone_down(cause: String) -> Failure {
+fn gone_down(cause: String, again: &str) -> Failure {
     Failure {
         what: "the league stopped".to_owned(),
         cause,
-        hint: "mend the cause, then go on with `league run --resume`".to_owned(),
-        kind: Kind::World,
-    }
-}
-
-fn running_already(league: &LeagueId, pid: Option<u32>) -> Failure {
-    let who = pid.map_or_else(String::new, |pid| format!(", by process {pid}"));
-    Failure {
-        what: format!("could not start league `{league}`"),
-        cause: format!("it is running already{who}"),
-        hint: "see it with `league watch`, or stop it first".to_owned(),
+        hint: format!("mend the cause, then go on with `{again}`"),
         kind: Kind::World,
     }
 }
 
 /// An arena that could not be opened, or closed.
-fn not_opened(error: ArenaError) -> Failure {
-    let (cause, hint) = match &error {
+fn not_opened(error: &ArenaError, again: &str) -> Failure {
+    let (cause, hint) = match error {
         ArenaError::Port { port, source, .. } => (
             match source.kind() {
                 std::io::ErrorKind::AddrInUse => format!("port {port} is in use"),
                 _ => source.to_string(),
             },
-            "choose free ports with `--ports auto`, or stop the agent that holds it".to_owned(),
+            port_hint(
+                source,
+                "choose free ports with `--ports auto`, or stop the agent that holds it",
+            ),
         ),
-        ArenaError::Start { source, .. } => (super::chain(&**source), super::start_hint(source)),
+        ArenaError::Start { source, .. } => (
+            super::chain(&**source),
+            super::start_hint(source, "`--league-id`"),
+        ),
         ArenaError::Store { source, .. } => (
             super::chain(&**source),
-            "make room on the disk, then go on with `league run --resume`".to_owned(),
+            format!("make room on the disk, then go on with `{again}`"),
         ),
     };
-    let what = match &error {
+    let what = match error {
         ArenaError::Port { agent, .. } | ArenaError::Start { agent, .. } => {
             format!("could not start {agent}")
         }

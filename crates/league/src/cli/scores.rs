@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use league::deviations::Deviations;
 use league_core::league::Event;
 use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
@@ -11,6 +10,7 @@ use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
 use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
 
+use super::forgiven::{Forgiven, SeenBy};
 use super::table;
 
 /// How many rows of the table are shown to people; all stand in `standings.json`.
@@ -133,16 +133,16 @@ impl Scores {
         &self,
         out: &mut impl Write,
         rows: &[StandingRow],
-        deviations: &Deviations,
+        forgiven: &Forgiven,
     ) -> io::Result<()> {
         table::standings(out, rows, MOST_ROWS)?;
         writeln!(out)?;
         writeln!(out, "technical losses: {}", causes(&self.technical))?;
-        let counts = deviations.counts();
+        let (counts, note) = (forgiven.deviations.counts(), forgiven.note());
         if counts.is_empty() {
-            writeln!(out, "deviations: none")?;
+            writeln!(out, "deviations: none{note}")?;
         } else {
-            writeln!(out, "deviations:")?;
+            writeln!(out, "deviations{note}:")?;
         }
         for (agent, kinds) in counts {
             for kind in kinds {
@@ -158,12 +158,17 @@ impl Scores {
         &self,
         league: &LeagueId,
         rows: &[StandingRow],
-        deviations: &Deviations,
+        forgiven: &Forgiven,
     ) -> Value {
-        json!({
+        let mut closing = json!({
             "event": "standings", "league_id": league, "standings": rows,
-            "technical_losses": self.technical, "deviations": deviations.counts(),
-        })
+            "technical_losses": self.technical, "deviations": forgiven.deviations.counts(),
+        });
+        if let Some(SeenBy { observers, silent }) = &forgiven.seen_by {
+            closing["deviations_seen_by"] = json!(observers);
+            closing["referees_not_heard"] = json!(silent);
+        }
+        closing
     }
 
     fn name(&self, id: &PlayerId) -> String {

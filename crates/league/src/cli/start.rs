@@ -44,7 +44,7 @@ impl Start {
         let before = inquirer.health().await.map_err(failed)?;
         let admin = admin(&self.common, &before.league_id)?;
         match inquirer.start(&admin).await {
-            Err(AskError::Refused { sentence, .. }) => Err(refused(sentence, &before)),
+            Err(AskError::Refused { sentence, .. }) => Err(refused(sentence, &before, inquirer)),
             other => other.map_err(failed),
         }?;
         inquirer.health().await.map_err(failed)
@@ -85,18 +85,21 @@ impl Start {
 }
 
 /// The manager says no: to the token, or because it is not the time to begin.
-fn refused(sentence: String, before: &Health) -> Failure {
+fn refused(sentence: String, before: &Health, inquirer: &Inquirer) -> Failure {
     let hint = if sentence.contains("token") {
-        "name the folder that this manager was started with: `--root DIR`"
+        "name the folder that this manager was started with: `--root DIR`".to_owned()
     } else if before.state == State::Registering {
-        "start more agents with `league player` and `league referee`, then try again"
+        "start more agents with `league player` and `league referee`, then try again".to_owned()
     } else {
-        "see how far it is with `league watch`"
+        format!(
+            "see how far it is with `league watch {}`",
+            inquirer.endpoint()
+        )
     };
     Failure {
         what: WHAT.to_owned(),
         cause: sentence,
-        hint: hint.to_owned(),
+        hint,
         kind: Kind::No,
     }
 }

@@ -8,6 +8,7 @@ use league_protocol::time::Timestamp;
 
 use super::defaults::{PlayerDefaults, RefereeDefaults};
 use super::setting::{SchemaVersion, settings};
+use crate::strategy;
 
 /// How many agents stand in the list that is written first.
 const FIRST_REFEREES: u32 = 2;
@@ -123,11 +124,18 @@ fn first_player(number: u32) -> PlayerConfig {
         version: defaults.version,
         preferred_leagues: defaults.preferred_leagues,
         game_types: defaults.game_types,
-        strategy: defaults.strategy,
+        strategy: first_strategy(number),
         dialect: defaults.dialect,
         invite: false,
         active: true,
     }
+}
+
+/// The strategy that `league run` deals to the player of a number.
+fn first_strategy(number: u32) -> String {
+    let dealt = strategy::deal(&[], &super::default_game(), number as usize);
+    let dealt = dealt.last().map(|strategy| strategy.name().to_owned());
+    dealt.unwrap_or_else(|| PlayerDefaults::default().strategy)
 }
 
 fn greek(number: u32) -> &'static str {

@@ -76,9 +76,24 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    /// The key of a league's file that is to blame, where the values do not fit together.
+    pub fn key(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Inactive(_) => "status",
+            Self::Rules(RulesError::Settings(_)) => "game_settings",
+            Self::Rules(RulesError::UnknownGame(_)) => "game_type",
+            Self::Rules(RulesError::Players { .. }) => "participants",
+            Self::Rules(RulesError::ProbeEvery(_)) => "probe_interval_sec",
+            _ => return None,
+        })
+    }
+
     /// What helps, if that is known.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotADirectory => {
+                "a file is in the way: choose a folder with `--root`".to_owned()
+            }
             Self::Unreadable { .. } => "give this user the right to read the file".to_owned(),
             Self::Unwritable { .. } => {
                 "choose a root that can be written with `--root`, or put the file there".to_owned()

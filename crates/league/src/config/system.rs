@@ -93,9 +93,14 @@ settings! {
 impl SecurityConfig {
     /// Whether an agent may be called at this address.
     pub fn allows(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
+        let canonical = address.to_canonical();
         let mut allowed = self.allowed_endpoints.iter();
-        !allowed::never(address) && allowed.any(|entry| entry.holds(address))
+        !Self::never_allows(address) && allowed.any(|entry| entry.holds(canonical))
+    }
+
+    /// Whether nobody may answer at this address, whatever the list says.
+    pub fn never_allows(address: IpAddr) -> bool {
+        allowed::never(address.to_canonical())
     }
 }
 

@@ -44,6 +44,12 @@ pub enum BadEndpoint {
          add it to `security.allowed_endpoints` in config/system.json"
     )]
     NotAllowed(IpAddr),
+    /// Nobody may answer there, whatever the list says.
+    #[error(
+        "`{0}` is never called, whatever `security.allowed_endpoints` says: it is the address of \
+         no machine, of many, or of one link alone; give another address of the agent"
+    )]
+    Never(IpAddr),
 }
 
 impl AllowList {
@@ -60,7 +66,9 @@ impl AllowList {
     pub fn check(&self, text: &str) -> Result<Endpoint, BadEndpoint> {
         let endpoint = Endpoint::parse(text)?;
         let host = endpoint.address.ip();
-        if self.0.allows(host) {
+        if SecurityConfig::never_allows(host) {
+            Err(BadEndpoint::Never(host))
+        } else if self.0.allows(host) {
             Ok(endpoint)
         } else {
             Err(BadEndpoint::NotAllowed(host))
@@ -175,7 +183,11 @@ mod tests {
         assert!(list.check("http://127.0.0.1:1/mcp").is_ok());
         assert_eq!(
             list.check("http://169.254.169.254/mcp"),
-            Err(BadEndpoint::NotAllowed("169.254.169.254".parse().unwrap()))
+            Err(BadEndpoint::Never("169.254.169.254".parse().unwrap()))
+        );
+        assert_eq!(
+            list.check("http://192.0.2.1/mcp"),
+            Err(BadEndpoint::NotAllowed("192.0.2.1".parse().unwrap()))
         );
     }
 }

@@ -65,7 +65,7 @@ fn a_league_is_started_watched_to_its_end_and_asked() {
     --- errors
     error: could not start the league
       cause: the league has begun already
-    hint: see how far it is with `league watch`
+    hint: see how far it is with `league watch URL`
     ");
 }
 

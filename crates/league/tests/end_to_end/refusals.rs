@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 
 use crate::ground::{Ground, LEAGUE};
-use crate::process::{Process, league};
+use crate::process::{Process, eventually, league};
 
 #[test]
 fn a_port_in_use_is_named() {
@@ -38,7 +38,48 @@ fn a_second_manager_on_one_root_is_told_who_was_first() {
     assert_eq!(ended.code, Some(3), "{ended:?}");
     let pid = format!("process `{}`", first.process.pid());
     assert!(ended.errors.contains(&pid), "{ended:?}");
-    assert!(ended.errors.contains("hint: "), "{ended:?}");
+    assert!(ended.errors.contains("with `--league-id`"), "{ended:?}");
+}
+
+#[test]
+fn agents_on_any_free_ports_share_nothing_below_one_root() {
+    let ground = Ground::new();
+    let manager = ground.manager(&["--players", "2", "--referees", "2"]);
+    let own = ["--port", "0", "--manager", &manager.endpoint];
+    let mut agents = ["player", "player", "referee", "referee"].map(|kind| {
+        let mut agent = ground.start(kind, &own);
+        agent.event("state", "enrolled");
+        agent
+    });
+    for agent in &mut agents {
+        agent.event("state", "completed");
+    }
+    let secrets = fs::read_dir(ground.path("secrets").join(LEAGUE)).unwrap();
+    let names = secrets.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let (mut players, mut referees) = (0, 0);
+    for name in names {
+        players += usize::from(name.starts_with("player-port-"));
+        referees += usize::from(name.starts_with("referee-port-"));
+    }
+    assert_eq!((players, referees), (2, 2));
+}
+
+#[test]
+fn whoever_finds_its_journal_in_use_is_told_how_to_be_another() {
+    let ground = Ground::new();
+    let nobody = "http://localhost:1/mcp";
+    let _player = ground.player(1, nobody, &[]);
+    let _referee = ground.referee(1, nobody, &[]);
+    for (kind, flag, id) in [
+        ("player", "--player-id", "P01"),
+        ("referee", "--referee-id", "REF01"),
+    ] {
+        let own = [kind, "--port", "0", flag, id, "--root", ground.root()];
+        let ended = league(own);
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        let hint = format!("hint: stop the other one, or choose another with `{flag}` or `--port`");
+        assert!(ended.errors.contains(&hint), "{ended:?}");
+    }
 }
 
 #[test]
@@ -177,4 +218,35 @@ fn a_new_league_of_an_old_name_draws_anew() {
     let after = promises();
     assert_eq!((before.len(), after.len()), (6, 6));
     assert!(after.iter().all(|promise| !before.contains(promise)));
+}
+
+#[test]
+fn whoever_asks_at_a_wrong_address_is_told_once_and_told_what_to_give() {
+    let theirs = Ground::new();
+    let manager = theirs.manager(&[]);
+    for (command, path) in [("player", "/"), ("player", "/mpc"), ("referee", "/mpc")] {
+        let ground = Ground::hasty();
+        let manager = manager.endpoint.replace("/mcp", path);
+        let own = [command, "--root", ground.root(), "--port", "0", "-v"];
+        let mut agent = Process::start(own.into_iter().chain(["--manager", &manager]));
+        let told = agent.warning(|line| line.contains("not registered: E0"));
+        for part in [&manager, "POST /mcp", "http://localhost:8000/mcp"] {
+            assert!(told.contains(part), "{command} {path}: {told}");
+        }
+        let log = eventually(|| {
+            let log = logged(&ground);
+            (log.matches("MESSAGE_SENT").count() > 2).then_some(log)
+        });
+        let log = log.unwrap_or_else(|| panic!("{command} does not ask again"));
+        let times = log.matches("NOT_REGISTERED").count();
+        assert_eq!(times, 1, "{command} {path}: {log}");
+    }
+}
+
+/// All that the agents of a root have logged.
+fn logged(ground: &Ground) -> String {
+    let files = fs::read_dir(ground.path("logs/agents"));
+    let files = files.into_iter().flatten().flatten();
+    let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+    texts.collect()
 }

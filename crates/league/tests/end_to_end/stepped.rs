@@ -1,13 +1,14 @@
 //! Leagues whose matches wait for people: `league step`, and the referee's tools by hand.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::ground::{Ground, LEAGUE};
 use crate::http::call;
-use crate::process::{Ended, eventually, league};
+use crate::process::{Ended, Process, eventually, league};
 
 /// A match of two players that waits to be stepped, and the endpoint of its manager.
-pub(crate) fn waiting() -> (Ground, crate::process::Process, String) {
+pub(crate) fn waiting() -> (Ground, Process, String) {
     let ground = Ground::new();
     let arguments = [
         "--manual",
@@ -67,6 +68,16 @@ fn a_match_goes_forward_a_step_at_a_time() {
     let ended = run.end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ground.verified()["results"], 1);
+}
+
+#[test]
+fn a_league_that_waits_is_taken_up_and_says_that_it_still_waits() {
+    let (ground, run, _) = waiting();
+    run.signal(Signal::INT);
+    assert_eq!(run.end().code, Some(130));
+    let again = ["run", "--resume", "--root", ground.root()];
+    let mut again = Process::start(again);
+    again.line(|line| line.contains("each match waits: `league step R1M1"));
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn the_end_of_a_run_is_watched_to_its_last_table() {
 fn a_league_that_runs_is_not_gone_on_with_and_no_port_is_blamed() {
     let ground = Ground::new();
     let mut run = ground.start("run", &["--ports", "auto", "--manual"]);
-    run.event("event", "league");
+    let opening = run.event("event", "league");
     let again = [
         "run",
         "--resume",
@@ -116,6 +116,9 @@ fn a_league_that_runs_is_not_gone_on_with_and_no_port_is_blamed() {
     assert_eq!(refused.code, Some(3), "{refused:?}");
     let told = format!("it is running already, by process {}", run.pid());
     assert!(refused.errors.contains(&told), "{refused:?}");
+    let manager = opening["manager"].as_str().unwrap();
+    let watch = format!("`league watch {manager} --root {}`", ground.root());
+    assert!(refused.errors.contains(&watch), "{refused:?}");
     run.signal(Signal::INT);
     assert_eq!(run.end().code, Some(130));
 }

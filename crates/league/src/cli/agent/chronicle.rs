@@ -1,6 +1,5 @@
 //! What a manager's screen says of its league: who came, how each match ended, which round it is.
 
-use league::deviations::Deviations;
 use league_core::league::Event;
 use league_protocol::id::LeagueId;
 use league_protocol::message::StandingRow;
@@ -10,6 +9,7 @@ use serde_json::json;
 use super::super::Output;
 use super::super::asking::count;
 use super::super::common::Common;
+use super::super::forgiven::Forgiven;
 use super::super::scores::Scores;
 
 /// Tells a league line by line.
@@ -63,13 +63,13 @@ impl Chronicle {
         &self,
         league: &LeagueId,
         rows: &[StandingRow],
-        deviations: &Deviations,
+        forgiven: &Forgiven,
     ) -> Vec<String> {
         if self.json {
-            return vec![self.scores.closing(league, rows, deviations).to_string()];
+            return vec![self.scores.closing(league, rows, forgiven).to_string()];
         }
         let mut text = Vec::new();
-        if self.silent || self.scores.close(&mut text, rows, deviations).is_err() {
+        if self.silent || self.scores.close(&mut text, rows, forgiven).is_err() {
             return Vec::new();
         }
         let text = String::from_utf8_lossy(&text);

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use clap::Args;
 use league::agent::manager;
-use league::config::{AgentsConfig, MatchMode, SystemConfig, league_rules};
+use league::config::{AgentsConfig, MatchMode, SystemConfig};
 use league::identity::Life;
 use league::net::endpoint::AllowList;
 use league::web::Site;
-use league_core::league::{Event, League, LeagueRules};
+use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::super::common::{Common, bad_config, game_type, league_id};
+use super::super::common::{Common, bad_config, game_type, league_id, rules_of};
 use super::super::failure::{Failure, Kind};
+use super::super::forgiven::Forgiven;
 use super::super::{Answer, Output};
 use super::chronicle::Chronicle;
 use super::{Ground, Serving, endpoint, listen, not_started, object, port_of};
@@ -78,7 +79,7 @@ impl Manager {
         let (tell, mut news) = unbounded_channel();
         let guests = guests(&rules, system, &ground.agents, &self.invite)?;
         let (running, door) = manager::start(&shared, rules, &guests, Some(tell))
-            .map_err(|error| not_started(LABEL, &error))?;
+            .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
         self.greet(&mut out, league, &endpoint(system, &listener))?;
         self.warn(&mut out, &listener, configured)?;
         let site = Site::new(
@@ -90,7 +91,7 @@ impl Manager {
         let identity = running.identity.clone();
         let mut chronicle = Chronicle::new(&self.common, start_when);
         let (desk, league) = (running.desk.clone(), league.clone());
-        let deviations = shared.deviations.clone();
+        let (deviations, root) = (shared.deviations.clone(), shared.root.clone());
         let (print, lines) = unbounded_channel();
         tokio::spawn(async move {
             while let Some((at, event)) = news.recv().await {
@@ -99,9 +100,10 @@ impl Manager {
                     let _ = print.send(line);
                 }
                 if matches!(event, Event::LeagueCompleted { .. }) {
-                    let rows = desk.look(League::standings).await;
-                    let rows = rows.unwrap_or_else(|_| [].into());
-                    for line in chronicle.end(&league, &rows, &deviations) {
+                    let seen = desk.look(|league| (league.standings(), league.referees().len()));
+                    let (rows, referees) = seen.await.unwrap_or_else(|_| ([].into(), 0));
+                    let forgiven = Forgiven::by_all(&deviations, &root, &league, referees, at);
+                    for line in chronicle.end(&league, &rows, &forgiven.await) {
                         let _ = print.send(line);
                     }
                     identity.set_life(Life::Completed);
@@ -124,6 +126,8 @@ impl Manager {
     /// The rules of the league, with what the flags change.
     fn rules(&self, ground: &Ground, league: &LeagueId) -> Result<LeagueRules, Failure> {
         let config = ground.loader.load_league(league).map_err(bad_config)?;
+        // Nothing here goes by it; it is there for others to read.
+        ground.loader.load_games_registry().map_err(bad_config)?;
         let mut config = (*config).clone();
         let game = self.game.as_ref();
         if let Some(game) = game.filter(|game| **game != config.game_type) {
@@ -139,7 +143,7 @@ impl Manager {
         if self.manual {
             config.match_mode = MatchMode::Manual;
         }
-        league_rules(&ground.system, &config).map_err(bad_config)
+        rules_of(&self.common.root(), &ground.system, &config)
     }
 
     /// Tells that agents will not find it by themselves, where they look for it elsewhere.

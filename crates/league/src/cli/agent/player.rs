@@ -9,6 +9,7 @@ use league::agent::player::{self, Manner, Mind};
 use league::bot::Bot;
 use league::bot::launch::{self, Launch, LaunchError, Limits};
 use league::config::{PlayerConfig, patience};
+use league::secrets::BY_PORT;
 use league::strategy::{self, Strategy};
 use league_core::player::PlayerRules;
 use league_protocol::id::PlayerId;
@@ -18,7 +19,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use super::super::Answer;
 use super::super::common::{bad_config, dialect, duration};
 use super::super::failure::{Failure, Kind};
-use super::{Ground, Joining, Serving, endpoint, listen, not_started, port_of};
+use super::{Ground, Joining, Serving, endpoint, listen, not_started, port_of, port_taken};
 
 /// Run a player: it registers with the manager, comes to its matches and chooses
 #[derive(Debug, Clone, Args)]
@@ -67,6 +68,12 @@ fn player_id(text: &str) -> Result<PlayerId, String> {
     PlayerId::new(text).map_err(|error| error.to_string())
 }
 
+/// What a player goes by that nobody named.
+fn by_port(port: u16) -> PlayerId {
+    let named = player_id(&format!("{BY_PORT}{port}"));
+    named.unwrap_or_else(|_| PlayerId::numbered(1))
+}
+
 impl Player {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         super::run(self.joining.stdio, out, async |out| self.serve(out).await)
@@ -77,12 +84,12 @@ impl Player {
         let known = ground.agents.players.iter().find(|known| self.is(known));
         let known_id = known.map(|known| known.player_id.clone());
         let wanted = self.player_id.clone().or(known_id);
-        let slot = wanted
-            .clone()
-            .or_else(|| player_id(&format!("port-{}", self.port)).ok());
-        let slot = slot.unwrap_or_else(|| PlayerId::numbered(1));
-        let label = format!("player `{slot}`");
-        let listener = listen(&ground.system, &label, self.port).await?;
+        let label = |slot: &PlayerId| format!("player `{slot}`");
+        let slot = |port| wanted.clone().unwrap_or_else(|| by_port(port));
+        let listener = listen(&ground.system, &label(&slot(self.port)), self.port).await?;
+        // Of any free port nothing is known before it is taken.
+        let slot = slot(port_taken(&listener));
+        let label = label(&slot);
         let defaults = ground.loader.load_player_defaults().map_err(bad_config)?;
         let name = self.joining.name.clone();
         let name = name.or(known.map(|known| known.display_name.clone()));
@@ -112,7 +119,7 @@ impl Player {
         let shared = self.joining.common.shared(&ground.system, self.seed)?;
         let league = self.joining.league(&ground);
         let (running, door) = player::start(&shared, league, &slot, rules, manner)
-            .map_err(|error| not_started(&label, &error))?;
+            .map_err(|error| not_started(&label, &error, "`--player-id` or `--port`"))?;
         let serving = Serving {
             pages: None,
             shared,
@@ -141,9 +148,9 @@ impl Player {
                 None => return Ok(None),
             },
             (None, Some(strategy)) => Mind::Strategy(strategy),
-            (None, None) => {
-                Mind::Strategy(strategy::find(configured).map_err(|error| unknown(&error))?)
-            }
+            (None, None) => Mind::Strategy(
+                strategy::find(configured).map_err(|error| unknown_strategy(&error))?,
+            ),
         };
         Ok(Some(Manner {
             mind,
@@ -218,7 +225,8 @@ fn bot_failed(error: &LaunchError) -> Failure {
     }
 }
 
-fn unknown(error: &strategy::UnknownStrategy) -> Failure {
+/// A strategy of the configuration that nobody knows.
+pub(crate) fn unknown_strategy(error: &strategy::UnknownStrategy) -> Failure {
     Failure {
         what: "could not start the player".to_owned(),
         cause: error.to_string(),

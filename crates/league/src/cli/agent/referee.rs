@@ -5,6 +5,7 @@ use std::io::Write;
 use clap::Args;
 use league::agent::referee;
 use league::config::{RefereeConfig, breaker_rule, referee_patience};
+use league::secrets::BY_PORT;
 use league_core::referee::RefereeRules;
 use league_protocol::id::RefereeId;
 use league_protocol::sender::Dialect;
@@ -13,7 +14,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use super::super::Answer;
 use super::super::common::bad_config;
 use super::super::failure::Failure;
-use super::{Ground, Joining, Serving, endpoint, listen, not_started, port_of};
+use super::{Ground, Joining, Serving, endpoint, listen, not_started, port_of, port_taken};
 
 /// Run a referee: it registers with the manager and runs the matches that it is given
 #[derive(Debug, Clone, Args)]
@@ -35,6 +36,12 @@ fn referee_id(text: &str) -> Result<RefereeId, String> {
     RefereeId::new(text).map_err(|error| error.to_string())
 }
 
+/// What a referee goes by that nobody named.
+fn by_port(port: u16) -> RefereeId {
+    let named = referee_id(&format!("{BY_PORT}{port}"));
+    named.unwrap_or_else(|_| RefereeId::numbered(1))
+}
+
 impl Referee {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         super::run(self.joining.stdio, out, async |out| self.serve(out).await)
@@ -45,12 +52,12 @@ impl Referee {
         let known = ground.agents.referees.iter().find(|known| self.is(known));
         let known_id = known.map(|known| known.referee_id.clone());
         let wanted = self.referee_id.clone().or(known_id);
-        let slot = wanted
-            .clone()
-            .or_else(|| referee_id(&format!("port-{}", self.port)).ok());
-        let slot = slot.unwrap_or_else(|| RefereeId::numbered(1));
-        let label = format!("referee `{slot}`");
-        let listener = listen(&ground.system, &label, self.port).await?;
+        let label = |slot: &RefereeId| format!("referee `{slot}`");
+        let slot = |port| wanted.clone().unwrap_or_else(|| by_port(port));
+        let listener = listen(&ground.system, &label(&slot(self.port)), self.port).await?;
+        // Of any free port nothing is known before it is taken.
+        let slot = slot(port_taken(&listener));
+        let label = label(&slot);
         let rules = self.rules(&ground, known, &slot, &listener)?;
         let rules = RefereeRules {
             wanted_id: wanted.map(|id| id.to_string()),
@@ -59,7 +66,7 @@ impl Referee {
         let shared = self.joining.common.shared(&ground.system, None)?;
         let league = self.joining.league(&ground);
         let (running, door) = referee::start(&shared, league, &slot, rules)
-            .map_err(|error| not_started(&label, &error))?;
+            .map_err(|error| not_started(&label, &error, "`--referee-id` or `--port`"))?;
         let serving = Serving {
             pages: None,
             shared,

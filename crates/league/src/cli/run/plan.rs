@@ -1,5 +1,6 @@
 //! Who plays in `league run`: from flags and configuration, or as it was when it was interrupted.
 
+mod dealt;
 mod found;
 
 use std::fs;
@@ -10,7 +11,7 @@ use league::agent::house::Shared;
 use league::agent::manager::Guest;
 use league::agent::player::{Manner, Mind};
 use league::arena::{Plan, PlayerSeat, Ports, RefereeSeat};
-use league::config::{AgentsConfig, LeagueConfig, SystemConfig, league_rules};
+use league::config::{AgentsConfig, LeagueConfig, SystemConfig};
 use league::log::LogGuard;
 use league::root::Root;
 use league::strategy;
@@ -21,19 +22,15 @@ use league_protocol::sender::Dialect;
 use serde::{Deserialize, Serialize};
 
 use super::super::agent::guests;
-use super::super::common::{bad_config, tell_unknown_keys};
+use super::super::common::{bad_config, rules_of, tell_unknown_keys};
 use super::super::failure::{Failure, Kind};
 use super::super::logging;
 use super::{PortChoice, Run};
+use dealt::check_count;
 use found::Found;
 
 /// With more players than this on free ports, they share one listener.
 const MOST_PLAYER_PORTS: usize = 64;
-/// The most matches that one of our referees plays at once.
-const MOST_AT_ONCE: u32 = 64;
-
-/// With fewer players there is nothing to play.
-const LEAST_PLAYERS: usize = 2;
 
 /// A league that is about to be played.
 pub(super) struct Planned {
@@ -101,22 +98,26 @@ impl Planned {
             (found.free, None)
         };
         let config = loader.load_league(&league_id).map_err(bad_config)?;
+        // Nothing here goes by it; it is there for others to read.
+        loader.load_games_registry().map_err(bad_config)?;
         tell_unknown_keys(&loader);
         let game = seats
             .as_ref()
             .map_or(run.game.as_ref(), |seats| Some(&seats.game_type));
         let config = fitted(&config, game);
-        let mut rules = league_rules(&system, &config).map_err(bad_config)?;
-        let seats = seats.unwrap_or_else(|| run.seats(&rules, &agents));
+        let mut rules = rules_of(&root, &system, &config)?;
+        let seats = match seats {
+            Some(seats) => seats,
+            None => run.seats(&rules, &agents)?,
+        };
         let guests = run.guests(&rules, &system, &agents, &seats)?;
         let invited = seats.invited.max(guests.len());
-        let players = seats.players.len() + invited;
-        if players < LEAST_PLAYERS {
-            return Err(too_few());
+        let players = (seats.players.len() + invited) as u32;
+        // A league that is taken up goes by the rules that it began with.
+        if !run.resume {
+            check_count(players, &rules, &root)?;
         }
-        let counts = (players as u32, seats.referees.len() as u32);
-        rules.start_when = Some(counts);
-        rules.max_players = rules.max_players.max(counts.0);
+        rules.start_when = Some((players, seats.referees.len() as u32));
         if run.manual {
             rules.mode = Mode::Manual;
         }
@@ -178,54 +179,14 @@ impl Run {
             });
         }
         // Our own players have the first numbers.
-        for (number, guest) in (seats.players.len() as u32 + 1..).zip(&mut guests) {
+        let last = seats.players.last().and_then(|player| {
+            let number = player.id.as_str().strip_prefix('P')?;
+            number.parse::<u32>().ok()
+        });
+        for (number, guest) in (last.unwrap_or(0).saturating_add(1)..).zip(&mut guests) {
             guest.wanted_id = Some(PlayerId::numbered(number).to_string());
         }
         Ok(guests)
-    }
-
-    fn seats(&self, rules: &LeagueRules, agents: &AgentsConfig) -> Seats {
-        let (usual_players, usual_referees) = rules.start_when.unwrap_or((4, 2));
-        let players = self.players.unwrap_or(usual_players);
-        let referees = self.referees.unwrap_or(usual_referees);
-        let at_once = (players / 2).div_ceil(referees).clamp(2, MOST_AT_ONCE);
-        let strategies = strategy::deal(&self.strategies, &rules.game_type, players as usize);
-        let named = |id: &PlayerId| agents.players.iter().find(|player| player.player_id == *id);
-        let player = |(number, strategy): (u32, &'static dyn strategy::Strategy)| {
-            let id = PlayerId::numbered(number);
-            let name = named(&id).map(|player| player.display_name.clone());
-            let usual = named(&id).map_or_else(Dialect::default, |player| player.dialect);
-            let place = (number as usize - 1).checked_rem(self.dialects.len());
-            Player {
-                dialect: place.map_or(usual, |place| self.dialects[place]),
-                name: name.unwrap_or_else(|| format!("Player {number}")),
-                strategy: strategy.name().to_owned(),
-                id,
-            }
-        };
-        let referee = |number| {
-            let id = RefereeId::numbered(number);
-            let mut known = agents.referees.iter();
-            let known = known.find(|referee| referee.referee_id == id);
-            Referee {
-                name: known.map_or_else(
-                    || format!("Referee {number}"),
-                    |referee| referee.display_name.clone(),
-                ),
-                max_concurrent: at_once
-                    .max(known.map_or(0, |referee| referee.max_concurrent_matches)),
-                id,
-            }
-        };
-        Seats {
-            referees: (1..=referees).map(referee).collect(),
-            players: (1..=players).zip(strategies).map(player).collect(),
-            game_type: rules.game_type.clone(),
-            pace_ms: self.pace.as_millis() as u64,
-            seed: self.seed,
-            ports: Ports::default(),
-            invited: 0,
-        }
     }
 }
 
@@ -368,15 +329,6 @@ fn unknown_strategy(error: strategy::UnknownStrategy) -> Failure {
         what: "could not seat the players".to_owned(),
         cause: error.to_string(),
         hint: "mend `run.json` in the league's folder".to_owned(),
-        kind: Kind::Use,
-    }
-}
-
-fn too_few() -> Failure {
-    Failure {
-        what: "could not seat the players".to_owned(),
-        cause: "one player has nobody to play with".to_owned(),
-        hint: "have more with `--players`, or invite others with `--invite URL`".to_owned(),
         kind: Kind::Use,
     }
 }

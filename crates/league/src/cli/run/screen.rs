@@ -3,10 +3,9 @@
 use std::io::{IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use league::deviations::Deviations;
 use league_core::league::Event;
 use league_protocol::id::LeagueId;
-use league_protocol::message::StandingRow;
+use league_protocol::message::{Mode, StandingRow};
 use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -16,6 +15,7 @@ use super::super::{Answer, Output};
 use super::Run;
 use super::plan::Planned;
 use crate::cli::asking::count;
+use crate::cli::forgiven::Forgiven;
 use crate::cli::scores::Scores;
 
 /// What is shown of one league.
@@ -69,7 +69,6 @@ impl<'s, W: Write> Screen<'s, W> {
             "players": players, "referees": plan.referees.len(), "matches": total,
             "rounds": rounds, "seed": planned.seed, "root": run.common.root,
             "resumed": planned.resumed, "unfinished": planned.unfinished,
-            "mode": plan.rules.mode,
         });
         let bar = bar(run, total);
         Self {
@@ -90,8 +89,9 @@ impl<'s, W: Write> Screen<'s, W> {
     }
 
     /// Shows what is about to be played.
-    pub(super) fn open(&mut self, endpoint: &str) -> Result<(), Failure> {
+    pub(super) fn open(&mut self, endpoint: &str, mode: Mode) -> Result<(), Failure> {
         if self.output == Output::Json {
+            self.opening["mode"] = json!(mode);
             self.opening["manager"] = endpoint.into();
             self.opening["page"] = page(endpoint).into();
             let opening = self.opening.clone();
@@ -112,7 +112,7 @@ impl<'s, W: Write> Screen<'s, W> {
         for (name, fact) in &self.facts {
             writeln!(self.out, "  {name:<9}{fact}")?;
         }
-        if self.opening["mode"] == "manual" {
+        if mode == Mode::Manual {
             let root = &self.root_flag;
             writeln!(
                 self.out,
@@ -154,17 +154,17 @@ impl<'s, W: Write> Screen<'s, W> {
     pub(super) fn table(
         &mut self,
         rows: &[StandingRow],
-        deviations: &Deviations,
+        forgiven: &Forgiven,
     ) -> Result<(), Failure> {
         self.bar.finish_and_clear();
         if self.output == Output::Json {
-            let closing = self.scores.closing(&self.league, rows, deviations);
+            let closing = self.scores.closing(&self.league, rows, forgiven);
             return self.object(&closing);
         }
         if !self.quiet {
             writeln!(self.out)?;
         }
-        Ok(self.scores.close(self.out, rows, deviations)?)
+        Ok(self.scores.close(self.out, rows, forgiven)?)
     }
 
     /// Says that the page is still there.
