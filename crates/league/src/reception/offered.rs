@@ -97,10 +97,13 @@ impl<R: Role> Offering for Counter<R> {
                     .await
                     .unwrap_or_default(),
             };
-            let moves = arguments
-                .get("legal_moves")
-                .map_or("even,odd", String::as_str);
-            prompts::write(name, moves, &data)
+            let game = self.identity.game();
+            let listing = game
+                .as_ref()
+                .and_then(|game| league_games::find(game.as_str()));
+            let rules = &listing.unwrap_or(&league_games::all()[0]).rules;
+            let moves = arguments.get("legal_moves").map(String::as_str);
+            prompts::write(name, rules, moves, &data)
         })
     }
 
