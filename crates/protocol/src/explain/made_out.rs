@@ -3,10 +3,9 @@
 use serde_json::value::RawValue;
 
 use super::{Explanation, each_raw, explain, message};
-use crate::dialect::types;
 use crate::fault::Code;
 use crate::finding::{Finding, Notes, Reading, Severity, harmless};
-use crate::lenient::{Expected, Mended, mend};
+use crate::lenient::{Candidates, Expected, Mended, candidates, mend, tells};
 use crate::rpc::members::{Members, split, text};
 use crate::sender::Dialect;
 
@@ -104,13 +103,39 @@ fn soften(raw: &RawValue, explanation: &mut Explanation) {
 }
 
 /// The message that is made out, as it reads by itself.
+///
+/// A league knows what it has asked for; here nobody does. So a word that is no type must nearly
+/// be one, or the rest of the message must leave one type only.
 fn made_out(content: &Content<'_>, kind: &'static str) -> Option<Explanation> {
-    let all = Dialect::ALL.into_iter().flat_map(types).copied();
-    let all: Vec<&'static str> = all.collect();
+    match candidates(content.raw.get(), &content.method)? {
+        Candidates::Named(named) => taken_for(named, content, kind).map(|(taken, _)| taken),
+        Candidates::Alike(alike) => {
+            let readings = alike.into_iter().filter_map(|name| {
+                let (taken, mended) = taken_for(name, content, kind)?;
+                tells(&mended, name, taken.dialect?).then_some(taken)
+            });
+            single(readings.collect())
+        }
+    }
+}
+
+/// The one reading that is left; the first protocol counts only where the second has none.
+fn single(readings: Vec<Explanation>) -> Option<Explanation> {
+    let is_old = |taken: &Explanation| taken.dialect == Some(Dialect::V1);
+    let (old, new): (Vec<_>, Vec<_>) = readings.into_iter().partition(is_old);
+    let mut left = if new.is_empty() { old } else { new }.into_iter();
+    left.next().filter(|_| left.next().is_none())
+}
+
+/// A message read as one of a type, if it can be.
+fn taken_for(
+    name: &'static str,
+    content: &Content<'_>,
+    kind: &'static str,
+) -> Option<(Explanation, Box<RawValue>)> {
     let expected = Expected {
-        types: &all,
-        // A message that names no type, in a call that means none, may be anything.
-        method: Some(&content.method),
+        types: &[name],
+        method: None,
         dialect: None,
     };
     let mut notes = Notes::new(Reading::Lenient);
@@ -118,7 +143,7 @@ fn made_out(content: &Content<'_>, kind: &'static str) -> Option<Explanation> {
         return None;
     };
     let taken = message(&mended, Reading::Lenient, kind);
-    taken.valid.then_some(taken)
+    taken.valid.then_some((taken, mended))
 }
 
 /// What it is taken for.
