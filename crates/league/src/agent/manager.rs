@@ -6,6 +6,7 @@ mod log;
 mod shown;
 mod wishes;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use league_core::league::{Candidate, Command, Event, League, LeagueRules, Refusal, Reply, Ticket};
@@ -47,7 +48,8 @@ impl Worker for League {
 /// A fact of the league, told to whoever watches in this process.
 pub type News = (Timestamp, Event);
 
-/// Starts the manager of a league, or takes it up where its journal left it.
+/// Starts the manager of a league, or takes it up where its journal left it; nobody may register
+/// with the manager's own address, `home`.
 ///
 /// # Errors
 ///
@@ -56,6 +58,7 @@ pub fn start(
     shared: &Shared,
     rules: LeagueRules,
     guests: &[Guest],
+    home: Option<SocketAddr>,
     news: Option<UnboundedSender<News>>,
 ) -> Result<(Running<League>, Arc<dyn Door>), StartError> {
     let league_id = rules.league_id.clone();
@@ -94,7 +97,8 @@ pub fn start(
     let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
     identity.set_agent(league_protocol::sender::Agent::Manager, league_id.clone());
     identity.set_game(rules.game_type.clone());
-    let (allowed, chance) = (shared.roads.allowed.clone(), shared.chance.clone());
+    let (allowed, chance) = (&shared.roads.allowed, shared.chance.clone());
+    let allowed = home.map_or_else(|| allowed.clone(), |home| allowed.without(home));
     let invited = guests.iter().filter(|_| !rules.strict);
     let invited = invited.map(|guest| guest.wish(&rules.game_type, &allowed, &chance));
     let wishes = Wishes::new(rules.strict);
@@ -269,7 +273,7 @@ impl Role for Manager {
             _ => return None,
         };
         if token.is_none() {
-            return Some(refuse(&Refusal::TokenMissing));
+            return Some(refuse(&Refusal::AdminTokenMissing));
         }
         Some(self.ask(command).await)
     }
@@ -329,7 +333,7 @@ impl Manager {
     async fn hand_reins(&self, arguments: &Arguments, admin: bool) -> Spoken {
         if !admin {
             return refuse(match arguments.token {
-                None => &Refusal::TokenMissing,
+                None => &Refusal::AdminTokenMissing,
                 Some(_) => &Refusal::NotAdmin,
             });
         }
