@@ -4,7 +4,7 @@ use league_protocol::explain::{Explanation, explain_leniently};
 use serde_json::{Value, json};
 
 fn explained(message: &Value) -> Explanation {
-    let mut all = explain_leniently(message.to_string().as_bytes());
+    let mut all = explain_leniently(message.to_string().as_bytes(), None);
     assert_eq!(all.len(), 1, "{message}");
     all.remove(0)
 }
