@@ -97,8 +97,10 @@ impl Arena {
         let (tell, news) = unbounded_channel();
         let (failing, failures) = unbounded_channel();
         let endpoint = plan.endpoint(&taken.manager);
-        let (manager, door) = manager::start(shared, plan.rules.clone(), &plan.guests, Some(tell))
-            .map_err(started(MANAGER))?;
+        let home = taken.manager.local_addr().ok();
+        let (manager, door) =
+            manager::start(shared, plan.rules.clone(), &plan.guests, home, Some(tell))
+                .map_err(started(MANAGER))?;
         let mut arena = Self {
             manager: watched(manager, "league_manager", &failing),
             endpoint,

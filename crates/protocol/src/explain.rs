@@ -1,7 +1,9 @@
 //! Tells what a piece of JSON is, in which dialect, and what is wrong with it.
 
+mod called;
 mod frame;
 mod made_out;
+mod pieces;
 
 use std::fmt;
 
@@ -16,16 +18,17 @@ use crate::fault::Code;
 use crate::finding::{Finding, Notes, Path, Reading, Severity, excerpt};
 use crate::id::PlayerId;
 use crate::lenient::nearest;
-use crate::rpc::members::{Kind, Members, split};
-use crate::rpc::{self, Broken, MAX_BATCH};
+use crate::rpc::members::{Members, split};
 use crate::sender::Dialect;
 use crate::shape::not_an_object;
 pub use made_out::explain_leniently;
+use pieces::Line;
+pub use pieces::{LARGEST_TEXT, MOST_PIECES};
 
 /// What was found out about one piece of JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explanation {
-    /// Which element of an array it is, from 0; nothing if it stands alone.
+    /// Which element of an array it is, or which line, from 0; nothing if it stands alone.
     #[serde(skip)]
     pub index: Option<usize>,
     /// What it is: a message, a request, a response, a log line, ….
@@ -68,54 +71,40 @@ impl fmt::Debug for Again {
     }
 }
 
-/// Explains bytes: one piece of JSON, or an array of up to [`MAX_BATCH`].
-pub fn explain(bytes: &[u8], reading: Reading) -> Vec<Explanation> {
-    if let Err(broken) = rpc::open(bytes) {
-        return vec![unreadable(reading, &broken.to_string(), remedy(broken))];
-    }
-    let Ok(raw) = serde_json::from_slice::<&RawValue>(bytes) else {
-        return vec![unreadable(reading, "the text is not JSON", OBJECT)];
-    };
-    if Kind::of(raw) != Kind::Array {
-        return vec![one(raw, reading)];
-    }
-    let elements = elements(raw);
-    if elements.is_empty() {
-        return vec![unreadable(reading, "the array is empty", OBJECT)];
-    }
-    each(&elements, reading)
+/// How JSON is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Lens {
+    /// What is forgiven.
+    pub reading: Reading,
+    /// The dialect that it is held to; without one it is found out.
+    pub dialect: Option<Dialect>,
 }
 
-/// The elements of an array.
-fn elements(raw: &RawValue) -> Vec<&RawValue> {
-    serde_json::from_str(raw.get()).unwrap_or_default()
+impl From<Reading> for Lens {
+    fn from(reading: Reading) -> Self {
+        let dialect = None;
+        Self { reading, dialect }
+    }
 }
 
-/// The pieces of JSON that are explained, in their order: one, or the elements of an array.
-fn each_raw(raw: &RawValue) -> Vec<&RawValue> {
-    if Kind::of(raw) != Kind::Array {
-        return vec![raw];
-    }
-    let mut elements = elements(raw);
-    elements.truncate(MAX_BATCH);
-    elements
+/// Explains bytes: one piece of JSON, an array of them, or one on each line.
+///
+/// Each piece may be as large as a body, all together [`LARGEST_TEXT`]; the first [`MOST_PIECES`]
+/// are looked at.
+pub fn explain(bytes: &[u8], lens: impl Into<Lens>) -> Vec<Explanation> {
+    pieces::explained(bytes, lens.into(), |raw, lens| piece(raw, lens, one))
 }
 
-fn each(elements: &[&RawValue], reading: Reading) -> Vec<Explanation> {
-    let kept = elements.iter().take(MAX_BATCH).enumerate();
-    let mut explanations: Vec<_> = kept
-        .map(|(index, element)| one(element, reading).numbered(index))
-        .collect();
-    if elements.len() > MAX_BATCH {
-        let why = format!(
-            "the array has {} elements, and only the first {MAX_BATCH} are looked at",
-            elements.len()
-        );
-        let (expected, remedy) = ("a shorter array", "send the rest in another");
-        let rest = unreadable(reading, &why, (expected, remedy));
-        explanations.push(rest.numbered(MAX_BATCH));
+/// Explains a piece, or the message in a line of a match that is told again.
+fn piece(raw: &RawValue, lens: Lens, one: impl Fn(&RawValue, Lens) -> Explanation) -> Explanation {
+    match Line::of(raw) {
+        Some(Line::Said(message)) => one(message, lens).placed("message"),
+        Some(Line::Match) => Explanation {
+            again: Again::of(&raw),
+            ..Explanation::new("match of a replay", Notes::new(lens.reading))
+        },
+        None => one(raw, lens),
     }
-    explanations
 }
 
 impl Explanation {
@@ -150,24 +139,6 @@ impl Explanation {
     }
 }
 
-/// What is expected, and what to do, where nothing better can be said.
-const OBJECT: (&str, &str) = ("a JSON object", "send a JSON object");
-
-/// What is expected, and what to do, where a text cannot be read.
-fn remedy(broken: Broken) -> (&'static str, &'static str) {
-    match broken {
-        Broken::TooLarge => ("a shorter message", "shorten it"),
-        Broken::NotUtf8 | Broken::ByteOrderMark => (
-            "UTF-8 without a byte order mark",
-            "save it as UTF-8 without a byte order mark",
-        ),
-        Broken::TooDeep => ("a flatter message", "nest it less deeply"),
-        Broken::LoneSurrogate => ("whole characters", "escape both halves, or neither"),
-        Broken::NotJson { .. } => ("JSON", "mend it there: a message must be JSON"),
-        Broken::Empty => OBJECT,
-    }
-}
-
 fn unreadable(reading: Reading, why: &str, (expected, remedy): (&str, &str)) -> Explanation {
     let mut notes = Notes::new(reading);
     let (at, detail) = (Path::root("000 §1.4"), format!("{why}; {remedy}"));
@@ -175,8 +146,8 @@ fn unreadable(reading: Reading, why: &str, (expected, remedy): (&str, &str)) -> 
     Explanation::new("nothing readable", notes)
 }
 
-fn one(raw: &RawValue, reading: Reading) -> Explanation {
-    let mut notes = Notes::new(reading);
+fn one(raw: &RawValue, lens: Lens) -> Explanation {
+    let mut notes = Notes::new(lens.reading);
     let members = match split(raw.get()) {
         Ok(members) => members,
         Err(problem) => {
@@ -185,7 +156,7 @@ fn one(raw: &RawValue, reading: Reading) -> Explanation {
         }
     };
     if frame::is_frame(&members) {
-        return frame::explained(&members, reading);
+        return frame::explained(&members, lens);
     }
     if let Some(document) = document(&members, &mut notes) {
         let again = Again::of(&document);
@@ -194,7 +165,7 @@ fn one(raw: &RawValue, reading: Reading) -> Explanation {
             ..Explanation::new(document.label(), notes)
         };
     }
-    message(raw, reading, "message")
+    message(raw, lens, "message")
 }
 
 /// A document that is no message; a line of a log may tell of a message, but claims no protocol.
@@ -204,8 +175,8 @@ fn document<'a>(members: &Members<'a>, notes: &mut Notes) -> Option<Document<'a>
     looked_at.then(|| Document::recognise(members, notes))?
 }
 
-fn message(raw: &RawValue, reading: Reading, kind: &'static str) -> Explanation {
-    let mut decoded = match decode(raw, reading, None) {
+fn message(raw: &RawValue, lens: Lens, kind: &'static str) -> Explanation {
+    let mut decoded = match decode(raw, lens.reading, lens.dialect) {
         Ok(decoded) => decoded,
         Err(notes) => return Explanation::new(kind, notes),
     };
@@ -227,12 +198,26 @@ fn message(raw: &RawValue, reading: Reading, kind: &'static str) -> Explanation 
     }
     let named = decoded.envelope.protocol.value().is_some();
     let known = suggest_type(&mut decoded) || named;
+    tell_once(&mut decoded.notes.findings);
     Explanation {
         dialect: known.then_some(decoded.dialect),
         message_type: decoded.message_type().map(excerpt),
         again: Again::of(&Whole(&decoded)),
         ..Explanation::new(kind, decoded.notes)
     }
+}
+
+/// What is an error is no deviation besides.
+fn tell_once(findings: &mut Vec<Finding>) {
+    let errors: Vec<(Code, String)> = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .map(|finding| (finding.code, finding.path.clone()))
+        .collect();
+    findings.retain(|finding| {
+        let told = |(code, path): &(Code, String)| *code == finding.code && *path == finding.path;
+        finding.severity == Severity::Error || !errors.iter().any(told)
+    });
 }
 
 /// Whether any dialect has the type of a message; if none has, the finding about it says which

@@ -19,6 +19,7 @@ mod spelling;
 mod synonyms;
 
 pub use application::application;
+pub(crate) use mend::{Candidates, candidates, tells};
 pub use mend::{Expected, LARGEST_MENDED, Mended, meant, mend};
 pub use reply::reply;
 pub(crate) use reply::{Found, response};

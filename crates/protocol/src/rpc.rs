@@ -55,6 +55,7 @@ pub use error::{Refusal, RpcError, Status};
 pub use frame::{Call, Frame, MAX_METHOD, Malformed, Notification, Params};
 pub use id::{Id, MAX_ID};
 pub use in_flight::{InFlight, MAX_IN_FLIGHT};
+pub(crate) use open::Array;
 pub use open::{Element, Incoming, MAX_BATCH, Opened, open, read};
 pub use outgoing::{MAX_OWN_ID, Unwritable, batch, fail, notify, request, respond};
 pub use reply::{PeerError, ReplyFault, Response, read_error, read_reply, read_response};

@@ -174,6 +174,7 @@ fn the_findings_in_the_documents_are_known() {
         .map(|((severity, what), times)| format!("{severity:?} {what} x{times}"))
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @"
+    Deviation E002 method x2
     Deviation E002 sender x1
     Deviation E003 auth_token x2
     Deviation E003 conversation_id x21

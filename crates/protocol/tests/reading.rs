@@ -8,6 +8,8 @@ mod carried;
 mod contradictions;
 #[path = "reading/frames.rs"]
 mod frames;
+#[path = "reading/meant.rs"]
+mod meant;
 #[path = "reading/mended.rs"]
 mod mended;
 #[path = "reading/replies.rs"]

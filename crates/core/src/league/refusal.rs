@@ -8,12 +8,27 @@ use thiserror::Error;
 
 use super::problem::ReportProblem;
 
+/// In what an agent says of itself when it registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meta {
+    /// `player_meta`
+    Player,
+    /// `referee_meta`
+    Referee,
+}
+
 /// Why a command is turned down.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// The call belongs to the administrator.
-    #[error("this call takes the administrator's token")]
+    #[error("this call takes the administrator's token: only the administrator may make it")]
     NotAdmin,
+    /// The call belongs to the administrator, and nobody showed a token.
+    #[error(
+        "send the administrator's token as `auth_token`: the manager keeps it as `admin_token` \
+         with the secrets of its league"
+    )]
+    AdminTokenMissing,
     /// The league has begun, or is over.
     #[error("the league has begun already")]
     AlreadyStarted,
@@ -35,10 +50,15 @@ pub enum Refusal {
     Stopping,
     /// A version that is not spoken here.
     #[error(
-        "protocol version `{0}` is not spoken here: \
+        "protocol version `{found}` is not spoken here: \
          use {MINIMUM_VERSION} or later, {CURRENT_VERSION} at best"
     )]
-    Version(String),
+    Version {
+        /// Where it stands.
+        of: Meta,
+        /// What stands there.
+        found: String,
+    },
     /// A referee of the first protocol has no token, so its results could not be believed.
     #[error("a referee must speak league.v2: without a token its results cannot be believed")]
     RefereeWithoutToken,
@@ -47,7 +67,7 @@ pub enum Refusal {
         "a display name has 1 to 64 characters, none of which controls the terminal or the \
          direction of text"
     )]
-    Name,
+    Name(Meta),
     /// Nobody holds this player id.
     #[error("no player `{0}` is registered: register first")]
     UnknownPlayer(PlayerId),
@@ -116,7 +136,7 @@ impl Refusal {
         match self {
             Self::UnknownPlayer(_) => Code::PlayerNotRegistered,
             Self::UnknownReferee(_) => Code::RefereeNotRegistered,
-            Self::TokenMissing => Code::TokenMissing,
+            Self::TokenMissing | Self::AdminTokenMissing => Code::TokenMissing,
             Self::NotAdmin | Self::TokenInvalid | Self::TokenExpired | Self::NotAReferee => {
                 Code::TokenInvalid
             }
@@ -132,8 +152,8 @@ impl Refusal {
             | Self::PlaysByItself(_)
             | Self::Over(_)
             | Self::LongDecided(_) => Code::OutOfTurn,
-            Self::Version(_) | Self::RefereeWithoutToken => Code::VersionMismatch,
-            Self::Name | Self::BadReport { .. } => Code::InvalidMessage,
+            Self::Version { .. } | Self::RefereeWithoutToken => Code::VersionMismatch,
+            Self::Name(_) | Self::BadReport { .. } => Code::InvalidMessage,
         }
     }
 
@@ -146,12 +166,18 @@ impl Refusal {
 
     const fn path(&self) -> Option<&'static str> {
         match self {
-            Self::Name => Some("display_name"),
-            Self::Version(_) => Some("protocol_version"),
+            Self::Name(Meta::Player) => Some("player_meta.display_name"),
+            Self::Name(Meta::Referee) => Some("referee_meta.display_name"),
+            Self::Version { of, .. } => Some(match of {
+                Meta::Player => "player_meta.protocol_version",
+                Meta::Referee => "referee_meta.protocol_version",
+            }),
             Self::UnknownPlayer(_) | Self::UnknownReferee(_) => Some("sender"),
-            Self::TokenMissing | Self::TokenInvalid | Self::TokenExpired | Self::NotAdmin => {
-                Some("auth_token")
-            }
+            Self::TokenMissing
+            | Self::AdminTokenMissing
+            | Self::TokenInvalid
+            | Self::TokenExpired
+            | Self::NotAdmin => Some("auth_token"),
             Self::UnknownMatch(_)
             | Self::NotYours(_)
             | Self::TakenAway(_)

@@ -10,7 +10,8 @@ use league_protocol::token::{AuthToken, TokenHash};
 
 use super::command::{Candidate, Reply};
 use super::event::Event;
-use super::refusal::Refusal;
+use super::refusal::{Meta, Refusal};
+use super::rejection::Rejection;
 use super::roster::{Who, folded};
 use super::{League, Phase};
 use crate::machine::Decision;
@@ -38,7 +39,7 @@ enum Admission {
     /// An agent that is known already, and the token it showed, if it had one.
     Returning(Who, Proof),
     /// It is not let in, for this reason.
-    Rejected(String),
+    Rejected(Rejection),
 }
 
 impl League {
@@ -47,20 +48,20 @@ impl League {
         at: Timestamp,
         candidate: &Candidate,
     ) -> Result<Decision<Event, Reply>, Refusal> {
-        self.check_form(candidate)?;
-        let reject = |reason: String| {
-            Ok(Decision::reply(Reply::Player(RegisterResponse::Rejected {
-                reason,
-            })))
+        self.check_form(candidate, Meta::Player)?;
+        let reject = |why: Rejection| {
+            let reason = why.to_string();
+            let response = RegisterResponse::Rejected { reason };
+            Ok(Decision::reply(Reply::Player(response)))
         };
         let (id, returning) = match self.admission(at, candidate, Who::Player) {
-            Admission::Rejected(reason) => return reject(reason),
+            Admission::Rejected(why) => return reject(why),
             Admission::Returning(Who::Player(number), proof) => match self.players.get(number) {
                 Some(player) if !player.shut_down => (player.id.clone(), Some(proof)),
-                _ => return reject(CLOSED.to_owned()),
+                _ => return reject(Rejection::Closed),
             },
-            Admission::Returning(Who::Referee(_), _) => return reject(DUPLICATE.to_owned()),
-            Admission::New if self.is_full() => return reject(CLOSED.to_owned()),
+            Admission::Returning(Who::Referee(_), _) => return reject(Rejection::Closed),
+            Admission::New if self.is_full() => return reject(Rejection::Closed),
             Admission::New => {
                 let wanted = candidate.request.wanted_id.as_ref();
                 let wanted = wanted.and_then(|wanted| PlayerId::new(wanted).ok());
@@ -96,21 +97,21 @@ impl League {
         if candidate.dialect == Dialect::V1 {
             return Err(Refusal::RefereeWithoutToken);
         }
-        self.check_form(candidate)?;
-        let reject = |reason: String| {
-            Ok(Decision::reply(Reply::Referee(
-                RegisterResponse::Rejected { reason },
-            )))
+        self.check_form(candidate, Meta::Referee)?;
+        let reject = |why: Rejection| {
+            let reason = why.to_string();
+            let response = RegisterResponse::Rejected { reason };
+            Ok(Decision::reply(Reply::Referee(response)))
         };
         let (id, returning) = match self.admission(at, candidate, Who::Referee) {
-            Admission::Rejected(reason) => return reject(reason),
+            Admission::Rejected(why) => return reject(why),
             Admission::Returning(Who::Referee(number), proof) => match self.referees.get(number) {
                 Some(referee) => (referee.id.clone(), Some(proof)),
-                None => return reject(CLOSED.to_owned()),
+                None => return reject(Rejection::Closed),
             },
-            Admission::Returning(Who::Player(_), _) => return reject(DUPLICATE.to_owned()),
+            Admission::Returning(Who::Player(_), _) => return reject(Rejection::Closed),
             Admission::New if self.referees.len() >= MOST_REFEREES => {
-                return reject(CLOSED.to_owned());
+                return reject(Rejection::Closed);
             }
             Admission::New => {
                 let wanted = candidate.request.wanted_id.as_ref();
@@ -183,18 +184,19 @@ impl League {
     }
 
     /// What makes a request an error rather than a wish that is not granted.
-    fn check_form(&self, candidate: &Candidate) -> Result<(), Refusal> {
+    fn check_form(&self, candidate: &Candidate, of: Meta) -> Result<(), Refusal> {
         if self.fleeting.stopped {
             return Err(Refusal::Stopping);
         }
         let meta = &candidate.request.meta;
         if candidate.dialect != Dialect::V1 {
-            check_version(meta.protocol_version.as_deref())?;
+            let found = meta.protocol_version.as_deref();
+            check_version(found).map_err(|found| Refusal::Version { of, found })?;
         }
         if is_showable(meta.display_name.trim()) {
             Ok(())
         } else {
-            Err(Refusal::Name)
+            Err(Refusal::Name(of))
         }
     }
 
@@ -202,24 +204,23 @@ impl League {
         let meta = &candidate.request.meta;
         let known = self.names.get(&folded(&meta.display_name));
         if self.phase == Phase::Completed && known.is_none() {
-            return Admission::Rejected(CLOSED.to_owned());
+            return Admission::Rejected(Rejection::Closed);
         }
         if !meta.game_types.contains(&self.rules.game_type) {
-            return Admission::Rejected(UNSUPPORTED.to_owned());
+            return Admission::Rejected(Rejection::Game(self.rules.game_type.clone()));
         }
         if let Err(problem) = &candidate.endpoint {
-            return Admission::Rejected(format!("Invalid endpoint: {problem}"));
+            return Admission::Rejected(Rejection::Endpoint(problem.clone()));
         }
         if meta.contact_endpoint.len() > LONGEST_ENDPOINT {
-            return Admission::Rejected(format!(
-                "Invalid endpoint: it has more than {LONGEST_ENDPOINT} characters"
-            ));
+            let problem = format!("it has more than {LONGEST_ENDPOINT} characters");
+            return Admission::Rejected(Rejection::Endpoint(problem));
         }
         match known {
             None => Admission::New,
             Some(&who) => match self.recognise(at, who, candidate, kind) {
                 Ok(proof) => Admission::Returning(who, proof),
-                Err(reason) => Admission::Rejected(reason.to_owned()),
+                Err(why) => Admission::Rejected(why),
             },
         }
     }
@@ -234,10 +235,13 @@ impl League {
         who: Who,
         candidate: &Candidate,
         kind: fn(u32) -> Who,
-    ) -> Result<Proof, &'static str> {
+    ) -> Result<Proof, Rejection> {
         let (Who::Player(number) | Who::Referee(number)) = who;
-        let member = self.member(who).filter(|_| who == kind(number));
-        let member = member.ok_or(DUPLICATE)?;
+        let member = self.member(who).ok_or(Rejection::Closed)?;
+        let taken = || Rejection::taken(&member.name, &member.peer.agent);
+        if who != kind(number) {
+            return Err(taken());
+        }
         let same = *member.peer.endpoint == *candidate.request.meta.contact_endpoint
             && member.peer.dialect == candidate.dialect;
         if let Some(token) = candidate.request.token.as_ref().map(AuthToken::hash) {
@@ -246,7 +250,11 @@ impl League {
             }
             let lost = member.unproved || at < member.token_given + LOST_ANSWER;
             if token == member.token || lost && member.replaced.contains(&token) {
-                return if same { Ok(Some(token)) } else { Err(MOVED) };
+                return if same {
+                    Ok(Some(token))
+                } else {
+                    Err(Rejection::Moved)
+                };
             }
         }
         let excused = self.phase == Phase::Registering
@@ -255,7 +263,7 @@ impl League {
         if same && excused {
             Ok(None)
         } else {
-            Err(DUPLICATE)
+            Err(taken())
         }
     }
 
@@ -266,11 +274,6 @@ impl League {
 
 /// The hash of a token that an agent showed of its own, if it showed one.
 type Proof = Option<TokenHash>;
-
-const UNSUPPORTED: &str = "Unsupported game type";
-const DUPLICATE: &str = "Duplicate display name";
-const CLOSED: &str = "Registration closed";
-const MOVED: &str = "Invalid endpoint: it is not the registered one; show the return token to move";
 
 /// What a newcomer made for itself; another token may have been seen by others.
 fn pledge(candidate: &Candidate) -> Proof {
@@ -329,7 +332,8 @@ fn is_harmless(character: char) -> bool {
         )
 }
 
-fn check_version(found: Option<&str>) -> Result<(), Refusal> {
+/// Refuses a version that is not spoken here, as much of it as may be shown.
+fn check_version(found: Option<&str>) -> Result<(), String> {
     match found {
         None | Some("league.v2") => Ok(()),
         Some(text)
@@ -338,7 +342,7 @@ fn check_version(found: Option<&str>) -> Result<(), Refusal> {
         {
             Ok(())
         }
-        Some(text) => Err(Refusal::Version(excerpt(text))),
+        Some(text) => Err(excerpt(text)),
     }
 }
 

@@ -16,6 +16,7 @@ mod journal;
 mod proof;
 mod queries;
 mod referees;
+mod refused;
 mod registration;
 mod reporting;
 mod reports;

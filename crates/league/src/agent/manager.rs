@@ -2,10 +2,12 @@
 
 mod card;
 mod guest;
+mod keys;
 mod log;
 mod shown;
 mod wishes;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use league_core::league::{Candidate, Command, Event, League, LeagueRules, Refusal, Reply, Ticket};
@@ -17,7 +19,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::house::{Beginning, House, Place, Shared, StartError, restore, settle};
+use super::house::{House, Place, Shared, StartError, restore, settle};
 use super::{Running, missing, not_for_me, unattended};
 use crate::archivist::Archivist;
 use crate::chance::Chance;
@@ -30,9 +32,10 @@ use crate::peers::Peers;
 use crate::projection::publisher::LeaguePublisher;
 use crate::reception::{Arguments, Card, Heard, Role, Spoken};
 use crate::record::{Opening, Record};
-use crate::secrets::{LeagueKeys, SecretError};
+use crate::secrets::SecretError;
 use crate::store::Durability;
 pub use guest::Guest;
+use keys::keys_of;
 use wishes::Wishes;
 
 impl Worker for League {
@@ -48,7 +51,8 @@ impl Worker for League {
 /// A fact of the league, told to whoever watches in this process.
 pub type News = (Timestamp, Event);
 
-/// Starts the manager of a league, or takes it up where its journal left it.
+/// Starts the manager of a league, or takes it up where its journal left it; nobody may register
+/// with the manager's own address, `home`.
 ///
 /// # Errors
 ///
@@ -57,6 +61,7 @@ pub fn start(
     shared: &Shared,
     rules: LeagueRules,
     guests: &[Guest],
+    home: Option<SocketAddr>,
     news: Option<UnboundedSender<News>>,
 ) -> Result<(Running<League>, Arc<dyn Door>), StartError> {
     let league_id = rules.league_id.clone();
@@ -97,7 +102,8 @@ pub fn start(
     let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
     identity.set_agent(league_protocol::sender::Agent::Manager, league_id.clone());
     identity.set_game(rules.game_type.clone());
-    let (allowed, chance) = (shared.roads.allowed.clone(), shared.chance.clone());
+    let (allowed, chance) = (&shared.roads.allowed, shared.chance.clone());
+    let allowed = home.map_or_else(|| allowed.clone(), |home| allowed.without(home));
     let invited = guests.iter().filter(|_| !rules.strict);
     let invited = invited.map(|guest| guest.wish(&rules.game_type, &allowed, &chance));
     let wishes = Wishes::new(rules.strict);
@@ -117,35 +123,6 @@ pub fn start(
         admin: keys.admin.hash(),
         wishes,
     }))
-}
-
-/// The keys of a league and the rules it began with, if it has begun.
-///
-/// A new league has new keys, whatever was played under its name before: what was drawn then is
-/// known. One that goes on needs its own.
-fn keys_of(
-    shared: &Shared,
-    league: &LeagueId,
-    beginning: Beginning<'_>,
-) -> Result<(LeagueKeys, Option<LeagueRules>), StartError> {
-    match beginning {
-        Beginning::Known(opening) => {
-            let keys = LeagueKeys::of(&shared.root, league, opening.secret.as_deref())?;
-            Ok((keys, opening.rules.clone()))
-        }
-        Beginning::New(opening) => {
-            let made = shared.root.standings(league);
-            if made.exists() {
-                return Err(StartError::Lost {
-                    journal: shared.root.league_journal(league).display().to_string(),
-                    made: made.display().to_string(),
-                });
-            }
-            let keys = LeagueKeys::make(&shared.root, league, &shared.chance)?;
-            opening.secret = Some(keys.fingerprint());
-            Ok((keys, None))
-        }
-    }
 }
 
 /// Sees what happens in the league, writes its documents and tells whoever watches.
@@ -301,7 +278,7 @@ impl Role for Manager {
             _ => return None,
         };
         if token.is_none() {
-            return Some(refuse(&Refusal::TokenMissing));
+            return Some(refuse(&Refusal::AdminTokenMissing));
         }
         Some(self.ask(command).await)
     }
@@ -361,7 +338,7 @@ impl Manager {
     async fn hand_reins(&self, arguments: &Arguments, admin: bool) -> Spoken {
         if !admin {
             return refuse(match arguments.token {
-                None => &Refusal::TokenMissing,
+                None => &Refusal::AdminTokenMissing,
                 Some(_) => &Refusal::NotAdmin,
             });
         }

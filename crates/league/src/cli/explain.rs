@@ -6,29 +6,36 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use league_protocol::explain::{Explanation, explain, explain_leniently};
+use league_protocol::explain::{Explanation, LARGEST_TEXT, Lens, explain, explain_leniently};
 use league_protocol::finding::{Finding, Reading, Severity};
-use league_protocol::rpc::MAX_BODY;
+use league_protocol::sender::Dialect;
 
+use super::common::dialect;
 use super::failure::{Failure, Kind};
 use super::{Answer, Output};
 
 /// Say what a message is, in which dialect, and what is wrong with it
 ///
-/// Reads bare messages, JSON-RPC requests and responses, and arrays of them. Ends with 0 if there
-/// is no error, with 1 if there is one.
+/// Reads bare messages, JSON-RPC requests and responses, arrays of them, and JSON lines, such as
+/// `league replay --match ID --output json` prints. Each may have 256 KiB, all together 64 MiB. Ends
+/// with 0 if there is no error, with 1 if there is one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   league explain reply.json
   echo '{\"message_type\": \"GAME_JOIN_ACK\", \"accept\": true}' | league explain -
-  league explain --strict --output json reply.json")]
+  league explain --strict --output json reply.json
+  league explain --strict --dialect v2 reply.json
+  league replay --match R1M1 --output json | league explain -")]
 pub(super) struct Explain {
     /// The file to read, or - for standard input
     file: PathBuf,
     /// Forgive nothing: every deviation is an error
     #[arg(long)]
     strict: bool,
+    /// Hold it to one dialect, v2, v2-api or v1; without it the dialect is found out
+    #[arg(long, value_parser = dialect)]
+    dialect: Option<Dialect>,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     output: Output,
@@ -38,8 +45,14 @@ impl Explain {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let bytes = self.read().map_err(|error| self.unreadable(&error))?;
         let explanations = match self.strict {
-            true => explain(&bytes, Reading::Strict),
-            false => explain_leniently(&bytes),
+            true => explain(
+                &bytes,
+                Lens {
+                    reading: Reading::Strict,
+                    dialect: self.dialect,
+                },
+            ),
+            false => explain_leniently(&bytes, self.dialect),
         };
         let valid = explanations.iter().all(|explanation| explanation.valid);
         let answer = if valid { Answer::Yes } else { Answer::No };
@@ -68,9 +81,9 @@ impl Explain {
         out.flush()
     }
 
-    /// Reads one byte more than a message may have, so that a longer one is known as such.
+    /// Reads one byte more than a text may have, so that a longer one is known as such.
     fn read(&self) -> io::Result<Vec<u8>> {
-        let limit = MAX_BODY as u64 + 1;
+        let limit = LARGEST_TEXT as u64 + 1;
         let mut bytes = Vec::new();
         if self.file.as_os_str() == "-" {
             io::stdin().lock().take(limit).read_to_end(&mut bytes)?;

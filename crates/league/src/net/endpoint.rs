@@ -24,7 +24,11 @@ pub struct Endpoint {
 
 /// Which addresses agents may register with (ruling 28).
 #[derive(Debug, Clone, Default)]
-pub struct AllowList(Arc<SecurityConfig>);
+pub struct AllowList {
+    security: Arc<SecurityConfig>,
+    /// Where we answer ourselves.
+    own: Option<SocketAddr>,
+}
 
 /// Why an address is not called.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -50,12 +54,35 @@ pub enum BadEndpoint {
          no machine, of many, or of one link alone; give another address of the agent"
     )]
     Never(IpAddr),
+    /// It is our own.
+    #[error("`{0}` is the league manager's own address; send the one at which you answer calls")]
+    Own(String),
 }
 
 impl AllowList {
     /// The addresses that the configuration allows; without one, loopback.
     pub fn new(security: SecurityConfig) -> Self {
-        Self(Arc::new(security))
+        Self {
+            security: Arc::new(security),
+            own: None,
+        }
+    }
+
+    /// The same list without the address at which we answer ourselves: nobody else does there.
+    pub fn without(&self, own: SocketAddr) -> Self {
+        Self {
+            own: Some(own),
+            ..self.clone()
+        }
+    }
+
+    fn is_own(&self, address: SocketAddr) -> bool {
+        self.own.is_some_and(|own| {
+            let (ours, asked) = (own.ip().to_canonical(), address.ip().to_canonical());
+            let here = asked == ours || asked.is_unspecified();
+            let reached = ours.is_unspecified() || ours.is_loopback();
+            own.port() == address.port() && (here || reached && asked.is_loopback())
+        })
     }
 
     /// Reads an address and checks that it may be called.
@@ -68,10 +95,12 @@ impl AllowList {
         let host = endpoint.address.ip();
         if SecurityConfig::never_allows(host) {
             Err(BadEndpoint::Never(host))
-        } else if self.0.allows(host) {
-            Ok(endpoint)
-        } else {
+        } else if !self.security.allows(host) {
             Err(BadEndpoint::NotAllowed(host))
+        } else if self.is_own(endpoint.address) {
+            Err(BadEndpoint::Own(endpoint.authority.to_string()))
+        } else {
+            Ok(endpoint)
         }
     }
 }
@@ -175,6 +204,24 @@ mod tests {
             Endpoint::parse(&format!("http://localhost/{}", "x".repeat(300))),
             Err(BadEndpoint::TooLong)
         );
+    }
+
+    #[test]
+    fn nobody_else_answers_at_our_own_address() {
+        for (own, asked, is_own) in [
+            ("127.0.0.1:8000", "http://localhost:8000/mcp", true),
+            ("127.0.0.1:8000", "mcp://127.0.0.1:8000", true),
+            ("127.0.0.1:8000", "http://[::1]:8000/other", true),
+            ("0.0.0.0:8000", "http://localhost:8000/mcp", true),
+            ("[::]:8000", "http://127.0.0.1:8000/mcp", true),
+            ("127.0.0.1:8000", "http://localhost:8001/mcp", false),
+        ] {
+            let list = AllowList::default().without(own.parse().unwrap());
+            let found = list.check(asked);
+            let refused = matches!(found, Err(BadEndpoint::Own(_)));
+            assert_eq!(refused, is_own, "{own} {asked}: {found:?}");
+            assert!(AllowList::default().check(asked).is_ok(), "{asked}");
+        }
     }
 
     #[test]

@@ -354,3 +354,33 @@ fn each_element_of_an_array_has_its_number_and_an_unknown_type_its_nearest() {
     --- errors
     ");
 }
+
+#[test]
+fn lines_of_a_replay_are_read_one_by_one_and_may_be_held_to_a_dialect() {
+    let answer = r#"{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","sender":"player:P01","timestamp":"2025-01-15T10:15:10Z","conversation_id":"c","match_id":"R1M1","parity_choice":"even"}"#;
+    let lines = format!(
+        "{}\n{{\"event\":\"said\",\"from\":\"player:P01\",\"to\":\"referee:REF01\",\"message\":{answer}}}\n",
+        r#"{"event":"match","match_id":"R1M1","lifecycle":{}}"#
+    );
+    let told = league(&["explain", "--strict", "-"], &lines);
+    assert!(told.starts_with("exit code 0\n"), "{told}");
+    assert!(
+        told.contains("CHOOSE_PARITY_RESPONSE in dialect v2-api"),
+        "{told}"
+    );
+    insta::assert_snapshot!(league(&["explain", "--strict", "--dialect", "v2", "-"], &lines), @"
+    exit code 1
+    --- out
+    [0] match of a replay
+    valid
+
+    [1] CHOOSE_PARITY_RESPONSE in dialect v2
+    not valid, 1 error
+
+    error E003 MISSING_REQUIRED_FIELD at [1].message.player_id
+      `player_id` is missing; add it
+      expected: `player_id`: Who chooses
+      clause: 000 §4.5.2
+    --- errors
+    ");
+}

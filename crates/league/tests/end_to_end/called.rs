@@ -85,6 +85,27 @@ fn the_tools_of_a_manager_do_what_they_are_for() {
 }
 
 #[test]
+fn a_manager_says_whose_token_a_call_takes_and_that_its_own_address_is_nobodys() {
+    let ground = Ground::new();
+    let agent = ground.manager(&[]);
+    let manager = agent.endpoint.as_str();
+    for tool in ["create_schedule", "start_league", "get_step_token"] {
+        let (_, told) = called(manager, tool, &json!({"match_id": "R1M1"}));
+        let told = told.to_string();
+        assert!(told.contains("the administrator's token"), "{tool}: {told}");
+    }
+    let mut says = json!({"player_meta": meta("Echo", 10)});
+    says["player_meta"]["contact_endpoint"] = manager.into();
+    let (_, told) = called(manager, "register_player", &says);
+    let reason = told["reason"].as_str().unwrap();
+    assert!(reason.starts_with("Invalid endpoint: "), "{told}");
+    assert!(
+        reason.contains("the league manager's own address"),
+        "{told}"
+    );
+}
+
+#[test]
 fn the_tools_of_a_referee_step_a_match_that_hides_what_was_chosen_until_it_is_over() {
     let (ground, run, manager) = waiting();
     let wanted = json!({"match_id": "R1M1", "auth_token": admin_token(&ground)});

@@ -38,15 +38,27 @@ fn v2_or_api(message_type: &str, members: &Members<'_>) -> Dialect {
 /// Whether a field is spelled as only one of the two spells it.
 fn spelled_by_the_api_page(message_type: &str, members: &Members<'_>) -> Option<bool> {
     let has = |names: &[&str]| names.iter().any(|name| members.has(name));
+    let has_all = |names: &[&str]| names.iter().all(|name| members.has(name));
     let says = |name: &str, value: &str| members.get(name).and_then(text).as_deref() == Some(value);
     let (main, page) = match message_type {
         "QUERY_STANDINGS_REQUEST" | "QUERY_STANDINGS_RESPONSE" => (false, true),
         "LEAGUE_REGISTER_REQUEST" => (false, says("sender", "player:UNREGISTERED")),
         "LEAGUE_REGISTER_RESPONSE" => (says("status", "ACCEPTED"), says("status", "REGISTERED")),
         "GAME_INVITATION" => (has(&["role_in_match"]), has(&["role"])),
-        "GAME_JOIN_ACK" => (has(&["player_id", "arrival_timestamp"]), true),
-        "CHOOSE_PARITY_CALL" => (has(&["player_id", "context"]), true),
-        "CHOOSE_PARITY_RESPONSE" => (has(&["player_id"]), true),
+        // Here the page only leaves out what the document has. So a message must be whole as the
+        // page shows it: what leaves out more may have left out anything.
+        "GAME_JOIN_ACK" => (
+            has(&["player_id", "arrival_timestamp"]),
+            has_all(&["protocol", "match_id", "accept"]),
+        ),
+        "CHOOSE_PARITY_CALL" => (
+            has(&["player_id", "context"]),
+            has_all(&["protocol", "match_id", "deadline"]),
+        ),
+        "CHOOSE_PARITY_RESPONSE" => (
+            has(&["player_id"]),
+            has_all(&["protocol", "match_id", "parity_choice"]),
+        ),
         "GAME_OVER" => (has(&["game_result"]), has(&["your_choice", "result"])),
         "LEAGUE_ERROR" => (
             has(&["context", "original_message_type"]),

@@ -12,7 +12,7 @@ use crate::rpc::members::{Members, split, text};
 use crate::rpc::{Era, Frame, Incoming, Opened, Params};
 use crate::shape::settled;
 
-use super::{Again, Explanation, message};
+use super::{Again, Explanation, Lens, called, message};
 
 /// Whether members are those of a frame; a message that stands beside them is flat, not framed.
 pub(super) fn is_frame(members: &Members<'_>) -> bool {
@@ -38,16 +38,17 @@ fn inner(members: &Members<'_>) -> &'static str {
 }
 
 /// Explains a frame and the message in it.
-pub(super) fn explained(members: &Members<'_>, reading: Reading) -> Explanation {
-    let mut notes = Notes::new(reading);
+pub(super) fn explained(members: &Members<'_>, lens: Lens) -> Explanation {
+    let mut notes = Notes::new(lens.reading);
     let kind = kind(members);
     check(members, &mut notes);
     let inner = inner(members);
     let found = inner_message(members);
     let mut explanation = match &found {
-        Some(found) => message(&found.message, reading, kind).placed(found.place),
-        None => without_message(members, kind, reading),
+        Some(found) => message(&found.message, lens, kind).placed(found.place),
+        None => without_message(members, kind, lens.reading),
     };
+    called::check(members, explanation.message_type.as_deref(), &mut notes);
     let content = found.filter(|found| found.place == inner);
     let content = content.map(|_| explanation.again.text().to_owned());
     explanation.again = Again::of(&Reframed(members, inner, content.and_then(raw).as_deref()));

@@ -2,11 +2,10 @@
 
 use serde_json::value::RawValue;
 
-use super::{Explanation, each_raw, explain, message};
-use crate::dialect::types;
+use super::{Explanation, Lens, message, one, piece, pieces};
 use crate::fault::Code;
 use crate::finding::{Finding, Notes, Reading, Severity, harmless};
-use crate::lenient::{Expected, Mended, mend};
+use crate::lenient::{Candidates, Expected, Mended, candidates, mend, tells};
 use crate::rpc::members::{Members, split, text};
 use crate::sender::Dialect;
 
@@ -14,18 +13,19 @@ use crate::sender::Dialect;
 const LONGEST: usize = 480;
 
 /// Explains bytes as a lenient league takes them: what it can make out is no error but a deviation,
-/// and the first finding says what it is taken for.
-pub fn explain_leniently(bytes: &[u8]) -> Vec<Explanation> {
-    let mut explanations = explain(bytes, Reading::Lenient);
-    let Ok(raw) = serde_json::from_slice::<&RawValue>(bytes) else {
-        return explanations;
-    };
-    for (raw, explanation) in each_raw(raw).into_iter().zip(&mut explanations) {
-        if !explanation.valid {
-            soften(raw, explanation);
-        }
+/// and the first finding says what it is taken for. Without a dialect it is found out.
+pub fn explain_leniently(bytes: &[u8], dialect: Option<Dialect>) -> Vec<Explanation> {
+    let reading = Reading::Lenient;
+    let lens = Lens { reading, dialect };
+    pieces::explained(bytes, lens, |raw, lens| piece(raw, lens, softened))
+}
+
+fn softened(raw: &RawValue, lens: Lens) -> Explanation {
+    let mut explanation = one(raw, lens);
+    if !explanation.valid {
+        soften(raw, lens, &mut explanation);
     }
-    explanations
+    explanation
 }
 
 /// Where the message of a piece of JSON is, and what it was called by.
@@ -71,54 +71,75 @@ impl<'c> Content<'c> {
 }
 
 /// Turns the errors of an explanation into deviations, if a lenient league makes the message out.
-fn soften(raw: &RawValue, explanation: &mut Explanation) {
+fn soften(raw: &RawValue, lens: Lens, explanation: &mut Explanation) {
     let Ok(members) = split(raw.get()) else {
         return;
     };
     let content = Content::of(raw, &members);
-    let outside = match explanation.index {
-        Some(index) => format!("[{index}]"),
-        None => String::new(),
-    };
-    let place = match (outside.as_str(), content.place) {
-        ("", place) => place.to_owned(),
-        (outside, "") => outside.to_owned(),
-        (outside, place) => format!("{outside}.{place}"),
-    };
+    let place = content.place;
     // What is wrong with a frame is wrong whatever it holds.
     let is_error = |finding: &&mut Finding| finding.severity == Severity::Error;
     let mut errors = explanation.findings.iter_mut().filter(is_error);
-    if !errors.all(|finding| finding.path.starts_with(&place)) {
+    if !errors.all(|finding| finding.path.starts_with(place)) {
         return;
     }
-    let Some(taken) = made_out(&content, explanation.kind) else {
+    let Some(taken) = made_out(&content, lens, explanation.kind) else {
         return;
     };
     for finding in &mut explanation.findings {
         finding.severity = Severity::Deviation;
     }
-    explanation.findings.insert(0, said(&taken, place));
+    explanation
+        .findings
+        .insert(0, said(&taken, place.to_owned()));
     explanation.message_type = taken.message_type;
     explanation.dialect = taken.dialect;
     explanation.valid = true;
 }
 
 /// The message that is made out, as it reads by itself.
-fn made_out(content: &Content<'_>, kind: &'static str) -> Option<Explanation> {
-    let all = Dialect::ALL.into_iter().flat_map(types).copied();
-    let all: Vec<&'static str> = all.collect();
+///
+/// A league knows what it has asked for; here nobody does. So a word that is no type must nearly
+/// be one, or the rest of the message must leave one type only.
+fn made_out(content: &Content<'_>, lens: Lens, kind: &'static str) -> Option<Explanation> {
+    match candidates(content.raw.get(), &content.method)? {
+        Candidates::Named(named) => taken_for(named, content, lens, kind).map(|(taken, _)| taken),
+        Candidates::Alike(alike) => {
+            let readings = alike.into_iter().filter_map(|name| {
+                let (taken, mended) = taken_for(name, content, lens, kind)?;
+                tells(&mended, name, taken.dialect?).then_some(taken)
+            });
+            single(readings.collect())
+        }
+    }
+}
+
+/// The one reading that is left; the first protocol counts only where the second has none.
+fn single(readings: Vec<Explanation>) -> Option<Explanation> {
+    let is_old = |taken: &Explanation| taken.dialect == Some(Dialect::V1);
+    let (old, new): (Vec<_>, Vec<_>) = readings.into_iter().partition(is_old);
+    let mut left = if new.is_empty() { old } else { new }.into_iter();
+    left.next().filter(|_| left.next().is_none())
+}
+
+/// A message read as one of a type, if it can be.
+fn taken_for(
+    name: &'static str,
+    content: &Content<'_>,
+    lens: Lens,
+    kind: &'static str,
+) -> Option<(Explanation, Box<RawValue>)> {
     let expected = Expected {
-        types: &all,
-        // A message that names no type, in a call that means none, may be anything.
-        method: Some(&content.method),
-        dialect: None,
+        types: &[name],
+        method: None,
+        dialect: lens.dialect,
     };
     let mut notes = Notes::new(Reading::Lenient);
     let Mended::Message(mended) = mend(content.raw.get(), &expected, &mut notes)? else {
         return None;
     };
-    let taken = message(&mended, Reading::Lenient, kind);
-    taken.valid.then_some(taken)
+    let taken = message(&mended, lens, kind);
+    taken.valid.then_some((taken, mended))
 }
 
 /// What it is taken for.

@@ -4,6 +4,7 @@
 //! the schemas of the messages, not by a list of known mistakes: whatever value can have one place
 //! only is put there, and each step is noted. What could mean two things is left as it is.
 
+mod candidates;
 mod fit;
 mod inside;
 mod names;
@@ -22,6 +23,7 @@ use crate::rpc::members::members;
 use crate::schema::message_schema;
 use crate::sender::Dialect;
 
+pub(crate) use candidates::{Candidates, candidates, tells};
 pub use names::meant;
 
 /// The largest message that is mended, in bytes; what is larger is judged as it is.

@@ -24,12 +24,15 @@ pub(super) fn meant<'n>(
 
 /// The known name that differs least from an unknown one, if it differs little.
 pub(crate) fn nearest<'n>(unknown: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let near = known.filter_map(|name| {
-        let wrong = distance(unknown, name)?;
-        // In a short name two wrong letters make another word.
-        (wrong <= MOST_WRONG && wrong * 2 < name.len()).then_some((wrong, name))
-    });
+    let near = known.filter_map(|name| Some((wrong(unknown, name)?, name)));
     near.min_by_key(|(wrong, _)| *wrong).map(|(_, name)| name)
+}
+
+/// How many letters are wrong in a name that is meant to be a known one; nothing if too many are.
+pub(super) fn wrong(unknown: &str, known: &str) -> Option<usize> {
+    // In a short name two wrong letters make another word.
+    let little = |wrong: &usize| *wrong <= MOST_WRONG && wrong * 2 < known.len();
+    distance(unknown, known).filter(little)
 }
 
 /// How many letters must be put in, left out or changed to make one name the other; nothing for

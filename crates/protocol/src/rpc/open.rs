@@ -67,10 +67,11 @@ pub fn open(body: &[u8]) -> Result<Opened<'_>, Broken> {
     if !text.trim_start_matches(is_space).starts_with('[') {
         return checked(split(text)).map(Opened::Single);
     }
-    let array: Array<'_> = serde_json::from_str(text).map_err(|error| Broken::NotJson {
-        line: error.line(),
-        column: error.column(),
-    })?;
+    let array: Array<'_, MAX_BATCH> =
+        serde_json::from_str(text).map_err(|error| Broken::NotJson {
+            line: error.line(),
+            column: error.column(),
+        })?;
     let split_each = array
         .kept
         .iter()
@@ -178,22 +179,22 @@ fn may_have_metadata(value: &RawValue) -> bool {
     NAME.find(bytes).is_some() || memchr(b'\\', bytes).is_some()
 }
 
-/// Up to [`MAX_BATCH`] elements, and how many there were.
-struct Array<'a> {
-    kept: Vec<&'a RawValue>,
-    length: usize,
+/// Up to `MOST` elements, and how many there were.
+pub(crate) struct Array<'a, const MOST: usize> {
+    pub(crate) kept: Vec<&'a RawValue>,
+    pub(crate) length: usize,
 }
 
-impl<'de> Deserialize<'de> for Array<'de> {
+impl<'de, const MOST: usize> Deserialize<'de> for Array<'de, MOST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(ArrayVisitor)
+        deserializer.deserialize_seq(ArrayVisitor::<MOST>)
     }
 }
 
-struct ArrayVisitor;
+struct ArrayVisitor<const MOST: usize>;
 
-impl<'de> Visitor<'de> for ArrayVisitor {
-    type Value = Array<'de>;
+impl<'de, const MOST: usize> Visitor<'de> for ArrayVisitor<MOST> {
+    type Value = Array<'de, MOST>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an array")
@@ -204,7 +205,7 @@ impl<'de> Visitor<'de> for ArrayVisitor {
             kept: Vec::new(),
             length: 0,
         };
-        while array.length < MAX_BATCH {
+        while array.length < MOST {
             let Some(element) = seq.next_element()? else {
                 return Ok(array);
             };

@@ -1,8 +1,9 @@
 //! Frames are judged as the readers of frames judge them, and the message in them is found.
 
-use league_protocol::explain::{Explanation, explain};
+use league_protocol::explain::{Explanation, Lens, MOST_PIECES, explain};
 use league_protocol::finding::Reading;
-use league_protocol::rpc::MAX_BATCH;
+use league_protocol::rpc::MAX_BODY;
+use league_protocol::sender::Dialect;
 use serde_json::{Value, json};
 
 use super::table;
@@ -94,9 +95,12 @@ fn a_message_is_found_wherever_a_frame_may_hold_it() {
     let request = |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let response = |result: Value| json!({"jsonrpc": "2.0", "id": 1, "result": result});
     for (framed, place) in [
-        (request("x", wrong.clone()), "params"),
+        (request("mcp_message", wrong.clone()), "params"),
         (
-            request("tools/call", json!({"name": "x", "arguments": wrong})),
+            request(
+                "tools/call",
+                json!({"name": "mcp_message", "arguments": wrong}),
+            ),
             "params.arguments",
         ),
         (response(wrong.clone()), "result"),
@@ -133,11 +137,132 @@ fn a_message_beside_the_members_of_a_frame_is_still_a_message() {
 fn an_array_names_its_elements_and_ends_at_the_bound() {
     let mut wrong = ack();
     wrong["accept"] = "yes".into();
-    let array = Value::from(vec![wrong; MAX_BATCH + 3]);
+    let array = Value::from(vec![wrong; MOST_PIECES + 3]);
     let all = explain(array.to_string().as_bytes(), Reading::Lenient);
-    assert_eq!(all.len(), MAX_BATCH + 1);
+    assert_eq!(all.len(), MOST_PIECES + 1);
     assert_eq!(table(&all[7].findings), ["Error E002 [7].accept"]);
-    assert_eq!(table(&all[MAX_BATCH].findings), ["Error E002 [64]"]);
+    let rest = table(&all[MOST_PIECES].findings);
+    assert_eq!(rest, ["Error E002 [10000]"]);
+}
+
+#[test]
+fn a_bound_holds_for_each_message_of_many_not_for_all_together() {
+    let mut large = ack();
+    large["more"] = "x".repeat(MAX_BODY / 2).into();
+    let mut huge = ack();
+    huge["more"] = "x".repeat(MAX_BODY).into();
+    let pieces = [large.clone(), huge.clone(), large];
+    let lines: Vec<String> = pieces.iter().map(Value::to_string).collect();
+    for many in [Value::from(pieces.to_vec()).to_string(), lines.join("\n\n")] {
+        let all = explain(many.as_bytes(), Reading::Lenient);
+        let valid: Vec<bool> = all.iter().map(|one| one.valid).collect();
+        assert_eq!(valid, [true, false, true]);
+        assert_eq!(table(&all[1].findings), ["Error E002 [1]"]);
+        assert_eq!(table(&all[2].findings), ["Deviation E002 [2].more"]);
+    }
+}
+
+#[test]
+fn each_line_is_a_piece_and_what_was_said_in_a_match_is_found_in_it() {
+    let mut wrong = ack();
+    wrong["accept"] = "yes".into();
+    let about = json!({"event": "match", "match_id": "R1M1", "lifecycle": {}});
+    let said = json!({"event": "said", "from": "player:P01", "to": "referee:REF01",
+        "message_type": "GAME_JOIN_ACK", "message": wrong});
+    let all = explain(
+        format!("{about}\n{said}\n{{\n").as_bytes(),
+        Reading::Lenient,
+    );
+    let found: Vec<_> = all.iter().map(|one| table(&one.findings)).collect();
+    let expected = [
+        vec![],
+        vec!["Error E002 [1].message.accept"],
+        vec!["Error E002 [2]"],
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(all[1].message_type.as_deref(), Some("GAME_JOIN_ACK"));
+    // What is written over several lines is one piece.
+    let pretty = serde_json::to_string_pretty(&ack()).unwrap();
+    assert!(explained(&pretty).valid);
+}
+
+#[test]
+fn a_call_goes_to_a_tool_that_takes_what_is_in_it() {
+    let call = |method: &str, name: Option<&str>| {
+        let params = match name {
+            Some(name) => json!({"name": name, "arguments": ack()}),
+            None => ack(),
+        };
+        json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
+    };
+    for (json, found) in [
+        (call("mcp_message", None), None),
+        (call("GAME_JOIN_ACK", None), None),
+        (call("choose_parity", None), Some("Error E002 method")),
+        (call("GAME_OVER", None), Some("Error E002 method")),
+        (call("foo_bar", None), Some("Deviation E002 method")),
+        (
+            call("tools/call", Some("choose_parity")),
+            Some("Error E002 params.name"),
+        ),
+        (
+            call("tools/call", Some("foo_bar")),
+            Some("Deviation E002 params.name"),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"foo_bar"}"#.to_owned(),
+            Some("Deviation E002 method"),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#.to_owned(),
+            None,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"get_standings"}"#.to_owned(),
+            None,
+        ),
+    ] {
+        let explanation = explained(&json);
+        let expected: Vec<&str> = found.into_iter().collect();
+        assert_eq!(table(&explanation.findings), expected, "{json}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_told_once_and_what_decides_nothing_is_the_main_dialect() {
+    for name in [
+        "GAME_JOIN_ACK",
+        "CHOOSE_PARITY_RESPONSE",
+        "CHOOSE_PARITY_CALL",
+    ] {
+        let explanation = explained(&json!({"message_type": name}).to_string());
+        assert_eq!(explanation.dialect, Some(Dialect::V2), "{name}");
+        let mut places: Vec<_> = explanation.findings.iter().map(|one| &one.path).collect();
+        let told = places.len();
+        places.sort();
+        places.dedup();
+        assert_eq!(places.len(), told, "{name}: {:#?}", explanation.findings);
+    }
+}
+
+#[test]
+fn a_message_can_be_held_to_one_dialect() {
+    let mut page = ack();
+    page.as_object_mut().unwrap().remove("player_id");
+    page.as_object_mut().unwrap().remove("arrival_timestamp");
+    let json = page.to_string();
+    let held = |dialect| {
+        let reading = Reading::Strict;
+        explain(json.as_bytes(), Lens { reading, dialect }).remove(0)
+    };
+    let found_out = held(None);
+    assert!(found_out.valid && found_out.dialect == Some(Dialect::V2Api));
+    assert!(held(Some(Dialect::V2Api)).valid);
+    let main = held(Some(Dialect::V2));
+    let missing = ["Error E003 player_id", "Error E003 arrival_timestamp"];
+    assert_eq!(main.dialect, Some(Dialect::V2));
+    assert_eq!(table(&main.findings), missing);
+    assert!(!held(Some(Dialect::V1)).valid);
 }
 
 #[test]

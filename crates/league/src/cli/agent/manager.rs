@@ -78,7 +78,8 @@ impl Manager {
         let shared = self.common.shared(system, self.seed)?;
         let (tell, mut news) = unbounded_channel();
         let guests = guests(&rules, system, &ground.agents, &self.invite)?;
-        let (running, door) = manager::start(&shared, rules, &guests, Some(tell))
+        let home = listener.local_addr().ok();
+        let (running, door) = manager::start(&shared, rules, &guests, home, Some(tell))
             .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
         self.greet(&mut out, league, &endpoint(system, &listener))?;
         self.warn(&mut out, &listener, configured)?;

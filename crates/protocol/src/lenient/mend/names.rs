@@ -1,8 +1,11 @@
 //! What a name was meant to be: of a type, of a method, of a field.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use crate::dialect::types;
+use crate::lenient::spelling::wrong;
 use crate::sender::Dialect;
 
 /// Names under which the type of a message is found; only the first is right.
@@ -17,21 +20,37 @@ const TYPE_NAMES: [&str; 8] = [
     "action",
 ];
 
-/// The type that a word means, among those that make sense.
+/// The type that a word means, among those that make sense, the likeliest of several.
 ///
-/// A word that is a type, however it is written, means that type. Otherwise the stems in it tell,
-/// such as `regist`, or `round` with `end`; a word without any tells nothing.
+/// A word that is a type, however it is written, means that type, and one that is nearly a type
+/// the nearest. Otherwise the stems in it tell, such as `regist`, or `round` with `end`; a word
+/// without any tells nothing.
 pub fn meant(word: &str, types: &[&'static str]) -> Option<&'static str> {
-    let folded = fold(word);
-    let known = all_types().find(|kind| fold(kind) == folded);
-    if let Some(known) = known {
-        return types.iter().find(|&&kind| kind == known).copied();
+    meanings(word, types).first().copied()
+}
+
+/// All types that a word may mean, among those that make sense, the likeliest first.
+pub(super) fn meanings(word: &str, types: &[&'static str]) -> Vec<&'static str> {
+    let senses = |kind: &&'static str| types.contains(kind);
+    let spelled = spelled(word);
+    if !spelled.is_empty() {
+        return spelled.into_iter().filter(senses).collect();
     }
-    let mut rules = STEMS.iter().filter(|rule| rule.applies(&folded));
-    rules.find_map(|rule| {
-        let mut kinds = rule.kinds.iter();
-        kinds.find_map(|kind| types.iter().find(|known| *known == kind).copied())
-    })
+    let folded = fold(word);
+    let rules = STEMS.iter().filter(|rule| rule.applies(&folded));
+    let kinds = rules.map(|rule| rule.kinds.iter().copied().filter(senses).collect());
+    let mut kinds = kinds.filter(|kinds: &Vec<&str>| !kinds.is_empty());
+    kinds.next().unwrap_or_default()
+}
+
+/// The types that a word spells best; none if it spells none, or only with too many wrong letters.
+pub(super) fn spelled(word: &str) -> Vec<&'static str> {
+    let folded = fold(word);
+    let near = all_types().filter_map(|kind| Some((wrong(&folded, &fold(kind))?, kind)));
+    let near: BTreeSet<(usize, &'static str)> = near.collect();
+    let least = near.first().map(|(wrong, _)| *wrong);
+    let best = near.into_iter().filter(|(wrong, _)| Some(*wrong) == least);
+    best.map(|(_, kind)| kind).collect()
 }
 
 /// Takes the type out of a message, with the name that it had there.

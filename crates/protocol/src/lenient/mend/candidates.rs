@@ -1,0 +1,112 @@
+//! What a message may be where nobody knows what was asked for: then its own words must tell.
+
+use serde_json::value::RawValue;
+
+use super::{LARGEST_MENDED, SCHEMAS, inside, names};
+use crate::dialect::types;
+use crate::rpc::members::{Kind, Members, members, text};
+use crate::sender::Dialect;
+
+/// What a message may be.
+#[derive(Debug)]
+pub(crate) enum Candidates {
+    /// What it spells, or what it is called by.
+    Named(&'static str),
+    /// What its word for itself may mean; the rest of it must tell which.
+    Alike(Vec<&'static str>),
+}
+
+/// The types that a message may be, by its own word and by the method that it came with.
+pub(crate) fn candidates(content: &str, method: &str) -> Option<Candidates> {
+    if content.len() > LARGEST_MENDED {
+        return None;
+    }
+    let all: Vec<&'static str> = Dialect::ALL.into_iter().flat_map(types).copied().collect();
+    let mut message = inside::find(inside::parsed(content)?)?.message;
+    let (_, word) = names::take_type(&mut message).unwrap_or_default();
+    if let [spelled] = names::spelled(&word).as_slice() {
+        return Some(Candidates::Named(spelled));
+    }
+    let alike = names::meanings(&word, &all);
+    let called = names::meant(method, &all);
+    match called.filter(|called| alike.is_empty() || alike.contains(called)) {
+        Some(called) => Some(Candidates::Named(called)),
+        None => (!alike.is_empty()).then_some(Candidates::Alike(alike)),
+    }
+}
+
+/// Fields that say where a message belongs, not what it is.
+const SHARED: [&str; 11] = [
+    "protocol",
+    "message_type",
+    "sender",
+    "timestamp",
+    "conversation_id",
+    "auth_token",
+    "league_id",
+    "round_id",
+    "match_id",
+    "player_id",
+    "game_type",
+];
+
+/// Whether a message has a field that tells its type, and comes from one who may say such things.
+pub(crate) fn tells(message: &RawValue, kind: &str, dialect: Dialect) -> bool {
+    let (Ok(members), Some(schemas)) = (members(message.get()), SCHEMAS.get(&(dialect, kind)))
+    else {
+        return false;
+    };
+    let own = schemas.strict["properties"].as_object();
+    let mut telling = own.into_iter().flatten().map(|(name, _)| name.as_str());
+    let said = |name: &str| {
+        members
+            .get(name)
+            .is_some_and(|raw| Kind::of(raw) != Kind::Null)
+    };
+    telling.any(|name| !SHARED.contains(&name) && said(name)) && may_say(&members, kind)
+}
+
+/// Whether the sender is one who says such a thing; whoever names no sender may be anybody.
+fn may_say(members: &Members<'_>, kind: &str) -> bool {
+    let sender = members.get("sender").and_then(text).unwrap_or_default();
+    let (player, referee) = (PLAYERS.contains(&kind), REFEREES.contains(&kind));
+    let said_by = |role: &str| sender.starts_with(role);
+    ANYBODY.contains(&kind)
+        || if said_by("player") {
+            player
+        } else if said_by("referee") {
+            referee
+        } else {
+            !said_by("league_manager") || !player && !referee
+        }
+}
+
+/// What each may say who is asked, or takes part.
+const ANYBODY: [&str; 2] = ["LEAGUE_ERROR", "GAME_ERROR"];
+/// What only players say, or players and referees.
+const PLAYERS: [&str; 8] = [
+    "LEAGUE_REGISTER_REQUEST",
+    "GAME_JOIN_ACK",
+    "GAME_INVITATION_RESPONSE",
+    "CHOOSE_PARITY_RESPONSE",
+    "GAME_MOVE_RESPONSE",
+    "PLAY_RESPONSE",
+    "LEAGUE_QUERY",
+    "QUERY_STANDINGS_REQUEST",
+];
+/// What only referees say, or referees and players.
+const REFEREES: [&str; 13] = [
+    "REFEREE_REGISTER_REQUEST",
+    "START_MATCH_ACK",
+    "GAME_INVITATION",
+    "GAME_START",
+    "CHOOSE_PARITY_CALL",
+    "GAME_MOVE_CALL",
+    "PLAY_REQUEST",
+    "PLAY_VALIDATION",
+    "GAME_OVER",
+    "GAME_RESULT",
+    "MATCH_RESULT_REPORT",
+    "LEAGUE_QUERY",
+    "QUERY_STANDINGS_REQUEST",
+];
