@@ -21,3 +21,5 @@ mod referees;
 mod reports;
 #[path = "check/scripted.rs"]
 mod scripted;
+#[path = "check/servers.rs"]
+mod servers;
