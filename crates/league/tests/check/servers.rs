@@ -1,4 +1,4 @@
-//! Players behind other people's servers: answers that come as events.
+//! Players behind other people's servers: HTTP/1.0, and answers that come as events.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -18,13 +18,22 @@ use crate::scripted::{Played, fair, staged};
 #[derive(Debug, Clone, Copy)]
 struct Server {
     head: &'static str,
+    /// Whether it reads the next request from the same connection.
+    keeps: bool,
     /// Whether answers are events of a stream.
     streams: bool,
 }
 
+/// Python's `http.server`, as it is without a word.
+const OLD: Server = Server {
+    head: "HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n",
+    keeps: false,
+    streams: false,
+};
 /// FastMCP, as it is without a word.
 const EVENTS: Server = Server {
     head: "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n",
+    keeps: true,
     streams: true,
 };
 
@@ -60,7 +69,7 @@ impl Server {
             };
             let head = self.head;
             let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
-            if stream.write_all(answer.as_bytes()).await.is_err() {
+            if stream.write_all(answer.as_bytes()).await.is_err() || !self.keeps {
                 return;
             }
         }
@@ -91,6 +100,21 @@ async fn hear(stream: &mut BufReader<TcpStream>) -> Option<Heard> {
         json: serde_json::from_slice(&body).unwrap_or_default(),
         body: body.into(),
     })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_of_http_1_0_may_close_after_each_answer() {
+    let old = OLD.play(fair).await;
+    assert_eq!(old.verdict("P-CONN-01").await, Verdict::Pass);
+    let both = old.rule("P-CONN-02").await;
+    assert_eq!(both.verdict, Verdict::Skipped, "{both:?}");
+    for head in [
+        "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n",
+        "HTTP/1.1 200 OK\r\n",
+    ] {
+        let lying = Server { head, ..OLD }.play(fair).await;
+        assert_eq!(lying.verdict("P-CONN-01").await, Verdict::Fail, "{head}");
+    }
 }
 
 /// What FastMCP makes of the answer of a tool that gives a text.
