@@ -23,3 +23,5 @@ mod reports;
 mod scripted;
 #[path = "check/servers.rs"]
 mod servers;
+#[path = "check/strict.rs"]
+mod strict;
