@@ -208,6 +208,7 @@ impl<M: Worker> Office<M> {
                 // The manager is of another house, with other habits.
                 let link = self.roads.peers.link(&letter.to, endpoint);
                 link.assume(Form::default());
+                link.refuse_tools();
                 let (found, until) = (link.found().await, Instant::now() + timeout);
                 let other = self.call_otherwise(&link, &found, letter, until).await;
                 other.unwrap_or(heard).outcome
@@ -289,6 +290,17 @@ impl<M: Worker> Office<M> {
             let manner = &called.found.manner;
             let read = &self.correspondence;
             let heard = read.read(letter, called.id, manner, &called.answer);
+            let form = manner.form();
+            if form == Some(Form::default()) && heard.doubtful {
+                link.refuse_tools();
+            }
+            // Whoever is called otherwise from the first may take the name of a tool as well.
+            if let Some(form) = form.filter(|form| *form != Form::default())
+                && heard.outcome.is_ok()
+                && link.refuses_tools()
+            {
+                read.note_form(letter, form);
+            }
             (called.found, heard)
         }))
     }

@@ -21,3 +21,7 @@ mod referees;
 mod reports;
 #[path = "check/scripted.rs"]
 mod scripted;
+#[path = "check/servers.rs"]
+mod servers;
+#[path = "check/strict.rs"]
+mod strict;

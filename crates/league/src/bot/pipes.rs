@@ -18,6 +18,8 @@ use crate::peers::link::Carrier;
 
 /// What a bot is asked first; it may answer whatever it likes.
 const WAKE_UP: &[u8] = br#"{"jsonrpc":"2.0","method":"ping","id":0}"#;
+/// The id of that question, which nobody waits for; those of all others begin at 1.
+const WAKE_UP_ID: u64 = 0;
 /// How long a bot may take to read the answer to a question of its own.
 const SLOWEST_READER: Duration = Duration::from_secs(1);
 /// The most calls that wait for a bot at once.
@@ -66,6 +68,7 @@ impl Pipes {
             deaf: Arc::clone(&deaf),
             mouth,
             longest,
+            woken: false,
         };
         tokio::spawn(ear.listen(output));
         Self {
@@ -178,10 +181,12 @@ struct Ear {
     mouth: watch::Sender<Mouth>,
     deaf: Arc<AtomicBool>,
     longest: usize,
+    /// Whether the first question was answered; that counts once.
+    woken: bool,
 }
 
 impl Ear {
-    async fn listen(self, output: impl AsyncRead + Send + Unpin) {
+    async fn listen(mut self, output: impl AsyncRead + Send + Unpin) {
         let mut lines = BufReader::new(output);
         let mut stray = 0;
         while let Some(line) = next_line(&mut lines, self.longest).await {
@@ -215,10 +220,13 @@ impl Ear {
         }
     }
 
-    /// Gives a line to whoever waits for it; tells whether anybody did.
-    async fn hand_over(&self, line: Vec<u8>) -> bool {
+    /// Gives a line to whoever waits for it; tells whether it is in its place, which a notification
+    /// always is.
+    async fn hand_over(&mut self, line: Vec<u8>) -> bool {
         let id = match read_id(&line) {
+            Said::Answer(WAKE_UP_ID) => return !std::mem::replace(&mut self.woken, true),
             Said::Answer(id) => Some(id),
+            Said::Notification => return true,
             Said::Question { id, method } => {
                 self.reply(&id, &method).await;
                 return false;
@@ -266,6 +274,8 @@ enum Said {
     },
     /// A message without a frame.
     Bare,
+    /// It tells something and wants no answer, such as `notifications/message` of MCP.
+    Notification,
     Nothing,
 }
 
@@ -284,6 +294,7 @@ fn read_id(line: &[u8]) -> Said {
         },
         (Some(id), None) => id.parse().map_or(Said::Nothing, Said::Answer),
         (None, None) if members.has("message_type") => Said::Bare,
+        (None, Some(_)) if !members.has("result") && !members.has("error") => Said::Notification,
         (None, _) => Said::Nothing,
     }
 }
@@ -363,7 +374,9 @@ mod tests {
             (r#"{"id":7}"#, Said::Answer(7)),
             (r#"{"id":"7","result":{}}"#, Said::Nothing),
             (r#"{"id":-1,"result":{}}"#, Said::Nothing),
-            (r#"{"method":"notifications/message"}"#, Said::Nothing),
+            (r#"{"method":"notifications/message"}"#, Said::Notification),
+            (r#"{"method":"ping","result":{}}"#, Said::Nothing),
+            (r#"{"method":7}"#, Said::Nothing),
             (r#"{"message_type":"GAME_JOIN_ACK"}"#, Said::Bare),
             ("hello", Said::Nothing),
             ("", Said::Nothing),

@@ -1,5 +1,6 @@
 //! One rule at work: it speaks to the agent, and what is said is noted for the report.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +23,13 @@ pub const JSON: [(&str, &str); 2] = [
     ("Content-Type", "application/json"),
     ("Accept", "application/json, text/event-stream"),
 ];
+
+/// An id that no other call of this process has: calls at once in one session of MCP are told apart
+/// by nothing else.
+pub fn fresh_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
 /// A rule at work on a stage.
 pub struct Act<S> {
@@ -113,7 +121,7 @@ impl<S: Stage> Act<S> {
         patience: Duration,
     ) -> Result<Reply, Trouble> {
         let path = self.agent().path.clone();
-        let body = self.frame(question, 1).to_string();
+        let body = self.frame(question, fresh_id()).to_string();
         let request = Request {
             method: "POST",
             path: &path,
@@ -147,7 +155,7 @@ impl<S: Stage> Act<S> {
         let path = self.agent().path.clone();
         let mut headers = JSON.to_vec();
         headers.extend(in_session(session));
-        let body = self.frame(question, 1).to_string();
+        let body = self.frame(question, fresh_id()).to_string();
         let request = Request {
             method: "POST",
             path: &path,

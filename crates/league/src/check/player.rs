@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::act::PROMPT;
+use super::act::{PROMPT, fresh_id};
 use super::habit::Habit;
 use super::launch::{self, Launched};
 use super::office::{Admission, Office, is_registration};
@@ -296,7 +296,7 @@ impl PlayerStage {
 
     /// Asks outside of any rule.
     pub async fn ask(&self, question: &Question) -> Option<Reply> {
-        let body = self.habit().frame(question, &json!(1)).to_string();
+        let body = self.habit().frame(question, &json!(fresh_id())).to_string();
         let mut headers = super::act::JSON.to_vec();
         headers.extend(self.habit().headers());
         let request = Request {

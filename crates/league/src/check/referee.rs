@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
-use super::act::{JSON, PROMPT, answered};
+use super::act::{JSON, PROMPT, answered, fresh_id};
 use super::habit::Habit;
 use super::launch::{self, Launched};
 use super::office::{Admission, Office};
@@ -232,7 +232,7 @@ impl RefereeStage {
     ///
     /// No answer breaks the rule.
     async fn ask(&self, question: &Question) -> Result<Reply, Trouble> {
-        let body = self.habit().frame(question, &json!(1)).to_string();
+        let body = self.habit().frame(question, &json!(fresh_id())).to_string();
         let mut headers = JSON.to_vec();
         headers.extend(self.habit().headers());
         let request = Request {

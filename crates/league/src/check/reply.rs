@@ -1,6 +1,8 @@
 //! What an agent answered to a call, as it stands, with or without the frame of JSON-RPC.
 
+use league_protocol::peer::{self, Told};
 use serde_json::Value;
+use serde_json::value::to_raw_value;
 
 use super::rule::{Played, Trouble, hold};
 use super::wire::Exchange;
@@ -155,18 +157,53 @@ impl Reply {
     }
 }
 
-/// What a tool of MCP gave: its structured content, or else its first text as JSON.
+/// What a tool of MCP gave, read as a league reads it; words that are no JSON are a text.
 fn unwrapped(json: &Value) -> Option<Value> {
     let result = json.get("result")?;
     let content = result.get("content")?.as_array()?;
-    let structured = &result["structuredContent"];
-    let inner = structured.as_object().filter(|members| members.len() == 1);
-    match inner.and_then(|members| members.get("result")) {
-        Some(inner) => return Some(inner.clone()),
-        None if structured.is_object() => return Some(structured.clone()),
-        None => {}
+    match peer::told(&to_raw_value(result).ok()?).ok()? {
+        Told::Message(message) => serde_json::from_str(message.get()).ok(),
+        Told::Nod => content.first()?.get("text").cloned(),
+        Told::Failed(_) => None,
     }
-    let text = content.first()?.get("text")?.as_str()?;
-    let told = serde_json::from_str(text).ok();
-    told.or_else(|| (result["isError"] != true).then(|| Value::String(text.to_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_tool_gave_is_found_in_each_wrapping() {
+        let message = json!({"message_type": "GAME_JOIN_ACK"});
+        let text = |said: &str| json!([{"type": "text", "text": said}]);
+        let inside = message.to_string();
+        let cases = [
+            (json!({"content": text(&inside)}), Some(message.clone())),
+            (
+                json!({"content": text("see there"), "structuredContent": message}),
+                Some(message.clone()),
+            ),
+            (
+                json!({"content": [], "structuredContent": {"result": message}}),
+                Some(message.clone()),
+            ),
+            (
+                json!({"content": text(&inside), "structuredContent": {"result": inside}}),
+                Some(message.clone()),
+            ),
+            (
+                json!({"content": text("noted"), "structuredContent": {"result": "noted"}}),
+                Some(json!("noted")),
+            ),
+            (json!({"content": text("no"), "isError": true}), None),
+            (json!({"content": []}), None),
+            (message, None),
+        ];
+        for (result, told) in cases {
+            let json = json!({"jsonrpc": "2.0", "id": 1, "result": result});
+            assert_eq!(unwrapped(&json), told, "{json}");
+        }
+    }
 }

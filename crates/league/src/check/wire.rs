@@ -25,6 +25,8 @@ const MOST_HEADERS: usize = 128;
 pub struct Answer {
     /// The status.
     pub status: u16,
+    /// Whether it came by HTTP/1.0, which keeps no connection unless it says so.
+    pub is_old: bool,
     /// The headers, their names in lower case.
     pub headers: Vec<(String, String)>,
     /// The body.
@@ -36,6 +38,16 @@ impl Answer {
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
+    }
+
+    /// Whether the connection ends with this answer, as it says itself or by the age of its HTTP.
+    pub fn closes(&self) -> bool {
+        let words = self.header("connection").unwrap_or_default();
+        let says = |word: &str| {
+            let mut words = words.split(',');
+            words.any(|said| said.trim().eq_ignore_ascii_case(word))
+        };
+        says("close") || self.is_old && !says("keep-alive")
     }
 
     /// The body as text, whatever it is.
@@ -148,11 +160,12 @@ impl Line {
 
     async fn head(&mut self) -> Result<Answer, Silence> {
         let first = self.line().await?;
-        let status = first
-            .strip_prefix("HTTP/1.")
-            .and_then(|rest| rest.split_ascii_whitespace().nth(1))
-            .and_then(|status| status.parse().ok())
-            .ok_or_else(|| Silence::NoHttp(first.clone()))?;
+        let no_http = || Silence::NoHttp(first.clone());
+        let rest = first.strip_prefix("HTTP/1.").ok_or_else(no_http)?;
+        let mut words = rest.split_ascii_whitespace();
+        let is_old = words.next() == Some("0");
+        let status = words.next().and_then(|status| status.parse().ok());
+        let status = status.ok_or_else(no_http)?;
         let mut headers = Vec::new();
         loop {
             let line = self.line().await?;
@@ -167,6 +180,7 @@ impl Line {
         }
         Ok(Answer {
             status,
+            is_old,
             headers,
             body: Vec::new(),
         })

@@ -130,6 +130,9 @@ impl Check {
             list::print(self.kind.kind(), self.output == Form::Json, out)?;
             return Ok(Answer::Yes);
         };
+        if self.rehearse && self.kind != KindOfAgent::Player {
+            return Err(self.no_rehearsal());
+        }
         let check = Checking {
             asked: self,
             url,
@@ -156,6 +159,17 @@ impl Check {
             // The answer stands even if nobody read it to its end.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(answer),
             printed => Ok(printed.map(|()| answer)?),
+        }
+    }
+
+    fn no_rehearsal(&self) -> Failure {
+        let kind = self.kind.kind().as_str();
+        Failure {
+            kind: failure::Kind::Use,
+            ..world(
+                format!("a {kind} cannot be rehearsed, only a player can"),
+                "leave out `--rehearse` to play the rules for this kind of agent",
+            )
         }
     }
 

@@ -55,11 +55,7 @@ impl Correspondence {
     ) -> Understood {
         let mut notes = Notes::new(self.identity.reading());
         let understood = match manner {
-            Manner::Simple(form) => {
-                let understood = self.read_simple(letter, id, answer, &mut notes);
-                note_form(*form, &understood, &mut notes);
-                understood
-            }
+            Manner::Simple(_) => self.read_simple(letter, id, answer, &mut notes),
             Manner::Modern { .. } | Manner::Legacy(_) => {
                 self.read_mcp(letter, id, answer, &mut notes)
             }
@@ -67,6 +63,26 @@ impl Correspondence {
         let peer = letter.to.agent.to_string();
         self.deviations.note(&peer, &notes.findings);
         understood
+    }
+
+    /// Notes that an agent wants calls in this form, and refuses the one that the documents have.
+    pub fn note_form<T>(&self, letter: &Letter<T>, form: Form) {
+        let mut notes = Notes::new(self.identity.reading());
+        let detail = format!(
+            "calls are understood in the form `{}` only; take the name of a tool as the method, \
+             and the message as the parameters",
+            form.as_str()
+        );
+        let expected = "the name of a tool";
+        forgive(
+            &mut notes,
+            Code::InvalidMessage,
+            "method",
+            expected,
+            &detail,
+        );
+        let peer = letter.to.agent.to_string();
+        self.deviations.note(&peer, &notes.findings);
     }
 
     fn read_simple<T>(
@@ -277,25 +293,6 @@ fn owed_types(message: &Message, dialect: Dialect) -> Vec<&'static str> {
 fn forgive(notes: &mut Notes, code: Code, place: &str, expected: &str, detail: &str) {
     let root = Path::root("ruling 13");
     notes.forgive(code, &root.member(place, false), expected, detail);
-}
-
-/// Notes that an agent wants calls in a form that the documents do not have.
-fn note_form(form: Form, understood: &Understood, notes: &mut Notes) {
-    if form == Form::default() || understood.outcome.is_err() {
-        return;
-    }
-    let detail = format!(
-        "calls are understood in the form `{}` only; take the name of a tool as the method, and \
-         the message as the parameters",
-        form.as_str()
-    );
-    forgive(
-        notes,
-        Code::InvalidMessage,
-        "method",
-        "the name of a tool",
-        &detail,
-    );
 }
 
 fn note_status(status: u16, notes: &mut Notes) {

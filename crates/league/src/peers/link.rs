@@ -49,6 +49,8 @@ struct Held {
     proved: bool,
     /// Whether all forms were tried on the peer, and none worked.
     exhausted: bool,
+    /// Whether a call by the name of a tool was tried on the peer, and it made nothing of it.
+    refuses_tools: bool,
     found_at: Option<Instant>,
     used_at: Option<Instant>,
 }
@@ -114,6 +116,16 @@ impl<C: Carrier> Link<C> {
     /// No form worked: the others are not tried again as long as the peer is known.
     pub fn exhaust(&self) {
         self.held_mut(|held| held.exhausted = true);
+    }
+
+    /// The peer made nothing of a call by the name of a tool.
+    pub fn refuse_tools(&self) {
+        self.held_mut(|held| held.refuses_tools = true);
+    }
+
+    /// Whether the peer made nothing of a call by the name of a tool.
+    pub fn refuses_tools(&self) -> bool {
+        self.held(|held| held.refuses_tools)
     }
 
     /// The peer has answered a call that was written so.

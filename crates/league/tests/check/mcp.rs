@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::scripted::{but, fair, stage};
 
 /// A fair player behind MCP, whose tools declare what they take.
-fn behind_mcp(heard: &Heard, answer: impl Fn(&Heard) -> Said) -> Said {
+pub(crate) fn behind_mcp(heard: &Heard, answer: impl Fn(&Heard) -> Said) -> Said {
     match heard.json["method"].as_str().unwrap_or_default() {
         "initialize" => Said::Result(json!({
             "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},

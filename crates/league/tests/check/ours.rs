@@ -120,6 +120,22 @@ fn nothing_is_rehearsed_with_a_player_that_never_registers() {
 }
 
 #[test]
+fn only_players_are_rehearsed_and_whoever_asks_for_more_is_told() {
+    for kind in ["manager", "referee"] {
+        let url = format!("http://localhost:{}/mcp", free_port());
+        let ended = Command::new(env!("CARGO_BIN_EXE_league"))
+            .args(["check", &url, "--port", &free_port().to_string()])
+            .args(["--wait", "200ms", "--rehearse", "--kind", kind])
+            .output()
+            .unwrap();
+        let errors = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(2), "{errors}");
+        let told = format!("cause: a {kind} cannot be rehearsed, only a player can\nhint: ");
+        assert!(errors.contains(&told), "{errors}");
+    }
+}
+
+#[test]
 fn every_rule_is_listed_without_an_agent() {
     for (kind, letter) in [("player", 'P'), ("referee", 'R'), ("manager", 'M')] {
         let listed = Command::new(env!("CARGO_BIN_EXE_league"))

@@ -21,7 +21,8 @@ const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCA
 /// A stage with a scripted player on it.
 pub(crate) struct Played {
     pub(crate) stage: Arc<PlayerStage>,
-    _player: Listener,
+    /// Kept as long as it is needed.
+    listener: Option<Listener>,
 }
 
 /// What a fair player answers.
@@ -85,10 +86,16 @@ pub(crate) async fn stage(
     registers: impl FnOnce(&mut Value),
 ) -> Played {
     let player = Listener::open(ANYWHERE, script).await.unwrap();
-    let url = format!("http://localhost:{}/mcp", player.address.port());
+    let mut played = staged(player.address.port(), registers).await;
+    played.listener = Some(player);
+    played
+}
+
+/// Sets a stage with a player that answers at a port already, and registers by this message.
+pub(crate) async fn staged(port: u16, registers: impl FnOnce(&mut Value)) -> Played {
+    let url = format!("http://localhost:{port}/mcp");
     let agent = Endpoint::parse(&url).unwrap();
     let chance = Chance::new(Some(1)).unwrap();
-    let port = player.address.port();
     let office = Office::open(ANYWHERE, Kind::Player, port, chance)
         .await
         .unwrap();
@@ -109,7 +116,7 @@ pub(crate) async fn stage(
     assert!(stage.begin().await);
     Played {
         stage: Arc::new(stage),
-        _player: player,
+        listener: None,
     }
 }
 

@@ -92,6 +92,21 @@ fn a_bot_plays_over_its_standard_input_and_output() {
 }
 
 #[test]
+fn a_bot_that_answers_its_wake_up_and_sends_notifications_says_nothing_out_of_place() {
+    let notification = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#;
+    for (more, stray) in [(notification, false), ("hello", true)] {
+        let script = script("even", "").replace("\ndone\n", &format!("\necho '{more}'\ndone\n"));
+        let table = Table::new(&script);
+        let ended = table.bot(&[]).process.stop();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        // Nothing is written down where nothing is out of place.
+        let log = fs::read_to_string(table.ground.path("logs/system.log.jsonl"));
+        let log = log.unwrap_or_default();
+        assert_eq!(log.contains("BOT_STRAY"), stray, "{more}: {log}");
+    }
+}
+
+#[test]
 fn a_bot_that_ends_is_started_again_and_goes_on() {
     // It leaves before its first answer, once.
     let once = "[ -e $1/left ] || { touch $1/left; exit 3; }";

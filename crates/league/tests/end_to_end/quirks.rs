@@ -20,6 +20,14 @@ static QUIRKS: &[Quirk] = &[
         },
     },
     Quirk {
+        name: "Takes types only",
+        registers: register,
+        answers: |called| match called["method"].as_str() {
+            Some("GAME_INVITATION" | "CHOOSE_PARITY_CALL") => framed(called, &proper(called)),
+            _ => unknown(called),
+        },
+    },
+    Quirk {
         name: "Registers otherwise",
         registers: |message| call("league_register", message),
         answers: |called| framed(called, &proper(called)),
@@ -188,13 +196,16 @@ static QUIRKS: &[Quirk] = &[
     },
 ];
 
-/// The display names of all whom some agent had something to forgive, by their ids.
-fn forgiven(agents: &[&str]) -> BTreeSet<String> {
+/// The ids of all whom some agent had something to forgive that is told in these words.
+fn forgiven(agents: &[&str], words: &str) -> BTreeSet<String> {
     let mut forgiven = BTreeSet::new();
     for agent in agents {
         let health = health(agent);
         let counts = health["deviations"].as_object().unwrap();
-        forgiven.extend(counts.keys().cloned());
+        let told = counts
+            .iter()
+            .filter(|(_, counts)| counts.to_string().contains(words));
+        forgiven.extend(told.map(|(id, _)| id.clone()));
     }
     forgiven
 }
@@ -220,7 +231,10 @@ fn each_plays_and_each_departure_is_recorded() {
         &referees[0].endpoint,
         &referees[1].endpoint,
     ];
-    let forgiven = forgiven(&agents);
+    // Whoever calls by types itself is called so at once, and refuses nothing.
+    let formed = forgiven(&agents, "calls are understood in the form `type` only");
+    assert_eq!(formed, BTreeSet::from(["player:P02".to_owned()]));
+    let forgiven = forgiven(&agents, "");
     for (number, quirk) in QUIRKS.iter().enumerate() {
         let proper =
             ["Leaves at the end", "Refuses news", "Registers by tools"].contains(&quirk.name);

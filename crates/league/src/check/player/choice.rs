@@ -193,7 +193,7 @@ pub(super) fn game_error(stage: &PlayerStage, match_id: &str, code: &str, name: 
     let says = json!({
         "error_code": code, "error_name": name, "error_description": name,
         "player_id": stage.member().id, "affected_player": stage.member().id,
-        "action_required": "CHOOSE_PARITY_RESPONSE", "retryable": true, "game_type": "even_odd",
+        "action_required": "CHOOSE_PARITY_RESPONSE", "retryable": true,
         "retry_info": {
             "retry_count": 1, "max_retries": 3,
             "next_retry_at": crate::check::script::in_time(std::time::Duration::from_secs(2)),

@@ -14,7 +14,7 @@ use super::choice::{is_legal, seated};
 use super::recovery::returned;
 use super::{MOVE, OfPlayer, PlayerStage};
 use crate::check::Kind;
-use crate::check::act::Act;
+use crate::check::act::{Act, fresh_id};
 use crate::check::report::Rehearsed;
 use crate::check::rule::{Level, Played, Trouble, hold};
 use crate::check::stage::{Question, Stage};
@@ -297,7 +297,7 @@ async fn commit(act: &OfPlayer, fault: Fault, call: &Question, later: &Question)
 
 /// Sends a call in two pieces, or only the first of them.
 async fn in_pieces(act: &OfPlayer, call: &Question, whole: bool) {
-    let body = act.frame(call, 1).to_string();
+    let body = act.frame(call, fresh_id()).to_string();
     let to = act.stage.agent();
     let request = Request {
         method: "POST",

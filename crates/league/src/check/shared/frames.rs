@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::check::act::Act;
+use crate::check::act::{Act, fresh_id};
 use crate::check::reply::Reply;
 use crate::check::rule::{Played, Topic, Trouble, hold, rules};
 use crate::check::stage::Stage;
@@ -78,7 +78,7 @@ async fn refused<S: Stage>(act: &Act<S>, body: &[u8], codes: &[i64]) -> Played {
 
 /// An ordinary frame that was changed.
 async fn changed<S: Stage>(act: &Act<S>, change: impl FnOnce(&mut Value)) -> Vec<u8> {
-    let mut call = act.frame(&act.stage.question().await, 1);
+    let mut call = act.frame(&act.stage.question().await, fresh_id());
     change(&mut call);
     call.to_string().into_bytes()
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::check::act::Act;
-use crate::check::habit::REVISION;
+use crate::check::habit::{Habit, REVISION};
 use crate::check::reply::Reply;
 use crate::check::rule::{Played, Topic, Trouble, hold, rules};
 use crate::check::stage::{Question, Stage};
@@ -89,7 +89,11 @@ async fn described<S: Stage>(act: &Act<S>) -> Played {
 
 async fn calls<S: Stage>(act: &Act<S>) -> Played {
     let question = act.stage.question().await;
-    let params = json!({"name": question.method, "arguments": question.params});
+    let params = match act.stage.habit() {
+        Habit::Simple => json!({"name": question.method, "arguments": question.params}),
+        // A tool may refuse what it does not declare.
+        Habit::Mcp { .. } => act.frame(&question, 1)["params"].take(),
+    };
     let reply = in_session(act, "tools/call", params).await?;
     let result = reply.raw_result();
     hold(

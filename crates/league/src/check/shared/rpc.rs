@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::check::act::Act;
+use crate::check::act::{Act, fresh_id};
 use crate::check::habit::Habit;
 use crate::check::reply::Reply;
 use crate::check::rule::{Played, Topic, Trouble, hold, rules};
@@ -100,11 +100,24 @@ async fn huge_id<S: Stage>(act: &Act<S>) -> Played {
     echoes(act, "18446744073709551616").await
 }
 
+/// Leaves those in peace whose library may refuse an id that MCP does not have.
+fn outside_mcp<S: Stage>(act: &Act<S>) -> Played {
+    match act.stage.habit() {
+        Habit::Simple => Ok(()),
+        Habit::Mcp { .. } => {
+            let reason = "the agent speaks MCP, whose ids are texts and whole numbers only";
+            Err(Trouble::skipped(reason, ""))
+        }
+    }
+}
+
 async fn fraction_id<S: Stage>(act: &Act<S>) -> Played {
+    outside_mcp(act)?;
     echoes(act, "2.5").await
 }
 
 async fn null_id<S: Stage>(act: &Act<S>) -> Played {
+    outside_mcp(act)?;
     echoes(act, "null").await
 }
 
@@ -121,7 +134,7 @@ async fn either<S: Stage>(act: &Act<S>) -> Played {
 }
 
 async fn notification<S: Stage>(act: &Act<S>) -> Played {
-    let mut call = act.frame(&act.stage.question().await, 1);
+    let mut call = act.frame(&act.stage.question().await, fresh_id());
     if let Some(members) = call.as_object_mut() {
         members.remove("id");
     }
@@ -212,7 +225,7 @@ async fn discreet<S: Stage>(act: &Act<S>) -> Played {
     let mut question = act.stage.question().await;
     question.params = json!({"match_id": {"not": ["an", "id"]}, "message_type": 7});
     let answer = act
-        .post(act.frame(&question, 1).to_string().as_bytes())
+        .post(act.frame(&question, fresh_id()).to_string().as_bytes())
         .await?;
     let text = answer.text();
     match INSIDE.iter().find(|inside| text.contains(**inside)) {

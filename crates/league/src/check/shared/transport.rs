@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::check::act::{Act, JSON};
+use crate::check::act::{Act, JSON, fresh_id};
+use crate::check::habit::Habit;
 use crate::check::reply::Reply;
 use crate::check::rule::{Played, Topic, Trouble, hold, rules};
 use crate::check::stage::Stage;
@@ -48,7 +49,9 @@ pub(super) fn topic<S: Stage>() -> Topic<S> {
 
 async fn asked<S: Stage>(act: &Act<S>, headers: &[(&str, &str)]) -> Result<Answer, Trouble> {
     let path = act.agent().path.clone();
-    let body = act.frame(&act.stage.question().await, 1).to_string();
+    let body = act
+        .frame(&act.stage.question().await, fresh_id())
+        .to_string();
     let mut headers = headers.to_vec();
     headers.extend(act.stage.habit().headers());
     act.ask(&Request {
@@ -69,8 +72,14 @@ fn fine(answer: &Answer) -> Played {
 async fn posts<S: Stage>(act: &Act<S>) -> Played {
     let answer = asked(act, &JSON).await?;
     fine(&answer)?;
-    let json: Result<Value, _> = serde_json::from_slice(&answer.body);
-    hold(json.is_ok(), || "the body is no JSON".to_owned())
+    let is_json = match act.stage.habit() {
+        Habit::Simple => serde_json::from_slice::<Value>(&answer.body).is_ok(),
+        // Whoever speaks MCP may answer with a stream of events.
+        Habit::Mcp { .. } => act
+            .last()
+            .is_some_and(|last| Reply::read(last).json.is_some()),
+    };
+    hold(is_json, || "the body is no JSON".to_owned())
 }
 
 async fn labelled<S: Stage>(act: &Act<S>) -> Played {
@@ -153,7 +162,7 @@ async fn padded<S: Stage>(act: &Act<S>, size: usize) -> String {
     let mut question = act.stage.question().await;
     question.params["padding"] = "x".repeat(size).into();
     // A tool of MCP would lose what it does not declare, so the frame is padded as well.
-    let mut frame = act.frame(&question, 1);
+    let mut frame = act.frame(&question, fresh_id());
     if frame["params"].get("padding").is_none() {
         frame["params"]["_meta"] = "x".repeat(size).into();
     }
@@ -179,7 +188,7 @@ async fn oversize<S: Stage>(act: &Act<S>) -> Played {
 async fn refusal<S: Stage>(act: &Act<S>) -> Played {
     let mut question = act.stage.question().await;
     question.params["timestamp"] = "2025-01-15T10:30:00+02:00".into();
-    let body = act.frame(&question, 1).to_string();
+    let body = act.frame(&question, fresh_id()).to_string();
     let answer = act.post(body.as_bytes()).await?;
     let status = answer.status;
     let reply = act.last().map(Reply::read);
