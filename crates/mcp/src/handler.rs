@@ -25,9 +25,8 @@ use crate::{LEGACY, MODERN};
 /// How long a list may be taken for the present one, in milliseconds: they change with the program.
 const LISTS_STAY: u64 = 60_000;
 
-/// The methods of MCP that we serve and that may have parameters.
-const WITH_PARAMETERS: [&str; 8] = [
-    "initialize",
+/// The methods of MCP that we serve in every era and that may have parameters.
+const WITH_PARAMETERS: [&str; 7] = [
     "tools/list",
     "tools/call",
     "resources/list",
