@@ -65,7 +65,7 @@ pub(super) fn unanswered(what: &str, inquirer: &Inquirer, error: &AskError) -> F
     let (cause, hint, kind) = match error {
         AskError::Away(away) => (
             format!("no league manager answers at {endpoint}: {away}"),
-            "start one with `league manager`, or name another with its URL",
+            "start one with `league manager`, or name another with `--manager URL`",
             Kind::World,
         ),
         AskError::Unclear(_) => (

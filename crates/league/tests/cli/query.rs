@@ -77,7 +77,7 @@ fn where_nobody_listens_nobody_answers() {
     let expected = "exit code 3\n--- out\n--- errors\nerror: could not ask the league manager\n  \
                     cause: no league manager answers at http://127.0.0.1:1/mcp: ";
     assert!(seen.starts_with(expected), "{seen}");
-    let hint = "hint: start one with `league manager`, or name another with its URL\n";
+    let hint = "hint: start one with `league manager`, or name another with `--manager URL`\n";
     assert!(seen.ends_with(hint), "{seen}");
     let seen = league(&["start", "--manager", "http://127.0.0.1:1/mcp"], "");
     assert!(seen.starts_with("exit code 3\n"), "{seen}");
