@@ -20,6 +20,9 @@ import { served } from './support/sites.mjs';
 /** The steps of a match: ask for the moves, draw the number, let the result stand. */
 const STEPS = 3;
 
+/** How often a step is tried that is not due yet. */
+const MOST_TRIES = 100;
+
 /** What a browser says of a server that is gone. */
 const GONE = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY/;
 
@@ -102,8 +105,17 @@ async function stepped(stage, players) {
   const league = stage.start('run', ...words, '--ports', 'auto', '--root', root);
   const site = await pageOf(league);
   const [, manager] = await league.says(/manager\s+(http\S+)/);
-  const step = (match) =>
-    stage.start('step', match, '--manager', manager, '--root', root).succeeds();
+  const step = async (match) => {
+    for (let tries = 0; ; tries += 1) {
+      const program = stage.start('step', match, '--manager', manager, '--root', root);
+      try {
+        return await program.succeeds();
+      } catch (error) {
+        // The players may still be thinking about the step before.
+        if (tries === MOST_TRIES || !/try again in a moment/.test(error.message)) throw error;
+      }
+    }
+  };
   const decide = async (match) => {
     for (let part = 0; part < STEPS; part += 1) await step(match);
   };
