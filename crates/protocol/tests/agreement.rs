@@ -3,6 +3,9 @@
 //! Each example of the documents is changed in one place at a time, in every place and in every
 //! way that is listed here; what one of the two takes, the other takes as well.
 
+#[path = "examples/documents.rs"]
+mod documents;
+
 use std::collections::BTreeMap;
 
 use league_protocol::dialect::types;
@@ -12,15 +15,10 @@ use league_protocol::schema::message_schema;
 use league_protocol::sender::Dialect;
 use serde_json::{Value, json};
 
+use documents::DOCUMENTS;
+
 /// The messages among the examples, by dialect and type.
 fn messages() -> Vec<(Dialect, String, Value)> {
-    let documents = [
-        include_str!("examples/000.json"),
-        include_str!("examples/001.json"),
-        include_str!("examples/002.json"),
-        include_str!("examples/003.json"),
-        include_str!("examples/004.json"),
-    ];
     let read = |text| serde_json::from_str::<Vec<Value>>(text).expect("examples are readable");
     let message = |entry: Value| {
         let name = entry["message_type"].as_str()?.to_owned();
@@ -36,7 +34,7 @@ fn messages() -> Vec<(Dialect, String, Value)> {
             .contains(&name.as_str())
             .then_some((dialect, name, message))
     };
-    documents
+    DOCUMENTS
         .into_iter()
         .flat_map(read)
         .filter_map(message)

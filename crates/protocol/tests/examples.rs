@@ -1,6 +1,9 @@
 //! Every JSON example of the documents: recognised, written again with nothing lost, and valid by
 //! its schema.
 
+#[path = "examples/documents.rs"]
+mod documents;
+
 use std::collections::BTreeMap;
 
 use league_protocol::dialect::types;
@@ -10,6 +13,8 @@ use league_protocol::schema::{document_schema, message_schema};
 use league_protocol::sender::Dialect;
 use serde::Deserialize;
 use serde_json::Value;
+
+use documents::DOCUMENTS;
 
 /// One example and what it is.
 #[derive(Deserialize)]
@@ -61,15 +66,8 @@ impl Example {
 }
 
 fn examples() -> Vec<Example> {
-    let documents = [
-        include_str!("examples/000.json"),
-        include_str!("examples/001.json"),
-        include_str!("examples/002.json"),
-        include_str!("examples/003.json"),
-        include_str!("examples/004.json"),
-    ];
     let read = |text| serde_json::from_str::<Vec<Example>>(text).expect("examples are readable");
-    documents.into_iter().flat_map(read).collect()
+    DOCUMENTS.into_iter().flat_map(read).collect()
 }
 
 #[test]

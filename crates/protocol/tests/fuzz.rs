@@ -2,6 +2,9 @@
 //!
 //! For a long run: `PROPTEST_CASES=10000000 cargo test --release -p league-protocol --test fuzz`.
 
+#[path = "examples/documents.rs"]
+mod documents;
+
 use league_protocol::decode::decode;
 use league_protocol::dialect::Hints;
 use league_protocol::explain::explain;
@@ -14,6 +17,8 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use documents::DOCUMENTS;
 
 /// Reads bytes in every way that the league reads them.
 fn read_in_every_way(bytes: &[u8]) {
@@ -61,15 +66,8 @@ fn read_in_every_way(bytes: &[u8]) {
 
 /// The examples of the documents, as bytes, with and without their frames.
 fn examples() -> Vec<Vec<u8>> {
-    let documents = [
-        include_str!("examples/000.json"),
-        include_str!("examples/001.json"),
-        include_str!("examples/002.json"),
-        include_str!("examples/003.json"),
-        include_str!("examples/004.json"),
-    ];
     let mut found = Vec::new();
-    for document in documents {
+    for document in DOCUMENTS {
         let examples: Vec<Value> = serde_json::from_str(document).expect("examples are readable");
         for example in examples {
             let example = &example["example"];
