@@ -18,8 +18,8 @@ pub(crate) use field::Hidden;
 pub use field::{Extra, Field, FieldRule, Level};
 pub use leaf::{Any, Flag, MAX_TEXT_LENGTH, Number, Round, Secret, Text, Whole};
 pub use list::{Dict, List, MAX_ELEMENTS};
-pub(crate) use parsed::no_time;
 pub use parsed::{Parsed, Vocabulary};
+pub(crate) use parsed::{no_time, utc_schema};
 pub(crate) use settled::settled;
 
 use serde::Serialize;

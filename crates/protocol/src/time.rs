@@ -28,6 +28,9 @@ pub enum TimeError {
     /// The text has no offset at all; the moment is read as if it were UTC.
     #[error("the time has no zone: end it with `Z`")]
     NoZone(Timestamp),
+    /// The text says UTC, in another form than the documents; the moment is certain.
+    #[error("UTC is written otherwise: end the time with `Z` alone, after `YYYY-MM-DDTHH:MM:SS`")]
+    Spelling(Timestamp),
     /// The text is no time.
     #[error("a time is written `YYYY-MM-DDTHH:MM:SSZ`")]
     NotATime,
@@ -64,6 +67,9 @@ impl Timestamp {
         }
         if let Some(zone) = foreign_zone(text) {
             return Err(TimeError::NotUtc(excerpt(zone)));
+        }
+        if let Some(moment) = spelled_otherwise(text) {
+            return Err(TimeError::Spelling(Self::from_moment(moment)));
         }
         match utc(&format!("{text}Z")) {
             Some(moment) => Err(TimeError::NoZone(Self::from_moment(moment))),
@@ -106,6 +112,21 @@ fn utc(text: &str) -> Option<OffsetDateTime> {
     let tabled = tabled && (text.ends_with('Z') || text.ends_with("+00:00"));
     let moment = tabled.then(|| OffsetDateTime::parse(text, &Rfc3339).ok())?;
     moment.filter(|moment| moment.offset() == UtcOffset::UTC)
+}
+
+/// What ends a time that certainly means UTC, and is not how the table ends it. `+00:00Z` is what
+/// Python gives to those who add a `Z` by hand; whatever holds another comes before it.
+const OTHER_ENDS: [&str; 10] = [
+    "+00:00Z", "-00:00", "+00:00", "+0000", "-0000", "+00", "UTC", "GMT", "Z", "z",
+];
+
+/// The moment of a text that certainly means UTC, though the table writes it otherwise.
+fn spelled_otherwise(text: &str) -> Option<OffsetDateTime> {
+    let text = text.trim();
+    let time = OTHER_ENDS.iter().find_map(|end| text.strip_suffix(end))?;
+    let (day, time) = (time.get(..10)?, time.trim_end().get(10..)?);
+    let time = time.strip_prefix(['T', 't', ' '])?;
+    utc(&format!("{day}T{time}Z"))
 }
 
 /// The end of a text that says, in whatever spelling, that a time is another zone's.
@@ -257,19 +278,37 @@ mod tests {
     }
 
     #[test]
-    fn a_time_of_utc_in_another_spelling_is_no_time_but_no_other_zone_either() {
+    fn a_time_of_utc_in_another_spelling_is_certain_and_not_right() {
+        let half_past_ten = Timestamp::parse("2025-01-15T10:30:00Z").unwrap();
         for text in [
+            "2025-01-15T10:30:00+00:00Z",
+            "2025-01-15 10:30:00+00:00",
+            "2025-01-15T10:30:00.000000+00:00Z",
             "2025-01-15T10:30:00+0000",
+            "2025-01-15T10:30:00+00",
             "2025-01-15T10:30:00 UTC",
-            "Wed, 15 Jan 2025 10:30:00 GMT",
-            "2025-01-15",
-            "2025-01-15T10:30",
-            "20250115T103000",
             "2025-01-15 10:30:00Z",
-            "2025-01-15 10:30:00",
             "2025-01-15t10:30:00Z",
             "2025-01-15T10:30:00z",
             "2025-01-15T10:30:00-00:00",
+            " 2025-01-15T10:30:00Z ",
+        ] {
+            let expected = Err(TimeError::Spelling(half_past_ten));
+            assert_eq!(Timestamp::parse(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_leaves_any_doubt_is_no_time() {
+        for text in [
+            "2025-01-15T10:30:00+02:00Z",
+            "Wed, 15 Jan 2025 10:30:00 GMT",
+            "2025-01-15",
+            "2025-01-15T10:30",
+            "2025-01-15T10:30Z",
+            "20250115T103000",
+            "2025-01-15 10:30:00",
+            "15/01/2025 10:30:00Z",
         ] {
             assert_eq!(Timestamp::parse(text), Err(TimeError::NotATime), "{text}");
         }

@@ -30,8 +30,8 @@ pub fn protocol(message: &Value) -> Played {
     })
 }
 
-/// Sees that a member is a time in UTC. A missing one is forgiven; one without zone only in the body
-/// of a message, where `in_body` says so.
+/// Sees that a member is a time in UTC. A missing one is forgiven, and one that says UTC in another
+/// form; one without zone only in the body of a message, where `in_body` says so.
 ///
 /// # Errors
 ///
@@ -41,7 +41,11 @@ pub fn time(message: &Value, name: &str, in_body: bool) -> Played {
         Ok(_) => Ok(()),
         Err(fault) => {
             let found = format!("`{name}` {}", fault.as_str());
-            let forgiven = fault == TimeFault::Missing || (in_body && fault == TimeFault::NoZone);
+            let forgiven = match fault {
+                TimeFault::Missing | TimeFault::Spelling => true,
+                TimeFault::NoZone => in_body,
+                TimeFault::NoTime | TimeFault::Offset => false,
+            };
             Err(if forgiven {
                 Trouble::forgiven(found)
             } else {

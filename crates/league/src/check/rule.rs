@@ -54,6 +54,8 @@ pub struct Rule<S> {
     pub clause: &'static str,
     /// How binding it is.
     pub level: Level,
+    /// Whether it asks for forgiveness, which nobody owes who is strict.
+    pub kindness: bool,
     /// How to mend an agent that breaks it.
     pub fix: &'static str,
     /// How long it may take.
@@ -144,20 +146,27 @@ pub fn hold(holds: bool, otherwise: impl FnOnce() -> String) -> Played {
 }
 
 /// The rows of a topic: id, level, clause, title, how to mend it, the function, and a bound in
-/// seconds if the usual one does not fit.
+/// seconds if the usual one does not fit. `kind` before a row says that only a lenient agent owes it.
 macro_rules! rules {
+    (@kindness) => {
+        false
+    };
+    (@kindness kind) => {
+        true
+    };
     (@bound) => {
         $crate::check::rule::USUAL_BOUND
     };
     (@bound $seconds:literal) => {
         std::time::Duration::from_secs($seconds)
     };
-    ($($id:literal $level:ident $clause:literal: $title:literal => $fix:literal, $play:expr $(, $seconds:literal)?;)*) => {
+    ($($($kindness:ident)? $id:literal $level:ident $clause:literal: $title:literal => $fix:literal, $play:expr $(, $seconds:literal)?;)*) => {
         vec![$($crate::check::rule::Rule {
             id: $id,
             title: $title,
             clause: $clause,
             level: $crate::check::rule::Level::$level,
+            kindness: rules!(@kindness $($kindness)?),
             fix: $fix,
             bound: rules!(@bound $($seconds)?),
             play: |act| Box::pin($play(act)),

@@ -58,6 +58,7 @@ pub async fn play_telling<S: Stage>(
             let judged = Judged {
                 finding: Finding::of(rule, topic.name, kind.letter(), took),
                 fix: rule.fix,
+                kindness: rule.kindness,
                 played,
                 last: act.last(),
                 crashed: stage.revive().await,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use league_protocol::time::Timestamp;
+use league_protocol::time::{TimeError, Timestamp};
 use serde_json::{Value, json};
 
 use crate::clock;
@@ -40,6 +40,8 @@ pub enum TimeFault {
     NoTime,
     /// It has no zone.
     NoZone,
+    /// It says UTC in another form.
+    Spelling,
     /// It has another offset than UTC.
     Offset,
 }
@@ -51,6 +53,7 @@ impl TimeFault {
             Self::Missing => "is missing",
             Self::NoTime => "is no time in the form 2025-01-15T10:30:00Z",
             Self::NoZone => "has no zone; UTC is written with Z",
+            Self::Spelling => "says UTC in another form than 2025-01-15T10:30:00Z",
             Self::Offset => "has another offset than UTC",
         }
     }
@@ -63,18 +66,10 @@ impl TimeFault {
 /// Says what is wrong with it.
 pub fn utc(value: Option<&Value>) -> Result<Timestamp, TimeFault> {
     let text = value.and_then(Value::as_str).ok_or(TimeFault::Missing)?;
-    if let Ok(time) = Timestamp::parse(text) {
-        return Ok(time);
-    }
-    if Timestamp::parse(&format!("{text}Z")).is_ok() {
-        return Err(TimeFault::NoZone);
-    }
-    let local = text.len() > 6 && text.is_char_boundary(text.len() - 6);
-    let (body, offset) = text.split_at(if local { text.len() - 6 } else { 0 });
-    let shifted = offset.starts_with(['+', '-']) && Timestamp::parse(&format!("{body}Z")).is_ok();
-    Err(if shifted {
-        TimeFault::Offset
-    } else {
-        TimeFault::NoTime
+    Timestamp::parse(text).map_err(|problem| match problem {
+        TimeError::NoZone(_) => TimeFault::NoZone,
+        TimeError::NotUtc(_) => TimeFault::Offset,
+        TimeError::Spelling(_) => TimeFault::Spelling,
+        TimeError::NotATime => TimeFault::NoTime,
     })
 }

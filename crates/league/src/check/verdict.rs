@@ -71,6 +71,8 @@ pub struct Judged {
     pub finding: Finding,
     /// How to mend an agent that breaks it.
     pub fix: &'static str,
+    /// Whether it asks for forgiveness, which nobody owes who is strict.
+    pub kindness: bool,
     /// How it ended.
     pub played: Result<(), Trouble>,
     /// What was said last.
@@ -105,6 +107,12 @@ impl Judged {
     pub fn verdict(self) -> Finding {
         let mut finding = self.finding;
         let forgivable = finding.level == Level::Should;
+        let refused = self.last.as_ref().is_some_and(|last| last.came.is_ok());
+        if self.strict && self.kindness && self.played.is_err() && refused && !self.crashed {
+            finding.verdict = Verdict::Skipped;
+            finding.found = "refused, and whoever is strict need not understand it".into();
+            return finding;
+        }
         let (evidence, forgiven) = match self.played {
             Ok(()) if !self.crashed => return finding,
             Ok(()) => (Evidence::default(), false),

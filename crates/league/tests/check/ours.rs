@@ -13,11 +13,16 @@ fn free_port() -> u16 {
 
 /// Checks our player, started by the check; gives the exit code and the lines.
 fn check(arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
+    check_player("", arguments)
+}
+
+/// The same, with one more word for the player.
+fn check_player(manner: &str, arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
     let folder = tempfile::tempdir().unwrap();
     let (port, manager) = (free_port(), free_port());
     let program = env!("CARGO_BIN_EXE_league");
     let launch = format!(
-        "{program} player --root {} --port {port} --manager http://localhost:{manager}/mcp",
+        "{program} player {manner} --root {} --port {port} --manager http://localhost:{manager}/mcp",
         folder.path().display()
     );
     let url = format!("http://localhost:{port}/mcp");
@@ -50,6 +55,29 @@ fn our_player_keeps_every_rule() {
     let skipped = lines.iter().filter(|line| line["verdict"] == "skipped");
     let skipped: Vec<&Value> = skipped.map(|line| &line["id"]).collect();
     assert_eq!(skipped, ["P-MOVE-03"]);
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn our_strict_player_keeps_every_rule_but_those_that_only_the_lenient_owe() {
+    let (code, lines) = check_player("--strict", &["--strict"]);
+    let told = |verdict: &str| -> Vec<&str> {
+        let told = lines.iter().filter(|line| line["verdict"] == verdict);
+        told.filter_map(|line| line["id"].as_str()).collect()
+    };
+    assert_eq!(told("fail"), [""; 0]);
+    let not_owed = [
+        "P-JOIN-18",
+        "P-JOIN-20",
+        "P-JOIN-21",
+        "P-PICK-16",
+        "P-PICK-17",
+        "P-MOVE-03",
+        "P-NEWS-05",
+        "P-NEWS-09",
+    ];
+    assert_eq!(told("skipped"), not_owed);
+    assert_eq!(lines.last().unwrap()["grade"], "A");
     assert_eq!(code, Some(0));
 }
 

@@ -151,6 +151,30 @@ static QUIRKS: &[Quirk] = &[
         },
     },
     Quirk {
+        name: "Careless",
+        registers: |mut message| {
+            message["timestamp"] = "2025-01-15T10:30:00.123456+00:00Z".into();
+            message["player_meta"]["game_types"] = json!(["EVEN-ODD"]);
+            let endpoint = message["player_meta"]["contact_endpoint"].as_str().unwrap();
+            let bare = endpoint.strip_prefix("http://").unwrap().to_owned();
+            message["player_meta"]["contact_endpoint"] = bare.into();
+            register(message)
+        },
+        answers: |called| {
+            let mut answer = proper(called);
+            let said = answer.as_object_mut().unwrap();
+            said.remove("accept");
+            said.insert("timestamp".into(), "2025-01-15 10:30:00+00:00".into());
+            if let Some(choice) = said.get_mut("parity_choice") {
+                *choice = json!({"value": choice});
+            }
+            if let Some(Value::String(match_id)) = said.get_mut("match_id") {
+                match_id.make_ascii_lowercase();
+            }
+            framed(called, &answer)
+        },
+    },
+    Quirk {
         name: "Constant identity",
         registers: register,
         answers: |called| {

@@ -6,8 +6,8 @@ use smol_str::SmolStr;
 use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading, excerpt};
 use crate::shape;
-use crate::shape::{Parsed, Secret, Text, Vocabulary, no_time};
-use crate::time::{EXPECTED, Timestamp};
+use crate::shape::{Parsed, Secret, Text, Vocabulary, no_time, utc_schema};
+use crate::time::{EXPECTED, TimeError, Timestamp};
 
 shape! {
     /// The fields that every message has.
@@ -33,16 +33,22 @@ pub struct Sent(pub Timestamp);
 
 impl Vocabulary for Sent {
     fn parse(text: &str, at: &Path<'_>, notes: &mut Notes) -> Option<Self> {
-        let parsed = Timestamp::parse(text);
-        if let Err(problem) = &parsed {
-            let at = &at.under("000 §2.4.2");
-            notes.refuse(Code::InvalidTimestamp, at, EXPECTED, no_time(text, problem));
+        let at = &at.under("000 §2.4.2");
+        let problem = match Timestamp::parse(text) {
+            Ok(moment) => return Some(Self(moment)),
+            Err(problem) => problem,
+        };
+        let detail = no_time(text, &problem);
+        if let TimeError::Spelling(moment) = problem {
+            notes.forgive(Code::InvalidTimestamp, at, EXPECTED, detail);
+            return Some(Self(moment));
         }
-        parsed.ok().map(Self)
+        notes.refuse(Code::InvalidTimestamp, at, EXPECTED, detail);
+        None
     }
 
-    fn schema(_: Reading) -> Value {
-        Timestamp::schema(Reading::Strict)
+    fn schema(reading: Reading) -> Value {
+        utc_schema(reading)
     }
 }
 

@@ -53,7 +53,18 @@ impl Hints<'_> {
         let known = self
             .match_id
             .filter(|_| !matches!(named, Field::Unreadable(_)));
-        let id = named.value().or(known);
+        let named = named.value();
+        // No two matches of a league differ in small and large letters alone.
+        if let (Some(asked), Some(said)) = (known, named)
+            && asked != said
+            && asked.as_str().eq_ignore_ascii_case(said.as_str())
+        {
+            let at = at.member("match_id", true);
+            let detail = format!("found `{said}`; send `{asked}`");
+            notes.forgive(Code::InvalidMessage, &at, format!("`{asked}`"), detail);
+            return Some(asked.clone());
+        }
+        let id = named.or(known);
         if id.is_none() {
             let detail = "the answer does not say which match it is about; name the match";
             let at = at.member("match_id", true);

@@ -4,9 +4,11 @@ use crate::CURRENT_VERSION;
 use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading, excerpt};
 use crate::id::GameType;
+use crate::lenient::mend::fold;
 use crate::message::AgentMeta;
 
-/// Reads a version as it is meant, and takes one who names no game for a player of this one.
+/// Reads version, game and address as they are meant, and takes one who names no game for a player
+/// of this one.
 pub fn application(meta: &mut AgentMeta, game: Option<&GameType>, notes: &mut Notes) {
     if notes.reading == Reading::Strict {
         return;
@@ -23,6 +25,38 @@ pub fn application(meta: &mut AgentMeta, game: Option<&GameType>, notes: &mut No
         note(notes, "game_types", "a list of games", detail);
         meta.game_types.push(game.clone());
     }
+    for said in &mut meta.game_types {
+        if let Some(game) = game.filter(|game| *game != said && is_same(game, said)) {
+            let detail = format!("found `{said}`; send `{game}`");
+            note(notes, "game_types", &format!("`{game}`"), detail);
+            *said = game.clone();
+        }
+    }
+    if let Some(meant) = address(&meta.contact_endpoint) {
+        let said = excerpt(&meta.contact_endpoint);
+        let detail = format!("found `{said}`; send `{}`", excerpt(&meant));
+        let expected = "an address such as `http://localhost:8101/mcp`";
+        note(notes, "contact_endpoint", expected, detail);
+        meta.contact_endpoint = meant;
+    }
+}
+
+/// Whether two names of games differ only in how they are written: `EVEN-ODD`, `EvenOdd`.
+fn is_same(game: &GameType, said: &GameType) -> bool {
+    fold(game.as_str()) == fold(said.as_str())
+}
+
+/// The address that is meant by one that names host and port and no `http://`.
+fn address(said: &str) -> Option<String> {
+    let plain = said.trim();
+    if plain.starts_with("http://") && plain != said {
+        return Some(plain.to_owned());
+    }
+    let (host, rest) = plain.split_once(':')?;
+    let port = rest.split('/').next().unwrap_or_default();
+    let named = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    let is_host = !host.is_empty() && host.bytes().all(named);
+    (is_host && port.parse::<u16>().is_ok()).then(|| format!("http://{plain}"))
 }
 
 /// The version that is meant by a text that is none: `league.v2`, `v2.1`, `2`.
@@ -46,7 +80,7 @@ fn note(notes: &mut Notes, name: &str, expected: &str, detail: String) {
 
 #[cfg(test)]
 mod tests {
-    use super::version;
+    use super::{address, version};
 
     #[test]
     fn a_version_is_read_however_it_is_written() {
@@ -63,6 +97,29 @@ mod tests {
             ("2.1.0.0", None),
         ] {
             assert_eq!(version(said).as_deref(), meant, "{said}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_read_without_what_goes_without_saying() {
+        for (said, meant) in [
+            ("localhost:8101/mcp", Some("http://localhost:8101/mcp")),
+            ("127.0.0.1:8101", Some("http://127.0.0.1:8101")),
+            (
+                " http://localhost:8101/mcp\n",
+                Some("http://localhost:8101/mcp"),
+            ),
+            ("http://localhost:8101/mcp", None),
+            ("mcp://localhost:8101/mcp", None),
+            ("https://localhost:8101/mcp", None),
+            ("file:/etc/passwd", None),
+            ("localhost", None),
+            (":8101/mcp", None),
+            ("localhost:99999/mcp", None),
+            ("user@localhost:8101/mcp", None),
+            ("", None),
+        ] {
+            assert_eq!(address(said).as_deref(), meant, "{said}");
         }
     }
 }

@@ -24,6 +24,7 @@ use crate::schema::message_schema;
 use crate::sender::Dialect;
 
 pub(crate) use candidates::{Candidates, candidates, tells};
+pub(crate) use names::fold;
 pub use names::meant;
 
 /// The largest message that is mended, in bytes; what is larger is judged as it is.
@@ -105,6 +106,7 @@ fn rewritten(
         forgive(notes, "", "a message", detail);
     }
     let dialect = expected.dialect.unwrap_or_else(|| dialect(&message));
+    let acknowledges = message.get("message_type").and_then(Value::as_str) == Some(JOIN_ACK);
     let kind = kind(&mut message, expected, notes)?;
     let dialect = settle(dialect, kind, expected, &message);
     let Schemas { strict, lenient } = SCHEMAS.get(&(dialect, kind))?;
@@ -113,8 +115,24 @@ fn rewritten(
     while fit::fit(strict, lenient, &mut message, notes) {
         passes.next()?;
     }
+    if kind == JOIN_ACK && !message.contains_key("accept") {
+        (acknowledges && fit::is_plain(strict, &message)).then_some(())?;
+        join(&mut message, notes);
+    }
     protocol(dialect, &mut message, notes);
     to_raw_value(&message).ok()
+}
+
+/// What says by its name that an invitation is accepted.
+const JOIN_ACK: &str = "GAME_JOIN_ACK";
+
+/// Whoever acknowledges joining by the right name, and says nothing else, joins.
+fn join(message: &mut Map<String, Value>, notes: &mut Notes) {
+    let at = Path::root("000 §4.4.2");
+    let at = at.member("accept", false);
+    let detail = "`accept` is missing, so it is taken for `true`; add it";
+    notes.forgive(Code::MissingField, &at, "`true` or `false`", detail);
+    message.insert("accept".into(), true.into());
 }
 
 /// Writes the name of the protocol as it should be, if it is this one: another stays as it is.

@@ -125,6 +125,11 @@ impl Vocabulary for Timestamp {
                 no_zone(&problem.to_string(), at, notes);
                 Some(moment)
             }
+            Err(problem @ TimeError::Spelling(moment)) => {
+                let detail = no_time(text, &problem);
+                notes.forgive(Code::InvalidTimestamp, at, EXPECTED, detail);
+                Some(moment)
+            }
             Err(problem @ TimeError::NotUtc(_)) => {
                 notes.refuse(
                     Code::InvalidTimestamp,
@@ -147,20 +152,35 @@ impl Vocabulary for Timestamp {
     }
 
     fn schema(reading: Reading) -> Value {
-        let utc = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?";
         match reading {
-            Reading::Strict => json!({"type": "string", "pattern": format!("{utc}(Z|\\+00:00)$")}),
-            Reading::Lenient => {
-                json!({"type": "string", "pattern": format!("{utc}(Z|\\+00:00)?$")})
-            }
+            Reading::Strict => utc_schema(reading),
+            Reading::Lenient => json!({"anyOf": [
+                utc_schema(reading),
+                {"type": "string", "pattern": format!("{DAY}T{TIME_OF_DAY}$")},
+            ]}),
         }
     }
+}
+
+const DAY: &str = "^[0-9]{4}-[0-9]{2}-[0-9]{2}";
+const TIME_OF_DAY: &str = "[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?";
+
+/// What says UTC: as 000 table 3 writes it, or also as others do.
+pub(crate) fn utc_schema(reading: Reading) -> Value {
+    let pattern = match reading {
+        Reading::Strict => format!("{DAY}T{TIME_OF_DAY}(Z|\\+00:00)$"),
+        Reading::Lenient => {
+            let ends = "(Z|z|\\+00:00Z|[+-]00:?00|\\+00|UTC|GMT)";
+            format!("{DAY}[Tt ]{TIME_OF_DAY} ?{ends}$")
+        }
+    };
+    json!({"type": "string", "pattern": pattern})
 }
 
 /// Says why a text is no time, and what to send.
 pub(crate) fn no_time(text: &str, problem: &TimeError) -> String {
     match problem {
-        TimeError::NotUtc(_) | TimeError::NoZone(_) => problem.to_string(),
+        TimeError::NotUtc(_) | TimeError::NoZone(_) | TimeError::Spelling(_) => problem.to_string(),
         TimeError::NotATime => format!("`{}` is no time: {problem}", excerpt(text)),
     }
 }

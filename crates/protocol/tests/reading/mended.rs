@@ -73,6 +73,14 @@ fn an_acceptance_is_made_out_however_it_is_said() {
         (true, json!({"type": "GAME_JOIN_ACK", "response": "accept"})),
         (
             true,
+            json!({"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "player_id": "P01"}),
+        ),
+        (
+            false,
+            json!({"message_type": "GAME_JOIN_ACK", "accept": {"value": "no"}}),
+        ),
+        (
+            true,
             json!({"messageType": "game_join_ack", "data": {"accept": true}}),
         ),
         (
@@ -104,6 +112,8 @@ fn a_choice_is_made_out_wherever_it_is() {
         json!({"choice": "even"}),
         json!({"parity_choice": "EVEN"}),
         json!({"parity_choice": " Even "}),
+        json!({"parity_choice": {"value": "even"}}),
+        json!({"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "r1m1", "choice": "even"}),
         json!({"message_type": "CHOOSE_PARITY_RESPONSE", "choice": "even"}),
         json!({"message_type": "CHOOSE_PARITY_RESPONSE", "parityChoice": "even"}),
         json!({"message_type": "CHOOSE_PARITY_RESPONSE", "my_secret_pick": "Even"}),
@@ -131,6 +141,7 @@ fn what_could_mean_two_things_is_left_alone() {
         json!({"parity_choice": "both"}),
         json!({"parity_choice": 2}),
         json!({"parity_choice": {"even": true, "odd": false}}),
+        json!({"parity_choice": {"not": "even"}}),
         json!({"choice": "evn"}),
         json!([{"parity_choice": "even"}, {"parity_choice": "odd"}]),
         json!("even"),
@@ -142,6 +153,8 @@ fn what_could_mean_two_things_is_left_alone() {
     for said in [
         json!({"accepted": true, "ready": false, "message_type": "GAME_JOIN_ACK"}),
         json!({"ready": true, "decision": "decline"}),
+        json!({"message_type": "GAME_JOIN_ACK", "note": "not today"}),
+        json!({"message_type": "GAME_JOIN_ACK", "reason": "busy"}),
     ] {
         assert!(mended(&said, JOIN, None).is_none(), "{said}");
     }

@@ -46,9 +46,9 @@ pub(super) fn topic() -> Topic<PlayerStage> {
                 => "answer, or refuse with E008, but never wait", too_late, 40;
             "PICK-15" Should "ruling 36": "A call without an invitation does no harm"
                 => "answer, or refuse with E006 or E007", uninvited, 40;
-            "PICK-16" Must "001 CHOOSE_PARITY_CALL": "A call in the spelling of 001 is understood"
+            kind "PICK-16" Must "001 CHOOSE_PARITY_CALL": "A call in the spelling of 001 is understood"
                 => "need no `context`, `player_id` or `game_type` to choose", api, 40;
-            "PICK-17" Should "ruling 13": "An empty context is no reason to refuse"
+            kind "PICK-17" Should "ruling 13": "An empty context is no reason to refuse"
                 => "read what is missing in `context` as unknown", no_context, 40;
             "PICK-18" Should "ruling 27": "A nonce has at most 128 bytes"
                 => "send 16 random bytes in hex as `nonce`", nonce, 40;

@@ -52,13 +52,13 @@ pub(super) fn topic() -> Topic<PlayerStage> {
                 => "answer LEAGUE_ERROR E021 to a time with another offset", offset;
             "JOIN-17" Should "000 §2.4.2": "The clock of the player is right"
                 => "take the time from the system's clock, in UTC", clock_is_right;
-            "JOIN-18" Must "ruling 13": "Unknown members of an invitation are passed over"
+            kind "JOIN-18" Must "ruling 13": "Unknown members of an invitation are passed over"
                 => "ignore members that you do not know", extra;
             "JOIN-19" Should "ruling 13": "Members that may be absent may be null"
                 => "read null as absent", nulls;
-            "JOIN-20" Should "001 GAME_INVITATION": "An invitation in the spelling of 001 is understood"
+            kind "JOIN-20" Should "001 GAME_INVITATION": "An invitation in the spelling of 001 is understood"
                 => "read `role` for `role_in_match`, and ROUND_1 for 1", api;
-            "JOIN-21" Should "000 §2.10.2": "An invitation with less than the whole envelope is understood"
+            kind "JOIN-21" Should "000 §2.10.2": "An invitation with less than the whole envelope is understood"
                 => "need no more than `match_id`, `game_type` and `opponent_id`", bare;
         },
     }

@@ -27,7 +27,7 @@ pub(super) fn topic() -> Topic<PlayerStage> {
                 => "expect another player's id in `winner_player_id`", lost, 40;
             "NEWS-04" Must "ruling 9": "The end of a drawn match is taken"
                 => "expect null in `winner_player_id`", drawn, 40;
-            "NEWS-05" Should "ruling 9": "The word DRAW in the place of the winner is understood"
+            kind "NEWS-05" Should "ruling 9": "The word DRAW in the place of the winner is understood"
                 => "read \"DRAW\" as no winner", drawn_word, 40;
             "NEWS-06" Must "ruling 16": "A technical loss is taken, though nothing was drawn"
                 => "expect null or nothing in `drawn_number` and `choices`", technical, 40;
@@ -35,7 +35,7 @@ pub(super) fn topic() -> Topic<PlayerStage> {
                 => "answer the second as the first, and count it once", twice, 40;
             "NEWS-08" Should "ruling 42": "The end of a match that the player knows nothing of does no harm"
                 => "answer, or refuse with E006", unknown_match;
-            "NEWS-09" Should "001 GAME_OVER": "The end of a match in the spelling of 001 is taken"
+            kind "NEWS-09" Should "001 GAME_OVER": "The end of a match in the spelling of 001 is taken"
                 => "read `result`, `your_choice` and `opponent_choice` as well", api, 40;
             "NEWS-10" Should "000 §4.3.1": "The announcement of a round is taken"
                 => "answer the tool `notify_round`", announced;

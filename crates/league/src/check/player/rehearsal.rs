@@ -211,6 +211,7 @@ async fn judged(
             took,
         },
         fix,
+        kindness: false,
         played,
         last: act.last(),
         crashed: act.stage.revive().await,

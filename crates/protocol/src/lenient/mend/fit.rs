@@ -48,6 +48,13 @@ pub(super) fn fit(
     *message != before
 }
 
+/// Whether a message holds nothing that its schema does not know.
+pub(super) fn is_plain(strict: &Value, message: &Map<String, Value>) -> bool {
+    let mut strays = Vec::new();
+    gather(strict, message, &mut Vec::new(), &mut strays);
+    strays.is_empty()
+}
+
 /// What an object should be, and what it cannot do without.
 struct Wanted<'s> {
     strict: &'s Value,

@@ -90,7 +90,7 @@ fn all_types() -> impl Iterator<Item = &'static str> {
 }
 
 /// A name without case and marks: `playerId`, `player-id` and `PLAYER_ID` are one.
-pub(super) fn fold(name: &str) -> String {
+pub(crate) fn fold(name: &str) -> String {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     letters.map(|letter| letter.to_ascii_lowercase()).collect()
 }

@@ -56,6 +56,9 @@ pub(super) fn coerced(schema: &Value, value: &Value) -> Option<Value> {
     if fits(schema, value) && !is_empty(value) {
         return Some(value.clone());
     }
+    if let Some(inner) = alone(value).filter(|_| object_schema(schema).is_none()) {
+        return coerced(schema, inner);
+    }
     if let Some(choices) = choices(schema) {
         return choices
             .iter()
@@ -78,6 +81,26 @@ pub(super) fn coerced(schema: &Value, value: &Value) -> Option<Value> {
         "object" => object(value),
         _ => None,
     })
+}
+
+/// Names, folded, that say nothing of the one value that they hold.
+const PLAIN: [&str; 9] = [
+    "value",
+    "choice",
+    "move",
+    "answer",
+    "parity",
+    "paritychoice",
+    "result",
+    "content",
+    "text",
+];
+
+/// The one value of an object that adds nothing to it: `{"value": "even"}`.
+fn alone(value: &Value) -> Option<&Value> {
+    let object = value.as_object().filter(|object| object.len() == 1)?;
+    let (name, inner) = object.iter().next()?;
+    PLAIN.contains(&fold(name).as_str()).then_some(inner)
 }
 
 /// Whether a value stands for none.
