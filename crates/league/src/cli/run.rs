@@ -157,6 +157,7 @@ impl Run {
                 signals.interrupted().await;
             }
         }
+        shared.roads.desert();
         let closed = arena.close().await.map_err(not_opened);
         shared.roads.peers.close().await;
         shared.observed.publish();
