@@ -80,7 +80,6 @@ impl Manager {
         let system = &ground.system;
         let league = self.league_id.as_ref().unwrap_or(&system.default_league_id);
         let rules = self.rules(&ground, league)?;
-        let start_when = rules.start_when;
         let usual = system.network.default_league_manager_port;
         let configured = port_of(&ground.agents.league_manager.endpoint).unwrap_or(usual);
         let listener = listen(system, LABEL, self.port.unwrap_or(configured)).await?;
@@ -99,7 +98,9 @@ impl Manager {
             false,
         );
         let identity = running.identity.clone();
-        let mut chronicle = Chronicle::new(&self.common, start_when);
+        // A league that is taken up goes by the rules that it began with.
+        let begun = running.desk.look(|league| league.rules().start_when).await;
+        let mut chronicle = Chronicle::new(&self.common, begun.ok().flatten());
         let (desk, league) = (running.desk.clone(), league.clone());
         let (deviations, root) = (shared.deviations.clone(), shared.root.clone());
         let (print, lines) = unbounded_channel();
