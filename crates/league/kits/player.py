@@ -10,6 +10,7 @@ object that is posted to /mcp, and so is the answer. Change `choose`, and it is 
 import argparse, json, os, random, threading, time, traceback, urllib.request
 from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
 
 
 def choose(opponent, history):
@@ -195,7 +196,7 @@ class Door(BaseHTTPRequestHandler):
 def register():
     """Asks the manager to let us in, until it is up and does."""
     meta = {"display_name": options.name, "version": "1.0.0", "protocol_version": "2.1.0",
-            "game_types": ["even_odd"], "contact_endpoint": f"http://localhost:{options.port}/mcp"}
+            "game_types": ["even_odd"], "contact_endpoint": f"http://{options.host}:{options.port}/mcp"}
     admitted = False
     while not admitted:
         proof = {"auth_token": me["auth_token"]} if me["auth_token"] else {}
@@ -226,6 +227,7 @@ def log_below(root):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, default=8101, help="where it answers")
+    parser.add_argument("--host", default="localhost", help="the address by which it is called, and listens")
     parser.add_argument("--manager", default="http://localhost:8000/mcp", help="where the manager is")
     parser.add_argument("--name", default="My Player", help="the name that people see")
     parser.add_argument("--root", help="the folder of a league, to log there by league_sdk")
@@ -239,6 +241,7 @@ if __name__ == "__main__":
     except (OSError, ValueError, TypeError) as problem:
         print(f"{memory} is left aside: {problem}", flush=True)
     log = log_below(options.root) if options.root else lambda *_: None
-    server = ThreadingHTTPServer(("127.0.0.1", options.port), Door)  # it listens before it is known
+    ThreadingHTTPServer.server_bind = TCPServer.server_bind  # does not look for a name of the address
+    server = ThreadingHTTPServer((options.host, options.port), Door)  # it listens before it is known
     threading.Thread(target=register, daemon=True).start()
     server.serve_forever()

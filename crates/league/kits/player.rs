@@ -39,6 +39,7 @@ fn entrant(mut arguments: impl Iterator<Item = String>) -> Result<Entrant, Box<d
     let mut entrant = Entrant {
         name: "My Player".to_owned(),
         port: 8101,
+        host: None, // this machine alone; over a network, the address of this machine in it
         manager: None, // the one that the files below the root name, http://localhost:8000/mcp
         root: "SHARED".into(), // where it keeps its settings, its memory and its token
     };
@@ -47,11 +48,12 @@ fn entrant(mut arguments: impl Iterator<Item = String>) -> Result<Entrant, Box<d
         match option.as_str() {
             "--name" => entrant.name = value,
             "--port" => entrant.port = value.parse()?,
+            "--host" => entrant.host = Some(value.parse()?),
             "--manager" => entrant.manager = Some(value),
             "--root" => entrant.root = value.into(),
             _ => {
                 return Err(format!(
-                    "unknown option {option}; there are --port, --manager, --name, --root"
+                    "unknown option {option}; there are --port, --host, --manager, --name, --root"
                 )
                 .into());
             }

@@ -116,7 +116,7 @@ impl Inquirer {
     ///
     /// Says what is wrong with the address.
     pub fn new(manager: &str) -> Result<Self, BadEndpoint> {
-        let endpoint = Endpoint::parse(manager)?;
+        let endpoint = Endpoint::look_up(manager)?;
         let prefix = endpoint.path.strip_suffix("/mcp");
         let prefix = prefix.unwrap_or(endpoint.path.trim_end_matches('/'));
         let health = Endpoint {

@@ -13,6 +13,7 @@ mod keep;
 mod logging;
 mod new;
 mod query;
+mod reach;
 mod replay;
 mod report;
 mod run;

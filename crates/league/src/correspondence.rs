@@ -1,6 +1,7 @@
 //! Letters put into words, and answers understood: the wire of calls that we make.
 
 mod reading;
+mod silent;
 mod tokens;
 mod unadmitted;
 
@@ -20,6 +21,7 @@ use crate::deviations::Deviations;
 use crate::identity::Identity;
 use crate::post::match_of;
 use crate::transcript::Transcripts;
+pub use silent::Silent;
 pub use tokens::WrongTokens;
 pub use unadmitted::Unadmitted;
 
@@ -35,6 +37,8 @@ pub struct Correspondence {
     pub wrong_tokens: WrongTokens,
     /// Why the writer was not admitted so far.
     pub unadmitted: Unadmitted,
+    /// Who could not be called so far.
+    pub silent: Silent,
 }
 
 /// A letter in words.

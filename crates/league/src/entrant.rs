@@ -5,7 +5,7 @@
 //! puts one together and keeps it up. `league new player --lang rust` writes a program that uses it.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,8 +26,9 @@ use crate::agent::Running;
 use crate::agent::house::{Shared, StartError};
 use crate::agent::player::{self, Manner, Mind};
 use crate::chance::{Chance, NoChance};
-use crate::config::{ConfigError, ConfigLoader, SystemConfig, patience};
+use crate::config::{AllowedEndpoint, ConfigError, ConfigLoader, SystemConfig, patience};
 use crate::identity::{Identity, Life};
+use crate::net::endpoint::{BadEndpoint, Endpoint, url};
 use crate::net::server::{Door, Doors, bind, serve};
 use crate::root::Root;
 use crate::store::StoreError;
@@ -47,6 +48,8 @@ pub struct Entrant {
     pub name: String,
     /// Where it answers; 0 for any port.
     pub port: u16,
+    /// The address of this machine by which others reach it, if not the one of the configuration.
+    pub host: Option<IpAddr>,
     /// Where the manager is, if not where the configuration says.
     pub manager: Option<String>,
     /// The folder of its files.
@@ -59,6 +62,9 @@ pub enum EntrantError {
     /// The configuration cannot be used.
     #[error("could not use the configuration")]
     Config(#[from] ConfigError),
+    /// The address of the manager is none.
+    #[error("could not find the league manager: {0}")]
+    Manager(#[from] BadEndpoint),
     /// The port cannot be had.
     #[error("could not listen on port {port}")]
     Port {
@@ -102,15 +108,17 @@ impl Entrant {
 
     async fn serve(&self, choose: Choose, tell: fn(&str)) -> Result<(), EntrantError> {
         let loader = ConfigLoader::new(Root::new(&self.root));
-        let system = loader.load_system()?;
+        let mut system = (*loader.load_system()?).clone();
+        let manager = self.manager(&loader)?;
+        self.settle(&mut system, &manager);
         let port = self.port;
         let listener = bind(SocketAddr::new(system.security.bind, port)).await;
         let listener = listener.map_err(|source| EntrantError::Port { port, source })?;
         let port = listener.local_addr()?.port();
-        let endpoint = format!("http://{}:{port}/mcp", system.network.base_host);
+        let endpoint = url(&system.network.base_host, port);
         tell(&format!("{} answers at {endpoint}", self.name));
         let shared = self.shared(&system)?;
-        let rules = self.rules(&loader, &system, endpoint)?;
+        let rules = self.rules(&loader, &system, manager, endpoint)?;
         // A strategy lives as long as the program; there is one.
         let own: &'static dyn Strategy = Box::leak(Box::new(Own(choose)));
         let manner = Manner {
@@ -128,15 +136,32 @@ impl Entrant {
         Ok(Shared::new(root, system, Chance::new(None)?))
     }
 
+    /// Where the manager answers.
+    fn manager(&self, loader: &ConfigLoader) -> Result<String, EntrantError> {
+        let Some(named) = &self.manager else {
+            return Ok(loader.load_agents()?.league_manager.endpoint.clone());
+        };
+        Ok(Endpoint::look_up(named).map(|found| found.to_string())?)
+    }
+
+    /// Listens where it is reached, and calls the manager wherever that is.
+    fn settle(&self, system: &mut SystemConfig, manager: &str) {
+        if let Some(host) = self.host {
+            system.security.bind = host;
+            system.network.base_host = host.to_string();
+        }
+        let manager = Endpoint::parse(manager).map(|manager| manager.address.ip());
+        let allowed = &mut system.security.allowed_endpoints;
+        allowed.extend(manager.map(AllowedEndpoint::address));
+    }
+
     fn rules(
         &self,
         loader: &ConfigLoader,
         system: &SystemConfig,
+        manager: String,
         endpoint: String,
     ) -> Result<PlayerRules, EntrantError> {
-        let agents = loader.load_agents()?;
-        let manager = self.manager.as_ref();
-        let manager = manager.unwrap_or(&agents.league_manager.endpoint);
         Ok(PlayerRules {
             display_name: self.name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -133,13 +133,13 @@ impl<M: Worker> Office<M> {
 
     async fn carry(&self, letter: &Letter<M::Ticket>) -> Outcome {
         let endpoint = self.roads.allowed.check(&letter.to.endpoint);
-        let endpoint = endpoint.map_err(|error| Failure {
-            code: Code::Connection,
-            detail: error.to_string(),
-        })?;
+        let endpoint = endpoint.map_err(|error| self.correspondence.barred(letter, &error))?;
         let mut failed = 0;
         loop {
             let outcome = self.try_once(letter, &endpoint).await;
+            if !self.roads.are_deserted() {
+                self.correspondence.tell_trouble(letter, &outcome);
+            }
             failed += 1;
             match outcome {
                 Err(failure) if failure.code.retryable() && failed < letter.effort.attempts => {

@@ -20,6 +20,8 @@ mod new;
 mod played;
 #[path = "cli/query.rs"]
 mod query;
+#[path = "cli/reach.rs"]
+mod reach;
 #[path = "cli/readme.rs"]
 mod readme;
 #[path = "cli/replay.rs"]

@@ -33,6 +33,8 @@ mod http;
 mod invited;
 #[path = "end_to_end/kills.rs"]
 mod kills;
+#[path = "end_to_end/machines.rs"]
+mod machines;
 #[path = "end_to_end/offered.rs"]
 mod offered;
 #[path = "end_to_end/pages.rs"]

@@ -12,7 +12,7 @@ use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::clock;
 use crate::config::SystemConfig;
-use crate::correspondence::{Correspondence, Unadmitted, WrongTokens};
+use crate::correspondence::{Correspondence, Silent, Unadmitted, WrongTokens};
 use crate::desk::{Desk, Witness, Work, Worker};
 use crate::deviations::Deviations;
 use crate::identity::Identity;
@@ -230,6 +230,7 @@ where
     let correspondence = Arc::new(Correspondence {
         wrong_tokens: WrongTokens::default(),
         unadmitted: Unadmitted::default(),
+        silent: Silent::default(),
         identity: Arc::clone(&house.identity),
         deviations: shared.deviations.clone(),
         transcripts: house.transcripts,

@@ -3,6 +3,7 @@
 mod card;
 mod guest;
 mod keys;
+mod knock;
 mod log;
 mod shown;
 mod wishes;
@@ -25,6 +26,7 @@ use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Newcomer};
+use crate::net::caller::Caller;
 use crate::net::endpoint::AllowList;
 use crate::net::server::Door;
 use crate::observed;
@@ -227,7 +229,7 @@ impl Role for Manager {
                 let meta = request.meta.clone();
                 let wish = Command::RegisterReferee(self.candidate(request, heard.dialect));
                 let spoken = self.ask(wish).await;
-                log::turned_away(&self.league_id, "referee", &meta, &spoken);
+                self.tell_of("referee", &meta, &spoken);
                 return spoken;
             }
             Message::PlayerRegisterRequest(request) => {
@@ -237,7 +239,7 @@ impl Role for Manager {
                 );
                 let wish = Command::RegisterPlayer(self.candidate(request, heard.dialect));
                 let spoken = self.ask(wish).await;
-                log::turned_away(&self.league_id, "player", &meta, &spoken);
+                self.tell_of("player", &meta, &spoken);
                 let spelling = wished.and_then(|address| self.wishes.spelling(address, &spoken));
                 return spoken.spelled(spelling);
             }
@@ -316,7 +318,8 @@ impl Manager {
         request: Box<RegisterRequest>,
         dialect: league_protocol::sender::Dialect,
     ) -> Candidate {
-        let endpoint = self.allowed.check(&request.meta.contact_endpoint);
+        let endpoint = &request.meta.contact_endpoint;
+        let endpoint = self.allowed.check_of(Caller::present(), endpoint);
         Candidate {
             endpoint: endpoint.map(drop).map_err(|error| error.to_string()),
             speech: request.meta.speech,

@@ -1,5 +1,6 @@
 //! A referee.
 
+mod barred;
 mod card;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ use super::{Running, keep_tokens, missing, not_for_me, not_in_yet, unattended};
 use crate::archivist::Archivist;
 use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Life, Newcomer};
+use crate::net::endpoint::AllowList;
 use crate::net::server::Door;
 use crate::observed::Failures;
 use crate::peers::Peers;
@@ -101,6 +103,7 @@ pub fn start(
         desk,
         identity,
         peers: shared.roads.peers.clone(),
+        allowed: shared.roads.allowed.clone(),
         patience,
     }))
 }
@@ -236,6 +239,8 @@ pub struct Whistle {
     pub identity: Arc<Identity>,
     /// How those it calls take calls.
     pub peers: Peers,
+    /// Where players may be called.
+    pub allowed: AllowList,
     /// How long a call may wait for its admission.
     pub patience: Duration,
 }
@@ -251,7 +256,10 @@ impl Role for Whistle {
             return not_in_yet();
         }
         let command = match heard.message {
-            Message::StartMatch(order) => Command::StartMatch { order, token },
+            Message::StartMatch(order) => match self.turned_down(&order) {
+                Some(turned_down) => return turned_down,
+                None => Command::StartMatch { order, token },
+            },
             Message::LeagueCompleted(end) => Command::LeagueCompleted {
                 league_id: end.league_id.clone(),
                 token,

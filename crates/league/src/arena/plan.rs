@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use super::{ArenaError, MANAGER};
 use crate::agent::manager::Guest;
 use crate::agent::player::Manner;
+use crate::net::endpoint::url;
 use crate::net::server::bind;
 
 /// What a league in one process is made of.
@@ -29,7 +30,7 @@ pub struct Plan {
     pub shared_port: Option<u16>,
     /// The address on which they listen.
     pub bind: IpAddr,
-    /// The host by which they are called.
+    /// The host by which they are called: an address, or `localhost`.
     pub host: String,
 }
 
@@ -145,7 +146,7 @@ impl Plan {
     }
 
     pub(super) fn endpoint(&self, listener: &TcpListener) -> String {
-        format!("http://{}:{}/mcp", self.host, port(listener))
+        url(&self.host, port(listener))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `league manager`, `league referee`, `league player`: one agent, as chapters 8 and 11 start it.
 
 mod chronicle;
+mod joining;
 mod manager;
 mod place;
 mod player;
@@ -10,7 +11,6 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
 use league::agent::Running;
 use league::agent::house::{Shared, StartError};
 use league::arena::LAST_LETTERS;
@@ -21,9 +21,6 @@ use league::log::LogGuard;
 use league::net::server::{Door, Doors, Pages, serve};
 use league::observed::Observed;
 use league::post::Quiet;
-use league_core::letter::Peer;
-use league_protocol::id::LeagueId;
-use league_protocol::sender::{Agent, Dialect, Speech};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -33,32 +30,11 @@ use super::failure::{Failure, Kind};
 use super::logging;
 use super::signal::{Signals, Wish};
 use super::{Answer, Output};
+use joining::Joining;
 pub(super) use manager::{Manager, guests, page};
 use place::{endpoint, listen, port_of, port_taken};
 pub(super) use player::{Player, unknown_strategy};
 pub(super) use referee::Referee;
-
-/// What an agent that joins a league takes.
-#[derive(Debug, Clone, Args)]
-struct Joining {
-    #[command(flatten)]
-    common: Common,
-    /// Where the league manager answers [default: from config, http://localhost:8000/mcp]
-    #[arg(long, value_name = "URL", value_parser = super::common::address)]
-    manager: Option<String>,
-    /// The league whose files it keeps [default: from config]
-    #[arg(long, value_name = "ID", value_parser = super::common::league_id)]
-    league_id: Option<LeagueId>,
-    /// The name that people see
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
-    /// End when the league is over
-    #[arg(long)]
-    exit_when_done: bool,
-    /// Answer on standard input and output as well, and end with them
-    #[arg(long)]
-    stdio: bool,
-}
 
 /// What is said of an agent whose desk ended by itself.
 const STOPPED: &str = "the agent stopped";
@@ -86,39 +62,6 @@ impl Ground {
             agents,
             _logs: logs,
         })
-    }
-}
-
-impl Joining {
-    fn league<'g>(&'g self, ground: &'g Ground) -> &'g LeagueId {
-        let named = self.league_id.as_ref();
-        named.unwrap_or(&ground.system.default_league_id)
-    }
-
-    /// The way to the manager, who is spoken to in this dialect.
-    fn peer(&self, ground: &Ground, dialect: Dialect) -> Arc<Peer> {
-        let named = self.manager.as_deref();
-        let endpoint = named.unwrap_or(&ground.agents.league_manager.endpoint);
-        Arc::new(Peer {
-            agent: Agent::Manager,
-            endpoint: endpoint.into(),
-            dialect,
-            speech: Some(Speech::Simple),
-        })
-    }
-
-    /// Says where the agent answers and serves it to its end.
-    async fn stay<M: Worker>(
-        &self,
-        ground: Ground,
-        serving: Serving<M>,
-        out: &mut impl Write,
-    ) -> Result<Answer, Failure> {
-        let address = endpoint(&ground.system, &serving.listener);
-        let agent = serving.running.identity.label();
-        greet(out, &self.common, &agent, &address)?;
-        let (common, exit) = (&self.common, self.exit_when_done);
-        serving.run(ground, common, exit, out).await
     }
 }
 

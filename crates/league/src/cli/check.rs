@@ -121,7 +121,7 @@ enum Form {
 }
 
 fn endpoint(text: &str) -> Result<Endpoint, String> {
-    Endpoint::parse(text).map_err(|error| error.to_string())
+    Endpoint::look_up(text).map_err(|error| error.to_string())
 }
 
 impl Check {

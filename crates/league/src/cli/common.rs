@@ -150,7 +150,7 @@ pub(super) fn rules_of(
 pub(super) fn port_hint(error: &io::Error, else_hint: &str) -> String {
     let hint = match error.kind() {
         io::ErrorKind::AddrNotAvailable => {
-            "mend `security.bind` in config/system.json: it is no address of this machine"
+            "name an address of this machine with `--bind`, or `security.bind` in config/system.json"
         }
         _ => else_hint,
     };
@@ -162,10 +162,15 @@ pub(super) fn league_id(text: &str) -> Result<LeagueId, String> {
     LeagueId::new(text).map_err(|error| error.to_string())
 }
 
-/// Reads the address of an agent.
+/// Reads the address of an agent; a name in it is looked up now, and never again.
 pub(super) fn address(text: &str) -> Result<String, String> {
-    let read = Endpoint::parse(text).map(|_| text.to_owned());
-    read.map_err(|error| error.to_string())
+    let found = Endpoint::look_up(text).map_err(|error| error.to_string())?;
+    let is_plain = Endpoint::parse(text).is_ok();
+    Ok(if is_plain {
+        text.to_owned()
+    } else {
+        found.to_string()
+    })
 }
 
 /// Reads the name of a game.

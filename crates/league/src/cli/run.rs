@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use league::agent::manager::Guest;
 use league::arena::{Arena, ArenaError, Plan, Taken};
+use league::net::endpoint::{Endpoint, url};
 use league::store::holder;
 use league::strategy::{self, Strategy};
 use league_core::league::{Event, League};
@@ -19,6 +20,7 @@ use super::Answer;
 use super::common::{Common, dialect, duration, game_type, games, league_id, port_hint, runtime};
 use super::failure::{Failure, Kind};
 use super::forgiven::Forgiven;
+use super::reach::Reach;
 use super::signal::Signals;
 use plan::Planned;
 use screen::Screen;
@@ -28,6 +30,8 @@ use screen::Screen;
 pub(super) struct Run {
     #[command(flatten)]
     pub(super) common: Common,
+    #[command(flatten)]
+    reach: Reach,
     /// How many players of our own, besides those that are invited [default: from config, 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     players: Option<u32>,
@@ -118,6 +122,7 @@ impl Run {
             logs,
             seed,
             invited,
+            host,
             ..
         } = planned;
         // A league that is running has its ports; it is not they that are in the way.
@@ -126,7 +131,8 @@ impl Run {
         }
         let usual = plan.rules.mode;
         let (league, root) = (&plan.rules.league_id, self.common.root_flag());
-        let again = format!("league run --resume --league-id {league}{root}");
+        let reach = self.reach.flags();
+        let again = format!("league run --resume --league-id {league}{root}{reach}");
         let not_opened = |error| not_opened(&error, &again);
         let taken = Taken::take(&plan).await.map_err(not_opened)?;
         let seats = plan::Seats::of(&plan, invited, seed, taken.ports());
@@ -134,7 +140,8 @@ impl Run {
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
         // A league that is taken up goes by the rules that it began with.
         let mode = arena.manager.desk.look(|league| league.rules().mode).await;
-        screen.open(&arena.endpoint, mode.unwrap_or(usual))?;
+        let manager = Endpoint::parse(&arena.endpoint).map_or(0, |at| at.address.port());
+        screen.open(&url(&host, manager), mode.unwrap_or(usual))?;
         let ended = watch(&mut arena, &mut signals, &mut screen, &again).await;
         if matches!(ended, Ok(Ended::Completed)) {
             tokio::select! {
@@ -150,6 +157,7 @@ impl Run {
                 signals.interrupted().await;
             }
         }
+        shared.roads.desert();
         let closed = arena.close().await.map_err(not_opened);
         shared.roads.peers.close().await;
         shared.observed.publish();
@@ -170,7 +178,7 @@ impl Run {
         let who = pid.map_or_else(String::new, |pid| format!(", by process {pid}"));
         let manager = match plan.port {
             0 => String::new(),
-            port => format!(" http://{}:{port}/mcp", plan.host),
+            port => format!(" {}", url(&plan.host, port)),
         };
         Failure {
             what: format!("could not start league `{league}`"),

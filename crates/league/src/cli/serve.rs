@@ -1,12 +1,13 @@
 //! `league serve`: the pages of a league that lies on the disk, running, finished or copied.
 
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use league::config::ConfigLoader;
+use league::config::{ConfigLoader, SystemConfig};
+use league::net::endpoint::url;
 use league::net::gate::Gate;
 use league::net::server::{Doors, Limits, bind, serve};
 use league::root::Root;
@@ -14,8 +15,10 @@ use league::web::Site;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::common::{bad_config, runtime};
+use super::agent::page;
+use super::common::{bad_config, port_hint, runtime};
 use super::failure::{Failure, Kind};
+use super::reach::Listening;
 use super::shown::Shown;
 use super::signal::Signals;
 use super::{Answer, Output};
@@ -35,9 +38,8 @@ pub(super) struct Serve {
     /// The port to listen on; 0 for any that is free
     #[arg(long, value_name = "N", default_value_t = 8080)]
     port: u16,
-    /// The address to listen on
-    #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into())]
-    bind: IpAddr,
+    #[command(flatten)]
+    listening: Listening,
     /// How to print
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     output: Output,
@@ -46,21 +48,16 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let (root, league) = self.shown.find()?;
-        let gate = gate(&root)?;
+        let mut system = configured(&root)?;
+        self.listening.settle(&mut system, None);
+        let gate = Gate::new(&system);
         let runtime = runtime()?;
         let answer = runtime.block_on(async {
             let mut signals = Signals::new()?;
-            let listener = bind(SocketAddr::new(self.bind, self.port)).await;
+            let listener = bind(SocketAddr::new(system.security.bind, self.port)).await;
             let listener = listener.map_err(|error| self.no_port(&error))?;
             let port = listener.local_addr().map_or(self.port, |at| at.port());
-            let host = match self.bind.is_loopback() || self.bind.is_unspecified() {
-                true => "localhost".to_owned(),
-                false => match self.bind {
-                    IpAddr::V4(address) => address.to_string(),
-                    IpAddr::V6(address) => format!("[{address}]"),
-                },
-            };
-            let page = format!("http://{host}:{port}/");
+            let page = page(&url(&system.network.base_host, port));
             if self.output == Output::Json {
                 let greeting = json!({"event": "page", "league_id": league, "page": page});
                 writeln!(out, "{greeting}")?;
@@ -90,17 +87,20 @@ impl Serve {
         Failure {
             what: "could not show the page".to_owned(),
             cause,
-            hint: "choose another with `--port`, or any with `--port 0`".to_owned(),
+            hint: port_hint(
+                error,
+                "choose another with `--port`, or any with `--port 0`",
+            ),
             kind: Kind::World,
         }
     }
 }
 
-/// Who is let in: as the configuration of the league has it, which is only read.
-fn gate(root: &Root) -> Result<Gate, Failure> {
+/// The configuration of the league, which is only read.
+fn configured(root: &Root) -> Result<SystemConfig, Failure> {
     if !root.system().exists() {
-        return Ok(Gate::default());
+        return Ok(SystemConfig::default());
     }
     let system = ConfigLoader::new(root.clone()).load_system();
-    Ok(Gate::new(&*system.map_err(bad_config)?))
+    Ok((*system.map_err(bad_config)?).clone())
 }

@@ -1,11 +1,13 @@
 //! Where an agent answers, and whether we call there at all.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::caller::Caller;
+use super::machine;
 use crate::config::SecurityConfig;
 
 /// The longest address that is taken, in bytes.
@@ -42,12 +44,29 @@ pub enum BadEndpoint {
     /// The host has a name that is not looked up.
     #[error("`{0}` is a name; send an IP address or `localhost`")]
     Name(String),
+    /// The host has a name that was looked up in vain.
+    #[error("no address was found for `{0}`; give the address instead of the name")]
+    Unknown(String),
     /// It is not on the list.
     #[error(
-        "`{0}` is not on the list of allowed hosts; \
-         add it to `security.allowed_endpoints` in config/system.json"
+        "agents may not answer at `{0}` here; whoever runs the league allows it with \
+         `--allow {0}`, given to the manager and to every referee"
     )]
     NotAllowed(IpAddr),
+    /// It leads back to this machine, and the caller is on another.
+    #[error(
+        "`{host}` does not lead to your machine from here, and you call from `{from}`: send \
+         `{instead}`, and listen there (`league player --bind 0.0.0.0`, or a kit with \
+         `--host {from}`)"
+    )]
+    Elsewhere {
+        /// The host that was given.
+        host: IpAddr,
+        /// Where the caller is.
+        from: IpAddr,
+        /// What may be meant.
+        instead: String,
+    },
     /// Nobody may answer there, whatever the list says.
     #[error(
         "`{0}` is never called, whatever `security.allowed_endpoints` says: it is the address of \
@@ -80,8 +99,11 @@ impl AllowList {
         self.own.is_some_and(|own| {
             let (ours, asked) = (own.ip().to_canonical(), address.ip().to_canonical());
             let here = asked == ours || asked.is_unspecified();
-            let reached = ours.is_unspecified() || ours.is_loopback();
-            own.port() == address.port() && (here || reached && asked.is_loopback())
+            let reached = || match ours.is_unspecified() {
+                true => machine::is_own(asked),
+                false => ours.is_loopback() && asked.is_loopback(),
+            };
+            own.port() == address.port() && (here || reached())
         })
     }
 
@@ -103,9 +125,52 @@ impl AllowList {
             Ok(endpoint)
         }
     }
+
+    /// Reads the address that a caller says it answers at, and checks that it may be called.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with it and what to send instead.
+    pub fn check_of(&self, caller: Option<Caller>, text: &str) -> Result<Endpoint, BadEndpoint> {
+        let Endpoint { address, path, .. } = Endpoint::parse(text)?;
+        let (host, from) = (address.ip(), caller.and_then(Caller::elsewhere));
+        match from.filter(|_| host.is_loopback() || host.is_unspecified()) {
+            Some(from) => Err(BadEndpoint::Elsewhere {
+                host,
+                from,
+                instead: format!("http://{}{path}", SocketAddr::new(from, address.port())),
+            }),
+            None => self.check(text),
+        }
+    }
+}
+
+/// The address of an agent at a port of a host.
+pub fn url(host: &str, port: u16) -> String {
+    match host.parse() {
+        Ok(IpAddr::V6(address)) => format!("http://[{address}]:{port}/mcp"),
+        _ => format!("http://{host}:{port}/mcp"),
+    }
 }
 
 impl Endpoint {
+    /// Reads an address that a person named: a name in it is looked up, once.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with it.
+    pub fn look_up(text: &str) -> Result<Self, BadEndpoint> {
+        match Self::parse(text) {
+            Err(BadEndpoint::Name(_)) => {
+                let found = Self::read(text, found)?;
+                // The other side need not know the name that led to it.
+                let authority = found.address.to_string().into();
+                Ok(Self { authority, ..found })
+            }
+            read => read,
+        }
+    }
+
     /// Reads an address; `mcp://` counts as `http://`.
     ///
     /// # Errors
@@ -113,6 +178,13 @@ impl Endpoint {
     /// Says what is wrong with it. Names other than `localhost` are not looked up, so an address
     /// cannot come to mean another host later.
     pub fn parse(text: &str) -> Result<Self, BadEndpoint> {
+        Self::read(text, |name, _| Err(BadEndpoint::Name(name.to_owned())))
+    }
+
+    fn read(
+        text: &str,
+        look_up: impl FnOnce(&str, u16) -> Result<SocketAddr, BadEndpoint>,
+    ) -> Result<Self, BadEndpoint> {
         if text.len() > LONGEST_ENDPOINT {
             return Err(BadEndpoint::TooLong);
         }
@@ -127,7 +199,7 @@ impl Endpoint {
             return Err(malformed());
         }
         Ok(Self {
-            address: resolve(authority, malformed)?,
+            address: resolve(authority, malformed, look_up)?,
             authority: authority.into(),
             path: if path.is_empty() { "/mcp" } else { path }.into(),
         })
@@ -143,6 +215,7 @@ impl fmt::Display for Endpoint {
 fn resolve(
     authority: &str,
     malformed: impl Fn() -> BadEndpoint,
+    look_up: impl FnOnce(&str, u16) -> Result<SocketAddr, BadEndpoint>,
 ) -> Result<SocketAddr, BadEndpoint> {
     if let Ok(address) = authority.parse() {
         return Ok(address);
@@ -151,14 +224,23 @@ fn resolve(
         Some((host, port)) => (host, port.parse().map_err(|_| malformed())?),
         None => (authority, 80),
     };
-    let ip = match host {
-        "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        "" => return Err(malformed()),
-        _ => host
-            .parse()
-            .map_err(|_| BadEndpoint::Name(host.to_owned()))?,
-    };
-    Ok(SocketAddr::new(ip, port))
+    match host {
+        "localhost" => Ok((Ipv4Addr::LOCALHOST, port).into()),
+        "" => Err(malformed()),
+        _ => match host.parse::<IpAddr>() {
+            Ok(address) => Ok((address, port).into()),
+            Err(_) => look_up(host, port),
+        },
+    }
+}
+
+/// Looks up a name; most machines listen on an address of IPv4.
+fn found(name: &str, port: u16) -> Result<SocketAddr, BadEndpoint> {
+    let found = (name, port).to_socket_addrs();
+    let mut found: Vec<SocketAddr> = found.map(Iterator::collect).unwrap_or_default();
+    found.sort_by_key(SocketAddr::is_ipv6);
+    let first = found.first().copied();
+    first.ok_or_else(|| BadEndpoint::Unknown(name.to_owned()))
 }
 
 #[cfg(test)]
@@ -222,6 +304,54 @@ mod tests {
             assert_eq!(refused, is_own, "{own} {asked}: {found:?}");
             assert!(AllowList::default().check(asked).is_ok(), "{asked}");
         }
+    }
+
+    #[test]
+    fn whoever_calls_from_elsewhere_is_told_what_to_send_instead_of_localhost() {
+        let list = AllowList::default();
+        let caller = |from: &str| {
+            let at = "192.168.1.10".parse().unwrap();
+            Some(Caller::new(from.parse().unwrap(), at))
+        };
+        for mistaken in [
+            "http://localhost:8101/mcp",
+            "http://127.0.0.1:8101/mcp",
+            "http://0.0.0.0:8101/mcp",
+        ] {
+            let refused = list.check_of(caller("192.168.1.20"), mistaken);
+            let told = refused.unwrap_err().to_string();
+            assert!(
+                told.contains("send `http://192.168.1.20:8101/mcp`"),
+                "{told}"
+            );
+        }
+        for here in ["127.0.0.1", "192.168.1.10"] {
+            let read = list.check_of(caller(here), "http://localhost:8101/mcp");
+            assert!(read.is_ok(), "{here}: {read:?}");
+        }
+        assert!(list.check_of(None, "http://localhost:8101/mcp").is_ok());
+        let elsewhere = list.check_of(caller("192.168.1.20"), "http://192.168.1.20:8101/mcp");
+        assert!(matches!(elsewhere, Err(BadEndpoint::NotAllowed(_))));
+    }
+
+    #[test]
+    fn only_a_name_is_looked_up() {
+        let look_up = |name: &str, port| {
+            assert_eq!(name, "board.example");
+            Ok(SocketAddr::new([192, 0, 2, 7].into(), port))
+        };
+        let found = Endpoint::read("http://board.example:8000/mcp", look_up).unwrap();
+        assert_eq!(found.address, "192.0.2.7:8000".parse().unwrap());
+        for plain in ["http://localhost:8000/mcp", "http://[::1]:8000/mcp"] {
+            assert_eq!(Endpoint::look_up(plain), Endpoint::parse(plain));
+        }
+    }
+
+    #[test]
+    fn an_address_of_ipv6_stands_in_brackets() {
+        assert_eq!(url("::1", 8000), "http://[::1]:8000/mcp");
+        assert_eq!(url("10.0.0.7", 8000), "http://10.0.0.7:8000/mcp");
+        assert_eq!(url("board", 8000), "http://board:8000/mcp");
     }
 
     #[test]

@@ -11,12 +11,14 @@ use hyper::Uri;
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use thiserror::Error;
 
+use super::machine;
 use crate::config::SystemConfig;
 
 /// Which names and pages are let in.
 ///
 /// The names and addresses of this machine's loopback are always let in, and so is the address at
-/// which a connection arrived.
+/// which a connection arrived. Where agents listen to more than loopback, so are the names that the
+/// machine has by itself; a name that somebody lets point here is not.
 #[derive(Debug, Clone, Default)]
 pub struct Gate(Arc<Listed>);
 
@@ -32,7 +34,8 @@ pub enum NotLetIn {
     /// The header `Host` names another machine, or there is none.
     #[error(
         "the header `Host` is missing or names a host that this agent does not go by; \
-         if it should, add it to `security.allowed_hosts` in config/system.json"
+         if it should, start it with `--host` and that name, or add the name to \
+         `security.allowed_hosts` in config/system.json"
     )]
     Host,
     /// The header `Origin` names a page that is not on the list.
@@ -47,10 +50,13 @@ impl Gate {
     /// Lets in what the configuration names besides.
     pub fn new(system: &SystemConfig) -> Self {
         let security = &system.security;
-        let hosts = security
-            .allowed_hosts
-            .iter()
-            .chain([&system.network.base_host]);
+        // On its own networks people call a machine by its name.
+        let own = match security.bind.is_loopback() {
+            true => Vec::new(),
+            false => machine::names(),
+        };
+        let named = security.allowed_hosts.iter();
+        let hosts = named.chain([&system.network.base_host]).chain(&own);
         let lower = |text: &String| text.trim().trim_end_matches('/').to_ascii_lowercase();
         Self(Arc::new(Listed {
             hosts: hosts.map(lower).collect(),
@@ -258,6 +264,25 @@ mod tests {
             Err(NotLetIn::Host),
             "a name that only points here"
         );
+    }
+
+    #[test]
+    fn a_machine_that_listens_beyond_loopback_goes_by_its_own_names_and_no_others() {
+        let mut system = SystemConfig::default();
+        let names = machine::names();
+        let own = |gate: &Gate| {
+            let mut names = names.iter();
+            names.all(|name| verdict(gate, Some(&format!("{name}:8000")), None) == Ok(()))
+        };
+        let is_localhost = names.iter().any(|name| name == "localhost");
+        assert!(is_localhost || !own(&Gate::new(&system)));
+        system.security.bind = "0.0.0.0".parse().unwrap();
+        let gate = Gate::new(&system);
+        assert!(own(&gate));
+        for pointed_here in ["evil.example:8000", "sub.localhost.evil.example"] {
+            let refused = verdict(&gate, Some(pointed_here), None);
+            assert_eq!(refused, Err(NotLetIn::Host), "{pointed_here}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::future::poll_fn;
 use std::io;
 use std::mem::take;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
@@ -30,6 +30,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 use super::alarm::Alarm;
+use super::caller::{Caller, answering};
 use super::ending::Ending;
 use super::gate::Gate;
 use super::patience::Patient;
@@ -187,15 +188,19 @@ async fn converse(
         return;
     }
     // Requests share what belongs to their connection, and count nothing that others count too.
+    let ends = stream.peer_addr().ok().zip(stream.local_addr().ok());
     let visit = Arc::new(Visit {
-        arrived_at: stream.local_addr().ok().map(|address| address.ip()),
+        caller: ends.map(|(from, at)| Caller::new(from.ip(), at.ip())),
         doors,
         largest,
     });
     let service = service_fn(move |mut request| {
         let visit = Arc::clone(&visit);
         // The request stays where it is: what is passed on by value is kept twice.
-        async move { Ok::<_, Infallible>(visit.answer(&mut request).await) }
+        async move {
+            let answer = visit.answer(&mut request);
+            Ok::<_, Infallible>(answering(visit.caller, answer).await)
+        }
     });
     let stream = Patient::new(stream, SLOWEST_READER);
     let connection = http1::Builder::new()
@@ -216,14 +221,15 @@ async fn converse(
 /// What all requests of one connection have in common.
 struct Visit {
     doors: Arc<Doors>,
-    arrived_at: Option<IpAddr>,
+    caller: Option<Caller>,
     largest: usize,
 }
 
 impl Visit {
     async fn answer(&self, request: &mut Request<Incoming>) -> Sent {
         let (doors, headers) = (&*self.doors, request.headers());
-        if let Err(refusal) = doors.gate.check(request.uri(), headers, self.arrived_at) {
+        let arrived_at = self.caller.map(|caller| caller.at);
+        if let Err(refusal) = doors.gate.check(request.uri(), headers, arrived_at) {
             return refused(StatusCode::FORBIDDEN, &refusal.to_string());
         }
         let path = request.uri().path();

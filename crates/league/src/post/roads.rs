@@ -1,5 +1,8 @@
 //! What all posts of a process share.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::net::client::Client;
 use crate::net::endpoint::AllowList;
 use crate::observed::Latencies;
@@ -19,6 +22,8 @@ pub struct Roads {
     pub allowed: AllowList,
     /// How long those take to answer who are called.
     pub latencies: Latencies,
+    /// Whether those at their ends are leaving.
+    deserted: Arc<AtomicBool>,
 }
 
 impl Roads {
@@ -31,6 +36,17 @@ impl Roads {
             turnstile: Turnstile::default(),
             allowed,
             latencies: Latencies::default(),
+            deserted: Arc::default(),
         }
+    }
+
+    /// The agents of this process are about to end: it is no news that they no longer answer.
+    pub fn desert(&self) {
+        self.deserted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the agents of this process are about to end.
+    pub fn are_deserted(&self) -> bool {
+        self.deserted.load(Ordering::Relaxed)
     }
 }

@@ -8,7 +8,7 @@ use league_protocol::message::{AgentMeta, Message, RegisterResponse};
 use crate::reception::Spoken;
 
 /// How many characters of what an agent says of itself are logged.
-const LONGEST: usize = 100;
+pub(super) const LONGEST: usize = 100;
 
 /// Logs who was not let in, and why; nothing if it was.
 pub(super) fn turned_away(league: &LeagueId, kind: &str, meta: &AgentMeta, answer: &Spoken) {

@@ -17,6 +17,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use super::super::common::{Common, bad_config, game_type, league_id, rules_of};
 use super::super::failure::{Failure, Kind};
 use super::super::forgiven::Forgiven;
+use super::super::reach::{Reach, invitation, is_open, joining};
 use super::super::{Answer, Output};
 use super::chronicle::Chronicle;
 use super::{Ground, Serving, endpoint, listen, not_started, object, port_of};
@@ -26,9 +27,16 @@ const LABEL: &str = "the league manager";
 
 /// Run the league manager: it registers agents, pairs them, keeps the standings
 #[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  league manager --players 20 --referees 2
+  league manager --players 0                            begin by hand with `league start`
+  league manager --bind 0.0.0.0 --allow 192.168.1.0/24  for players on other machines")]
 pub(crate) struct Manager {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    reach: Reach,
     /// The port to listen on [default: from config, 8000]
     #[arg(long, value_name = "N")]
     port: Option<u16>,
@@ -67,11 +75,11 @@ impl Manager {
     }
 
     async fn serve(&self, mut out: &mut dyn Write) -> Result<Answer, Failure> {
-        let ground = Ground::find(&self.common)?;
+        let mut ground = Ground::find(&self.common)?;
+        self.reach.settle(&mut ground.system, None);
         let system = &ground.system;
         let league = self.league_id.as_ref().unwrap_or(&system.default_league_id);
         let rules = self.rules(&ground, league)?;
-        let start_when = rules.start_when;
         let usual = system.network.default_league_manager_port;
         let configured = port_of(&ground.agents.league_manager.endpoint).unwrap_or(usual);
         let listener = listen(system, LABEL, self.port.unwrap_or(configured)).await?;
@@ -81,7 +89,7 @@ impl Manager {
         let home = listener.local_addr().ok();
         let (running, door) = manager::start(&shared, rules, &guests, home, Some(tell))
             .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
-        self.greet(&mut out, league, &endpoint(system, &listener))?;
+        self.greet(&mut out, league, system, &endpoint(system, &listener))?;
         self.warn(&mut out, &listener, configured)?;
         let site = Site::new(
             shared.root.clone(),
@@ -90,7 +98,9 @@ impl Manager {
             false,
         );
         let identity = running.identity.clone();
-        let mut chronicle = Chronicle::new(&self.common, start_when);
+        // A league that is taken up goes by the rules that it began with.
+        let begun = running.desk.look(|league| league.rules().start_when).await;
+        let mut chronicle = Chronicle::new(&self.common, begun.ok().flatten());
         let (desk, league) = (running.desk.clone(), league.clone());
         let (deviations, root) = (shared.deviations.clone(), shared.root.clone());
         let (print, lines) = unbounded_channel();
@@ -171,17 +181,25 @@ impl Manager {
         &self,
         out: &mut impl Write,
         league: &LeagueId,
+        system: &SystemConfig,
         endpoint: &str,
     ) -> Result<(), Failure> {
         if self.common.output == Output::Json {
-            let greeting = json!({
+            let mut greeting = json!({
                 "event": "manager", "league_id": league, "endpoint": endpoint, "page": page(endpoint),
             });
+            if is_open(system) {
+                greeting["join"] = joining(endpoint).into();
+                greeting["allowed_endpoints"] = json!(system.security.allowed_endpoints);
+            }
             return object(out, &greeting);
         }
         if !self.common.quiet {
             writeln!(out, "league `{league}` at {endpoint}")?;
             writeln!(out, "its page at {}", page(endpoint))?;
+            for line in invitation(system, endpoint) {
+                writeln!(out, "{line}")?;
+            }
             out.flush()?;
         }
         Ok(())
@@ -216,7 +234,7 @@ pub(crate) fn guests(
     }
     for (place, guest) in guests.iter().enumerate() {
         if let Err(error) = allowed.check(&guest.endpoint) {
-            let hint = "name an address that `security` in config/system.json allows";
+            let hint = "allow the address with `--allow`, or name another";
             return Err(refused(format!("`{}`: {error}", guest.endpoint), hint));
         }
         let before = guests.iter().take(place);

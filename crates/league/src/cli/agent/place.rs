@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use league::config::SystemConfig;
+use league::net::endpoint::{Endpoint, url};
 use league::net::server::bind;
 use tokio::net::TcpListener;
 
@@ -32,8 +33,7 @@ pub(super) async fn listen(
 
 /// The address that others call.
 pub(super) fn endpoint(system: &SystemConfig, listener: &TcpListener) -> String {
-    let port = port_taken(listener);
-    format!("http://{}:{port}/mcp", system.network.base_host)
+    url(&system.network.base_host, port_taken(listener))
 }
 
 /// The port that was taken, where any would do.
@@ -43,6 +43,6 @@ pub(super) fn port_taken(listener: &TcpListener) -> u16 {
 
 /// The port of an address in the configuration.
 pub(super) fn port_of(endpoint: &str) -> Option<u16> {
-    let endpoint = league::net::endpoint::Endpoint::parse(endpoint).ok()?;
+    let endpoint = Endpoint::parse(endpoint).ok()?;
     Some(endpoint.address.port())
 }

@@ -23,6 +23,11 @@ use super::{Ground, Joining, Serving, endpoint, listen, not_started, port_of, po
 
 /// Run a player: it registers with the manager, comes to its matches and chooses
 #[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  league player --port 8102 --strategy markov
+  league player --exec \"python3 bot.py\" --name Heron
+  league player --manager http://192.168.1.10:8000/mcp --bind 0.0.0.0 --name Heron")]
 pub(crate) struct Player {
     #[command(flatten)]
     joining: Joining,
@@ -80,7 +85,7 @@ impl Player {
     }
 
     async fn serve(&self, mut out: &mut dyn Write) -> Result<Answer, Failure> {
-        let mut ground = Ground::find(&self.joining.common)?;
+        let mut ground = self.joining.ground("player")?;
         let known = ground.agents.players.iter().find(|known| self.is(known));
         let known_id = known.map(|known| known.player_id.clone());
         let wanted = self.player_id.clone().or(known_id);

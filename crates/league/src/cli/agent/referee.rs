@@ -48,7 +48,7 @@ impl Referee {
     }
 
     async fn serve(&self, mut out: &mut dyn Write) -> Result<Answer, Failure> {
-        let ground = Ground::find(&self.joining.common)?;
+        let ground = self.joining.ground("referee")?;
         let known = ground.agents.referees.iter().find(|known| self.is(known));
         let known_id = known.map(|known| known.referee_id.clone());
         let wanted = self.referee_id.clone().or(known_id);

@@ -25,6 +25,7 @@ use super::super::agent::guests;
 use super::super::common::{bad_config, rules_of, tell_unknown_keys};
 use super::super::failure::{Failure, Kind};
 use super::super::logging;
+use super::super::reach::called;
 use super::{PortChoice, Run};
 use dealt::check_count;
 use found::Found;
@@ -43,6 +44,8 @@ pub(super) struct Planned {
     /// A league that was interrupted and is not taken up.
     pub(super) unfinished: Option<LeagueId>,
     pub(super) seed: Option<u64>,
+    /// The host by which people reach it.
+    pub(super) host: String,
     pub(super) logs: LogGuard,
 }
 
@@ -79,7 +82,8 @@ struct Player {
 
 impl Planned {
     pub(super) fn make(run: &Run) -> Result<Self, Failure> {
-        let (loader, system) = run.common.config()?;
+        let (loader, mut system) = run.common.config()?;
+        run.reach.settle(&mut system, None);
         let logs = logging::begin(&run.common, &system);
         let agents = loader.load_agents().map_err(bad_config)?;
         let base = run.base_league(&system);
@@ -136,6 +140,7 @@ impl Planned {
             invited,
             unfinished: found.unfinished.filter(|_| !run.resume),
             seed,
+            host: system.network.base_host,
             logs,
         })
     }
@@ -287,7 +292,7 @@ impl Seats {
             port: ports.manager,
             shared_port: ports.shared,
             bind: system.security.bind,
-            host: system.network.base_host.clone(),
+            host: called(system),
         })
     }
 

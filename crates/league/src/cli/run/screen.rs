@@ -24,6 +24,7 @@ pub(super) struct Screen<'s, W: Write> {
     output: Output,
     quiet: bool,
     root_flag: String,
+    reach_flags: String,
     league: LeagueId,
     facts: Vec<(&'static str, String)>,
     title: String,
@@ -76,6 +77,7 @@ impl<'s, W: Write> Screen<'s, W> {
             output: run.common.output,
             quiet: run.common.quiet,
             root_flag: run.common.root_flag(),
+            reach_flags: run.reach.flags(),
             title: format!("{} · {league}", planned.display_name),
             league,
             facts,
@@ -207,8 +209,8 @@ impl<'s, W: Write> Screen<'s, W> {
     pub(super) fn interrupted(&mut self) -> Result<Answer, Failure> {
         self.bar.finish_and_clear();
         let command = format!(
-            "league run --resume --league-id {}{}",
-            self.league, self.root_flag
+            "league run --resume --league-id {}{}{}",
+            self.league, self.root_flag, self.reach_flags
         );
         if self.output == Output::Json {
             self.object(&json!({

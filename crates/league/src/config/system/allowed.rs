@@ -1,7 +1,7 @@
 //! Where agents may answer (ruling 28).
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -42,7 +42,30 @@ impl AllowedEndpoint {
         }
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    /// All addresses that begin with the same bits as this one; other bits of it are put to zero.
+    pub fn network(address: IpAddr, bits: u8) -> Self {
+        let off = |width: u8| u32::from(width.saturating_sub(bits));
+        let address = match address {
+            IpAddr::V4(address) => {
+                let mask = u32::MAX.checked_shl(off(32)).unwrap_or(0);
+                Ipv4Addr::from_bits(address.to_bits() & mask).into()
+            }
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shl(off(128)).unwrap_or(0);
+                Ipv6Addr::from_bits(address.to_bits() & mask).into()
+            }
+        };
+        Self::Network { address, bits }
+    }
+
+    /// One address.
+    pub fn address(address: IpAddr) -> Self {
+        let bits = if address.is_ipv4() { 32 } else { 128 };
+        Self::Network { address, bits }
+    }
+
+    /// Reads an entry; nothing if it is none.
+    pub fn parse(text: &str) -> Option<Self> {
         if text == "loopback" {
             return Some(Self::Loopback);
         }
@@ -56,30 +79,51 @@ impl AllowedEndpoint {
     }
 }
 
+/// Where clouds tell their secrets besides link-local addresses.
+const CLOUDS: [Ipv4Addr; 3] = [
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(168, 63, 129, 16),
+    Ipv4Addr::new(192, 0, 0, 192),
+];
+
 /// Addresses at which nobody may answer, whatever the list says: those of no machine or of many,
 /// and those at which clouds tell their secrets.
 pub(super) fn never(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
-            address.is_unspecified()
+            address.octets()[0] == 0
                 || address.is_multicast()
                 || address.is_broadcast()
                 || address.is_link_local()
+                || CLOUDS.contains(&address)
         }
         IpAddr::V6(address) => {
             address.is_unspecified()
                 || address.is_multicast()
                 || address.is_unicast_link_local()
-                || address.segments()[..2] == [0xfd00, 0x0ec2]
+                || matches!(address.segments()[..2], [0xfd00, 0x0ec2] | [0xfd20, 0x00ce])
+                || translated(address).is_some_and(|address| never(address.into()))
         }
     }
+}
+
+/// The address that a gateway between the two kinds of network makes of one (RFC 6052).
+fn translated(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [first, second, 0, 0, 0, 0, high, low] = address.segments() else {
+        return None;
+    };
+    let bits = u32::from(high) << 16 | u32::from(low);
+    ([first, second] == [0x64, 0xff9b]).then(|| Ipv4Addr::from_bits(bits))
 }
 
 impl fmt::Display for AllowedEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Loopback => f.write_str("loopback"),
-            Self::Network { address, bits } => write!(f, "{address}/{bits}"),
+            Self::Network { address, bits } => match (address, bits) {
+                (IpAddr::V4(_), 32) | (IpAddr::V6(_), 128) => write!(f, "{address}"),
+                _ => write!(f, "{address}/{bits}"),
+            },
         }
     }
 }
@@ -147,10 +191,31 @@ mod tests {
             "255.255.255.255",
             "fe80::1",
             "fd00:ec2::254",
+            "fd20:ce::254",
+            "100.100.100.200",
+            "168.63.129.16",
+            "0.1.2.3",
+            "64:ff9b::169.254.169.254",
             "::",
             "::ffff:169.254.169.254",
         ] {
             assert!(!allows(&["0.0.0.0/0", "::/0"], address), "{address}");
+        }
+    }
+
+    #[test]
+    fn an_entry_is_told_as_it_is_written() {
+        for text in ["loopback", "192.168.1.7", "10.0.0.0/8", "::1", "fd12::/16"] {
+            assert_eq!(AllowedEndpoint::parse(text).unwrap().to_string(), text);
+        }
+        for (address, bits, network) in [
+            ("192.168.1.7", 24, "192.168.1.0/24"),
+            ("192.168.1.7", 0, "0.0.0.0/0"),
+            ("192.168.1.7", 32, "192.168.1.7"),
+            ("fd12::7", 64, "fd12::/64"),
+        ] {
+            let made = AllowedEndpoint::network(address.parse().unwrap(), bits);
+            assert_eq!(made.to_string(), network);
         }
     }
 

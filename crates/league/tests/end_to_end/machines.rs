@@ -1,0 +1,166 @@
+//! Leagues whose agents have addresses and roots of their own, as on machines of their own; and
+//! what each side is told when they do not find each other.
+
+use serde_json::{Value, json};
+
+use crate::ground::Ground;
+use crate::http::request_with;
+use crate::pages::played;
+use crate::process::Process;
+
+/// A machine on which agents may answer nowhere, unless a flag says so.
+fn machine() -> Ground {
+    let ground = Ground::new();
+    let system = json!({"security": {"allowed_endpoints": []}});
+    ground.write("config/system.json", &system);
+    ground
+}
+
+/// The address that a player or referee is given, and what it would be let in by.
+fn at<'a>(address: &'a str, allowed: &[&'a str]) -> Vec<&'a str> {
+    let allowed = allowed.iter().flat_map(|network| ["--allow", network]);
+    ["--bind", address].into_iter().chain(allowed).collect()
+}
+
+/// Starts an agent that prints for people.
+fn for_people(ground: &Ground, arguments: &[&str]) -> Process {
+    let common = ["--root", ground.root(), "--port", "0"];
+    Process::start(arguments.iter().chain(&common))
+}
+
+#[test]
+fn a_league_is_played_between_agents_with_addresses_and_roots_of_their_own() {
+    let [organiser, whistle, one, other] = [machine(), machine(), machine(), machine()];
+    let bound = at("127.0.0.2", &["127.0.0.3", "127.0.0.4/31"]);
+    let counts = ["--players", "2", "--referees", "1"];
+    let mut manager = organiser.manager(&[&bound[..], &counts].concat());
+    assert!(manager.endpoint.starts_with("http://127.0.0.2:"));
+    let bound = at("127.0.0.3", &["127.0.0.4/31"]);
+    let referee = whistle.referee(1, &manager.endpoint, &bound);
+    let players = [
+        one.player(1, &manager.endpoint, &at("127.0.0.4", &[])),
+        other.player(2, &manager.endpoint, &at("127.0.0.5", &[])),
+    ];
+    assert!(referee.endpoint.starts_with("http://127.0.0.3:"));
+    assert!(players[1].endpoint.starts_with("http://127.0.0.5:"));
+    manager.process.event("state", "completed");
+    let results = organiser.results();
+    assert_eq!(results.len(), 1);
+    for (id, result) in &results {
+        assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
+    }
+    assert_eq!(organiser.verified()["results"], 1);
+}
+
+#[test]
+fn a_whole_league_runs_on_an_address_that_was_named() {
+    let ground = machine();
+    let arguments = ["run", "--ports", "auto", "--root", ground.root()];
+    let bound = ["--bind", "127.0.0.2", "--output", "json"];
+    let mut run = Process::start(arguments.iter().chain(&bound));
+    let opening = run.event("event", "league");
+    let page = opening["page"].as_str().unwrap();
+    assert!(page.starts_with("http://127.0.0.2:"), "{page}");
+    assert_eq!(run.end().code, Some(0));
+    assert_eq!(ground.results().len(), 6);
+}
+
+#[test]
+fn an_address_that_is_not_allowed_is_told_on_both_sides_with_the_flag() {
+    let (organiser, student) = (machine(), machine());
+    let mut manager = for_people(&organiser, &["manager", "--bind", "127.0.0.2"]);
+    let greeting = manager.line(|line| line.starts_with("league `"));
+    let endpoint = greeting.rsplit(' ').next().unwrap().trim();
+    let own = ["player", "--name", "Heron", "--manager", endpoint];
+    let player = for_people(&student, &[&own[..], &["--bind", "127.0.0.5"]].concat());
+    let ended = player.end();
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let allow = "whoever runs the league allows it with `--allow 127.0.0.5`";
+    assert!(ended.errors.contains(allow), "{ended:?}");
+    let told = manager.warning(|line| line.contains("Heron"));
+    assert!(told.contains(allow), "{told}");
+}
+
+#[test]
+fn a_referee_that_may_not_call_a_player_says_with_which_flag_it_may() {
+    let [organiser, whistle, student] = [machine(), machine(), machine()];
+    let bound = at("127.0.0.2", &["127.0.0.0/8"]);
+    let counts = ["--players", "2", "--referees", "1"];
+    let mut manager = organiser.manager(&[&bound[..], &counts].concat());
+    let named = ["referee", "--bind", "127.0.0.3", "--manager"];
+    let mut referee = for_people(&whistle, &[&named[..], &[&manager.endpoint]].concat());
+    let bound = at("127.0.0.5", &[]);
+    let _players = [1, 2].map(|number| student.player(number, &manager.endpoint, &bound));
+    let told = referee.warning(|line| line.contains("is not called at http://127.0.0.5:"));
+    assert!(told.contains("`--allow 127.0.0.5`"), "{told}");
+    assert_eq!(organiser.results().len(), 0, "nobody loses by that");
+    referee.stop();
+    let named = [&named[..], &[&manager.endpoint, "--allow", "127.0.0.5"]].concat();
+    let _referee = for_people(&whistle, &named);
+    manager.process.event("state", "completed");
+    for (id, result) in &organiser.results() {
+        assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
+    }
+}
+
+#[test]
+fn a_player_that_is_not_where_it_says_is_told_to_whoever_runs_the_league() {
+    let ground = Ground::hasty();
+    let counts = ["manager", "--players", "2", "--referees", "1"];
+    let lost = ["--invite", "Lost=http://127.0.0.1:1/mcp"];
+    let mut manager = for_people(&ground, &[&counts[..], &lost].concat());
+    let greeting = manager.line(|line| line.starts_with("league `"));
+    let endpoint = greeting.rsplit(' ').next().unwrap().trim();
+    let _others = [
+        ground.referee(1, endpoint, &[]),
+        ground.player(1, endpoint, &[]),
+    ];
+    let told = manager.warning(|line| line.contains("does not answer"));
+    assert!(told.contains("at http://127.0.0.1:1/mcp: "), "{told}");
+    assert!(told.contains("answers at another address"), "{told}");
+}
+
+#[test]
+fn a_page_is_opened_by_the_names_of_its_machine_and_by_no_other() {
+    let ground = played(&["--players", "2"]);
+    let open = [
+        "--port",
+        "0",
+        "--bind",
+        "0.0.0.0",
+        "--host",
+        "board.example",
+    ];
+    let mut serve = ground.start("serve", &open);
+    let page = serve.event("event", "page")["page"].clone();
+    let page = page.as_str().unwrap();
+    let port = page.trim_end_matches('/').rsplit(':').next().unwrap();
+    assert_eq!(page, format!("http://board.example:{port}/"));
+    let here = format!("http://127.0.0.1:{port}/");
+    let status = |host: &str| {
+        let headers = [("host", host)];
+        request_with(&here, "GET", "/", &headers, b"").status
+    };
+    let own = rustix::system::uname();
+    let own = own.nodename().to_str().unwrap();
+    for host in ["board.example", "localhost", "127.0.0.1", own] {
+        assert_eq!(status(&format!("{host}:{port}")), 200, "{host}");
+    }
+    for host in ["evil.example", "board.example.evil.example", "192.0.2.1"] {
+        assert_eq!(status(&format!("{host}:{port}")), 403, "{host}");
+    }
+}
+
+#[test]
+fn a_manager_that_others_can_reach_says_in_json_how_they_join() {
+    let ground = Ground::new();
+    let open = ["--bind", "0.0.0.0", "--host", "192.0.2.7"];
+    let mut manager = ground.start("manager", &[&["--port", "0"], &open[..]].concat());
+    let greeting: Value = manager.event("event", "manager");
+    let endpoint = greeting["endpoint"].as_str().unwrap();
+    assert!(endpoint.starts_with("http://192.0.2.7:"), "{greeting}");
+    let join = format!("league player --manager {endpoint} --bind 0.0.0.0 --name NAME");
+    assert_eq!(greeting["join"], join);
+    let allowed = json!(["loopback", "192.0.2.7"]);
+    assert_eq!(greeting["allowed_endpoints"], allowed);
+}
