@@ -89,7 +89,7 @@ impl Finished {
 }
 
 /// The round that a match id names.
-pub(super) fn round_of(match_id: &str) -> u32 {
+pub(crate) fn round_of(match_id: &str) -> u32 {
     let number = match_id
         .strip_prefix('R')
         .and_then(|rest| rest.split_once('M'));
