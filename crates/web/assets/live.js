@@ -41,7 +41,7 @@ export function followFeed(address, take) {
 
   function hear() {
     heard = Date.now();
-    sayTouch("live", isOver() ? "Final" : "Live");
+    sayTouch("live", stateInWords());
   }
 
   function look() {
@@ -66,6 +66,18 @@ export function followFeed(address, take) {
 /** Whether the league is over. */
 function isOver() {
   return document.querySelector(".phase.over, [data-over]") !== null;
+}
+
+/** How the league is that the page shows. */
+function stateInWords() {
+  if (document.body.dataset.replay) return "Replay";
+  if (isOver()) return "Final";
+  return "Live";
+}
+
+/** Says again how the league is, when the page itself shows another moment of it. */
+export function sayState() {
+  if (document.body.dataset.touch === "live") sayTouch("live", stateInWords());
 }
 
 /** Whether nothing can change here any more: the verdict is there, and all that was said. */

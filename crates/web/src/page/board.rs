@@ -93,6 +93,9 @@ fn replay() -> Markup {
                     option value="4" selected { "4 a second" }
                     option value="16" { "16 a second" }
                     option value="64" { "64 a second" }
+                    option value="256" { "256 a second" }
+                    option value="1024" { "1,024 a second" }
+                    option value="4096" { "4,096 a second" }
                 } }
                 button #replay-close type="button" { "Back to now" }
                 p #replay-label aria-live="polite" {}
