@@ -83,7 +83,7 @@ export function sayState() {
 /** Whether nothing can change here any more: the verdict is there, and all that was said. */
 function isSettled() {
   const { page } = document.body.dataset;
-  const last = { board: "#verdict:not(:empty)", match: ".messages" }[page];
+  const last = { board: "#verdict:not(:empty)", match: ".messages, .said.silent" }[page];
   return isOver() && (!last || document.querySelector(last) !== null);
 }
 

@@ -77,7 +77,9 @@ async function takeTouched({ touched = [] }) {
 async function renew() {
   const answer = await fetch(location.href);
   if (!answer.ok) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("main");
+  const view = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const fresh = view.getElementById("main");
+  document.body.toggleAttribute("data-over", view.body.hasAttribute("data-over"));
   const main = document.getElementById("main");
   const text = fresh.innerHTML;
   if (text === shown) return;

@@ -21,7 +21,10 @@ pub(super) fn parts(board: &Board, links: Links) -> Parts {
     parts.block("cross-head", cross::head(&board.cross, links).into_string());
     parts.list("cross-rows", cross::rows(&board.cross, links));
     parts.block("chart", chart::chart(&board.chart).into_string());
-    parts.list("agent-rows", agents::rows(&board.agents, links));
+    parts.list(
+        "agent-rows",
+        agents::rows(&board.agents, board.league.is_over(), links),
+    );
     parts
 }
 

@@ -42,7 +42,7 @@ fn facts(page: &PlayerPage) -> Markup {
         div { dt { "Latency" } dd { (latency(agent.latency)) } }
         div { dt { "Speaks" } dd { (agent.dialect) } }
         div { dt { "Version" } dd { bdi { (agent.version) } } }
-        div { dt { "State" } dd { (agent_state(row.state)) } }
+        div { dt { "State" } dd { (agent_state(row.state, page.league.is_over())) } }
     }
 }
 

@@ -6,6 +6,8 @@ mod snapshots;
 
 use std::collections::BTreeSet;
 
+use league_core::league::Phase;
+
 use super::*;
 use crate::report::{self, Report};
 use models::HOSTILE;
@@ -154,4 +156,52 @@ fn a_board_without_anyone_can_be_drawn() {
     let document = super::board(&board, &parts, &Links::Site);
     assert!(document.contains("Nobody has registered yet."));
     assert!(document.contains("Registration is open"));
+}
+
+#[test]
+fn a_page_without_a_script_is_loaded_anew_until_the_league_is_over() {
+    let renewed = |phase| {
+        let mut board = models::board();
+        board.league.phase = phase;
+        let parts = board_parts(&board, &Links::Site);
+        super::board(&board, &parts, &Links::Site)
+            .contains("<noscript><meta http-equiv=\"refresh\"")
+    };
+    assert!(renewed(Phase::Registering) && renewed(Phase::Running));
+    assert!(!renewed(Phase::Completed));
+}
+
+#[test]
+fn whoever_took_part_to_the_end_has_finished() {
+    let mut board = models::board();
+    board.league.phase = Phase::Completed;
+    let rows = board_parts(&board, &Links::Site).of_list("agent-rows");
+    assert!(
+        rows.contains("<td class=\"finished\">finished</td>"),
+        "{rows}"
+    );
+    board.league.phase = Phase::Running;
+    let rows = board_parts(&board, &Links::Site).of_list("agent-rows");
+    assert!(rows.contains("<td class=\"active\">active</td>"), "{rows}");
+}
+
+#[test]
+fn a_match_in_which_nothing_was_said_tells_why() {
+    let silent = MatchPage {
+        said: Vec::new(),
+        ..models::match_page()
+    };
+    let told = |page: MatchPage| match_main(&page, Links::Site).into_string();
+    let ruled = MatchPage {
+        referee: None,
+        life: None,
+        ..silent.clone()
+    };
+    assert!(told(ruled).contains("so the manager decided the match, and no referee ran it."));
+    assert!(told(silent.clone()).contains("No message is in the record that REF01 kept"));
+    let elsewhere = MatchPage {
+        life: None,
+        ..silent
+    };
+    assert!(told(elsewhere).contains("that record does not lie here."));
 }
