@@ -72,7 +72,7 @@ function isOver() {
 function stateInWords() {
   if (document.body.dataset.replay) return "Replay";
   if (isOver()) return "Final";
-  return "Live";
+  return document.querySelector(".standstill") ? "Interrupted" : "Live";
 }
 
 /** Says again how the league is, when the page itself shows another moment of it. */

@@ -26,7 +26,9 @@ use league_protocol::time::Timestamp;
 
 pub(crate) use players::round_of;
 
-use crate::model::{Deviation, Ended, Failure, Latency, Life, Met, Named, Said, Verdict};
+use crate::model::{
+    Deviation, Ended, Failure, Latency, Life, Met, Named, Said, Standstill, Verdict,
+};
 
 /// The most rows of a table on a page.
 pub const MOST_ROWS: usize = 500;
@@ -101,6 +103,8 @@ pub struct Observed {
     pub states: BTreeMap<MatchId, (MatchState, Timestamp)>,
     /// Whether the league is what its journal says, if somebody looked.
     pub verdict: Option<Verdict>,
+    /// That nobody plays the league on; it says nothing of one that is over.
+    pub standstill: Option<Standstill>,
 }
 
 /// What the referee of a match wrote of it.

@@ -3,7 +3,7 @@
 use league_protocol::message::{MatchStatus, StandingRow};
 use serde_json::{Value, json};
 
-use crate::gallery::{Gallery, round_of};
+use crate::gallery::{Gallery, Observed, round_of};
 
 /// Which table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub fn json(gallery: &Gallery) -> Value {
 
 /// Both tables with a heading each.
 pub fn markdown(gallery: &Gallery) -> String {
-    let card = gallery.card();
+    let card = gallery.card(&Observed::default());
     let mut text = format!("# {}\n\n", cell(&card.title));
     text += &format!(
         "{} · {} · {} players · {} of {} matches played\n",

@@ -21,7 +21,7 @@ impl Gallery {
         let matches = self.meetings(id);
         let (coming, later) = self.coming(id, observed);
         Some(PlayerPage {
-            league: self.card(),
+            league: self.card(observed),
             verdict: observed.verdict.clone(),
             agent: self.player_agent(observed, &standing),
             unlisted: (standing.played as usize).saturating_sub(matches.len()),

@@ -20,7 +20,7 @@ pub(super) fn main(page: &MatchPage, links: Links) -> Markup {
 /// Who met, and how it ended.
 pub(super) fn result(page: &MatchPage, links: Links) -> Markup {
     html! {
-        (summary::warning(page.verdict.as_ref()))
+        (summary::warning(&page.league, page.verdict.as_ref()))
         section.duel {
             p.crumbs {
                 a href=(links.board()) { bdi { (page.league.title) } }

@@ -10,7 +10,7 @@ use crate::model::{Meeting, PlayerPage};
 pub(super) fn main(page: &PlayerPage, links: Links) -> Markup {
     let row = &page.standing;
     html! {
-        (summary::warning(page.verdict.as_ref()))
+        (summary::warning(&page.league, page.verdict.as_ref()))
         section.summary {
             p.crumbs { a href=(links.board()) { bdi { (page.league.title) } } span { (row.player_id) } }
             h1 { bdi { (row.name) } }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use league_core::league::Phase;
 
 use super::*;
+use crate::model::{LeagueCard, Standstill};
 use crate::report::{self, Report};
 use models::HOSTILE;
 
@@ -156,6 +157,40 @@ fn a_board_without_anyone_can_be_drawn() {
     let document = super::board(&board, &parts, &Links::Site);
     assert!(document.contains("Nobody has registered yet."));
     assert!(document.contains("Registration is open"));
+}
+
+#[test]
+fn every_page_of_a_league_that_stands_still_says_where_and_how_to_go_on() {
+    let halt = |league: &mut LeagueCard| {
+        league.phase = Phase::Running;
+        league.standstill = Some(Standstill {
+            since: models::at(0),
+            resume: "league run --resume --root it".to_owned(),
+        });
+    };
+    let (mut board, mut page) = (models::board(), models::match_page());
+    let (mut player, mut round) = (models::players().remove(0), models::rounds().remove(0));
+    for league in [
+        &mut board.league,
+        &mut page.league,
+        &mut player.league,
+        &mut round.league,
+    ] {
+        halt(league);
+    }
+    let site = &Links::Site;
+    for document in [
+        super::board(&board, &board_parts(&board, site), site),
+        match_page(&page, site),
+        player_page(&player, site),
+        round_page(&round, site),
+    ] {
+        let words = "Interrupted in round 2, 3 of 6 matches played; last entry ";
+        assert!(document.contains(words), "{document}");
+        assert!(document.contains("<code>league run --resume --root it</code>"));
+        assert!(!document.contains("Being played"));
+        assert!(!document.contains("data-elapsed-ms"), "no clock runs on");
+    }
 }
 
 #[test]
