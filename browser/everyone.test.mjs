@@ -77,6 +77,23 @@ scene('no page scrolls sideways, on a phone, a tablet or a projector', async (st
   }
 });
 
+scene('the names of the chart are in sight on a phone', async (stage) => {
+  const at = await served(stage, await played(stage, '--players', '4', '--seed', '7'));
+  const page = await stage.visit(at(), { viewport: { width: 390, height: 844 } });
+  const chart = page.locator('#chart');
+  await chart.scrollIntoViewIfNeeded();
+  const inSight = async (locator) => {
+    const box = await locator.boundingBox();
+    return box !== null && box.x >= 0 && box.x + box.width <= 390;
+  };
+  for (const name of ['Agent Alpha', 'Agent Beta', 'Agent Gamma', 'Agent Delta']) {
+    assert.ok(await inSight(chart.locator('li').filter({ hasText: name })), `${name} is in sight`);
+  }
+  assert.ok(await inSight(chart.locator('svg').first()), 'and so is the whole picture');
+  await page.setViewportSize({ width: 1280, height: 800 });
+  assert.equal(await chart.locator('li').first().isVisible(), false, 'beside the lines they are told once');
+});
+
 scene('the keyboard reaches the content at once, and every link says where it leads', async (stage) => {
   const page = await stage.visit((await served(stage, await played(stage)))());
   await page.keyboard.press('Tab');

@@ -41,8 +41,21 @@ scene('a report can be read without a script', async (stage) => {
   await page.locator('#board a[href="#match-R2M1"]').first().click();
   const shown = page.locator('#match-R2M1');
   await shown.getByText(match(root, 'R2M1').result.reason).first().waitFor();
-  await shown.locator('.messages summary').first().click();
-  await shown.locator('.messages pre').first().waitFor();
+  await shown.getByText('league replay --match R2M1').waitFor();
+});
+
+scene('what is packed in a report is shown again after another page, and on the way back', async (stage) => {
+  const root = await played(stage, '--players', '4', '--seed', '7');
+  const page = await stage.visit(`${await reported(stage, root)}#match-R3M2`);
+  const messages = page.locator('#match-R3M2 .messages details');
+  await messages.first().waitFor();
+  await page.locator('#match-R3M2').getByRole('link', { name: 'Round 3' }).click();
+  await page.locator('#round-3').getByRole('link', { name: 'R3M1' }).click();
+  await page.locator('#match-R3M1 .messages details').first().waitFor();
+  await page.goBack();
+  await page.goBack();
+  await messages.first().waitFor();
+  assert.equal(await messages.count(), match(root, 'R3M2').transcript.length);
 });
 
 scene('a report of a board game steps through it', async (stage) => {

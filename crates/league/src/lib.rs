@@ -21,6 +21,7 @@ pub mod identity;
 pub mod log;
 pub mod net;
 pub mod observed;
+pub mod paragraph;
 pub mod peers;
 pub mod post;
 pub mod projection;

@@ -71,6 +71,11 @@ impl Root {
         self.league_folder(league).join("journal.jsonl")
     }
 
+    /// Who plays a league of `league run`, and on which ports.
+    pub fn seats(&self, league: &LeagueId) -> PathBuf {
+        self.league_folder(league).join("run.json")
+    }
+
     /// The table of a league.
     pub fn standings(&self, league: &LeagueId) -> PathBuf {
         self.league_folder(league).join("standings.json")

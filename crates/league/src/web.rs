@@ -5,6 +5,7 @@
 //! one are the same. What pages look like is `league-web`'s business.
 
 mod answer;
+mod attendance;
 mod exhibition;
 mod feed;
 mod hall;
@@ -17,6 +18,7 @@ mod sheet;
 mod site;
 mod viewer;
 
+pub use attendance::resume;
 pub use exhibition::{Exhibition, ExhibitionError};
 pub use reader::ReadError;
 pub use site::Site;

@@ -53,6 +53,8 @@ mod refusals;
 mod scripted;
 #[path = "end_to_end/separate.rs"]
 mod separate;
+#[path = "end_to_end/shown.rs"]
+mod shown;
 #[path = "end_to_end/stdio.rs"]
 mod stdio;
 #[path = "end_to_end/stepped.rs"]

@@ -41,7 +41,7 @@ export function followFeed(address, take) {
 
   function hear() {
     heard = Date.now();
-    sayTouch("live", isOver() ? "Final" : "Live");
+    sayTouch("live", stateInWords());
   }
 
   function look() {
@@ -68,10 +68,22 @@ function isOver() {
   return document.querySelector(".phase.over, [data-over]") !== null;
 }
 
+/** How the league is that the page shows. */
+function stateInWords() {
+  if (document.body.dataset.replay) return "Replay";
+  if (isOver()) return "Final";
+  return document.querySelector(".standstill") ? "Interrupted" : "Live";
+}
+
+/** Says again how the league is, when the page itself shows another moment of it. */
+export function sayState() {
+  if (document.body.dataset.touch === "live") sayTouch("live", stateInWords());
+}
+
 /** Whether nothing can change here any more: the verdict is there, and all that was said. */
 function isSettled() {
   const { page } = document.body.dataset;
-  const last = { board: "#verdict:not(:empty)", match: ".messages" }[page];
+  const last = { board: "#verdict:not(:empty)", match: ".messages, .said.silent" }[page];
   return isOver() && (!last || document.querySelector(last) !== null);
 }
 

@@ -3,7 +3,8 @@
 import { runClock } from "./clock.js";
 import { checkDraws } from "./draw.js";
 import { prepareReplay } from "./film.js";
-import { followFeed } from "./live.js";
+import { followFeed, sayState } from "./live.js";
+import { fillPacked, unpacked } from "./packed.js";
 import { applyPatch } from "./patch.js";
 import { showPositions } from "./positions.js";
 
@@ -30,7 +31,7 @@ function offerReplay() {
 
 async function openFilm() {
   const own = document.getElementById("film");
-  if (own) return JSON.parse(own.textContent);
+  if (own) return unpacked("film");
   const answer = await fetch("/film.json");
   if (!answer.ok) throw new Error(`no film: ${answer.status}`);
   return answer.json();
@@ -39,6 +40,7 @@ async function openFilm() {
 function replayBegan() {
   held = [];
   document.body.dataset.replay = "on";
+  sayState();
 }
 
 function replayEnded() {
@@ -47,6 +49,7 @@ function replayEnded() {
   if (waiting.length > MOST_HELD) location.reload();
   for (const patch of waiting) applyPatch(patch);
   delete document.body.dataset.replay;
+  sayState();
 }
 
 let fetching = false;
@@ -74,7 +77,9 @@ async function takeTouched({ touched = [] }) {
 async function renew() {
   const answer = await fetch(location.href);
   if (!answer.ok) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("main");
+  const view = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const fresh = view.getElementById("main");
+  document.body.toggleAttribute("data-over", view.body.hasAttribute("data-over"));
   const main = document.getElementById("main");
   const text = fresh.innerHTML;
   if (text === shown) return;
@@ -91,9 +96,11 @@ function enliven(inside) {
 }
 
 /** In a report only the page that shows is worth the work. */
-function enlivenTarget() {
+async function enlivenTarget() {
   const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (target) enliven(target);
+  if (!target) return;
+  await fillPacked(target);
+  enliven(target);
 }
 
 let shown = document.getElementById("main").innerHTML;

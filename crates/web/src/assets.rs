@@ -30,11 +30,12 @@ const ALL: [(&str, &str, &str); 3] = [
 pub(crate) const STYLES: [&str; 2] = [ALL[0].2, ALL[1].2];
 
 /// The modules in such an order that each stands after those it takes from.
-pub(crate) const MODULES: [(&str, &str); 7] = [
+pub(crate) const MODULES: [(&str, &str); 8] = [
     ("patch.js", include_str!("../assets/patch.js")),
     ("clock.js", include_str!("../assets/clock.js")),
     ("live.js", include_str!("../assets/live.js")),
     ("film.js", include_str!("../assets/film.js")),
+    ("packed.js", include_str!("../assets/packed.js")),
     ("draw.js", include_str!("../assets/draw.js")),
     ("positions.js", include_str!("../assets/positions.js")),
     ("page.js", include_str!("../assets/page.js")),

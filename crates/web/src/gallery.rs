@@ -24,7 +24,11 @@ use league_protocol::message::{MatchResult, MatchState, MatchStatus};
 use league_protocol::secret::Commitment;
 use league_protocol::time::Timestamp;
 
-use crate::model::{Deviation, Ended, Failure, Latency, Life, Met, Named, Said, Verdict};
+pub(crate) use players::round_of;
+
+use crate::model::{
+    Deviation, Ended, Failure, Latency, Life, Met, Named, Said, Standstill, Verdict,
+};
 
 /// The most rows of a table on a page.
 pub const MOST_ROWS: usize = 500;
@@ -75,11 +79,15 @@ pub struct Gallery {
 
 /// A match that is over.
 #[derive(Debug, Clone)]
-struct Finished {
-    referee: Option<RefereeId>,
-    attempt: u32,
-    result: Arc<MatchResult>,
-    at: Timestamp,
+pub struct Finished {
+    /// Who ran it; `None` if the manager ruled.
+    pub referee: Option<RefereeId>,
+    /// Counts the referees that were told to run it.
+    pub attempt: u32,
+    /// How it ended.
+    pub result: Arc<MatchResult>,
+    /// When the result was taken.
+    pub at: Timestamp,
 }
 
 /// What others found out about the agents of a league.
@@ -95,6 +103,8 @@ pub struct Observed {
     pub states: BTreeMap<MatchId, (MatchState, Timestamp)>,
     /// Whether the league is what its journal says, if somebody looked.
     pub verdict: Option<Verdict>,
+    /// That nobody plays the league on; it says nothing of one that is over.
+    pub standstill: Option<Standstill>,
 }
 
 /// What the referee of a match wrote of it.
@@ -187,9 +197,9 @@ impl Gallery {
     }
 
     /// The matches that are over, in the order in which they ended, as far as they are kept.
-    pub fn finished(&self) -> impl DoubleEndedIterator<Item = (&MatchId, &Arc<MatchResult>)> {
+    pub fn finished(&self) -> impl DoubleEndedIterator<Item = (&MatchId, &Finished)> {
         let all = self.order.iter();
-        all.filter_map(|id| Some((id, &self.results.get(id)?.result)))
+        all.filter_map(|id| Some((id, self.results.get(id)?)))
     }
 
     fn note_taken(&mut self, match_id: &MatchId) {
@@ -251,7 +261,7 @@ impl Gallery {
         }
     }
 
-    fn named(&self, id: &PlayerId) -> Named {
+    pub(crate) fn named(&self, id: &PlayerId) -> Named {
         let player = self.league.player(id);
         let name = player.map(|player| player.member().display_name().to_string());
         Named {

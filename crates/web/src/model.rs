@@ -66,6 +66,23 @@ pub struct LeagueCard {
     pub started: Option<Timestamp>,
     /// When it was over.
     pub ended: Option<Timestamp>,
+    /// The present round, from 1; 0 before the first.
+    pub round: u32,
+    /// Results so far.
+    pub played: u64,
+    /// Matches in all; 0 before the league began.
+    pub matches: u64,
+    /// Why it does not go on though it is not over; `None` while somebody plays it.
+    pub standstill: Option<Standstill>,
+}
+
+/// A league that is not over and that nobody plays on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standstill {
+    /// When its last entry was written.
+    pub since: Timestamp,
+    /// The command that takes it up.
+    pub resume: String,
 }
 
 impl LeagueCard {

@@ -114,8 +114,18 @@ pub fn match_page(page: &MatchPage, links: &Links) -> String {
 }
 
 /// Draws what stands in `<main>` on the page of a match.
-pub(crate) fn match_main(page: &MatchPage, links: Links) -> Markup {
+fn match_main(page: &MatchPage, links: Links) -> Markup {
     matches::main(page, links)
+}
+
+/// Draws who met in a match, and how it ended.
+pub(crate) fn match_result(page: &MatchPage, links: Links) -> Markup {
+    matches::result(page, links)
+}
+
+/// Draws how a match came to its end.
+pub(crate) fn match_details(page: &MatchPage, links: Links) -> Markup {
+    matches::details(page, links)
 }
 
 /// Draws a player as a document.

@@ -1,8 +1,12 @@
 //! A league as one file that needs nothing else: all its pages, its style, its script, its film.
 //!
-//! The policy in its head allows exactly this style and this script, by their hashes.
+//! The policy in its head allows exactly this style and this script, by their hashes. What takes
+//! much room and is looked at one by one is packed: how matches came to their ends, and the film.
+//! The script unpacks it; all else can be read without.
 
-use maud::{DOCTYPE, PreEscaped, html};
+use std::collections::BTreeMap;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 use crate::assets;
@@ -22,7 +26,12 @@ pub struct Report<'a> {
     pub rounds: &'a [RoundPage],
     /// The league played back, as JSON.
     pub film: Option<&'a str>,
+    /// Packs a text, as gzip does.
+    pub pack: fn(&str) -> Vec<u8>,
 }
+
+/// How many matches are packed together: alike as they are, they take little room then.
+const PACKED_TOGETHER: usize = 64;
 
 /// Writes the one file.
 pub fn write(report: &Report<'_>) -> String {
@@ -35,7 +44,7 @@ pub fn write(report: &Report<'_>) -> String {
     );
     let links = Links::File;
     let parts = page::board_parts(report.board, &links);
-    let film = report.film.map(|film| film.replace('<', "\\u003c"));
+    let packs = report.matches.chunks(PACKED_TOGETHER);
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -52,20 +61,48 @@ pub fn write(report: &Report<'_>) -> String {
                     @for page in report.rounds {
                         article.page id={ "round-" (page.round) } { (page::round_main(page, links)) }
                     }
-                    @for page in report.matches {
-                        article.page id={ "match-" (page.match_id) } { (page::match_main(page, links)) }
+                    @for (number, page) in report.matches.iter().enumerate() {
+                        article.page id={ "match-" (page.match_id) } {
+                            (page::match_result(page, links))
+                            (packed(page, number / PACKED_TOGETHER))
+                        }
                     }
                     @for page in report.players {
                         article.page id={ "player-" (page.standing.player_id) } { (page::player_main(page, links)) }
                     }
                 }
                 (page::footer())
-                @if let Some(film) = film { script #film type="application/json" { (PreEscaped(film)) } }
+                @for (pack, pages) in packs.enumerate() {
+                    script id={ "pack-" (pack) } type="application/gzip" { (base64(&(report.pack)(&details(pages)))) }
+                }
+                @if let Some(film) = report.film {
+                    script #film type="application/gzip" { (base64(&(report.pack)(film))) }
+                }
                 script type="module" { (PreEscaped(&script)) }
             }
         }
     };
     markup.into_string()
+}
+
+/// Where the script puts how a match came to its end, and what is there without it.
+fn packed(page: &MatchPage, pack: usize) -> Markup {
+    html! {
+        p.more data-pack={ "pack-" (pack) } {
+            "What was said in this match and how it was drawn is packed in this file, and a script of it unpacks that. "
+            "Without one, " code { "league replay --match " (page.match_id) } " tells it from the league's own files."
+        }
+    }
+}
+
+/// How matches came to their ends, as JSON by the ids of their pages.
+fn details(pages: &[MatchPage]) -> String {
+    let of = |page: &MatchPage| {
+        let html = page::match_details(page, Links::File).into_string();
+        (format!("match-{}", page.match_id), html)
+    };
+    let all: BTreeMap<String, String> = pages.iter().map(of).collect();
+    serde_json::to_string(&all).unwrap_or_default()
 }
 
 /// Several modules as one: what they take from each other stands in the same text.

@@ -3,7 +3,7 @@
 use league_protocol::message::{MatchStatus, StandingRow};
 use serde_json::{Value, json};
 
-use crate::gallery::Gallery;
+use crate::gallery::{Gallery, Observed, round_of};
 
 /// Which table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub fn json(gallery: &Gallery) -> Value {
 
 /// Both tables with a heading each.
 pub fn markdown(gallery: &Gallery) -> String {
-    let card = gallery.card();
+    let card = gallery.card(&Observed::default());
     let mut text = format!("# {}\n\n", cell(&card.title));
     text += &format!(
         "{} · {} · {} players · {} of {} matches played\n",
@@ -112,8 +112,13 @@ fn standings(gallery: &Gallery) -> Rows {
 fn matches(gallery: &Gallery) -> Rows {
     let head = vec![
         "match_id",
+        "round_id",
+        "recorded_at",
+        "referee_id",
         "player_A_id",
+        "player_A_name",
         "player_B_id",
+        "player_B_name",
         "status",
         "winner",
         "points_A",
@@ -122,17 +127,25 @@ fn matches(gallery: &Gallery) -> Rows {
         "choice_B",
         "reason",
     ];
-    let rows = gallery.finished().map(|(match_id, result)| {
+    let rows = gallery.finished().map(|(match_id, finished)| {
+        let result = &finished.result;
+        let name = |seat: usize| gallery.named(&result.players[seat]).name;
         let choice = |seat: usize| match result.choices.get(&result.players[seat]) {
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
             None => String::new(),
         };
         let winner = result.winner.as_ref().map(ToString::to_string);
+        let referee = finished.referee.as_ref().map(ToString::to_string);
         vec![
             match_id.to_string(),
+            round_of(match_id.as_str()).to_string(),
+            finished.at.to_millis_text(),
+            referee.unwrap_or_default(),
             result.players[0].to_string(),
+            name(0),
             result.players[1].to_string(),
+            name(1),
             status(result.status).to_owned(),
             winner.unwrap_or_default(),
             result.points[0].to_string(),
@@ -176,8 +189,10 @@ fn csv_cell(text: &str) -> String {
 /// A cell as what it is: a number, a text, or nothing.
 fn value(column: &str, cell: String) -> Value {
     match column {
-        "winner" | "choice_A" | "choice_B" if cell.is_empty() => Value::Null,
-        "display_name" | "reason" | "choice_A" | "choice_B" => cell.into(),
+        "winner" | "referee_id" | "choice_A" | "choice_B" if cell.is_empty() => Value::Null,
+        "display_name" | "player_A_name" | "player_B_name" | "reason" | "choice_A" | "choice_B" => {
+            cell.into()
+        }
         _ => cell
             .parse::<u64>()
             .map_or_else(|_| cell.into(), Value::from),

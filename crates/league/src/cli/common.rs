@@ -1,7 +1,7 @@
 //! What every command that touches a league takes, and what it makes of it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -64,11 +64,16 @@ impl Common {
 
     /// The flags that name the same root again, for commands that are printed.
     pub(super) fn root_flag(&self) -> String {
-        if self.root.as_os_str() == DEFAULT_ROOT {
-            return String::new();
-        }
-        format!(" --root {}", quoted(&self.root.display().to_string()))
+        root_flag(&self.root)
     }
+}
+
+/// The flag that names a root, for commands that are printed.
+pub(super) fn root_flag(root: &Path) -> String {
+    if root.as_os_str() == DEFAULT_ROOT {
+        return String::new();
+    }
+    format!(" --root {}", quoted(&root.display().to_string()))
 }
 
 /// A word of a command, as a shell has to read it.

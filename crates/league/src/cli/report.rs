@@ -4,13 +4,17 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use league::web::Exhibition;
+use league_protocol::id::LeagueId;
 use league_web::tables::{self, Table};
+use serde_json::json;
 
-use super::Answer;
+use super::asking::count;
 use super::failure::{Failure, Kind};
 use super::shown::Shown;
+use super::{Answer, Output};
 
 /// Write a league as one HTML file that works without a server, or as a table
 ///
@@ -66,7 +70,7 @@ enum Which {
 impl Report {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let (root, league) = self.shown.find()?;
-        let exhibition = Exhibition::open(root, league).map_err(|error| Failure {
+        let exhibition = Exhibition::open(root, league.clone()).map_err(|error| Failure {
             what: "could not read the league".to_owned(),
             cause: super::chain(&error),
             hint: "`league verify` says what is wrong with it".to_owned(),
@@ -78,6 +82,9 @@ impl Report {
             writeln!(io::stderr(), "warning: this league does not hold: {words}")?;
         }
         let gallery = exhibition.gallery();
+        if self.shown.common.verbose > 0 {
+            writeln!(io::stderr(), "{}", contents(&exhibition))?;
+        }
         let text = match self.format {
             Format::Html => exhibition.report(self.matches),
             Format::Csv => tables::csv(gallery, self.table()),
@@ -88,12 +95,36 @@ impl Report {
         match self.out.as_deref().or(usual) {
             Some(file) if file != Path::new("-") => {
                 fs::write(file, &text).map_err(|error| not_written(file, &error))?;
-                let kilobytes = text.len().div_ceil(1_024);
-                writeln!(out, "wrote {} ({kilobytes} KB)", file.display())?;
+                self.tell(out, &league, file, text.len())?;
             }
             _ => out.write_all(text.as_bytes())?,
         }
         Ok(Answer::Yes)
+    }
+
+    /// Says what was written.
+    fn tell(
+        &self,
+        out: &mut impl Write,
+        league: &LeagueId,
+        file: &Path,
+        bytes: usize,
+    ) -> io::Result<()> {
+        let common = &self.shown.common;
+        if common.output == Output::Json {
+            let format = self.format.to_possible_value();
+            let format = format.as_ref().map(PossibleValue::get_name);
+            let told = json!({
+                "event": "report", "league_id": league, "format": format, "file": file,
+                "bytes": bytes,
+            });
+            writeln!(out, "{told}")
+        } else if common.quiet {
+            Ok(())
+        } else {
+            let kilobytes = bytes.div_ceil(1_024);
+            writeln!(out, "wrote {} ({kilobytes} KB)", file.display())
+        }
     }
 
     fn table(&self) -> Table {
@@ -102,6 +133,19 @@ impl Report {
             Which::Matches => Table::Matches,
         }
     }
+}
+
+/// What there is to tell of a league.
+fn contents(exhibition: &Exhibition) -> String {
+    let league = exhibition.gallery().league();
+    format!(
+        "{} and {}: {} of {} played, a film of {}",
+        count(league.players().len() as u64, "player"),
+        count(league.referees().len() as u64, "referee"),
+        league.matches_played(),
+        count(league.schedule().total_matches(), "match"),
+        count(exhibition.moments() as u64, "moment")
+    )
 }
 
 fn not_written(file: &Path, error: &std::io::Error) -> Failure {

@@ -1,7 +1,7 @@
 //! The matches of a league as they end, a line each, and how it all came out.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use league_core::league::Event;
 use league_protocol::fault::Code;
@@ -10,11 +10,25 @@ use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
 use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
 
+use league::paragraph::{WIDTH, paragraph};
+
 use super::forgiven::{Forgiven, SeenBy};
 use super::table;
 
 /// How many rows of the table are shown to people; all stand in `standings.json`.
 const MOST_ROWS: usize = 50;
+
+/// The longest name of a player in a line on a terminal, in characters.
+const LONGEST_NAME: usize = 20;
+
+/// How much of a name is shown: all of it, unless people look at it as it comes.
+pub(super) fn longest_name() -> usize {
+    if io::stdout().is_terminal() {
+        LONGEST_NAME
+    } else {
+        usize::MAX
+    }
+}
 
 /// What is known of the matches of one league.
 #[derive(Debug, Default)]
@@ -87,27 +101,47 @@ impl Scores {
         }
     }
 
-    /// A match for people.
-    pub(super) fn line(&self, ended: &Ended<'_>) -> String {
+    /// A match for people, in lines that fit a terminal: what, and then why if that has no room
+    /// beside it.
+    pub(super) fn lines(&self, ended: &Ended<'_>, longest_name: usize) -> String {
+        let [counter, what, why] = self.told(ended, longest_name);
+        let indent = counter.chars().count();
+        let whole = format!("{counter}{what} · {why}");
+        if whole.chars().count() <= WIDTH {
+            return whole;
+        }
+        let what = paragraph(&counter, indent, &what);
+        let why = paragraph(&" ".repeat(indent), indent, &why);
+        format!("{what}\n{why}")
+    }
+
+    /// A match in one sentence.
+    pub(super) fn sentence(&self, ended: &Ended<'_>) -> String {
+        let [counter, what, why] = self.told(ended, usize::MAX);
+        format!("{counter}{what} · {why}")
+    }
+
+    /// How many are over, how the match ended, and why.
+    fn told(&self, ended: &Ended<'_>, longest_name: usize) -> [String; 3] {
         let Ended {
             match_id,
             result,
             millis,
         } = ended;
         let width = self.total.to_string().len();
-        let [a, b] = result.players.each_ref().map(|id| self.name(id));
+        let name = |id| self.name(id, longest_name);
+        let [a, b] = result.players.each_ref().map(name);
         let outcome = match (&result.winner, result.status) {
-            (Some(winner), _) => format!("{} wins", self.name(winner)),
+            (Some(winner), _) => format!("{winner} wins"),
             (None, MatchStatus::TechnicalLoss) => "both lose".to_owned(),
             (None, _) => "draw".to_owned(),
         };
-        let time = millis
-            .map(|millis| format!(" · {millis} ms"))
-            .unwrap_or_default();
-        format!(
-            "{:>width$}/{}  {match_id:<7} {a} – {b}: {outcome} · {}{time}",
-            self.done, self.total, result.reason,
-        )
+        let time = millis.map(|millis| format!(" · {millis} ms"));
+        [
+            format!("{:>width$}/{}  {match_id} ", self.done, self.total),
+            format!("{a} – {b}: {outcome}"),
+            format!("{}{}", result.reason, time.unwrap_or_default()),
+        ]
     }
 
     /// A match for machines.
@@ -147,7 +181,8 @@ impl Scores {
         for (agent, kinds) in counts {
             for kind in kinds {
                 let path = &kind.kind.path;
-                writeln!(out, "  {agent}  {}× `{path}`: {}", kind.count, kind.detail)?;
+                let text = format!("{agent}  {}× `{path}`: {}", kind.count, kind.detail);
+                writeln!(out, "{}", paragraph("  ", 4, &text))?;
             }
         }
         Ok(())
@@ -171,9 +206,12 @@ impl Scores {
         closing
     }
 
-    fn name(&self, id: &PlayerId) -> String {
+    fn name(&self, id: &PlayerId, longest: usize) -> String {
         match self.names.get(id) {
-            Some(name) => format!("{id} {name}"),
+            Some(name) => match name.char_indices().nth(longest) {
+                Some((end, _)) => format!("{id} {}…", name[..end].trim_end()),
+                None => format!("{id} {name}"),
+            },
             None => id.to_string(),
         }
     }

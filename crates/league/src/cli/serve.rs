@@ -1,17 +1,19 @@
 //! `league serve`: the pages of a league that lies on the disk, running, finished or copied.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use hyper::header::HeaderMap;
 use league::config::{ConfigLoader, SystemConfig};
 use league::net::endpoint::url;
 use league::net::gate::Gate;
-use league::net::server::{Doors, Limits, bind, serve};
+use league::net::server::{Answering, Doors, Limits, Pages, bind, serve};
 use league::root::Root;
 use league::web::Site;
+use league_protocol::id::LeagueId;
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -25,7 +27,8 @@ use super::{Answer, Output};
 
 /// Show the pages of a league: one that is over, a copy of one, or one that runs elsewhere
 ///
-/// Files are only read. If the league goes on, so does the page.
+/// Files are only read. If the league goes on, so does the page; if nobody plays it, the page says
+/// so, and how to take it up. With -v each visit is told on standard error.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -40,9 +43,6 @@ pub(super) struct Serve {
     port: u16,
     #[command(flatten)]
     listening: Listening,
-    /// How to print
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
-    output: Output,
 }
 
 impl Serve {
@@ -58,15 +58,13 @@ impl Serve {
             let listener = listener.map_err(|error| self.no_port(&error))?;
             let port = listener.local_addr().map_or(self.port, |at| at.port());
             let page = page(&url(&system.network.base_host, port));
-            if self.output == Output::Json {
-                let greeting = json!({"event": "page", "league_id": league, "page": page});
-                writeln!(out, "{greeting}")?;
-            } else {
-                writeln!(out, "league `{league}` at {page} until Ctrl-C")?;
-            }
-            out.flush()?;
+            let resume = self.shown.resume(&root, &league);
+            self.greet(out, &league, &page, resume)?;
             let site = Site::new(root, league, Limits::default().viewers(), true);
-            let doors = Doors::behind(gate).with_pages(Arc::new(site));
+            let doors = Doors::behind(gate).with_pages(match self.shown.common.verbose {
+                0 => Arc::new(site),
+                _ => Arc::new(Noted(site)),
+            });
             let end = watch::Sender::new(false);
             let serving = tokio::spawn(serve(listener, doors, Limits::default(), end.subscribe()));
             signals.interrupted().await;
@@ -77,6 +75,33 @@ impl Serve {
         });
         runtime.shutdown_timeout(Duration::from_millis(100));
         answer
+    }
+
+    /// Says where the page is, and how to go on with a league that nobody plays.
+    fn greet(
+        &self,
+        out: &mut impl Write,
+        league: &LeagueId,
+        page: &str,
+        resume: Option<String>,
+    ) -> io::Result<()> {
+        let common = &self.shown.common;
+        if common.output == Output::Json {
+            let greeting =
+                json!({"event": "page", "league_id": league, "page": page, "resume": resume});
+            writeln!(out, "{greeting}")?;
+        } else if common.quiet {
+            writeln!(out, "{page}")?;
+        } else {
+            writeln!(out, "league `{league}` at {page} until Ctrl-C")?;
+            if let Some(resume) = resume {
+                writeln!(
+                    out,
+                    "nobody plays it on this machine; go on with `{resume}`"
+                )?;
+            }
+        }
+        out.flush()
     }
 
     fn no_port(&self, error: &std::io::Error) -> Failure {
@@ -93,6 +118,21 @@ impl Serve {
             ),
             kind: Kind::World,
         }
+    }
+}
+
+/// A site whose visits are told on standard error.
+struct Noted(Site);
+
+impl Pages for Noted {
+    fn visit(&self, path: &str, headers: HeaderMap) -> Answering<'_> {
+        let path = path.to_owned();
+        Box::pin(async move {
+            let answered = self.0.visit(&path, headers).await;
+            // Nothing is left to be done if even this cannot be printed.
+            let _ = writeln!(io::stderr(), "GET {path} {}", answered.status);
+            answered
+        })
     }
 }
 

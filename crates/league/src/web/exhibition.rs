@@ -1,7 +1,10 @@
 //! A league as a whole, for a report: read once, from beginning to end.
 
+use std::io::Write;
 use std::sync::Arc;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_web::film::Film;
 use league_web::gallery::{Gallery, Observed};
@@ -74,6 +77,11 @@ impl Exhibition {
         &self.gallery
     }
 
+    /// How many moments the film has.
+    pub fn moments(&self) -> usize {
+        self.film.frames.len()
+    }
+
     /// The report, with what was said in so many matches, the latest.
     pub fn report(&self, most_matches: usize) -> String {
         let all: Vec<&MatchId> = self.gallery.finished().map(|(id, _)| id).collect();
@@ -89,6 +97,7 @@ impl Exhibition {
             matches: &matches.collect::<Vec<_>>(),
             rounds: &rounds,
             film: film.as_deref(),
+            pack: packed,
         })
     }
 
@@ -112,4 +121,12 @@ impl Exhibition {
     fn player_page(&self, id: &PlayerId) -> Option<PlayerPage> {
         self.gallery.player_page(id, &self.observed)
     }
+}
+
+/// A text as gzip packs it, as small as it can.
+fn packed(text: &str) -> Vec<u8> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::best());
+    // What is written to memory is always written.
+    let _ = packer.write_all(text.as_bytes());
+    packer.finish().unwrap_or_default()
 }

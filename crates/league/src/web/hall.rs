@@ -11,6 +11,7 @@ use league_web::model::{Board, MatchPage, PlayerPage, RoundPage, Verdict};
 use league_web::page::{self, Links};
 use league_web::parts::{Parts, Patch};
 
+use super::attendance::Attendance;
 use super::kept;
 use super::reader::{ReadError, Reader};
 use super::screening::Script;
@@ -37,6 +38,7 @@ pub(super) struct Hall {
     drawn: Option<Sheet>,
     facts: Option<u64>,
     verdict: Option<Verdict>,
+    attendance: Attendance,
     /// Matches that are over and whose record has not come yet, and how often it was looked for.
     awaited: BTreeMap<MatchId, u32>,
     /// Matches of which something new lies beside the journal.
@@ -63,6 +65,7 @@ impl Hall {
             drawn: None,
             facts: None,
             verdict: None,
+            attendance: Attendance::default(),
             awaited: BTreeMap::new(),
             stirred: BTreeSet::new(),
         }
@@ -86,8 +89,12 @@ impl Hall {
 
     /// Whether the league is over and nobody has said yet whether it is what its journal says.
     pub(super) fn wants_verdict(&self) -> bool {
+        self.verdict.is_none() && self.is_over()
+    }
+
+    fn is_over(&self) -> bool {
         let over = |gallery: &Gallery| gallery.league().phase() == Phase::Completed;
-        self.verdict.is_none() && self.gallery().is_some_and(over)
+        self.gallery().is_some_and(over)
     }
 
     /// Reads what is new; tells what it changes on the first page.
@@ -137,6 +144,9 @@ impl Hall {
         let (root, league) = (&self.root, &self.league_id);
         let mut seen = kept::observed(root, league);
         seen.states = kept::states(root, league, &self.running());
+        if let Some(last) = self.reader.last().filter(|_| !self.is_over()) {
+            seen.standstill = self.attendance.look((root, league), last, now);
+        }
         seen.verdict = self.reader.damage().or(self.verdict.as_ref()).cloned();
         let stirred = &mut self.stirred;
         self.awaited.retain(|id, looks| {
@@ -152,6 +162,10 @@ impl Hall {
             known.map(|(state, _)| state) != Some(&state.0)
         });
         stirred.extend(changed.map(|(id, _)| id.to_string()));
+        if seen.standstill.is_some() != self.observed.standstill.is_some() {
+            // Every page says so.
+            stirred.insert("*".to_owned());
+        }
         let new = seen != *self.observed;
         self.observed = Arc::new(seen);
         new

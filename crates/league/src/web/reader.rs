@@ -2,6 +2,7 @@
 
 use league_core::league::{Event, RulesError};
 use league_protocol::id::{GameType, LeagueId};
+use league_protocol::time::Timestamp;
 use league_web::gallery::Gallery;
 use league_web::model::Verdict;
 use serde_json::Value;
@@ -35,6 +36,8 @@ pub(super) struct Reader {
     /// What is wrong with the journal; from then on it is read no further.
     damage: Option<Verdict>,
     touched: Touched,
+    /// The number of the last entry, and when it was written.
+    last: Option<(u64, Timestamp)>,
 }
 
 /// The matches and players that changed.
@@ -54,6 +57,7 @@ impl Reader {
             gallery: None,
             damage: None,
             touched: Touched::default(),
+            last: None,
         }
     }
 
@@ -65,6 +69,11 @@ impl Reader {
     /// The league, when no more is to be read.
     pub(super) fn into_gallery(self) -> Option<Gallery> {
         self.gallery
+    }
+
+    /// The number of the last entry, and when it was written.
+    pub(super) fn last(&self) -> Option<(u64, Timestamp)> {
+        self.last
     }
 
     /// What is wrong with the journal, if it was tampered with.
@@ -88,6 +97,7 @@ impl Reader {
             league_id: &self.league_id,
             gallery: self.gallery.take(),
             touched: std::mem::take(&mut self.touched),
+            last: self.last,
             problem: None,
         };
         let read = self.follower.read_on(|entry| taking.take_in(&entry));
@@ -111,6 +121,7 @@ impl Reader {
         }
         self.gallery = taking.gallery;
         self.touched = taking.touched;
+        self.last = taking.last;
         taking.problem.map_or(Ok(()), Err)
     }
 
@@ -126,11 +137,13 @@ struct Taking<'r> {
     league_id: &'r LeagueId,
     gallery: Option<Gallery>,
     touched: Touched,
+    last: Option<(u64, Timestamp)>,
     problem: Option<ReadError>,
 }
 
 impl Taking<'_> {
     fn take_in(&mut self, entry: &Entry<Record<Event>>) {
+        self.last = Some((entry.sequence, entry.at));
         match (&entry.fact, &mut self.gallery) {
             (Record::Opened(opening), None) => match open(self.root, self.league_id, opening) {
                 Ok(gallery) => self.gallery = Some(gallery),

@@ -89,7 +89,7 @@ grade D (57 of 100)
         .collect();
     assert!(places.is_sorted(), "{shown}");
     assert!(
-        shown.lines().all(|line| line.chars().count() <= 100),
+        shown.lines().all(|line| line.chars().count() <= 80),
         "{shown}"
     );
     assert!(!shown.contains('\u{1b}'));

@@ -18,8 +18,8 @@ impl Gallery {
         let players = self.league.players().len();
         let (tiles, untiled) = self.tiles(observed);
         Board {
-            league: self.card(),
-            progress: self.progress(now),
+            league: self.card(observed),
+            progress: self.progress(observed, now),
             unlisted: players.saturating_sub(standings.len()),
             tiles,
             untiled,
@@ -32,9 +32,10 @@ impl Gallery {
         }
     }
 
-    /// Which league it is.
-    pub fn card(&self) -> LeagueCard {
+    /// Which league it is, and whether anybody plays it.
+    pub fn card(&self, observed: &Observed) -> LeagueCard {
         let rules = self.league.rules();
+        let over = self.league.phase() == Phase::Completed;
         let listing = league_games::find(rules.game_type.as_str());
         let game = listing.map_or("", |listing| listing.rules.display_name);
         LeagueCard {
@@ -49,19 +50,32 @@ impl Gallery {
             strict: rules.strict,
             started: self.started,
             ended: self.ended,
+            round: self.league.round().map_or(0, |round| round.number()),
+            played: self.league.matches_played(),
+            matches: self.matches(),
+            standstill: observed.standstill.clone().filter(|_| !over),
         }
     }
 
-    /// How far it is.
-    pub fn progress(&self, now: Timestamp) -> Progress {
+    /// How many matches there are in all; 0 before the league began.
+    fn matches(&self) -> u64 {
+        match self.league.phase() {
+            Phase::Registering => 0,
+            Phase::Running | Phase::Completed => self.league.schedule().total_matches(),
+        }
+    }
+
+    /// How far it is; the time of a league that nobody plays on stands still.
+    pub fn progress(&self, observed: &Observed, now: Timestamp) -> Progress {
         let schedule = self.league.schedule();
         let begun = self.league.phase() != Phase::Registering;
         let round = self.league.round();
         let summary = round.map(|round| round.summary()).unwrap_or_default();
         let open = round.map_or(0, |round| round.open());
         let played = self.league.matches_played();
-        let matches = if begun { schedule.total_matches() } else { 0 };
-        let until = self.ended.unwrap_or(now);
+        let matches = self.matches();
+        let halted = observed.standstill.as_ref().map(|halt| halt.since);
+        let until = self.ended.or(halted).unwrap_or(now);
         let elapsed = self.started.map(|started| until.since(started));
         Progress {
             round: round.map_or(0, |round| round.number()),
@@ -71,7 +85,7 @@ impl Gallery {
             round_played: summary.total_matches.saturating_sub(open),
             round_matches: summary.total_matches,
             technical_losses: self.technical_losses,
-            time_left: self.time_left(played, matches),
+            time_left: self.time_left(played, matches).filter(|_| halted.is_none()),
             elapsed,
         }
     }

@@ -38,7 +38,7 @@ impl Gallery {
             record.said.clear();
         }
         Some(MatchPage {
-            league: self.card(),
+            league: self.card(observed),
             verdict: observed.verdict.clone(),
             match_id: id.clone(),
             round: round_of(id.as_str()),

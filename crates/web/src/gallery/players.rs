@@ -21,7 +21,7 @@ impl Gallery {
         let matches = self.meetings(id);
         let (coming, later) = self.coming(id, observed);
         Some(PlayerPage {
-            league: self.card(),
+            league: self.card(observed),
             verdict: observed.verdict.clone(),
             agent: self.player_agent(observed, &standing),
             unlisted: (standing.played as usize).saturating_sub(matches.len()),
@@ -89,7 +89,7 @@ impl Finished {
 }
 
 /// The round that a match id names.
-pub(super) fn round_of(match_id: &str) -> u32 {
+pub(crate) fn round_of(match_id: &str) -> u32 {
     let number = match_id
         .strip_prefix('R')
         .and_then(|rest| rest.split_once('M'));

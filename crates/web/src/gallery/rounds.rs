@@ -24,7 +24,7 @@ impl Gallery {
         let rests = |player: &u32| schedule.pairing_of(*player, round).is_none();
         let resting = (0..schedule.players()).find(rests);
         Some(RoundPage {
-            league: self.card(),
+            league: self.card(observed),
             verdict: observed.verdict.clone(),
             round,
             rounds: schedule.rounds(),

@@ -24,17 +24,18 @@ pub(super) fn head() -> Markup {
     }
 }
 
-/// A row for each agent.
-pub(super) fn rows(agents: &[Agent], links: Links) -> Vec<Item> {
+/// A row for each agent of a league that may be over.
+pub(super) fn rows(agents: &[Agent], over: bool, links: Links) -> Vec<Item> {
     let row = |agent: &Agent| {
         let key = format!("agent-{}", agent.id);
-        let html = row(&key, agent, links).into_string();
+        let html = row(&key, agent, over, links).into_string();
         Item { key, html }
     };
     agents.iter().map(row).collect()
 }
 
-fn row(key: &str, agent: &Agent, links: Links) -> Markup {
+fn row(key: &str, agent: &Agent, over: bool, links: Links) -> Markup {
+    let state = agent_state(agent.state, over);
     let player = PlayerId::new(&agent.id).ok().filter(|_| !agent.is_referee);
     html! {
         tr id=(key) {
@@ -46,7 +47,7 @@ fn row(key: &str, agent: &Agent, links: Links) -> Markup {
                 span.id { (agent.id) }
             }
             td { @if agent.is_referee { "referee" } @else { "player" } }
-            td class=(agent_state(agent.state)) { (agent_state(agent.state)) }
+            td class=(state) { (state) }
             td { (agent.dialect) }
             td { bdi { (agent.version) } }
             td { (latency(agent.latency)) }

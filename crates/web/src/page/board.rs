@@ -21,7 +21,10 @@ pub(super) fn parts(board: &Board, links: Links) -> Parts {
     parts.block("cross-head", cross::head(&board.cross, links).into_string());
     parts.list("cross-rows", cross::rows(&board.cross, links));
     parts.block("chart", chart::chart(&board.chart).into_string());
-    parts.list("agent-rows", agents::rows(&board.agents, links));
+    parts.list(
+        "agent-rows",
+        agents::rows(&board.agents, board.league.is_over(), links),
+    );
     parts
 }
 
@@ -93,6 +96,9 @@ fn replay() -> Markup {
                     option value="4" selected { "4 a second" }
                     option value="16" { "16 a second" }
                     option value="64" { "64 a second" }
+                    option value="256" { "256 a second" }
+                    option value="1024" { "1,024 a second" }
+                    option value="4096" { "4,096 a second" }
                 } }
                 button #replay-close type="button" { "Back to now" }
                 p #replay-label aria-live="polite" {}

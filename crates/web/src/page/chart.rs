@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use super::words::{counted, cut};
+use super::words::{counted, cut, name};
 use crate::model::{Chart, Line};
 
 /// How many lines have a colour, a pattern and a name; the others are grey.
@@ -20,7 +20,8 @@ const FEWEST_ROUNDS: u32 = 8;
 /// The longest name beside a line, in characters.
 const LONGEST_LABEL: usize = 17;
 
-const WIDTH: f64 = 800.0;
+/// How wide the picture is; names stand to the right of it.
+const WIDTH: f64 = 620.0;
 const HEIGHT: f64 = 360.0;
 /// The height of a chart with one line.
 const LOW_HEIGHT: f64 = 220.0;
@@ -61,7 +62,20 @@ pub(super) fn chart(chart: &Chart) -> Markup {
                     (scale.label(colours[place], &coloured[place], y))
                 }
             }
+            (legend(coloured, &colours))
         }
+    }
+}
+
+/// The names again, for screens that are too narrow to have them beside the lines.
+fn legend(lines: &[Line], colours: &[usize]) -> Markup {
+    html! {
+        ol.legend { @for (line, colour) in lines.iter().zip(colours) {
+            li class={ "l" (colour) } {
+                svg viewBox="0 0 36 6" aria-hidden="true" { path class={ "line l" (colour) } d="M2 3h32" {} }
+                (name(&line.player)) " " span.of { (line.points.last().copied().unwrap_or_default()) }
+            }
+        } }
     }
 }
 
@@ -72,7 +86,7 @@ pub(super) fn single(points: &[u32]) -> Markup {
     let last = points.last().copied().unwrap_or_default();
     html! {
         figure.chart.single {
-            svg viewBox=(format!("0 0 {} {LOW_HEIGHT}", RIGHT + 20.0)) role="img" aria-label={ "Points over the rounds: " (counted(last.into(), "point", "points")) " after round " (rounds) } {
+            svg viewBox=(format!("0 0 {WIDTH} {LOW_HEIGHT}")) role="img" aria-label={ "Points over the rounds: " (counted(last.into(), "point", "points")) " after round " (rounds) } {
                 (scale.grid())
                 path.line.l0 d=(scale.path(points, MOST_COLOURED_POINTS)) {}
             }

@@ -43,9 +43,11 @@ pub(super) fn tiles_note(board: &Board, links: Links) -> Markup {
     let round = board.progress.round;
     html! {
         p #tiles-note .more {
+            @if !board.tiles.is_empty() && board.league.standstill.is_some() { "So they stood when it was interrupted. " }
             @if board.untiled > 0 { "and " (grouped(board.untiled as u64)) " more" }
             @else if board.tiles.is_empty() {
                 @match board.league.phase {
+                    _ if board.league.standstill.is_some() => "Nothing is played now.",
                     Phase::Registering => "The league has not begun.",
                     Phase::Running => "Between two rounds.",
                     Phase::Completed => "All matches are played.",

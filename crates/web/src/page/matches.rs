@@ -14,8 +14,13 @@ const LONGEST_CHOICE: usize = 60;
 
 /// What stands in `<main>`.
 pub(super) fn main(page: &MatchPage, links: Links) -> Markup {
+    html! { (result(page, links)) (details(page, links)) }
+}
+
+/// Who met, and how it ended.
+pub(super) fn result(page: &MatchPage, links: Links) -> Markup {
     html! {
-        (summary::warning(page.verdict.as_ref()))
+        (summary::warning(&page.league, page.verdict.as_ref()))
         section.duel {
             p.crumbs {
                 a href=(links.board()) { bdi { (page.league.title) } }
@@ -30,6 +35,12 @@ pub(super) fn main(page: &MatchPage, links: Links) -> Markup {
             p.reason { (told(page)) }
             dl.facts { (facts(page)) }
         }
+    }
+}
+
+/// How it came to that: the draw, the positions, what was said.
+pub(super) fn details(page: &MatchPage, links: Links) -> Markup {
+    html! {
         @if let Some(result) = &page.result { (draw::draw(page, result, links)) }
         (positions::positions(page, links))
         (sequence::sequence(page, links))

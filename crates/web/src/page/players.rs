@@ -10,7 +10,7 @@ use crate::model::{Meeting, PlayerPage};
 pub(super) fn main(page: &PlayerPage, links: Links) -> Markup {
     let row = &page.standing;
     html! {
-        (summary::warning(page.verdict.as_ref()))
+        (summary::warning(&page.league, page.verdict.as_ref()))
         section.summary {
             p.crumbs { a href=(links.board()) { bdi { (page.league.title) } } span { (row.player_id) } }
             h1 { bdi { (row.name) } }
@@ -42,7 +42,7 @@ fn facts(page: &PlayerPage) -> Markup {
         div { dt { "Latency" } dd { (latency(agent.latency)) } }
         div { dt { "Speaks" } dd { (agent.dialect) } }
         div { dt { "Version" } dd { bdi { (agent.version) } } }
-        div { dt { "State" } dd { (agent_state(row.state)) } }
+        div { dt { "State" } dd { (agent_state(row.state, page.league.is_over())) } }
     }
 }
 

@@ -12,7 +12,7 @@ const MOST_LINKED: u32 = 60;
 /// What stands in `<main>`.
 pub(super) fn main(page: &RoundPage, links: Links) -> Markup {
     html! {
-        (summary::warning(page.verdict.as_ref()))
+        (summary::warning(&page.league, page.verdict.as_ref()))
         section.summary {
             p.crumbs {
                 a href=(links.board()) { bdi { (page.league.title) } }

@@ -21,7 +21,7 @@ const HEIGHT: usize = 28;
 pub(super) fn sequence(page: &MatchPage, links: Links) -> Markup {
     let id = links.own_id("said-title", page.match_id.as_str());
     html! {
-        section.card.said aria-labelledby=(id) {
+        section.card.said.silent[is_silent(page)] aria-labelledby=(id) {
             h2 id=(id) { "What was said" }
             @match page.said.first() {
                 None => p.more { (nothing(page)) },
@@ -31,12 +31,27 @@ pub(super) fn sequence(page: &MatchPage, links: Links) -> Markup {
     }
 }
 
-fn nothing(page: &MatchPage) -> &'static str {
-    if page.result.is_some() {
-        "The referee of this match keeps that elsewhere."
-    } else {
-        "Nothing is told of a match before it is over."
+/// Why no message is there.
+fn nothing(page: &MatchPage) -> Markup {
+    html! {
+        @match (&page.result, &page.referee) {
+            (None, _) => "Nothing is told of a match before it is over.",
+            (Some(result), None) => {
+                "Nothing was said: " bdi { (result.reason) } ", so the manager decided the match, and no referee ran it."
+            },
+            (Some(_), Some(referee)) if page.life.is_some() => {
+                "No message is in the record that " (referee) " kept of this match."
+            },
+            (Some(_), Some(referee)) => {
+                "It stands in the record of " (referee) ", which ran this match; that record does not lie here."
+            },
+        }
     }
+}
+
+/// Whether no message will come any more: nobody ran the match.
+fn is_silent(page: &MatchPage) -> bool {
+    page.result.is_some() && page.referee.is_none()
 }
 
 fn diagram(page: &MatchPage, start: Timestamp) -> Markup {

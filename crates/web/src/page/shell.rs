@@ -4,6 +4,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::Links;
 
+/// A page that has no script to follow the league is loaded anew after so many seconds.
+const RENEWED_AFTER: u32 = 10;
+
 /// A page of the live site.
 pub(super) struct Page<'a> {
     pub(super) kind: &'static str,
@@ -22,6 +25,7 @@ pub(super) fn document(page: &Page<'_>, main: &Markup, links: Links) -> String {
         html lang="en" {
             head {
                 (script_free_head(page.title))
+                @if !page.over { noscript { meta http-equiv="refresh" content=(RENEWED_AFTER); } }
                 link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
                 link rel="stylesheet" href="/assets/style.css";
                 link rel="stylesheet" href="/assets/details.css";

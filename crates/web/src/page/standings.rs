@@ -72,7 +72,7 @@ fn badges(row: &Standing) -> Markup {
             " " span.badge.deviates title="times that it left the protocol" { "⚠ " (grouped(row.deviations)) }
         }
         @if matches!(row.state, AgentState::Suspended | AgentState::Shutdown) {
-            " " span.badge.gone { (agent_state(row.state)) }
+            " " span.badge.gone { (agent_state(row.state, false)) }
         }
     }
 }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::Links;
 use super::words::{counted, duration, grouped, moment, phase};
-use crate::model::{Board, Progress, Standing, Verdict};
+use crate::model::{Board, LeagueCard, Progress, Standing, Verdict};
 
 /// Title, game and phase; the champion once there is one.
 pub(super) fn summary(board: &Board, links: Links) -> Markup {
@@ -16,7 +16,7 @@ pub(super) fn summary(board: &Board, links: Links) -> Markup {
         section #summary .summary {
             h1 { bdi { (league.title) } }
             p.lead {
-                span class={ "phase " (phase_class(league.phase)) } { (phase(league.phase)) }
+                (how_it_is(league))
                 span { @if league.game.is_empty() { (league.game_type) } @else { (league.game) } }
                 span { (counted(league.players as u64, "player", "players")) }
                 span { (counted(league.referees as u64, "referee", "referees")) }
@@ -25,7 +25,38 @@ pub(super) fn summary(board: &Board, links: Links) -> Markup {
                 @if league.strict { span { "strict reading" } }
                 @if league.reproducible { span.note { "drawn from a given seed: not for prizes" } }
             }
+            (standstill(league))
             @if let Some((first, others)) = champion { (champion_of(first, others, links)) }
+        }
+    }
+}
+
+/// Whether it gathers, is played, stands still or is over.
+fn how_it_is(league: &LeagueCard) -> Markup {
+    let (class, words) = match &league.standstill {
+        Some(_) => ("halted", "Interrupted"),
+        None => (phase_class(league.phase), phase(league.phase)),
+    };
+    html! { span class={ "phase " (class) } { (words) } }
+}
+
+/// Where a league stands still, and how to go on.
+fn standstill(league: &LeagueCard) -> Markup {
+    let Some(halt) = &league.standstill else {
+        return Markup::default();
+    };
+    html! {
+        p.standstill {
+            strong {
+                @match (league.phase, league.round) {
+                    (Phase::Registering, _) => "Interrupted before it began",
+                    (_, 0) => "Interrupted before the first round",
+                    (_, round) => { "Interrupted in round " (round) }
+                }
+                @if league.matches > 0 { ", " (grouped(league.played)) " of " (counted(league.matches, "match", "matches")) " played" }
+                "; last entry " (moment(halt.since)) "."
+            }
+            " Nobody writes its journal now. Go on with " code { (halt.resume) } "."
         }
     }
 }
@@ -59,7 +90,7 @@ const fn phase_class(phase: Phase) -> &'static str {
 /// Round, matches, time.
 pub(super) fn progress(board: &Board, links: Links) -> Markup {
     let now = &board.progress;
-    let running = board.league.phase == Phase::Running;
+    let running = board.league.phase == Phase::Running && board.league.standstill.is_none();
     let left = now.time_left.filter(|_| running);
     html! {
         section #progress .progress aria-label="Progress" data-played=(now.played) data-left-ms=[left.map(|left| left.as_millis())] data-elapsed-ms=[now.elapsed.filter(|_| running).map(|time| time.as_millis())] {
@@ -88,10 +119,11 @@ fn facts(now: &Progress, left: Option<String>, links: Links) -> Markup {
     }
 }
 
-/// A warning on every page of a league that does not hold.
-pub(super) fn warning(verdict: Option<&Verdict>) -> Markup {
+/// What every page says of a league that does not hold, or does not go on.
+pub(super) fn warning(league: &LeagueCard, verdict: Option<&Verdict>) -> Markup {
     let broken = verdict.filter(|verdict| !verdict.holds);
     html! {
+        (standstill(league))
         @if let Some(broken) = broken {
             p.verdict.broken {
                 strong { "✗ This league does not hold, so nothing here may be believed." } " " (broken.words)

@@ -98,9 +98,10 @@ pub(super) const fn phase(phase: Phase) -> &'static str {
     }
 }
 
-/// Whether an agent takes part.
-pub(super) const fn agent_state(state: AgentState) -> &'static str {
+/// Whether an agent takes part, or did so to the end of a league that is over.
+pub(super) const fn agent_state(state: AgentState, over: bool) -> &'static str {
     match state {
+        AgentState::Registered | AgentState::Active if over => "finished",
         AgentState::Registered => "registered",
         AgentState::Active => "active",
         AgentState::Suspended => "silent",

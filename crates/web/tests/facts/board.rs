@@ -6,7 +6,7 @@ use league_core::league::{AgentState, Event, Phase};
 use league_protocol::id::PlayerId;
 use league_protocol::message::MatchState;
 use league_web::gallery::Observed;
-use league_web::model::{Deviation, Ended, Latency, TileState};
+use league_web::model::{Deviation, Ended, Latency, Standstill, TileState};
 
 use crate::season::{after, at, beginning, board, closed, result, round, whole};
 
@@ -180,4 +180,24 @@ fn what_was_observed_stands_with_its_agent() {
         .map(|kind| kind.path.as_str())
         .collect();
     assert_eq!(paths, ["timestamp", "sender"], "the most frequent first");
+}
+
+#[test]
+fn the_clocks_of_a_league_that_nobody_plays_stand_still() {
+    let mut facts = beginning(4);
+    facts.push(round(1, 2));
+    facts.push(result("R1M1", [1, 2], Some(1)));
+    let seen = Observed {
+        standstill: Some(Standstill {
+            since: at(70),
+            resume: "league run --resume".to_owned(),
+        }),
+        ..Observed::default()
+    };
+    let shown = after(&facts).board(&seen, at(5_000));
+    assert_eq!(shown.league.standstill, seen.standstill);
+    assert_eq!(shown.progress.elapsed, Some(Duration::from_secs(70)));
+    assert_eq!(shown.progress.time_left, None);
+    let over = after(&whole(4)).board(&seen, at(5_000));
+    assert_eq!(over.league.standstill, None, "one that is over is over");
 }

@@ -29,10 +29,11 @@ fn the_table_in_commas() {
 
 #[test]
 fn the_matches_in_commas() {
-    insta::assert_snapshot!(csv(&hostile(), Table::Matches).replace("\r\n", "\n"), @r"
-    match_id,player_A_id,player_B_id,status,winner,points_A,points_B,choice_A,choice_B,reason
-    R1M1,P02,P03,DRAW,,1,1,even,odd,as it was decided
-    ");
+    insta::assert_snapshot!(csv(&hostile(), Table::Matches).replace("\r\n", "\n"), @r#"
+    match_id,round_id,recorded_at,referee_id,player_A_id,player_A_name,player_B_id,player_B_name,status,winner,points_A,points_B,choice_A,choice_B,reason
+    R1M1,1,2023-11-14T22:14:20.000Z,REF01,P02,Player 2,P03,"'=HYPERLINK(""http://x""),|a|
+    <b>",DRAW,,1,1,even,odd,as it was decided
+    "#);
 }
 
 #[test]
@@ -43,6 +44,8 @@ fn both_tables_as_an_object() {
     assert_eq!(told["standings"][0]["display_name"], "Player 2");
     assert_eq!(told["matches"][0]["winner"], serde_json::Value::Null);
     assert_eq!(told["matches"][0]["points_A"], 1);
+    assert_eq!(told["matches"][0]["round_id"], 1);
+    assert_eq!(told["matches"][0]["referee_id"], "REF01");
 }
 
 #[test]
@@ -62,8 +65,8 @@ fn both_tables_for_people() {
 
     ## Matches
 
-    | match_id | player_A_id | player_B_id | status | winner | points_A | points_B | choice_A | choice_B | reason |
-    |---|---|---|---|---|---|---|---|---|---|
-    | R1M1 | P02 | P03 | DRAW |  | 1 | 1 | even | odd | as it was decided |
+    | match_id | round_id | recorded_at | referee_id | player_A_id | player_A_name | player_B_id | player_B_name | status | winner | points_A | points_B | choice_A | choice_B | reason |
+    |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
+    | R1M1 | 1 | 2023-11-14T22:14:20.000Z | REF01 | P02 | Player 2 | P03 | =HYPERLINK("http://x"),\|a\| \<b\> | DRAW |  | 1 | 1 | even | odd | as it was decided |
     "#);
 }

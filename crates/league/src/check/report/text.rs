@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use super::{Rehearsed, Report};
 use crate::check::essential::Ceiling;
 use crate::check::verdict::{FORMULA, Finding, Grade, Verdict};
+use crate::paragraph::paragraph;
 
-/// The widest line, in characters.
-const WIDTH: usize = 100;
 /// So many rules that are broken by one cause are told together.
 const MANY: usize = 3;
 /// The room for the name of a rule.
@@ -42,11 +41,9 @@ impl<W: Write> Page<'_, W> {
         } = report;
         let counts = report.counts();
         let strict = if report.strict { ", strictly" } else { "" };
-        writeln!(
-            self.out,
-            "{} at {agent}: dialect {dialect}, speech {speech}{strict}",
-            report.kind.as_str()
-        )?;
+        let kind = report.kind.as_str();
+        let head = format!("{kind} at {agent}: dialect {dialect}, speech {speech}{strict}");
+        self.paragraph("", 0, &head)?;
         writeln!(
             self.out,
             "{} {}: {} passed, {}, {} failed, {} skipped",
@@ -70,7 +67,7 @@ impl<W: Write> Page<'_, W> {
     fn resilience(&mut self, report: &Report, rehearsed: &Rehearsed) -> io::Result<()> {
         let Rehearsed { seed, digest, .. } = rehearsed;
         if let Some(why) = rehearsed.absent {
-            let told = format!("nothing was rehearsed: {why}");
+            let told = paragraph("", 0, &format!("nothing was rehearsed: {why}"));
             let told = self.paint(&told, Colour::Red);
             return writeln!(self.out, "{told}");
         }
@@ -203,25 +200,9 @@ impl<W: Write> Page<'_, W> {
         Ok(())
     }
 
-    /// Writes a text broken into lines, the first behind a label as wide as the indentation of the
-    /// others; a word that is too long for a line is broken too.
+    /// Writes a text broken into lines that hang below a label of this width.
     fn paragraph(&mut self, label: &str, indent: usize, text: &str) -> io::Result<()> {
-        let room = WIDTH - indent;
-        let mut line = String::new();
-        let mut label = label.to_owned();
-        for word in text.split(' ').flat_map(|word| pieces(word, room)) {
-            let full = line.chars().count() + 1 + word.chars().count() > room;
-            if full && !line.is_empty() {
-                writeln!(self.out, "{label}{line}")?;
-                line.clear();
-                label = " ".repeat(indent);
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(&word);
-        }
-        writeln!(self.out, "{label}{line}")
+        writeln!(self.out, "{}", paragraph(label, indent, text))
     }
 
     fn paint(&self, text: &str, colour: Colour) -> String {
@@ -267,14 +248,4 @@ fn grouped<'f>(findings: impl Iterator<Item = &'f Finding>) -> Vec<Vec<&'f Findi
 fn deviations(count: u32) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} deviation{plural}")
-}
-
-/// A word in pieces that fit a line.
-fn pieces(word: &str, widest: usize) -> Vec<String> {
-    let characters: Vec<char> = word.chars().collect();
-    if characters.is_empty() {
-        return vec![String::new()];
-    }
-    let pieces = characters.chunks(widest.max(1));
-    pieces.map(|piece| piece.iter().collect()).collect()
 }

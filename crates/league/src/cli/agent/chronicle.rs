@@ -10,7 +10,7 @@ use super::super::Output;
 use super::super::asking::count;
 use super::super::common::Common;
 use super::super::forgiven::Forgiven;
-use super::super::scores::Scores;
+use super::super::scores::{Scores, longest_name};
 
 /// Tells a league line by line.
 pub(super) struct Chronicle {
@@ -45,7 +45,8 @@ impl Chronicle {
         }
         let ended = self.scores.take_in(at, event);
         let (name, sentence) = match &ended {
-            Some(ended) => ("match", self.scores.line(ended)),
+            Some(ended) if self.json => ("match", self.scores.sentence(ended)),
+            Some(ended) => ("match", self.scores.lines(ended, longest_name())),
             None => self.told(event)?,
         };
         if self.json {

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use league::check::rule::Topic;
 use league::check::{Kind, manager, player, referee};
+use league::paragraph::paragraph;
 use serde_json::{Value, json};
 
 /// A rule as it is listed.
@@ -50,7 +51,9 @@ pub(super) fn print(kind: Kind, as_json: bool, out: &mut impl Write) -> io::Resu
             clause,
             ..
         } = rule;
-        writeln!(out, "  {id:<12} {level:<6}  {title} ({clause})")?;
+        let label = format!("  {id:<12} {level:<6}  ");
+        let text = format!("{title} ({clause})");
+        writeln!(out, "{}", paragraph(&label, label.chars().count(), &text))?;
     }
     Ok(())
 }

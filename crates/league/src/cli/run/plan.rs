@@ -4,7 +4,6 @@ mod dealt;
 mod found;
 
 use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use league::agent::house::Shared;
@@ -233,7 +232,7 @@ impl Seats {
 
     /// Keeps who plays and where, for `--resume`, before anybody starts.
     pub(super) fn save(&self, root: &Root, league: &LeagueId) -> Result<(), Failure> {
-        let path = path(root, league);
+        let path = root.seats(league);
         let body = serde_json::to_vec_pretty(self).unwrap_or_default();
         let draft = path.with_extension("json.new");
         let written = fs::create_dir_all(root.league_folder(league))
@@ -248,7 +247,7 @@ impl Seats {
     }
 
     fn load(root: &Root, league: &LeagueId) -> Result<Self, Failure> {
-        let path = path(root, league);
+        let path = root.seats(league);
         let cause = |error: String| Failure {
             what: format!("could not take up league `{league}`"),
             cause: format!("`{}`: {error}", path.display()),
@@ -323,10 +322,6 @@ impl Seats {
             shared: None,
         }
     }
-}
-
-fn path(root: &Root, league: &LeagueId) -> PathBuf {
-    root.league_folder(league).join("run.json")
 }
 
 fn unknown_strategy(error: strategy::UnknownStrategy) -> Failure {

@@ -16,7 +16,7 @@ use super::Run;
 use super::plan::Planned;
 use crate::cli::asking::count;
 use crate::cli::forgiven::Forgiven;
-use crate::cli::scores::Scores;
+use crate::cli::scores::{Scores, longest_name};
 
 /// What is shown of one league.
 pub(super) struct Screen<'s, W: Write> {
@@ -146,7 +146,7 @@ impl<'s, W: Write> Screen<'s, W> {
         if self.quiet {
             return Ok(());
         }
-        let line = self.scores.line(&ended);
+        let line = self.scores.lines(&ended, longest_name());
         let out = &mut *self.out;
         let written = self.bar.suspend(|| writeln!(out, "{line}"));
         written.map_err(Failure::from)

@@ -45,6 +45,10 @@ pub(super) fn card(phase: Phase) -> LeagueCard {
         strict: false,
         started: Some(at(0)),
         ended: None,
+        round: 2,
+        played: 3,
+        matches: 6,
+        standstill: None,
     }
 }
 

@@ -71,7 +71,7 @@ fn the_cross_table() {
 fn an_agent() {
     let mut agent = models::agent(false);
     (agent.name, agent.version) = ("Ada".to_owned(), "1.0".to_owned());
-    assert_snapshot!(first(agents::rows(&[agent], Links::Site)), @r#"
+    assert_snapshot!(first(agents::rows(&[agent], false, Links::Site)), @r#"
     <tr id="agent-P02"><th scope="row"><a href="/player/P02"><bdi>Ada</bdi></a>
     <span class="id">P02</span></th>
     <td>player</td>
@@ -89,7 +89,7 @@ fn the_chart() {
     let mut picture = models::chart();
     picture.lines[1].player.name = "Grace".to_owned();
     assert_snapshot!(lines(chart::chart(&picture)), @r#"
-    <figure class="chart" id="chart"><svg viewBox="0 0 800 360" role="img" aria-labelledby="chart-name chart-words"><title id="chart-name">Points over the rounds</title>
+    <figure class="chart" id="chart"><svg viewBox="0 0 620 360" role="img" aria-labelledby="chart-name chart-words"><title id="chart-name">Points over the rounds</title>
     <desc id="chart-words">After round 2 of 3: Ada 4, Grace 1</desc>
     <g class="grid"><line x1="44" x2="600" y1="326.0" y2="326.0"></line>
     <text x="36" y="330.5" text-anchor="end">0</text>
@@ -112,7 +112,11 @@ fn the_chart() {
     <text x="618" y="18.5">Ada</text></g>
     <g class="end l1"><path class="lead" d="M415 248.0L612 248.0"></path>
     <circle cx="414.7" cy="248.0" r="4"></circle>
-    <text x="618" y="252.5">Grace</text></g></svg></figure>
+    <text x="618" y="252.5">Grace</text></g></svg>
+    <ol class="legend"><li class="l0"><svg viewBox="0 0 36 6" aria-hidden="true"><path class="line l0" d="M2 3h32"></path></svg>
+    <bdi>Ada</bdi> <span class="of">4</span></li>
+    <li class="l1"><svg viewBox="0 0 36 6" aria-hidden="true"><path class="line l1" d="M2 3h32"></path></svg>
+    <bdi>Grace</bdi> <span class="of">1</span></li></ol></figure>
     "#);
 }
 
