@@ -6,6 +6,7 @@ use std::time::Duration;
 use league_protocol::finding::harmless;
 
 use super::essential::{Ceiling, ceiling};
+use super::reply::Reply;
 use super::rule::{Evidence, Level, Rule, Trouble};
 use super::wire::Exchange;
 
@@ -103,12 +104,24 @@ impl Finding {
 }
 
 impl Judged {
+    /// Whether the agent took part and said no, by an error of JSON-RPC or of the league.
+    fn is_refusal(&self) -> bool {
+        let broken = matches!(self.played, Err(Trouble::Broken(_))) && !self.crashed;
+        let reply = self.last.clone().filter(|_| broken).map(Reply::read);
+        reply.is_some_and(|reply| {
+            reply
+                .rpc_error()
+                .or(reply.league_error().map(|_| 0))
+                .is_some()
+        })
+    }
+
     /// The verdict.
     pub fn verdict(self) -> Finding {
+        let not_owed = self.strict && self.kindness && self.is_refusal();
         let mut finding = self.finding;
         let forgivable = finding.level == Level::Should;
-        let refused = self.last.as_ref().is_some_and(|last| last.came.is_ok());
-        if self.strict && self.kindness && self.played.is_err() && refused && !self.crashed {
+        if not_owed {
             finding.verdict = Verdict::Skipped;
             finding.found = "refused, and whoever is strict need not understand it".into();
             return finding;

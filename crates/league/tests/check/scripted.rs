@@ -121,13 +121,18 @@ pub(crate) async fn staged(port: u16, registers: impl FnOnce(&mut Value)) -> Pla
 }
 
 impl Played {
-    /// Plays one rule.
+    /// Plays one rule, leniently.
     pub(crate) async fn rule(&self, id: &str) -> Finding {
+        self.judged(id, false).await
+    }
+
+    /// Plays one rule, strictly or not.
+    pub(crate) async fn judged(&self, id: &str, strict: bool) -> Finding {
         let mut topics = topics();
         for topic in &mut topics {
             topic.rules.retain(|rule| format!("P-{}", rule.id) == id);
         }
-        let findings = run::play(Kind::Player, &self.stage, &topics, false).await;
+        let findings = run::play(Kind::Player, &self.stage, &topics, strict).await;
         assert_eq!(findings.len(), 1, "there is a rule {id}");
         findings.into_iter().next().unwrap()
     }

@@ -98,6 +98,7 @@ fn rewritten(
     notes: &mut Notes,
 ) -> Option<Box<RawValue>> {
     let mut message = found.message;
+    let acknowledges = found.place.is_none() && acknowledges(&message);
     if let Some(place) = found.place {
         let detail = format!(
             "the message is inside `{}`; send it by itself",
@@ -106,7 +107,6 @@ fn rewritten(
         forgive(notes, "", "a message", detail);
     }
     let dialect = expected.dialect.unwrap_or_else(|| dialect(&message));
-    let acknowledges = message.get("message_type").and_then(Value::as_str) == Some(JOIN_ACK);
     let kind = kind(&mut message, expected, notes)?;
     let dialect = settle(dialect, kind, expected, &message);
     let Schemas { strict, lenient } = SCHEMAS.get(&(dialect, kind))?;
@@ -125,6 +125,12 @@ fn rewritten(
 
 /// What says by its name that an invitation is accepted.
 const JOIN_ACK: &str = "GAME_JOIN_ACK";
+
+/// Whether a message says by its name alone that an invitation is accepted.
+fn acknowledges(message: &Map<String, Value>) -> bool {
+    let named = message.get("message_type").and_then(Value::as_str);
+    named == Some(JOIN_ACK) && !message.contains_key("accept")
+}
 
 /// Whoever acknowledges joining by the right name, and says nothing else, joins.
 fn join(message: &mut Map<String, Value>, notes: &mut Notes) {

@@ -154,6 +154,10 @@ fn what_could_mean_two_things_is_left_alone() {
         json!({"accepted": true, "ready": false, "message_type": "GAME_JOIN_ACK"}),
         json!({"ready": true, "decision": "decline"}),
         json!({"message_type": "GAME_JOIN_ACK", "note": "not today"}),
+        json!({"message_type": "GAME_JOIN_ACK", "accept": null}),
+        json!({"message_type": "GAME_JOIN_ACK", "accept": ""}),
+        json!({"jsonrpc": "2.0", "id": 7, "error": {"code": -32000, "message": "busy", "data": {"message_type": "GAME_JOIN_ACK", "match_id": "R1M1"}}}),
+        json!({"result": {"accepted": false, "response": {"message_type": "GAME_JOIN_ACK", "match_id": "R1M1"}}}),
         json!({"message_type": "GAME_JOIN_ACK", "reason": "busy"}),
     ] {
         assert!(mended(&said, JOIN, None).is_none(), "{said}");
