@@ -1,12 +1,10 @@
 //! How a match ends: the dice, the result, the points.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use league_games::{Dice, Outcome, Seat, Table, Turn};
 use league_protocol::fault::Code;
-use league_protocol::id::PlayerId;
-use league_protocol::message::{MatchResult, MatchStatus, OpenedDraw};
+use league_protocol::message::{ByPlayer, MatchResult, MatchStatus, OpenedDraw};
 use serde_json::{Map, Value};
 
 use super::fixture::Fixture;
@@ -145,7 +143,7 @@ impl Match {
             status: MatchStatus::Draw,
             winner: None,
             points: [0; 2],
-            failed: BTreeMap::new(),
+            failed: ByPlayer::new(),
             choices: self.choices(),
             details: Map::new(),
             reason: String::new(),
@@ -154,8 +152,8 @@ impl Match {
     }
 
     /// What each player chose: its one move in a game of hidden moves, else the list of its moves.
-    fn choices(&self) -> BTreeMap<PlayerId, Value> {
-        let mut chosen = BTreeMap::new();
+    fn choices(&self) -> ByPlayer<Value> {
+        let mut chosen = ByPlayer::new();
         for seat in SEATS {
             let mine = self.moves.iter().filter(|(by, _)| *by == seat);
             let mut moves = mine.map(|(_, sealed)| sealed.choice.clone());
@@ -169,7 +167,7 @@ impl Match {
         chosen
     }
 
-    fn failed(&self) -> BTreeMap<PlayerId, Code> {
+    fn failed(&self) -> ByPlayer<Code> {
         let lost = SEATS.into_iter().filter_map(|seat| {
             let code = match self.chair(seat).loss? {
                 Loss::Declined => DECLINED,
