@@ -59,12 +59,13 @@ struct Held<M: Worker> {
 }
 
 impl<M: Worker> Desk<M> {
-    pub(crate) fn new(who: Who, machine: M, person: Person) -> Self {
+    /// A desk for an agent that will note about so many facts.
+    pub(crate) fn new(who: Who, machine: M, person: Person, facts: usize) -> Self {
         Self {
             who,
             origin: machine.clone(),
             machine,
-            journal: Vec::new(),
+            journal: Vec::with_capacity(facts),
             synced: 0,
             held: Vec::new(),
             life: 0,
@@ -274,13 +275,14 @@ impl<M: Worker> Desk<M> {
         };
         let at = around.now() + Duration::from_millis(around.chance.below(20));
         let (who, life) = (self.who, self.life);
-        let thought = Box::new(Thought {
+        let thought = Thought {
             who,
             life,
             command,
             back,
-        });
-        around.clock.note(at, Errand::Thought(thought));
+        };
+        let place = around.thoughts.put(thought);
+        around.clock.note(at, Errand::Thought(place));
     }
 
     /// Answers, unless nobody waits; an ill-behaved player answers in its own way.
@@ -317,7 +319,7 @@ impl<M: Worker> Desk<M> {
         if at > back.deadline {
             around.lose(Some(back));
         }
-        around.clock.note(at, Errand::Return(Box::new(answered)));
+        around.bring_back(at, answered);
     }
 
     fn set_alarm(&mut self, around: &mut Around) {
