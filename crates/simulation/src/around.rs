@@ -28,6 +28,8 @@ pub(crate) enum Errand {
     Wake { who: Who, life: u32 },
     /// What a desk wrote is safe now.
     Sync { who: Who, life: u32 },
+    /// A call has waited long enough for an announcement.
+    Enough { who: Who, life: u32 },
     /// A message arrives, from its place in [`Around::parcels`].
     Carry(Place),
     /// An answer arrives, from its place in [`Around::answers`].

@@ -174,6 +174,9 @@ impl World {
             Errand::Sync { who, life } => {
                 at_desk!(self, who, |desk, around| desk.sync(around, life))
             }
+            Errand::Enough { who, life } => {
+                at_desk!(self, who, |desk, around| desk.end_waiting(around, life))
+            }
             Errand::Carry(place) => match self.around.parcels.take(place) {
                 Some(parcel) => self.deliver(parcel),
                 None => Ok(()),

@@ -76,7 +76,7 @@ impl<M: Worker> Desk<M> {
         };
         around.oracle.now_from(from);
         match M::understand(call) {
-            Ok(command) => self.attend(around, &command, back),
+            Ok(command) => self.answer_call(around, command, back),
             Err(message) => {
                 self.say(around, *message, back);
                 Ok(())
