@@ -3,7 +3,7 @@
 //! Everything is derived so that a page or a script can derive it again with HMAC-SHA-256,
 //! SHA-256 and JSON alone. The exact recipe is in each function's words.
 
-use std::io::Write as _;
+use std::fmt::{self, Write as _};
 
 use hmac::{Hmac, KeyInit, Mac};
 use league_games::Dice;
@@ -11,7 +11,7 @@ use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::OpenedDraw;
 use league_protocol::secret::{Commitment, Seed};
 use league_protocol::sender::Agent;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, hex_digits};
 use sha2::{Digest, Sha256};
 
 /// The longest nonce that takes part in a draw, in bytes; a longer one is refused.
@@ -19,8 +19,6 @@ pub const MAX_NONCE_LENGTH: usize = 128;
 
 /// How many words of 64 bits one HMAC gives.
 const WORDS_A_BLOCK: usize = 4;
-/// Room for the usual text that is hashed, so that it need not grow.
-const USUAL_LENGTH: usize = 192;
 
 /// The secret of a league, from which the secrets of its matches are derived.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -112,11 +110,12 @@ impl KeyedSecret {
 
 /// The promise on a match's draw: SHA-256 of `["league.draw",league,match,seed in hex]`.
 pub fn commitment(league: &LeagueId, match_id: &MatchId, seed: &Seed) -> Commitment {
-    let seed = seed.to_hex();
-    let parts = ["league.draw", league.as_str(), match_id.as_str(), &seed];
+    let parts = ["league.draw", league.as_str(), match_id.as_str()];
     let mut hash = Sha256::new();
     list(&parts, |text| hash.update(text));
-    hash.update(b"]");
+    hash.update(b",\"");
+    hash.update(hex_digits(&seed.0));
+    hash.update(b"\"]");
     Commitment(hash.finalize().into())
 }
 
@@ -143,16 +142,11 @@ pub fn dice_of(
     attempt: u32,
     nonces: [&str; 2],
 ) -> Dice {
-    let mut parts = Vec::with_capacity(USUAL_LENGTH);
+    let mut seed = Words(keyed(&seed.0));
     let names = [league.as_str(), match_id.as_str()];
-    list(&names, |text| parts.extend_from_slice(text));
-    let _ = write!(parts, ",{attempt}");
-    for nonce in nonces {
-        parts.push(b',');
-        push_text(&mut parts, nonce);
-    }
-    let mut seed = keyed(&seed.0);
-    seed.update(&parts);
+    list(&names, |text| seed.0.update(text));
+    seed.number(attempt);
+    nonces.into_iter().for_each(|nonce| seed.text(nonce));
     let mut block = 0_u32;
     let mut words = [0; WORDS_A_BLOCK];
     let mut used = WORDS_A_BLOCK;
@@ -168,9 +162,10 @@ pub fn dice_of(
 }
 
 /// The words of one block, of a seed that has taken in all but its number.
-fn block_of(mut seed: Hmac<Sha256>, block: u32) -> [u64; WORDS_A_BLOCK] {
-    seed.update(format!(",{block}]").as_bytes());
-    let bytes: [u8; 32] = seed.finalize().into_bytes().into();
+fn block_of(mut seed: Words, block: u32) -> [u64; WORDS_A_BLOCK] {
+    seed.number(block);
+    seed.0.update(b"]");
+    let bytes: [u8; 32] = seed.0.finalize().into_bytes().into();
     let mut words = [0; WORDS_A_BLOCK];
     for (place, chunk) in words.iter_mut().zip(bytes.chunks_exact(8)) {
         *place = word(chunk);
@@ -210,16 +205,33 @@ fn list(parts: &[&str], mut write: impl FnMut(&[u8])) {
     }
 }
 
-/// Adds any text as JSON.
-fn push_text(list: &mut Vec<u8>, text: &str) {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    if text.bytes().all(plain) {
-        list.push(b'"');
-        list.extend_from_slice(text.as_bytes());
-        list.push(b'"');
-    } else {
-        // A text can always be written to memory.
-        let _ = serde_json::to_writer(list, text);
+/// A list that goes into an HMAC as it is written.
+#[derive(Clone)]
+struct Words(Hmac<Sha256>);
+
+impl Words {
+    fn number(&mut self, number: u32) {
+        // An HMAC takes in any text.
+        let _ = write!(self, ",{number}");
+    }
+
+    /// Adds any text as JSON.
+    fn text(&mut self, text: &str) {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        if text.bytes().all(plain) {
+            self.0.update(b",\"");
+            self.0.update(text.as_bytes());
+            self.0.update(b"\"");
+        } else {
+            let _ = write!(self, ",{}", serde_json::Value::from(text));
+        }
+    }
+}
+
+impl fmt::Write for Words {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.update(text.as_bytes());
+        Ok(())
     }
 }
 

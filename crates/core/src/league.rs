@@ -74,8 +74,8 @@ pub struct League {
     secret: LeagueSecret,
     opening: Opening,
     phase: Phase,
-    players: Roster<Player>,
-    referees: Roster<Referee>,
+    players: Roster<PlayerId, Player>,
+    referees: Roster<RefereeId, Referee>,
     /// Display names, folded.
     names: BTreeMap<String, Who>,
     tokens: BTreeMap<TokenHash, Who>,
@@ -212,12 +212,12 @@ impl League {
 
     /// Looks a player up by id.
     pub fn player(&self, id: &PlayerId) -> Option<&Player> {
-        self.players.get(self.players.find(id.as_str())?)
+        self.players.get(self.players.find(id)?)
     }
 
     /// Looks a referee up by id.
     pub fn referee(&self, id: &RefereeId) -> Option<&Referee> {
-        self.referees.get(self.referees.find(id.as_str())?)
+        self.referees.get(self.referees.find(id)?)
     }
 
     /// Looks up a match of the present round, or of a round that is not long past.

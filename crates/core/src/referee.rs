@@ -5,6 +5,7 @@
 
 mod answer;
 mod breakers;
+mod chair;
 mod command;
 mod decide;
 mod end;
@@ -15,6 +16,7 @@ mod letters;
 mod next;
 mod opening;
 mod order;
+mod position;
 mod recent;
 mod running;
 mod view;
@@ -30,6 +32,7 @@ pub use command::{Command, MatchView, Question, Refusal, Reply, Ticket};
 pub use event::{Event, Verdict};
 pub use fixture::{Aside, Fixture, Sealed, Seated, Secrets};
 pub use next::{MANUAL_LIMIT, MOST_ATTEMPTS};
+pub use position::Position;
 
 use crate::breaker::BreakerRule;
 use crate::letter::{Effort, Letter, Peer};
@@ -183,12 +186,13 @@ impl Referee {
         let Some(game) = self.running.get_mut(match_id) else {
             return;
         };
-        let (due, playing) = (game.due(&self.rules), game.is_playing());
+        let playing = game.is_playing();
         game.apply(event);
         self.playing += usize::from(game.is_playing());
         self.playing -= usize::from(playing);
         let new = game.due(&self.rules);
-        self.reschedule(match_id, due, new);
+        let old = std::mem::replace(&mut game.listed_at, new);
+        self.reschedule(match_id, old, new);
         if matches!(event, Event::Closed { .. }) {
             self.put_away(match_id);
         }
@@ -210,7 +214,7 @@ impl Referee {
     fn remove(&mut self, match_id: &MatchId) -> Option<Box<Match>> {
         let game = self.running.remove(match_id)?;
         self.playing -= usize::from(game.is_playing());
-        self.reschedule(match_id, game.due(&self.rules), None);
+        self.reschedule(match_id, game.listed_at, None);
         Some(game)
     }
 

@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::game::written;
 use crate::{BadSettings, Dice, Game, Illegal, Outcome, Rules, Seat, Seats, Turn};
 
 /// The largest number that may be drawn; it also bounds how many numbers there are.
@@ -165,20 +166,18 @@ impl Game for EvenOdd {
         let Some(number) = self.drawn else {
             return Map::new();
         };
-        Map::from_iter([
-            ("drawn_number".to_owned(), Value::from(number)),
-            (
-                "number_parity".to_owned(),
-                Value::from(Parity::of(number).to_string()),
-            ),
-        ])
+        let mut details = Map::new();
+        details.insert("drawn_number".to_owned(), Value::from(number));
+        details.insert("number_parity".to_owned(), written(&Parity::of(number)));
+        details
     }
 
     fn reason(&self, names: &[&str]) -> String {
         let (Some(number), [Some(a), Some(b)]) = (self.drawn, self.choices) else {
             return "the number is not drawn yet".to_owned();
         };
-        let drawn = format!("number was {number} ({})", Parity::of(number));
+        let parity = Parity::of(number);
+        let drawn = format_args!("number was {number} ({parity})");
         match self.outcome(number) {
             Outcome::Win(Seat::A) => format!("{} chose {a}, {drawn}", Seat::A.name(names)),
             Outcome::Win(_) => format!("{} chose {b}, {drawn}", Seat::B.name(names)),

@@ -2,6 +2,7 @@
 //!
 //! JSON, and the picking of a game by name, are left to `table.rs`.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::DeserializeOwned;
@@ -123,10 +124,10 @@ impl Seat {
     }
 
     /// Gives the name of who sits here, or `seat A` where the list is too short.
-    pub fn name(self, names: &[&str]) -> String {
+    pub fn name<'a>(self, names: &[&'a str]) -> Cow<'a, str> {
         match names.get(self.index()) {
-            Some(name) => (*name).to_owned(),
-            None => format!("seat {self}"),
+            Some(name) => Cow::Borrowed(name),
+            None => Cow::Owned(format!("seat {self}")),
         }
     }
 }

@@ -85,7 +85,7 @@ impl Game for TicTacToe {
         if let Some((mark, _)) = self.row() {
             return Turn::Over(Outcome::Win(mark.seat()));
         }
-        match self.next_mark() {
+        match self.mark_for_free_cell() {
             Some(mark) => Turn::Seats([mark.seat()].into()),
             None => Turn::Over(Outcome::Draw),
         }
@@ -152,11 +152,17 @@ impl TicTacToe {
 
     /// Tells which mark is to be placed next; none once the game is over.
     fn next_mark(&self) -> Option<Mark> {
-        let placed = self.board.iter().flatten().count();
-        match placed {
-            _ if self.row().is_some() => None,
+        match self.row() {
+            Some(_) => None,
+            None => self.mark_for_free_cell(),
+        }
+    }
+
+    /// Tells which mark a free cell would get, whether or not somebody has won; none if all are taken.
+    fn mark_for_free_cell(&self) -> Option<Mark> {
+        match self.board.iter().flatten().count() {
             CELLS.. => None,
-            _ if placed.is_multiple_of(2) => Some(Mark::X),
+            placed if placed.is_multiple_of(2) => Some(Mark::X),
             _ => Some(Mark::O),
         }
     }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use smol_str::SmolStr;
+use smol_str::{SmolStr, SmolStrBuilder};
 use thiserror::Error;
 
 /// The longest id that is accepted, in bytes.
@@ -175,7 +175,7 @@ id! {
 impl PlayerId {
     /// The id of the `number`th player, as the documents write it.
     pub fn numbered(number: u32) -> Self {
-        Self::of(smol_str::format_smolstr!("P{number:02}"))
+        Self::of(numbered([("P", number, 2)]))
     }
 
     /// Stands for a player whom no message names.
@@ -195,14 +195,14 @@ impl PlayerId {
 impl RefereeId {
     /// The id of the `number`th referee, as the documents write it.
     pub fn numbered(number: u32) -> Self {
-        Self::of(smol_str::format_smolstr!("REF{number:02}"))
+        Self::of(numbered([("REF", number, 2)]))
     }
 }
 
 impl MatchId {
     /// The id of the `number`th match of a round, as the documents write it.
     pub fn numbered(round: u32, number: u32) -> Self {
-        Self::of(smol_str::format_smolstr!("R{round}M{number}"))
+        Self::of(numbered([("R", round, 1), ("M", number, 1)]))
     }
 
     /// The round and the number in an id that is written as [`MatchId::numbered`] writes it.
@@ -237,6 +237,23 @@ impl MatchId {
         number.parse::<u32>().ok()?;
         round.parse().ok()
     }
+}
+
+/// Writes words, each with a number behind it that has at least so many digits.
+fn numbered<const PARTS: usize>(parts: [(&str, u32, usize); PARTS]) -> SmolStr {
+    let mut text = SmolStrBuilder::new();
+    for (word, number, least) in parts {
+        let mut digits = [b'0'; 10];
+        let (mut rest, mut start) = (number, digits.len());
+        while rest > 0 || digits.len() - start < least {
+            start -= 1;
+            digits[start] += (rest % 10) as u8;
+            rest /= 10;
+        }
+        text.push_str(word);
+        text.push_str(std::str::from_utf8(&digits[start..]).unwrap_or_default());
+    }
+    text.finish()
 }
 
 /// Ties the messages of one exchange together; free text, cut to a bound.
@@ -311,6 +328,22 @@ mod tests {
                     assert_eq!((a == c, a.cmp(c)), (b == d, b.cmp(d)), "{b} {d}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn numbered_ids_are_as_the_documents_write_them() {
+        for (number, player, referee) in [
+            (0, "P00", "REF00"),
+            (7, "P07", "REF07"),
+            (10, "P10", "REF10"),
+            (u32::MAX, "P4294967295", "REF4294967295"),
+        ] {
+            assert_eq!(PlayerId::numbered(number).as_str(), player);
+            assert_eq!(RefereeId::numbered(number).as_str(), referee);
+        }
+        for (round, number, text) in [(1, 1, "R1M1"), (10, 205, "R10M205"), (0, 0, "R0M0")] {
+            assert_eq!(MatchId::numbered(round, number).as_str(), text);
         }
     }
 

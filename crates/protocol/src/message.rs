@@ -3,6 +3,7 @@
 //! A [`Message`] holds meaning, not spelling. The dialects translate it from and to the
 //! wire. One file here is one chapter of the conversation.
 
+mod by_player;
 mod play;
 mod query;
 mod refusal;
@@ -10,6 +11,7 @@ mod registration;
 mod result;
 mod round;
 
+pub use by_player::ByPlayer;
 pub use play::{
     GameInvitation, GameJoinAck, GameStart, MatchState, Mode, MoveCall, MoveResponse,
     PlayValidation, Role, StartMatch, StartMatchAck, StartMatchPlayer,

@@ -152,13 +152,18 @@ pub fn hex(bytes: &[u8; 32]) -> String {
 }
 
 fn push_hex(text: &mut String, bytes: &[u8; 32]) {
+    text.push_str(std::str::from_utf8(&hex_digits(bytes)).unwrap_or_default());
+}
+
+/// The 64 lower-case hex digits of 32 bytes, as ASCII.
+pub fn hex_digits(bytes: &[u8; 32]) -> [u8; 64] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut digits = [0; 64];
     for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
         pair[0] = DIGITS[usize::from(byte >> 4)];
         pair[1] = DIGITS[usize::from(byte & 15)];
     }
-    text.push_str(std::str::from_utf8(&digits).unwrap_or_default());
+    digits
 }
 
 /// Reads 64 hex digits as 32 bytes.

@@ -86,6 +86,14 @@ pub(crate) trait Worker: Machine<Event: Fact, Ticket: Clone> + Clone {
     fn understand(call: Call) -> Result<Self::Command, Box<Message>>;
     fn follow(reply: Self::Reply, token: Option<&AuthToken>) -> Step<Self::Command>;
     fn refuse(refusal: &Self::Refusal) -> LeagueError;
+    /// Whether a call was refused only because it came too soon, so that the shell lets it wait.
+    fn is_early(_refusal: &Self::Refusal) -> bool {
+        false
+    }
+    /// Whether a fact is what such calls wait for.
+    fn announces(_event: &Self::Event) -> bool {
+        false
+    }
     /// What the answer to a command promises.
     fn promise(command: &Self::Command, reply: &Self::Reply) -> Option<Promise>;
     /// Shows a fact to the oracle.

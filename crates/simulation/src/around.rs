@@ -20,6 +20,7 @@ use crate::post::Trying;
 use crate::report::Report;
 use crate::sabotage::Sabotage;
 use crate::setting::Setting;
+use crate::shelf::{Place, Shelf};
 
 /// What is to happen next.
 pub(crate) enum Errand {
@@ -27,16 +28,18 @@ pub(crate) enum Errand {
     Wake { who: Who, life: u32 },
     /// What a desk wrote is safe now.
     Sync { who: Who, life: u32 },
-    /// A message arrives.
-    Carry(Box<Parcel>),
-    /// An answer arrives.
-    Return(Box<Answered>),
+    /// A call has waited long enough for an announcement.
+    Enough { who: Who, life: u32 },
+    /// A message arrives, from its place in [`Around::parcels`].
+    Carry(Place),
+    /// An answer arrives, from its place in [`Around::answers`].
+    Return(Place),
     /// No answer has come.
     Silence(Box<Silence>),
     /// A letter is tried again.
     Again(Box<Again>),
-    /// A player has thought.
-    Thought(Box<Thought>),
+    /// A player has thought; the thought lies in [`Around::thoughts`].
+    Thought(Place),
     /// An outcome is heard a second time.
     Echo(Box<Answered>),
     /// A fallen agent comes back.
@@ -104,6 +107,10 @@ pub(crate) struct Thought {
 /// What surrounds the desks.
 pub(crate) struct Around {
     pub(crate) clock: Clock<Errand>,
+    /// What is under way.
+    pub(crate) parcels: Shelf<Parcel>,
+    pub(crate) answers: Shelf<Answered>,
+    pub(crate) thoughts: Shelf<Thought>,
     pub(crate) chance: Chance,
     pub(crate) setting: Setting,
     pub(crate) oracle: Oracle,
@@ -153,15 +160,26 @@ impl Around {
                 ..parcel
             };
             let delay = self.delay(rates.late);
-            self.clock
-                .note(self.now() + delay, Errand::Carry(Box::new(copy)));
+            self.bring(self.now() + delay, copy);
         }
         let mut delay = self.way();
         if self.fails(rates.late, Fault::MessageLate) {
             delay += self.lateness();
         }
         let at = self.now() + delay;
-        self.clock.note(at, Errand::Carry(Box::new(parcel)));
+        self.bring(at, parcel);
+    }
+
+    /// Lets a message arrive at a moment.
+    pub(crate) fn bring(&mut self, at: Timestamp, parcel: Parcel) {
+        let place = self.parcels.put(parcel);
+        self.clock.note(at, Errand::Carry(place));
+    }
+
+    /// Lets an answer arrive at a moment.
+    pub(crate) fn bring_back(&mut self, at: Timestamp, answered: Answered) {
+        let place = self.answers.put(answered);
+        self.clock.note(at, Errand::Return(place));
     }
 
     /// Sends an answer; it may get lost or be late.
@@ -180,7 +198,7 @@ impl Around {
         if at > back.deadline {
             self.lose(Some(back));
         }
-        self.clock.note(at, Errand::Return(Box::new(answered)));
+        self.bring_back(at, answered);
     }
 
     /// No answer will come: the one who waits finds out at its deadline.

@@ -1,8 +1,10 @@
 //! A desk: a machine, its journal, its post and its token, as a shell keeps them.
 //!
 //! What is written is safe only once it is synced, and nothing leaves the desk before that. How
-//! mail is carried is in `mail.rs`, how a process falls and comes back in `life.rs`.
+//! mail is carried is in `mail.rs`, which calls wait in `early.rs`, how a process falls and comes
+//! back in `life.rs`.
 
+mod early;
 mod life;
 mod mail;
 
@@ -23,6 +25,7 @@ use crate::report::Invariant;
 use crate::sabotage::Sabotage;
 use crate::setting::{Person, who_answers};
 use crate::{Checked, Who, breach};
+use early::{Early, Ruling};
 
 /// A machine with all that its process keeps.
 pub(crate) struct Desk<M: Worker> {
@@ -35,6 +38,8 @@ pub(crate) struct Desk<M: Worker> {
     synced: usize,
     /// What leaves once the rest of the journal is safe.
     held: Vec<Held<M>>,
+    /// Calls that came before what they are about was announced.
+    early: Vec<Early<M::Command>>,
     /// Counts the lives of this agent.
     pub(crate) life: u32,
     pub(crate) up: bool,
@@ -59,14 +64,16 @@ struct Held<M: Worker> {
 }
 
 impl<M: Worker> Desk<M> {
-    pub(crate) fn new(who: Who, machine: M, person: Person) -> Self {
+    /// A desk for an agent that will note about so many facts.
+    pub(crate) fn new(who: Who, machine: M, person: Person, facts: usize) -> Self {
         Self {
             who,
             origin: machine.clone(),
             machine,
-            journal: Vec::new(),
+            journal: Vec::with_capacity(facts),
             synced: 0,
             held: Vec::new(),
+            early: Vec::new(),
             life: 0,
             up: true,
             post: Post::new(),
@@ -142,12 +149,28 @@ impl<M: Worker> Desk<M> {
         command: &M::Command,
         back: Option<Back>,
     ) -> Checked {
+        let ruling = self.weigh(around, command);
+        self.settle(around, command, ruling, back)
+    }
+
+    fn weigh(&self, around: &mut Around, command: &M::Command) -> Ruling<M> {
         around.report.steps += 1;
         let at = around.now();
         let heard_at = around
             .sabotage
             .map_or(at, |sabotage| M::time(sabotage, at, command));
-        let (mut events, mut reply) = match self.machine.decide(heard_at, command) {
+        self.machine.decide(heard_at, command)
+    }
+
+    fn settle(
+        &mut self,
+        around: &mut Around,
+        command: &M::Command,
+        ruling: Ruling<M>,
+        back: Option<Back>,
+    ) -> Checked {
+        let at = around.now();
+        let (mut events, mut reply) = match ruling {
             Ok(decision) => (decision.events, Ok(decision.reply)),
             Err(refusal) => (Vec::new(), Err(refusal)),
         };
@@ -155,6 +178,7 @@ impl<M: Worker> Desk<M> {
             let machine = &self.machine;
             machine.tamper(sabotage, at, command, &mut events, &mut reply);
         }
+        let announced = events.iter().any(M::announces);
         let mut letters = std::mem::take(&mut self.letters);
         for event in events {
             self.machine.apply(&event);
@@ -187,6 +211,9 @@ impl<M: Worker> Desk<M> {
         }
         self.hold(around, held)?;
         self.set_alarm(around);
+        if announced && !self.early.is_empty() {
+            return self.call_again(around);
+        }
         Ok(())
     }
 
@@ -274,13 +301,14 @@ impl<M: Worker> Desk<M> {
         };
         let at = around.now() + Duration::from_millis(around.chance.below(20));
         let (who, life) = (self.who, self.life);
-        let thought = Box::new(Thought {
+        let thought = Thought {
             who,
             life,
             command,
             back,
-        });
-        around.clock.note(at, Errand::Thought(thought));
+        };
+        let place = around.thoughts.put(thought);
+        around.clock.note(at, Errand::Thought(place));
     }
 
     /// Answers, unless nobody waits; an ill-behaved player answers in its own way.
@@ -317,7 +345,7 @@ impl<M: Worker> Desk<M> {
         if at > back.deadline {
             around.lose(Some(back));
         }
-        around.clock.note(at, Errand::Return(Box::new(answered)));
+        around.bring_back(at, answered);
     }
 
     fn set_alarm(&mut self, around: &mut Around) {

@@ -46,6 +46,7 @@ mod post;
 mod report;
 mod sabotage;
 mod setting;
+mod shelf;
 mod world;
 
 pub use fault::Fault;

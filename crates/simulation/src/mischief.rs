@@ -76,7 +76,7 @@ impl Loot {
         around.report.fault(Fault::Mischief);
         let delay = around.way();
         let at = around.now() + delay;
-        around.clock.note(at, Errand::Carry(Box::new(parcel)));
+        around.bring(at, parcel);
     }
 
     /// A report that is repeated, forged, or sent by somebody else.

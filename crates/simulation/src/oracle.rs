@@ -47,6 +47,8 @@ pub(crate) struct Oracle {
     matches: Vec<MatchNote>,
     /// Who was told which id, by id.
     enrolled: BTreeMap<Agent, Who>,
+    /// Views that were found to show no more than the opening, as they are shared.
+    openings: Vec<Arc<Value>>,
     /// The text of every token that was handed out.
     tokens: BTreeSet<String>,
     /// From whom the command came that is being weighed.
@@ -103,6 +105,7 @@ impl Oracle {
             remembered: vec![BTreeSet::new(); players as usize],
             matches: Vec::new(),
             enrolled: BTreeMap::new(),
+            openings: Vec::new(),
             tokens: BTreeSet::new(),
             from: 0,
             seen: 0,

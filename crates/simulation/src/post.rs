@@ -7,15 +7,18 @@ use std::collections::VecDeque;
 use league_core::letter::Letter;
 
 use crate::Who;
+use crate::shelf::{Place, Shelf};
 
 /// The letters of one agent, a line for each address.
 pub(crate) struct Post<Ticket> {
+    letters: Shelf<Letter<Ticket>>,
     lines: Vec<Line<Ticket>>,
     posted: u64,
 }
 
 struct Line<Ticket> {
-    queue: VecDeque<Letter<Ticket>>,
+    /// Where its letters lie.
+    queue: VecDeque<Place>,
     /// Names the letter at the front and counts its tries.
     trying: Trying,
     /// The last letter that was given up, or heard of once already.
@@ -53,6 +56,7 @@ pub(crate) enum Failed<Ticket> {
 impl<Ticket: Clone> Post<Ticket> {
     pub(crate) fn new() -> Self {
         Self {
+            letters: Shelf::new(),
             lines: Vec::new(),
             posted: 0,
         }
@@ -60,8 +64,9 @@ impl<Ticket: Clone> Post<Ticket> {
 
     /// Puts a letter in line; says whether it is the first there and has to be sent.
     pub(crate) fn put(&mut self, to: Who, letter: Letter<Ticket>) -> bool {
+        let place = self.letters.put(letter);
         let line = self.line(to);
-        line.queue.push_back(letter);
+        line.queue.push_back(place);
         line.queue.len() == 1
     }
 
@@ -70,7 +75,7 @@ impl<Ticket: Clone> Post<Ticket> {
         self.posted += 1;
         let number = self.posted;
         let line = self.lines.get_mut(to as usize)?;
-        let letter = line.queue.front_mut()?;
+        let letter = self.letters.get_mut(*line.queue.front()?)?;
         line.trying = Trying { number, attempt: 1 };
         Some((line.trying, letter))
     }
@@ -81,7 +86,7 @@ impl<Ticket: Clone> Post<Ticket> {
         if line.trying != last {
             return None;
         }
-        let letter = line.queue.front_mut()?;
+        let letter = self.letters.get_mut(*line.queue.front()?)?;
         line.trying.attempt += 1;
         Some((line.trying, letter))
     }
@@ -96,7 +101,9 @@ impl<Ticket: Clone> Post<Ticket> {
             return late.map_or(Arrived::Stale, |(_, ticket)| Arrived::Late(ticket));
         }
         line.trying = Trying::default();
-        Arrived::InTime(line.queue.pop_front().and_then(|letter| letter.ticket))
+        let place = line.queue.pop_front();
+        let letter = place.and_then(|place| self.letters.take(place));
+        Arrived::InTime(letter.and_then(|letter| letter.ticket))
     }
 
     /// Remembers a ticket, so that an answer to this try is heard once more.
@@ -108,25 +115,30 @@ impl<Ticket: Clone> Post<Ticket> {
         let Some(line) = self.lines.get_mut(to as usize) else {
             return Failed::Stale;
         };
-        let Some(front) = line.queue.front().filter(|_| line.trying == trying) else {
+        let front = line.queue.front().filter(|_| line.trying == trying);
+        let Some(letter) = front.and_then(|&place| self.letters.get(place)) else {
             return Failed::Stale;
         };
-        if trying.attempt < front.effort.attempts {
+        if trying.attempt < letter.effort.attempts {
             return Failed::Again;
         }
         line.trying = Trying::default();
-        let ticket = line.queue.pop_front().and_then(|letter| letter.ticket);
+        let place = line.queue.pop_front();
+        let letter = place.and_then(|place| self.letters.take(place));
+        let ticket = letter.and_then(|letter| letter.ticket);
         line.late = ticket.clone().map(|ticket| (trying, ticket));
         Failed::Over(ticket)
     }
 
     /// The letter at the front of a line.
     pub(crate) fn front(&self, to: Who) -> Option<&Letter<Ticket>> {
-        self.lines.get(to as usize)?.queue.front()
+        let place = self.lines.get(to as usize)?.queue.front()?;
+        self.letters.get(*place)
     }
 
     /// The process has died, and all letters with it.
     pub(crate) fn burn(&mut self) {
+        self.letters = Shelf::new();
         self.lines.clear();
     }
 

@@ -1,17 +1,19 @@
 //! The world of one league: all desks, and the loop that goes from one appointment to the next.
 
+mod people;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{League, Phase};
 use league_core::letter::Peer;
-use league_core::player::{MemoryRule, Player, PlayerRules};
-use league_core::referee::{Referee, RefereeRules};
+use league_core::player::Player;
+use league_core::referee::Referee;
 use league_protocol::sender::{Agent, Dialect, Speech};
 use league_protocol::time::Timestamp;
 
 use crate::agents::Worker;
-use crate::around::{Answered, Around, Errand, Parcel, Silence};
+use crate::around::{Answered, Around, Errand, Parcel, Silence, Thought};
 use crate::clock::Clock;
 use crate::desk::Desk;
 use crate::digest::Digest;
@@ -21,7 +23,9 @@ use crate::oracle::Oracle;
 use crate::plan::Plan;
 use crate::report::{Invariant, Report};
 use crate::setting::{Person, Setting, endpoint};
+use crate::shelf::Shelf;
 use crate::{Breach, Checked, Who, breach};
+use people::{UsualFacts, league, player_rules, referee_rules};
 
 /// How long a round may last once nothing fails any more: a referee that lost its token is found
 /// out by the limit on a match.
@@ -82,24 +86,28 @@ impl World {
             manners: Manners::HONEST,
             shows_token: true,
         };
+        let facts = UsualFacts::of(&setting);
         let referees = (1..).zip(&setting.capacities).map(|(who, &capacity)| {
             let rules = referee_rules(&setting, who, capacity, &manager);
-            Desk::new(who, Referee::new(rules), staff)
+            Desk::new(who, Referee::new(rules), staff, facts.referee)
         });
         let referees: Vec<_> = referees.collect();
         let first = Who::try_from(referees.len()).unwrap_or(0) + 1;
         let (latest, most_steps) = bounds(&setting);
         let players = (first..).zip(&setting.players).map(|(who, person)| {
             let rules = player_rules(&setting, who, &manager);
-            Desk::new(who, Player::new(rules), *person)
+            Desk::new(who, Player::new(rules), *person, facts.player)
         });
         let players = players.collect();
         Self {
-            manager: Desk::new(0, league(&setting), staff),
+            manager: Desk::new(0, league(&setting), staff, facts.manager),
             referees,
             players,
             around: Around {
                 clock: Clock::new(),
+                parcels: Shelf::new(),
+                answers: Shelf::new(),
+                thoughts: Shelf::new(),
                 chance: setting.chance.clone(),
                 oracle: Oracle::new(&setting, plan.faults),
                 report: Report::new(0),
@@ -166,12 +174,18 @@ impl World {
             Errand::Sync { who, life } => {
                 at_desk!(self, who, |desk, around| desk.sync(around, life))
             }
-            Errand::Carry(parcel) => self.deliver(*parcel),
-            Errand::Return(answered) | Errand::Echo(answered) => {
-                self.overhear(&answered);
-                at_desk!(self, answered.back.to, |desk, around| desk
-                    .hear(around, answered))
+            Errand::Enough { who, life } => {
+                at_desk!(self, who, |desk, around| desk.end_waiting(around, life))
             }
+            Errand::Carry(place) => match self.around.parcels.take(place) {
+                Some(parcel) => self.deliver(parcel),
+                None => Ok(()),
+            },
+            Errand::Return(place) => match self.around.answers.take(place) {
+                Some(answered) => self.bring_back(answered),
+                None => Ok(()),
+            },
+            Errand::Echo(answered) => self.bring_back(*answered),
             Errand::Silence(silence) => {
                 let Silence { back, code } = *silence;
                 at_desk!(self, back.to, |desk, around| desk.miss(around, back, code))
@@ -180,23 +194,29 @@ impl World {
                 desk.try_again(around, again.to, again.life, again.trying);
                 Ok(())
             }),
-            Errand::Thought(thought) => {
-                let place = (thought.who as usize).saturating_sub(1 + self.referees.len());
-                let Some(desk) = self.players.get_mut(place) else {
-                    return Ok(());
-                };
-                if !desk.up || desk.life != thought.life {
-                    self.around.cut(thought.back);
-                    return Ok(());
-                }
-                desk.attend(&mut self.around, &thought.command, thought.back)
-            }
+            Errand::Thought(place) => match self.around.thoughts.take(place) {
+                Some(thought) => self.choose(thought),
+                None => Ok(()),
+            },
             Errand::Rise { who } => self.rise(who),
             Errand::Mischief => {
                 self.loot.strike(&mut self.around);
                 Ok(())
             }
         }
+    }
+
+    /// A player has thought, unless it fell meanwhile.
+    fn choose(&mut self, thought: Thought) -> Checked {
+        let place = (thought.who as usize).saturating_sub(1 + self.referees.len());
+        let Some(desk) = self.players.get_mut(place) else {
+            return Ok(());
+        };
+        if !desk.up || desk.life != thought.life {
+            self.around.cut(thought.back);
+            return Ok(());
+        }
+        desk.attend(&mut self.around, &thought.command, thought.back)
     }
 
     /// Whether somebody is about who has no right to be.
@@ -214,6 +234,12 @@ impl World {
             let chance = &mut self.around.chance;
             self.loot.overhear(chance, desk.who, id, token);
         }
+    }
+
+    fn bring_back(&mut self, answered: Answered) -> Checked {
+        self.overhear(&answered);
+        at_desk!(self, answered.back.to, |desk, around| desk
+            .hear(around, answered))
     }
 
     fn deliver(&mut self, parcel: Parcel) -> Checked {
@@ -358,42 +384,6 @@ fn search<M: Worker>(oracle: &Oracle, desk: &Desk<M>, whole: bool) -> Checked {
     let most = if whole { usize::MAX } else { 50 };
     let mut facts = desk.journal.iter().take(most);
     facts.try_for_each(|event| oracle.search(event))
-}
-
-#[expect(
-    clippy::unwrap_used,
-    reason = "the rules are drawn from values that make a league"
-)]
-fn league(setting: &Setting) -> League {
-    League::new(setting.rules.clone(), setting.secret).unwrap()
-}
-
-fn referee_rules(setting: &Setting, who: Who, capacity: u32, manager: &Arc<Peer>) -> RefereeRules {
-    RefereeRules {
-        display_name: format!("Referee {who}"),
-        version: "1.0.0".into(),
-        wanted_id: None,
-        endpoint: endpoint(who).to_string(),
-        games: vec![setting.rules.game_type.clone()],
-        max_concurrent: capacity,
-        patience: setting.rules.patience,
-        breaker: setting.rules.breaker,
-        manager: Arc::clone(manager),
-    }
-}
-
-fn player_rules(setting: &Setting, who: Who, manager: &Arc<Peer>) -> PlayerRules {
-    PlayerRules {
-        display_name: format!("Player {who}"),
-        version: "1.0.0".into(),
-        endpoint: endpoint(who).to_string(),
-        games: vec![setting.rules.game_type.clone()],
-        patience: setting.rules.patience,
-        manager: Arc::clone(manager),
-        wanted_id: None,
-        strict: setting.rules.strict,
-        memory: MemoryRule::default(),
-    }
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ impl League {
             forfeits: 0,
             shut_down: false,
         };
-        self.players.add(id.as_str(), player, PlayerId::numbered);
+        self.players.add(id, player);
     }
 
     /// Gives players numbers by their ids, so that who meets whom does not depend on who was
@@ -112,7 +112,7 @@ impl League {
             queue: VecDeque::new(),
             given: 0,
         };
-        self.referees.add(id.as_str(), referee, RefereeId::numbered);
+        self.referees.add(id, referee);
         self.fleeting.referee_came = true;
     }
 

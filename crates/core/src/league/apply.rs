@@ -86,13 +86,13 @@ impl League {
                     // A manager that was away must not hold its absence against a referee.
                     fixture.since = *at;
                 }
-                let who = self.referees.find(referee.as_str()).map(Who::Referee);
+                let who = self.referees.find(referee).map(Who::Referee);
                 self.succeed(who, *at);
             }
             Event::AgentFailed { agent, at } => self.fail(self.find_agent(agent), *at),
             Event::AgentAnswered { agent, at, .. } => self.succeed(self.find_agent(agent), *at),
             Event::RefereeSuspended { referee, at } => {
-                let number = self.referees.find(referee.as_str());
+                let number = self.referees.find(referee);
                 if let Some(number) = number
                     && let Some(referee) = self.referees.get_mut(number)
                 {
@@ -158,7 +158,7 @@ impl League {
         }
         let numbers: Vec<Option<u32>> = referees
             .iter()
-            .map(|referee| self.referees.find(referee.as_str()))
+            .map(|referee| self.referees.find(referee))
             .collect();
         for index in 0..matches {
             let referee = numbers.get(index as usize).copied().flatten();
@@ -252,7 +252,7 @@ impl League {
     }
 
     fn shut_down(&mut self, id: &PlayerId) {
-        if let Some(number) = self.players.find(id.as_str()) {
+        if let Some(number) = self.players.find(id) {
             self.fleeting.suspended.remove(&Who::Player(number));
             if let Some(player) = self.players.get_mut(number) {
                 player.shut_down = true;

@@ -54,12 +54,12 @@ impl League {
             Agent::Manager => Ok(None),
             Agent::Player(id) => self
                 .players
-                .find(id.as_str())
+                .find(id)
                 .map(|number| Some(Who::Player(number)))
                 .ok_or_else(|| Refusal::UnknownPlayer(id.clone())),
             Agent::Referee(id) => self
                 .referees
-                .find(id.as_str())
+                .find(id)
                 .map(|number| Some(Who::Referee(number)))
                 .ok_or_else(|| Refusal::UnknownReferee(id.clone())),
         }

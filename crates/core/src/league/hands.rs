@@ -71,7 +71,7 @@ impl League {
         };
         self.detach(index);
         let number = moved.to.as_ref();
-        let number = number.and_then(|id| self.referees.find(id.as_str()));
+        let number = number.and_then(|id| self.referees.find(id));
         self.attach(index, number, moved.attempt, at);
     }
 

@@ -198,7 +198,7 @@ impl League {
                 attempt,
                 referee,
             } => {
-                let number = self.referees.find(referee.as_str());
+                let number = self.referees.find(referee);
                 let fixture = self.fixture(match_id).filter(|fixture| {
                     fixture.attempt == *attempt && fixture.referee == number && fixture.is_started()
                 });

@@ -165,7 +165,7 @@ impl League {
     }
 
     fn known(&self, player: &PlayerId) -> Result<u32, String> {
-        let number = self.players.find(player.as_str());
+        let number = self.players.find(player);
         number.ok_or_else(|| unknown(player))
     }
 

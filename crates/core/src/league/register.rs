@@ -65,7 +65,7 @@ impl League {
             Admission::New => {
                 let wanted = candidate.request.wanted_id.as_ref();
                 let wanted = wanted.and_then(|wanted| PlayerId::new(wanted).ok());
-                (self.players.choose_id(wanted, PlayerId::numbered), None)
+                (self.players.choose_id(wanted), None)
             }
         };
         let token = AuthToken::mint(id.as_str(), &candidate.chance);
@@ -116,7 +116,7 @@ impl League {
             Admission::New => {
                 let wanted = candidate.request.wanted_id.as_ref();
                 let wanted = wanted.and_then(|wanted| RefereeId::new(wanted).ok());
-                (self.referees.choose_id(wanted, RefereeId::numbered), None)
+                (self.referees.choose_id(wanted), None)
             }
         };
         let token = AuthToken::mint(id.as_str(), &candidate.chance);

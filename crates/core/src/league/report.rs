@@ -1,11 +1,10 @@
 //! Whether the end of a match is believed (ruling 26).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use league_protocol::fault::Code;
 use league_protocol::id::MatchId;
-use league_protocol::message::{MatchResult, MatchResultReport, MatchStatus, OpenedDraw};
+use league_protocol::message::{ByPlayer, MatchResult, MatchResultReport, MatchStatus, OpenedDraw};
 use league_protocol::time::Timestamp;
 use league_protocol::token::hex;
 use sha2::{Digest, Sha256};
@@ -192,7 +191,7 @@ impl League {
             failed: failed
                 .map(|(id, _)| (id.clone(), Code::Connection))
                 .collect(),
-            choices: BTreeMap::new(),
+            choices: ByPlayer::new(),
             details: serde_json::Map::new(),
             reason: match absent[..] {
                 [one] => format!("{one} no longer takes part"),

@@ -252,16 +252,45 @@ pub(super) fn capacity(meta: &AgentMeta) -> u32 {
         .clamp(1, MOST_CAPACITY)
 }
 
+/// An id that is found whatever its case: ids become file names, and some disks see no case.
+pub(super) trait AnyCase: Ord + Clone {
+    /// The id of the `number`th agent.
+    fn numbered(number: u32) -> Self;
+    /// The form in which ids are compared; those that we number have it already.
+    fn without_case(&self) -> Cow<'_, Self>;
+}
+
+macro_rules! any_case {
+    ($($id:ident),*) => {$(
+        impl AnyCase for $id {
+            fn numbered(number: u32) -> Self {
+                Self::numbered(number)
+            }
+
+            fn without_case(&self) -> Cow<'_, Self> {
+                let id = self.as_str();
+                if !id.bytes().any(|byte| byte.is_ascii_lowercase()) {
+                    return Cow::Borrowed(self);
+                }
+                let capitals = Self::new(id.to_ascii_uppercase());
+                capitals.map_or(Cow::Borrowed(self), Cow::Owned)
+            }
+        }
+    )*};
+}
+
+any_case!(PlayerId, RefereeId);
+
 /// Agents of one kind, by number and by id.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Roster<T> {
+pub(super) struct Roster<Id, T> {
     pub(super) members: Vec<T>,
-    by_id: BTreeMap<String, u32>,
+    by_id: BTreeMap<Id, u32>,
     /// Every number below this one is taken.
     free_from: u32,
 }
 
-impl<T> Default for Roster<T> {
+impl<Id, T> Default for Roster<Id, T> {
     fn default() -> Self {
         Self {
             members: Vec::new(),
@@ -271,7 +300,7 @@ impl<T> Default for Roster<T> {
     }
 }
 
-impl<T> Roster<T> {
+impl<Id: AnyCase, T> Roster<Id, T> {
     pub(super) fn len(&self) -> u32 {
         u32::try_from(self.members.len()).unwrap_or(u32::MAX)
     }
@@ -284,70 +313,52 @@ impl<T> Roster<T> {
         self.members.get_mut(number as usize)
     }
 
-    /// Finds an id whatever its case: ids become file names, and some disks see no case.
-    pub(super) fn find(&self, id: &str) -> Option<u32> {
-        self.by_id.get(&*without_case(id)).copied()
+    /// Finds an id whatever its case.
+    pub(super) fn find(&self, id: &Id) -> Option<u32> {
+        self.by_id.get(&id.without_case()).copied()
     }
 
     /// The id that a candidate gets: the wanted one if it is free, else the next number.
-    pub(super) fn choose_id<Id>(&self, wanted: Option<Id>, numbered: fn(u32) -> Id) -> Id
-    where
-        Id: std::fmt::Display,
-    {
+    pub(super) fn choose_id(&self, wanted: Option<Id>) -> Id {
         if let Some(wanted) = wanted
-            && self.find(&wanted.to_string()).is_none()
+            && self.find(&wanted).is_none()
         {
             return wanted;
         }
         let mut number = self.free_from;
-        while self.find(&numbered(number).to_string()).is_some() {
+        while self.find(&Id::numbered(number)).is_some() {
             number = number.saturating_add(1);
         }
-        numbered(number)
+        Id::numbered(number)
     }
 
-    pub(super) fn add<Id: std::fmt::Display>(
-        &mut self,
-        id: &str,
-        member: T,
-        numbered: fn(u32) -> Id,
-    ) -> u32 {
+    pub(super) fn add(&mut self, id: &Id, member: T) -> u32 {
         let number = self.len();
         self.members.push(member);
-        self.by_id.insert(without_case(id).into_owned(), number);
-        while self.find(&numbered(self.free_from).to_string()).is_some() {
+        self.by_id.insert(id.without_case().into_owned(), number);
+        while self.find(&Id::numbered(self.free_from)).is_some() {
             self.free_from = self.free_from.saturating_add(1);
         }
         number
     }
 }
 
-impl Roster<Player> {
+impl Roster<PlayerId, Player> {
     /// Puts players in the order of their ids, short ones first as numbers grow longer, and gives
     /// each one's new number by its old one.
     pub(super) fn sort(&mut self) -> BTreeMap<u32, u32> {
         let order = |player: &Player| {
-            let id = without_case(player.id.as_str()).into_owned();
-            (id.len(), id)
+            let id = player.id.without_case().into_owned();
+            (id.as_str().len(), id)
         };
         self.members.sort_by_cached_key(order);
         let mut numbers = BTreeMap::new();
         for (new, player) in (0..).zip(&self.members) {
-            let id = without_case(player.id.as_str());
-            if let Some(number) = self.by_id.get_mut(&*id) {
+            if let Some(number) = self.by_id.get_mut(&player.id.without_case()) {
                 numbers.insert(std::mem::replace(number, new), new);
             }
         }
         numbers
-    }
-}
-
-/// The form in which ids are compared; those that we number have it already.
-fn without_case(id: &str) -> Cow<'_, str> {
-    if id.bytes().any(|byte| byte.is_ascii_lowercase()) {
-        Cow::Owned(id.to_ascii_uppercase())
-    } else {
-        Cow::Borrowed(id)
     }
 }
 

@@ -84,7 +84,10 @@ impl Player {
 
     fn ranked(&self, league_id: &LeagueId, standings: &Arc<[StandingRow]>) -> Facts {
         self.is_my_league(league_id)?;
-        if standings.is_empty() {
+        // The end of a round tells the table once more.
+        let known = self.standings.as_ref();
+        let same = |known: &Arc<_>| Arc::ptr_eq(known, standings) || known == standings;
+        if standings.is_empty() || known.is_some_and(same) {
             return Ok(Vec::new());
         }
         Ok(vec![Event::Ranked {

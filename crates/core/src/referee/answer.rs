@@ -13,6 +13,7 @@ use super::command::{Question, Refusal};
 use super::event::Event;
 use super::fixture::{Aside, Sealed};
 use super::next::Court;
+use super::position::Position;
 use super::running::Match;
 use crate::draw::MAX_NONCE_LENGTH;
 use crate::letter::{Answer, Outcome};
@@ -186,7 +187,10 @@ impl Match {
                 format!("a nonce has at most {MAX_NONCE_LENGTH} bytes, this one has {length}");
             return Err(Fault::open(Code::InvalidMove, detail));
         }
-        let played = self.table.boxed_clone().play(seat, &said.choice);
+        let mut played = Ok(());
+        let position = Position::changed(&*self.table, |own| {
+            played = own.play(seat, &said.choice);
+        });
         played.map_err(|illegal| self.fault(Code::InvalidMove, illegal.to_string()))?;
         let match_id = self.fixture.match_id.clone();
         let (choice, nonce) = (said.choice.clone(), said.nonce.clone());
@@ -196,6 +200,7 @@ impl Match {
                 match_id,
                 seat,
                 sealed,
+                position,
             }
         } else {
             Event::MovePlayed {
@@ -203,6 +208,7 @@ impl Match {
                 seat,
                 choice,
                 nonce,
+                position: Some(position),
                 at,
             }
         })

@@ -207,11 +207,14 @@ impl Referee {
 
     fn draw(&self, match_id: &MatchId) -> Weighed {
         let due = |game: &Match| game.state() == MatchState::DrawingNumber && !game.is_ready();
-        self.manual(match_id, "draw_number", |game| {
+        let game = self.manual(match_id, "draw_number", |game| {
             due(game) && game.secrets.is_some()
         })?;
-        let match_id = match_id.clone();
-        Ok(noted(vec![Event::NumberDrawn { match_id }]))
+        let drawn = game.rolled().map(|position| Event::NumberDrawn {
+            match_id: match_id.clone(),
+            position,
+        });
+        Ok(noted(drawn.into_iter().collect()))
     }
 
     fn finalize(&self, at: Timestamp, match_id: &MatchId) -> Weighed {

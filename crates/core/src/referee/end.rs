@@ -1,16 +1,16 @@
 //! How a match ends: the dice, the result, the points.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use league_games::{Dice, Outcome, Seat, Table, Turn};
 use league_protocol::fault::Code;
-use league_protocol::id::PlayerId;
-use league_protocol::message::{MatchResult, MatchStatus, OpenedDraw};
+use league_protocol::message::{ByPlayer, MatchResult, MatchStatus, OpenedDraw};
 use serde_json::{Map, Value};
 
+use super::chair::Loss;
 use super::fixture::Fixture;
-use super::running::{Loss, Match, SEATS};
+use super::position::Position;
+use super::running::{Match, SEATS};
 use crate::draw;
 
 /// The most rolls in a row that a game may ask for.
@@ -68,28 +68,24 @@ impl Match {
         }))
     }
 
-    /// Rolls the dice that are owed.
+    /// The table with the dice rolled that are owed; `None` without the secrets.
     ///
     /// One row of numbers serves the whole match: a later roll goes on where the first one ended.
-    pub(super) fn roll(&mut self) {
-        self.drawn = true;
-        let table = if self.first_roll.is_some() {
-            self.replayed(true)
-        } else {
-            self.first_roll = Some(self.moves.len());
-            self.dice()
-                .map(|mut dice| changed(&*self.table, |table| roll_all(table, &mut dice)))
-        };
-        if let Some(table) = table {
-            self.table = table;
+    pub(super) fn rolled(&self) -> Option<Position> {
+        if self.first_roll.is_some() {
+            return self.replayed(true);
         }
+        let mut dice = self.dice()?;
+        Some(Position::changed(&*self.table, |table| {
+            roll_all(table, &mut dice);
+        }))
     }
 
     /// The table after all moves so far, with the dice rolled between them; `last` says whether
     /// dice that are owed now are rolled too. `None` without the secrets.
-    pub(super) fn replayed(&self, last: bool) -> Option<Arc<dyn Table>> {
+    pub(super) fn replayed(&self, last: bool) -> Option<Position> {
         let mut dice = self.dice()?;
-        Some(changed(&*self.opening.table, |table| {
+        Some(Position::changed(&*self.opening.table, |table| {
             for (seat, sealed) in self.moves.iter() {
                 roll_all(table, &mut dice);
                 // Each was weighed when it came.
@@ -145,7 +141,7 @@ impl Match {
             status: MatchStatus::Draw,
             winner: None,
             points: [0; 2],
-            failed: BTreeMap::new(),
+            failed: ByPlayer::new(),
             choices: self.choices(),
             details: Map::new(),
             reason: String::new(),
@@ -154,8 +150,8 @@ impl Match {
     }
 
     /// What each player chose: its one move in a game of hidden moves, else the list of its moves.
-    fn choices(&self) -> BTreeMap<PlayerId, Value> {
-        let mut chosen = BTreeMap::new();
+    fn choices(&self) -> ByPlayer<Value> {
+        let mut chosen = ByPlayer::new();
         for seat in SEATS {
             let mine = self.moves.iter().filter(|(by, _)| *by == seat);
             let mut moves = mine.map(|(_, sealed)| sealed.choice.clone());
@@ -169,7 +165,7 @@ impl Match {
         chosen
     }
 
-    fn failed(&self) -> BTreeMap<PlayerId, Code> {
+    fn failed(&self) -> ByPlayer<Code> {
         let lost = SEATS.into_iter().filter_map(|seat| {
             let code = match self.chair(seat).loss? {
                 Loss::Declined => DECLINED,
@@ -189,16 +185,6 @@ impl Match {
             Loss::Failed(code) => format!("{player} gave no answer that counts ({code})"),
         })
     }
-}
-
-/// A table of its own that differs by a change.
-pub(super) fn changed(table: &dyn Table, change: impl FnOnce(&mut dyn Table)) -> Arc<dyn Table> {
-    let mut own = table.shared_clone();
-    // Nobody shares it yet.
-    if let Some(own) = Arc::get_mut(&mut own) {
-        change(own);
-    }
-    own
 }
 
 /// Rolls all dice that are owed now.

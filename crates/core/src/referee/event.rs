@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::fixture::{Aside, Fixture, Sealed, Seated, Secrets};
+use super::position::Position;
 use crate::machine::Keep;
 
 /// A fact of a referee.
@@ -99,6 +100,9 @@ pub enum Event {
         /// The player's own share in the draw.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nonce: Option<String>,
+        /// What it leaves on the table; whoever reads the fact back plays the move again.
+        #[serde(skip)]
+        position: Option<Position>,
         /// When.
         at: Timestamp,
     },
@@ -180,12 +184,16 @@ pub enum Event {
         seat: Seat,
         /// The move and the player's share in the draw.
         sealed: Arc<Sealed>,
+        /// What it leaves on the table.
+        position: Position,
     },
     /// The dice were rolled; what they show follows from the secrets and the moves.
     #[serde(skip)]
     NumberDrawn {
         /// Which match.
         match_id: MatchId,
+        /// What they leave on the table.
+        position: Position,
     },
     /// A player has been told the end, or is told no more.
     #[serde(skip)]
@@ -283,7 +291,7 @@ impl Event {
             | Self::Asked { match_id, .. }
             | Self::Joined { match_id, .. }
             | Self::ChoiceSealed { match_id, .. }
-            | Self::NumberDrawn { match_id }
+            | Self::NumberDrawn { match_id, .. }
             | Self::PlayerTold { match_id, .. }
             | Self::ReportTried { match_id, .. }
             | Self::ReportFailed { match_id, .. }

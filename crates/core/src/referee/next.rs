@@ -186,7 +186,10 @@ impl Match {
         }
         match self.table.turn() {
             Turn::Seats(_) => None,
-            Turn::Dice => Some(Event::NumberDrawn { match_id }),
+            Turn::Dice => Some(Event::NumberDrawn {
+                match_id,
+                position: self.rolled()?,
+            }),
             Turn::Over(_) => self.played().map(|result| Event::Decided {
                 match_id,
                 result,

@@ -1,24 +1,21 @@
 //! One match from the order to its last letter: its state, and how facts change it.
 //!
-//! What follows from the state is in `next.rs`, what an answer is worth in `answer.rs`, how it
-//! ends in `end.rs`, what is said in `letters.rs`.
+//! Its players are in `chair.rs`, what follows from the state in `next.rs`, what an answer is worth in
+//! `answer.rs`, how it ends in `end.rs`, what is said in `letters.rs`.
 
 use std::sync::Arc;
 
 use league_games::{Rules, Seat, Table};
-use league_protocol::fault::Code;
 use league_protocol::message::MatchResult;
-use league_protocol::sender::{Agent, Speech};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 
+use super::chair::{Chair, peer};
 use super::command::Question;
-use super::end::changed;
 use super::event::{Event, Verdict};
 use super::fixture::{Fixture, Sealed, Seated, Secrets};
 use super::opening::{NoTable, Opening};
-use crate::letter::Peer;
-use crate::patience::FIRST_WORDS;
+use super::position::Position;
 
 /// The seats of every match.
 pub(super) const SEATS: [Seat; 2] = [Seat::A, Seat::B];
@@ -32,41 +29,15 @@ pub(super) struct Match {
     pub(super) opening: Arc<Opening>,
     pub(super) secrets: Option<Arc<Secrets>>,
     pub(super) table: Arc<dyn Table>,
-    pub(super) moves: Arc<Vec<(Seat, Arc<Sealed>)>>,
+    pub(super) moves: Vec<(Seat, Arc<Sealed>)>,
     pub(super) chairs: [Chair; 2],
     pub(super) started: bool,
     pub(super) drawn: bool,
     /// How many moves had been made when dice were rolled first.
     pub(super) first_roll: Option<usize>,
     pub(super) ending: Option<Ending>,
-}
-
-/// One player in a match.
-#[derive(Debug, Clone)]
-pub(super) struct Chair {
-    pub(super) peer: Arc<Peer>,
-    pub(super) joined: bool,
-    /// Moves made.
-    pub(super) moves: u32,
-    /// How often the present question has failed.
-    pub(super) failed: u32,
-    pub(super) question: Option<Asking>,
-    pub(super) retry_at: Option<Timestamp>,
-    pub(super) loss: Option<Loss>,
-}
-
-/// A question that is open.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Asking {
-    pub(super) at: Timestamp,
-    pub(super) deadline: Timestamp,
-}
-
-/// Why a player has lost without playing.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Loss {
-    Declined,
-    Failed(Code),
+    /// When it is due, as the referee has it in its list.
+    pub(super) listed_at: Option<Timestamp>,
 }
 
 /// What is left to do once the result stands.
@@ -107,46 +78,6 @@ impl Report {
     }
 }
 
-impl Chair {
-    fn new(seated: &Seated) -> Self {
-        Self {
-            peer: peer(seated),
-            joined: false,
-            moves: 0,
-            failed: 0,
-            question: None,
-            retry_at: None,
-            loss: None,
-        }
-    }
-
-    /// When silence becomes a fact: at the deadline, and later by the time it takes to find out how
-    /// the player takes calls, if that is not known for sure. Whoever carries the question keeps
-    /// the player's own clock.
-    pub(super) fn latest(&self, asking: Asking) -> Timestamp {
-        match self.peer.speech {
-            Some(Speech::Simple) => asking.deadline,
-            Some(Speech::Mcp | Speech::Habit(_)) | None => asking.deadline + FIRST_WORDS,
-        }
-    }
-
-    /// Begins the next question with all its attempts.
-    fn turn_page(&mut self) {
-        self.question = None;
-        self.retry_at = None;
-        self.failed = 0;
-    }
-}
-
-fn peer(seated: &Seated) -> Arc<Peer> {
-    Arc::new(Peer {
-        agent: Agent::Player(seated.player_id.clone()),
-        endpoint: seated.endpoint.clone(),
-        dialect: seated.dialect,
-        speech: seated.speech,
-    })
-}
-
 impl Match {
     /// Sets up the table, like the last one if both begin the same way; refused if there is no
     /// such game or it cannot be played like this.
@@ -165,12 +96,13 @@ impl Match {
             table: Arc::clone(&opening.table),
             opening,
             secrets: None,
-            moves: Arc::default(),
+            moves: Vec::new(),
             chairs: [0, 1].map(|seat| Chair::new(&fixture.players[seat])),
             started: false,
             drawn: false,
             first_roll: None,
             ending: None,
+            listed_at: None,
             fixture,
         })
     }
@@ -222,41 +154,10 @@ impl Match {
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
             Event::SecretsGiven { secrets, .. } => self.take_secrets(secrets.clone()),
-            Event::Asked {
-                seat, at, deadline, ..
-            } => {
-                let asking = Asking {
-                    at: *at,
-                    deadline: *deadline,
-                };
-                self.chair_mut(*seat).question = Some(asking);
-            }
-            Event::AttemptFailed {
-                seat,
-                failed,
-                code,
-                retry_at,
-                ..
-            } => {
-                let chair = self.chair_mut(*seat);
-                chair.question = None;
-                chair.failed = *failed;
-                chair.retry_at = *retry_at;
-                if retry_at.is_none() {
-                    chair.loss = Some(Loss::Failed(*code));
-                }
-            }
-            Event::Joined { seat, .. } => {
-                let chair = self.chair_mut(*seat);
-                chair.question = None;
-                chair.retry_at = None;
-                chair.joined = true;
-            }
-            Event::Declined { seat, .. } => {
-                let chair = self.chair_mut(*seat);
-                chair.turn_page();
-                chair.loss = Some(Loss::Declined);
-            }
+            Event::Asked { seat, .. }
+            | Event::AttemptFailed { seat, .. }
+            | Event::Joined { seat, .. }
+            | Event::Declined { seat, .. } => self.chair_mut(*seat).apply(event),
             Event::Started { .. } => {
                 self.started = true;
                 for chair in &mut self.chairs {
@@ -264,20 +165,35 @@ impl Match {
                     chair.joined = true;
                 }
             }
-            Event::ChoiceSealed { seat, sealed, .. } => self.take_move(*seat, Arc::clone(sealed)),
+            Event::ChoiceSealed {
+                seat,
+                sealed,
+                position,
+                ..
+            } => self.take_move(*seat, Arc::clone(sealed), Some(position)),
             Event::MovePlayed {
                 seat,
                 choice,
                 nonce,
+                position,
                 ..
             } => {
                 let (choice, nonce) = (choice.clone(), nonce.clone());
-                self.take_move(*seat, Arc::new(Sealed { choice, nonce }));
+                let sealed = Arc::new(Sealed { choice, nonce });
+                self.take_move(*seat, sealed, position.as_ref());
             }
-            Event::NumberDrawn { .. } => self.roll(),
+            Event::NumberDrawn { position, .. } => {
+                self.drawn = true;
+                self.first_roll.get_or_insert(self.moves.len());
+                self.table = Arc::clone(&position.0);
+            }
             Event::Readdressed { players, .. } => self.readdress(players),
             Event::Decided { result, at, .. } => self.finish(result.clone(), *at),
-            _ => self.apply_to_ending(event),
+            _ => {
+                if let Some(ending) = &mut self.ending {
+                    ending.apply(event);
+                }
+            }
         }
     }
 
@@ -285,18 +201,20 @@ impl Match {
         self.secrets = Some(secrets);
         // Dice that fell before a restart fall again the same way.
         if self.first_roll.is_some()
-            && let Some(table) = self.replayed(false)
+            && let Some(position) = self.replayed(false)
         {
-            self.table = table;
+            self.table = position.0;
         }
     }
 
-    fn take_move(&mut self, seat: Seat, sealed: Arc<Sealed>) {
-        if !self.play(seat, &sealed.choice) {
+    fn take_move(&mut self, seat: Seat, sealed: Arc<Sealed>, position: Option<&Position>) {
+        if let Some(position) = position {
+            self.table = Arc::clone(&position.0);
+        } else if !self.play(seat, &sealed.choice) {
             // After a restart dice are owed that had been rolled before; the secrets bring them back.
             self.first_roll.get_or_insert(self.moves.len());
         }
-        Arc::make_mut(&mut self.moves).push((seat, sealed));
+        self.moves.push((seat, sealed));
         let chair = self.chair_mut(seat);
         chair.turn_page();
         chair.moves = chair.moves.saturating_add(1);
@@ -304,13 +222,10 @@ impl Match {
 
     /// Plays a move at a table of its own; says whether it was legal.
     fn play(&mut self, seat: Seat, choice: &Value) -> bool {
-        if let Some(own) = Arc::get_mut(&mut self.table) {
-            return own.play(seat, choice).is_ok();
-        }
         let mut legal = false;
-        let own = changed(&*self.table, |own| legal = own.play(seat, choice).is_ok());
+        let own = Position::changed(&*self.table, |own| legal = own.play(seat, choice).is_ok());
         if legal {
-            self.table = own;
+            self.table = own.0;
         }
         legal
     }
@@ -334,12 +249,6 @@ impl Match {
             told: [false; 2],
             closed: false,
         });
-    }
-
-    fn apply_to_ending(&mut self, event: &Event) {
-        if let Some(ending) = &mut self.ending {
-            ending.apply(event);
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use league_core::draw;
 use league_core::league::{Event, Inconsistency, LeagueRules, Phase, ReportProblem};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::MatchResult;
+use league_protocol::message::{ByPlayer, MatchResult};
 use league_protocol::sender::Agent;
 
 use crate::reporting::{forfeited, honest};
@@ -82,7 +82,7 @@ fn a_result_that_does_not_follow_is_named() {
     assert!(matches!(problem(swap), ReportProblem::Players(_)));
     let points = |result: &mut MatchResult| result.points[0] += 1;
     assert!(matches!(problem(points), ReportProblem::Points(_)));
-    let moves = |result: &mut MatchResult| result.choices.clear();
+    let moves = |result: &mut MatchResult| result.choices = ByPlayer::new();
     assert_eq!(problem(moves), ReportProblem::Choices);
     let details = |result: &mut MatchResult| result.details.clear();
     assert_eq!(problem(details), ReportProblem::Details);

@@ -6,7 +6,7 @@ use league_core::league::{Event, LeagueRules, Reply};
 use league_core::machine::Machine;
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, PlayerId};
-use league_protocol::message::{MatchResult, MatchResultReport, MatchStatus, StartMatch};
+use league_protocol::message::{ByPlayer, MatchResult, MatchResultReport, MatchStatus, StartMatch};
 use league_protocol::secret::{Commitment, Seed};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -51,9 +51,14 @@ fn forge_result(result: &mut MatchResult, how: usize, number: u32) {
         15 => result.status = MatchStatus::Win,
         16 => drop(result.failed.insert(a, Code::Timeout)),
         17 => drop(result.failed.insert(stranger, Code::Timeout)),
-        18 => result.failed.clear(),
+        18 => result.failed = ByPlayer::new(),
         19 => drop(result.choices.insert(stranger, json!("even"))),
-        20 => flip(result.choices.entry(a).or_insert(json!("nothing"))),
+        20 => {
+            let chosen = result.choices.get(&a).cloned();
+            let mut chosen = chosen.unwrap_or(json!("nothing"));
+            flip(&mut chosen);
+            result.choices.insert(a, chosen);
+        }
         21 => drop(result.choices.insert(b, json!(["even", "odd"]))),
         22 => drop(
             result
@@ -237,7 +242,7 @@ fn a_game_of_turns_is_played_again_from_the_list_of_moves() {
     let mut report = forfeited(&order, &[(1, Code::Timeout)]);
     let result = Arc::make_mut(&mut report.result);
     result.status = MatchStatus::Win;
-    result.failed.clear();
+    result.failed = ByPlayer::new();
     let [a, b] = result.players.clone();
     result.choices.insert(a, json!([0, 1, 2]));
     result.choices.insert(b, json!([3, 4]));

@@ -1,6 +1,5 @@
 //! What a referee reports: matches that were played, and matches that were not.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use league_core::draw;
@@ -8,7 +7,7 @@ use league_games::{Outcome, Seat, Turn};
 use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{
-    MatchResult, MatchResultReport, MatchStatus, OpenedDraw, StartMatch,
+    ByPlayer, MatchResult, MatchResultReport, MatchStatus, OpenedDraw, StartMatch,
 };
 use serde_json::{Value, json};
 
@@ -50,7 +49,7 @@ pub(crate) fn played(order: &StartMatch, choices: [Value; 2]) -> MatchResultRepo
         status,
         winner,
         points,
-        failed: BTreeMap::new(),
+        failed: ByPlayer::new(),
         choices: players.iter().cloned().zip(choices).collect(),
         details: table.details(),
         reason: table.reason(&names),
@@ -80,7 +79,7 @@ pub(crate) fn forfeited(order: &StartMatch, failed: &[(usize, Code)]) -> MatchRe
             .iter()
             .map(|(seat, code)| (players[*seat].clone(), *code))
             .collect(),
-        choices: BTreeMap::new(),
+        choices: ByPlayer::new(),
         details: serde_json::Map::new(),
         reason: "no answer in time".to_owned(),
         draw: Some(opened(order)),

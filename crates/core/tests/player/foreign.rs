@@ -63,10 +63,11 @@ fn an_opponent_whom_only_the_invitation_named_is_known_to_the_end() {
     let end = over("R1M1", 1, MatchStatus::Win, Some("P01"));
     let end = changed(end, |result| {
         result.players[1] = PlayerId::unknown();
-        let choice = result.choices.remove(&player("P02"));
-        result
-            .choices
-            .extend(choice.map(|choice| (PlayerId::unknown(), choice)));
+        let chosen = result.choices.iter().map(|(who, choice)| {
+            let named = (*who != player("P02")).then(|| who.clone());
+            (named.unwrap_or(PlayerId::unknown()), choice.clone())
+        });
+        result.choices = chosen.collect();
     });
     shell.told(News::GameOver(end.into())).unwrap();
     let view = shell.player.view();

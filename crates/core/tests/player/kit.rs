@@ -1,6 +1,5 @@
 //! A shell without a network: it keeps the journal as text and the letters in a list.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use league_core::player::{
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{
-    Enrolment, GameInvitation, GameOver, MatchResult, MatchStatus, Message, MoveCall,
+    ByPlayer, Enrolment, GameInvitation, GameOver, MatchResult, MatchStatus, Message, MoveCall,
     RegisterResponse, Role, RoundAnnouncement, WinLossDraw,
 };
 use league_protocol::sender::{Agent, Dialect, Speech};
@@ -265,8 +264,8 @@ pub(crate) fn over(id: &str, round_id: u32, status: MatchStatus, winner: Option<
             status,
             winner: winner.map(player),
             points,
-            failed: BTreeMap::new(),
-            choices: BTreeMap::from([
+            failed: ByPlayer::new(),
+            choices: ByPlayer::from([
                 (player("P01"), json!("even")),
                 (player("P02"), json!("odd")),
             ]),

@@ -7,7 +7,7 @@ use league_core::player::{
     RECENT_CHOICES, Refusal, Reply, Statistics, Verdict,
 };
 use league_protocol::fault::Code;
-use league_protocol::message::{GameOver, MatchStatus};
+use league_protocol::message::{ByPlayer, GameOver, MatchStatus};
 use serde_json::{Value, json};
 
 use crate::kit::*;
@@ -148,7 +148,7 @@ fn a_choice_that_never_came_is_none() {
     let mut shell = Shell::enrolled(rules());
     let absent = over("R1M1", 1, MatchStatus::TechnicalLoss, Some("P01"));
     let absent = changed(absent, |result| {
-        result.choices = BTreeMap::from([(player("P02"), Value::Null)]);
+        result.choices = ByPlayer::from([(player("P02"), Value::Null)]);
     });
     ends(&mut shell, absent);
     let memory = shell.player.memory();

@@ -138,7 +138,7 @@ pub(crate) fn facts_come_at_the_end(listing: &Listing) -> Result<(), String> {
             );
             let name = winner.name(&["P01", "P02"]);
             ensure!(
-                reason.contains(&name),
+                reason.contains(&*name),
                 "{reason:?} does not name the winner"
             );
         }

@@ -13,7 +13,7 @@ use league_protocol::fault::Code;
 use league_protocol::finding::Reading;
 use league_protocol::id::{ConversationId, PlayerId};
 use league_protocol::message::{
-    GameOver, MatchResult, MatchResultReport, MatchStatus, Message, OpenedDraw,
+    ByPlayer, GameOver, MatchResult, MatchResultReport, MatchStatus, Message, OpenedDraw,
 };
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
@@ -159,8 +159,8 @@ struct End<'a> {
     status: MatchStatus,
     winner: Option<&'a PlayerId>,
     points: BTreeMap<&'a PlayerId, u32>,
-    failed: &'a BTreeMap<PlayerId, Code>,
-    choices: &'a BTreeMap<PlayerId, Value>,
+    failed: &'a ByPlayer<Code>,
+    choices: &'a ByPlayer<Value>,
     draw: Option<&'a OpenedDraw>,
 }
 

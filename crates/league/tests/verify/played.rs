@@ -16,8 +16,8 @@ use league_core::referee;
 use league_games::{Outcome, Seat, Turn};
 use league_protocol::id::{GameType, LeagueId, RefereeId};
 use league_protocol::message::{
-    AgentMeta, MatchResult, MatchResultReport, MatchStatus, Message, OpenedDraw, RegisterRequest,
-    RegisterResponse, StartMatch,
+    AgentMeta, ByPlayer, MatchResult, MatchResultReport, MatchStatus, Message, OpenedDraw,
+    RegisterRequest, RegisterResponse, StartMatch,
 };
 use league_protocol::sender::{Agent, Dialect, Speech};
 use league_protocol::time::Timestamp;
@@ -187,7 +187,7 @@ fn honest(order: &StartMatch) -> MatchResultReport {
         status: MatchStatus::Win,
         winner: Some(winner.clone()),
         points,
-        failed: BTreeMap::new(),
+        failed: ByPlayer::new(),
         choices: players.iter().cloned().zip(choices).collect(),
         details: table.details(),
         reason: "the number decided".to_owned(),

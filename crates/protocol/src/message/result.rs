@@ -1,6 +1,5 @@
 //! How a match ended, and what that is worth.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +8,8 @@ use serde_json::{Map, Value};
 use crate::fault::Code;
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::secret::{Commitment, Seed};
+
+use super::by_player::ByPlayer;
 
 /// What a result is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,10 +59,10 @@ pub struct MatchResult {
     /// The points of seat A and seat B.
     pub points: [u32; 2],
     /// Who did not play, and for what cause; empty unless `status` is a technical loss.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub failed: BTreeMap<PlayerId, Code>,
+    #[serde(default, skip_serializing_if = "ByPlayer::is_empty")]
+    pub failed: ByPlayer<Code>,
     /// What each player chose, as far as it came.
-    pub choices: BTreeMap<PlayerId, Value>,
+    pub choices: ByPlayer<Value>,
     /// What the game tells of its end, such as the drawn number.
     pub details: Map<String, Value>,
     /// One sentence for people.

@@ -1,6 +1,5 @@
 //! One of each message of the model, with what every dialect can carry.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use league_protocol::dialect::Hints;
@@ -150,8 +149,8 @@ pub(crate) fn result() -> MatchResult {
         status: MatchStatus::Win,
         winner: Some(player(1)),
         points: [3, 0],
-        failed: BTreeMap::new(),
-        choices: BTreeMap::from([(player(1), json!("even")), (player(2), json!("odd"))]),
+        failed: ByPlayer::new(),
+        choices: ByPlayer::from([(player(1), json!("even")), (player(2), json!("odd"))]),
         details: even_odd_details(8),
         reason: "P01 chose even, number was 8 (even)".into(),
         draw: Some(OpenedDraw {
@@ -178,7 +177,7 @@ pub(crate) fn drawn() -> MatchResult {
         status: MatchStatus::Draw,
         winner: None,
         points: [1, 1],
-        choices: BTreeMap::from([(player(1), json!("odd")), (player(2), json!("odd"))]),
+        choices: ByPlayer::from([(player(1), json!("odd")), (player(2), json!("odd"))]),
         draw: None,
         ..result()
     }
@@ -186,7 +185,7 @@ pub(crate) fn drawn() -> MatchResult {
 
 /// Player P02 did not play; `both` says that neither did.
 pub(crate) fn forfeited(both: bool) -> MatchResult {
-    let mut failed = BTreeMap::from([(player(2), Code::Timeout)]);
+    let mut failed = ByPlayer::from([(player(2), Code::Timeout)]);
     if both {
         failed.insert(player(1), Code::Connection);
     }
@@ -195,7 +194,7 @@ pub(crate) fn forfeited(both: bool) -> MatchResult {
         winner: (!both).then(|| player(1)),
         points: [if both { 0 } else { 3 }, 0],
         failed,
-        choices: BTreeMap::new(),
+        choices: ByPlayer::new(),
         details: Map::new(),
         reason: "no answer after 3 attempts".into(),
         draw: None,

@@ -58,6 +58,14 @@ impl Worker for Player {
         refusal.to_league_error()
     }
 
+    fn is_early(refusal: &Refusal) -> bool {
+        matches!(refusal, Refusal::NotAnnounced { .. })
+    }
+
+    fn announces(event: &Event) -> bool {
+        matches!(event, Event::Announced { .. })
+    }
+
     fn promise(_command: &Command, _reply: &Reply) -> Option<Promise> {
         None
     }

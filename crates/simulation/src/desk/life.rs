@@ -37,6 +37,7 @@ impl<M: Worker> Desk<M> {
         for held in std::mem::take(&mut self.held) {
             around.cut(held.back);
         }
+        self.drop_calls(around);
         self.post.burn();
         self.up = false;
         self.life += 1;

@@ -76,7 +76,7 @@ impl<M: Worker> Desk<M> {
         };
         around.oracle.now_from(from);
         match M::understand(call) {
-            Ok(command) => self.attend(around, &command, back),
+            Ok(command) => self.answer_call(around, command, back),
             Err(message) => {
                 self.say(around, *message, back);
                 Ok(())
@@ -95,7 +95,7 @@ impl<M: Worker> Desk<M> {
     }
 
     /// An answer arrives.
-    pub(crate) fn hear(&mut self, around: &mut Around, answered: Box<Answered>) -> Checked {
+    pub(crate) fn hear(&mut self, around: &mut Around, answered: Answered) -> Checked {
         let back = answered.back;
         if !self.up || self.life != back.life {
             return Ok(());
@@ -113,7 +113,9 @@ impl<M: Worker> Desk<M> {
         if around.fails(twice, Fault::OutcomeDoubled) {
             self.post.keep(back.asked, back.trying, &ticket);
             let at = around.now() + Duration::from_millis(around.chance.below(60_000));
-            around.clock.note(at, Errand::Echo(answered.clone()));
+            around
+                .clock
+                .note(at, Errand::Echo(Box::new(answered.clone())));
         }
         let outcome = Ok(Answer {
             token: answered.token,

@@ -1,5 +1,7 @@
 //! Looks for what nobody may see yet: in every letter by its shape, in facts by their text.
 
+use std::sync::Arc;
+
 use league_core::letter::{Credential, Letter};
 use league_core::machine::Keep;
 use league_protocol::id::MatchId;
@@ -125,11 +127,18 @@ impl Oracle {
     }
 
     /// Before the first move is open, a seat sees what it sees at the opening.
-    fn check_call(&self, call: &MoveCall) -> Checked {
+    fn check_call(&mut self, call: &MoveCall) -> Checked {
         if !self.facts.listing.rules.hidden_moves {
             return Ok(());
         }
+        let mut known = self.openings.iter();
+        if known.any(|known| Arc::ptr_eq(known, &call.view)) {
+            return Ok(());
+        }
         if self.facts.opening.contains(&call.view) {
+            // A referee has two of them; after a fall it makes new ones.
+            self.openings.truncate(2 * self.facts.capacities.len());
+            self.openings.insert(0, Arc::clone(&call.view));
             return Ok(());
         }
         let what = format!(

@@ -1,7 +1,5 @@
 //! The table, worked out from nothing but results in the plainest way there is.
 
-use std::cmp::Reverse;
-
 use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchStatus, Score, StandingRow};
 
@@ -71,14 +69,11 @@ pub(super) fn from_results(league: &LeagueWatch, score: &Score) -> Vec<Row> {
         let equals = (0..count).filter(|&other| rows[other].record() == rows[one].record());
         rows[one].among_equals = equals.map(|other| between[one * count + other]).sum();
     }
-    rows.sort_by_key(|row| {
-        let (points, wins, difference) = row.record();
-        let id = row.id.as_str();
-        (
-            Reverse((points, wins, difference, row.among_equals)),
-            id.len(),
-            id.to_owned(),
-        )
+    let order = |row: &Row| (row.record(), row.among_equals);
+    rows.sort_by(|one, other| {
+        let (id, other_id) = (one.id.as_str(), other.id.as_str());
+        let by_id = (id.len(), id).cmp(&(other_id.len(), other_id));
+        order(other).cmp(&order(one)).then(by_id)
     });
     rows
 }

@@ -1,5 +1,7 @@
 //! Leagues in which one chosen thing goes wrong, and nothing else.
 
+use league_core::referee::Event;
+
 use super::*;
 use crate::chance::Chance;
 
@@ -45,4 +47,19 @@ fn a_player_that_was_away_when_its_round_was_announced_comes_back_and_plays() {
         let report = world.figures();
         assert_eq!((report.matches, report.technical_losses), (6, 0));
     }
+}
+
+#[test]
+fn where_nothing_fails_every_question_is_asked_once() {
+    let plan = Plan {
+        players: (8, 8),
+        referees: (2, 2),
+        ..Plan::without_faults(28)
+    };
+    let mut world = World::new(Setting::draw(Chance::new(1), &plan), &plan);
+    world.open_doors();
+    world.go_on().expect("nothing is wrong");
+    let facts = world.referees.iter().flat_map(|desk| &desk.journal);
+    let failed = |fact: &&Event| matches!(fact, Event::AttemptFailed { .. });
+    assert_eq!(facts.filter(failed).count(), 0);
 }

@@ -1,13 +1,12 @@
 //! Small leagues to draw.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{AgentState, Phase};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{MatchResult, MatchStatus, OpenedDraw};
+use league_protocol::message::{ByPlayer, MatchResult, MatchStatus, OpenedDraw};
 use league_protocol::secret::{Commitment, Seed};
 use league_protocol::time::Timestamp;
 use serde_json::{Map, json};
@@ -217,8 +216,8 @@ pub(super) fn result() -> MatchResult {
         status: MatchStatus::TechnicalLoss,
         winner: Some(a.id.clone()),
         points: [3, 0],
-        failed: BTreeMap::from([(b.id.clone(), Code::ALL[0])]),
-        choices: BTreeMap::from([(a.id, json!(HOSTILE))]),
+        failed: ByPlayer::from([(b.id.clone(), Code::ALL[0])]),
+        choices: ByPlayer::from([(a.id, json!(HOSTILE))]),
         details,
         reason: HOSTILE.to_owned(),
         draw: Some(opened_draw()),
