@@ -12,6 +12,8 @@ use crate::config::LogLevel;
 
 /// The longest line, in bytes; of a longer one the data is left out.
 pub const LONGEST_LINE: usize = 64 * 1024;
+/// How long most lines are at most, in bytes.
+const USUAL_LINE: usize = 512;
 /// The longest text for people, in characters.
 const LONGEST_MESSAGE: usize = 4 * 1024;
 /// How deep data is searched for what has to be masked; what lies deeper is left out.
@@ -55,8 +57,10 @@ impl Line {
     }
 
     fn written(&self, data: &[(Cow<'static, str>, Value)]) -> String {
-        let written = serde_json::to_string(&Written { line: self, data });
-        let mut text = escape(written.unwrap_or_default());
+        let mut written = Vec::with_capacity(USUAL_LINE);
+        // Nothing in a line can fail to be written.
+        let _ = serde_json::to_writer(&mut written, &Written { line: self, data });
+        let mut text = escape(String::from_utf8(written).unwrap_or_default());
         text.push('\n');
         text
     }
@@ -129,7 +133,11 @@ fn masked_member<'v>(name: &str, value: &'v Value, depth: usize) -> Cow<'v, Valu
 }
 
 fn is_secret(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
+    let is_plain = !name.bytes().any(|byte| byte.is_ascii_uppercase());
+    let lower = match is_plain {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(name.to_ascii_lowercase()),
+    };
     SECRET_NAMES.iter().any(|word| lower.contains(word))
 }
 
