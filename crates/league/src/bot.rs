@@ -5,7 +5,7 @@
 //! question of the referee is what the player answers. A bot speaks MCP or simple JSON-RPC, a
 //! message a line; which of them is found out as with any peer.
 
-mod complaints;
+pub mod complaints;
 pub mod launch;
 mod pipes;
 mod speech;
@@ -26,7 +26,7 @@ use tokio::time::Instant;
 use crate::identity::Identity;
 use crate::net::client::CallError;
 use crate::peers::link::Link;
-use complaints::keep;
+use complaints::{Hearing, shown};
 use launch::{Launch, LaunchError, Life};
 use pipes::Pipes;
 use speech::{understood, without_token, written};
@@ -46,7 +46,18 @@ pub struct Bot {
     speech: Option<Speech>,
     stage: Mutex<Stage>,
     started: AtomicU32,
+    /// What its latest life complains of.
+    hearing: Mutex<Option<Hearing>>,
     news: mpsc::Sender<(Message, Agent)>,
+}
+
+/// A bot that could not be started.
+#[derive(Debug)]
+pub struct Unstarted {
+    /// Why.
+    pub error: Arc<LaunchError>,
+    /// What it complained of last, for its owner.
+    pub last_words: Vec<String>,
 }
 
 /// How far the bot is.
@@ -89,7 +100,7 @@ impl Bot {
         launch: Launch,
         name: String,
         speech: Option<Speech>,
-    ) -> Result<Arc<Self>, Arc<LaunchError>> {
+    ) -> Result<Arc<Self>, Unstarted> {
         let (news, waiting) = mpsc::channel(MOST_NEWS);
         let bot = Arc::new(Self {
             launch,
@@ -98,9 +109,13 @@ impl Bot {
             speech,
             stage: Mutex::new(Stage::Absent),
             started: AtomicU32::new(0),
+            hearing: Mutex::new(None),
             news,
         });
-        bot.present().await?;
+        if let Err(error) = bot.present().await {
+            let last_words = bot.last_words().await.unwrap_or_default();
+            return Err(Unstarted { error, last_words });
+        }
         tokio::spawn(tell_all(Arc::downgrade(&bot), waiting));
         Ok(bot)
     }
@@ -240,22 +255,23 @@ impl Bot {
     async fn give_life(&self) -> Result<Arc<Present>, LaunchError> {
         let restarts = self.launch.limits.restarts;
         let before = self.started.fetch_add(1, Ordering::Relaxed);
+        let last_words = self.last_words().await;
         if before > restarts {
             self.started.store(before, Ordering::Relaxed);
+            self.tell_end(last_words.as_deref(), "it is given up");
             return Err(LaunchError::TooOften(restarts));
         }
         if before > 0 {
-            tracing::warn!(
-                agent_id = %self.agent(),
-                event_type = "BOT_RESTARTED",
-                "the bot has ended and is started again ({before} of {restarts})"
-            );
+            let again = format!("it is started again ({before} of {restarts})");
+            self.tell_end(last_words.as_deref(), &again);
         }
-        let started = self.launch.start()?;
-        tokio::spawn(keep(self.launch.complaints.clone(), started.complaints));
+        let mut started = self.launch.start()?;
+        let file = self.launch.complaints.clone();
+        *self.hearing() = Some(Hearing::begin(file, started.complaints));
         let limits = &self.launch.limits;
         let pipes = Pipes::open(started.input, started.output, limits.line);
         if !pipes.wake(limits.start).await {
+            started.life.end().await;
             return Err(LaunchError::Silent);
         }
         let link = Link::new(pipes);
@@ -272,6 +288,27 @@ impl Bot {
             link,
             found,
         }))
+    }
+
+    /// What its latest life, which has ended, complained of last; nothing if that was told.
+    async fn last_words(&self) -> Option<Vec<String>> {
+        let hearing = self.hearing().take()?;
+        Some(hearing.last_words().await)
+    }
+
+    /// Tells that a life has ended, and what follows.
+    fn tell_end(&self, last_words: Option<&[String]>, follows: &str) {
+        let Some(words) = last_words else { return };
+        tracing::warn!(
+            agent_id = %self.agent(),
+            event_type = "BOT_ENDED",
+            aside = shown(words),
+            "the bot has ended: {follows}; what it complains of is kept in `logs/bots`"
+        );
+    }
+
+    fn hearing(&self) -> std::sync::MutexGuard<'_, Option<Hearing>> {
+        self.hearing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn agent(&self) -> String {

@@ -1,5 +1,8 @@
 //! Letters put into words, and answers understood: the wire of calls that we make.
 
+mod failures;
+mod kept;
+mod logged;
 mod reading;
 mod silent;
 mod tokens;
@@ -7,10 +10,10 @@ mod unadmitted;
 
 use std::sync::Arc;
 
-use league_core::letter::{Answer, Credential, Failure, Letter, Outcome, Peer};
+use league_core::letter::{Answer, Credential, Letter, Outcome, Peer};
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Stamp, conversation, encode, tool};
-use league_protocol::id::PlayerId;
+use league_protocol::id::{ConversationId, PlayerId};
 use league_protocol::message::Message;
 use league_protocol::peer::{self, Found, Request};
 use league_protocol::sender::Agent;
@@ -83,54 +86,6 @@ impl Correspondence {
         request.map_or(Written::Nothing, Written::Request)
     }
 
-    /// Keeps a letter that goes out for the record of its match, without the token.
-    pub fn record<T>(&self, letter: &Letter<T>) {
-        if let Some(transcripts) = &self.transcripts
-            && let Some(match_id) = match_of(&letter.message)
-        {
-            let plain = self.spoken(letter, None, |outgoing| serde_json::to_value(outgoing).ok());
-            let (from, to) = (self.identity.label(), letter.to.agent.to_string());
-            transcripts.add(match_id, clock::now(), from, to, plain);
-        }
-    }
-
-    /// Logs that a letter goes out; what it says may still be hidden.
-    pub fn log_sent<T>(&self, letter: &Letter<T>) {
-        tracing::debug!(
-            agent_id = self.identity.log_name(),
-            event_type = "MESSAGE_SENT",
-            message_type = letter.message.v2_type(),
-            to = %letter.to.agent,
-            match_id = match_of(&letter.message).map(|id| id.as_str()),
-        );
-    }
-
-    /// Logs that nothing came back.
-    pub fn log_lost<T>(&self, letter: &Letter<T>, failure: &Failure) {
-        let (class, error) = (failure.code.class().as_str(), &failure.detail);
-        if letter.to.agent == Agent::Manager {
-            self.told_silence(failure);
-            // Without its manager an agent can do nothing but ask again, so people should know.
-            return tracing::warn!(
-                agent_id = self.identity.log_name(),
-                event_type = "MANAGER_SILENT",
-                message_type = letter.message.v2_type(),
-                class,
-                "the league manager at {} does not answer, so it is asked again: {error}",
-                letter.to.endpoint
-            );
-        }
-        tracing::info!(
-            agent_id = self.identity.log_name(),
-            event_type = "NO_ANSWER",
-            message_type = letter.message.v2_type(),
-            to = %letter.to.agent,
-            match_id = match_of(&letter.message).map(|id| id.as_str()),
-            class,
-            "{error}"
-        );
-    }
-
     fn proof<T>(&self, letter: &Letter<T>) -> Option<AuthToken> {
         match &letter.credential {
             // A referee that comes back brings its proof in the request itself.
@@ -155,10 +110,7 @@ impl Correspondence {
         write: impl FnOnce(&league_protocol::encode::Outgoing<'_>) -> Option<Out>,
     ) -> Option<Out> {
         let agent = self.identity.agent();
-        let conversation = match letter.message {
-            Message::PlayerRegisterRequest(_) => self.identity.own_registration(),
-            ref message => conversation(message, &self.identity.label()),
-        };
+        let conversation = self.conversation(letter);
         let stamp = Stamp {
             sender: self.identity.sender(agent.as_ref()),
             at: clock::now(),
@@ -169,6 +121,14 @@ impl Correspondence {
             encode(&letter.message, letter.to.dialect, stamp, hints)
                 .and_then(|outgoing| write(&outgoing))
         })
+    }
+
+    /// The conversation that a letter belongs to.
+    fn conversation<T>(&self, letter: &Letter<T>) -> ConversationId {
+        match letter.message {
+            Message::PlayerRegisterRequest(_) => self.identity.own_registration(),
+            ref message => conversation(message, &self.identity.names().label),
+        }
     }
 
     /// Does something with what is known of a letter and its receiver.

@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use league_protocol::finding::{Finding, Severity};
+use league_protocol::id::MatchId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::identity::{Identity, Names};
 
 /// How many kinds are kept for one agent; more are only counted.
 pub const KINDS_PER_AGENT: usize = 64;
@@ -46,9 +49,20 @@ pub struct Deviations(Arc<Mutex<BTreeMap<String, Kinds>>>);
 /// How often each kind was seen, and what was found the first time.
 type Kinds = BTreeMap<Kind, (u64, String)>;
 
+/// Who left the protocol, where, and who saw it.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'s> {
+    /// Who saw it, and has it in its log.
+    pub by: &'s Identity,
+    /// Who left the protocol.
+    pub agent: &'s str,
+    /// In which match.
+    pub match_id: Option<&'s MatchId>,
+}
+
 impl Deviations {
     /// Notes what was forgiven an agent.
-    pub fn note(&self, agent: &str, findings: &[Finding]) {
+    pub fn note(&self, seen: &Seen<'_>, findings: &[Finding]) {
         let forgiven = findings
             .iter()
             .filter(|finding| finding.severity == Severity::Deviation);
@@ -58,10 +72,16 @@ impl Deviations {
                 path: without_places(&finding.path),
                 clause: finding.clause.to_owned(),
             };
-            if self.add(agent, kind, &finding.detail) {
+            let code = finding.code.as_str();
+            if self.add(seen.agent, kind, &finding.detail) {
+                let Names { log, label } = seen.by.names();
                 tracing::warn!(
+                    agent_id = &*log,
+                    component = &*label,
                     event_type = "DEVIATION",
-                    peer = agent,
+                    peer = seen.agent,
+                    match_id = seen.match_id.map(MatchId::as_str),
+                    code,
                     path = finding.path,
                     clause = finding.clause,
                     "{}",

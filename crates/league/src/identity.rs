@@ -1,7 +1,7 @@
 //! Who an agent is, as its post and its reception have to know.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use league_protocol::dialect::v1;
@@ -58,9 +58,40 @@ pub enum Newcomer {
     Player(String),
 }
 
-#[derive(Debug, Clone, Default)]
+/// By which names an agent is known in logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Names {
+    /// Of its log: `P01`, `league_manager`, and `newcomers` for all who have no id yet.
+    pub log: Arc<str>,
+    /// Of itself: `player:P01`, or `player:Alpha` before it has an id.
+    pub label: Arc<str>,
+}
+
+impl Names {
+    fn of(agent: Option<&Agent>, newcomer: &Newcomer) -> Self {
+        let log = match agent {
+            Some(Agent::Player(id)) => id.as_str(),
+            Some(Agent::Referee(id)) => id.as_str(),
+            Some(Agent::Manager) => "league_manager",
+            None => "newcomers",
+        };
+        let label = match (agent, newcomer) {
+            (Some(agent), _) => agent.to_string(),
+            (None, Newcomer::Manager) => Agent::Manager.to_string(),
+            (None, Newcomer::Referee(name)) => format!("referee:{name}"),
+            (None, Newcomer::Player(name)) => format!("player:{name}"),
+        };
+        Self {
+            log: log.into(),
+            label: label.into(),
+        }
+    }
+}
+
+#[derive(Debug)]
 struct Held {
     agent: Option<Agent>,
+    names: Names,
     token: Option<AuthToken>,
     return_token: Option<AuthToken>,
     league_id: Option<LeagueId>,
@@ -72,11 +103,15 @@ impl Identity {
     pub fn new(newcomer: Newcomer, strict: bool) -> Self {
         let agent = (newcomer == Newcomer::Manager).then_some(Agent::Manager);
         Self {
-            newcomer,
             held: RwLock::new(Held {
+                names: Names::of(agent.as_ref(), &newcomer),
                 agent,
-                ..Held::default()
+                token: None,
+                return_token: None,
+                league_id: None,
+                game_type: None,
             }),
+            newcomer,
             strict: AtomicBool::new(strict),
             dialect: None,
             wanted: None,
@@ -96,17 +131,17 @@ impl Identity {
 
     /// Its id, once it has one.
     pub fn agent(&self) -> Option<Agent> {
-        self.held().agent
+        self.held().agent.clone()
     }
 
     /// The name for logs and the field `sender`.
     pub fn label(&self) -> String {
-        match (self.agent(), &self.newcomer) {
-            (Some(agent), _) => agent.to_string(),
-            (None, Newcomer::Manager) => Agent::Manager.to_string(),
-            (None, Newcomer::Referee(name)) => format!("referee:{name}"),
-            (None, Newcomer::Player(name)) => format!("player:{name}"),
-        }
+        self.held().names.label.to_string()
+    }
+
+    /// The names by which it is known in logs.
+    pub fn names(&self) -> Names {
+        self.held().names.clone()
     }
 
     /// The conversation in which it asks to be admitted: the same until it is given another token,
@@ -129,13 +164,8 @@ impl Identity {
     }
 
     /// The name of its log.
-    pub fn log_name(&self) -> String {
-        match self.agent() {
-            Some(Agent::Player(id)) => id.to_string(),
-            Some(Agent::Referee(id)) => id.to_string(),
-            Some(Agent::Manager) => "league_manager".to_owned(),
-            None => "newcomers".to_owned(),
-        }
+    pub fn log_name(&self) -> Arc<str> {
+        Arc::clone(&self.held().names.log)
     }
 
     /// Its id as a player.
@@ -148,17 +178,17 @@ impl Identity {
 
     /// What proves it.
     pub fn token(&self) -> Option<AuthToken> {
-        self.held().token
+        self.held().token.clone()
     }
 
     /// What proves it when it comes back.
     pub fn return_token(&self) -> Option<AuthToken> {
-        self.held().return_token
+        self.held().return_token.clone()
     }
 
     /// The league it is in.
     pub fn league(&self) -> Option<LeagueId> {
-        self.held().league_id
+        self.held().league_id.clone()
     }
 
     /// The league that is meant where none is named: the one it is in, or would like to be in.
@@ -197,7 +227,7 @@ impl Identity {
 
     /// What that league plays.
     pub fn game(&self) -> Option<GameType> {
-        self.held().game_type
+        self.held().game_type.clone()
     }
 
     /// How it reads what others say.
@@ -227,6 +257,7 @@ impl Identity {
     /// It was given an id in a league.
     pub fn set_agent(&self, agent: Agent, league_id: LeagueId) {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        held.names = Names::of(Some(&agent), &self.newcomer);
         held.agent = Some(agent);
         held.league_id = Some(league_id);
         drop(held);
@@ -266,16 +297,13 @@ impl Identity {
         }
     }
 
-    fn held(&self) -> Held {
-        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
-        held.clone()
+    fn held(&self) -> RwLockReadGuard<'_, Held> {
+        self.held.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     fn admit(identity: &Identity, league: &str) {

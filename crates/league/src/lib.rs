@@ -34,6 +34,7 @@ pub mod root;
 pub mod secrets;
 pub mod store;
 pub mod strategy;
+pub mod traffic;
 pub mod transcript;
 pub mod turnstile;
 pub mod verify;

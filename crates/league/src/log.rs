@@ -9,8 +9,11 @@ mod files;
 mod layer;
 mod line;
 mod logger;
+mod waiting;
 
-pub use files::{KEPT_FILES, LARGEST_LOG, MOST_OPEN_FILES};
-pub use layer::{LogGuard, LogLayer, MOST_WAITING_LINES, layer};
+pub use files::{Bounds, KEPT_FILES, LARGEST_LOG, MOST_OPEN_FILES};
+pub use layer::{LogGuard, LogLayer, layer};
+pub(crate) use line::mask;
 pub use line::{LONGEST_LINE, Line};
 pub use logger::{JsonLogger, LogError};
+pub use waiting::MOST_WAITING;

@@ -4,6 +4,7 @@
 //! different matches do not wait for each other, so one that hangs holds up nothing else.
 
 mod roads;
+mod subject;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +13,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use league_core::letter::{Failure, Letter, Outcome};
 use league_protocol::fault::Code;
 use league_protocol::id::MatchId;
-use league_protocol::message::Message;
 use league_protocol::peer::{Found, Manner, Request};
 use league_protocol::sender::{Form, Speech};
 use tokio::sync::watch;
@@ -26,6 +26,7 @@ use crate::net::endpoint::Endpoint;
 use crate::peers::link::{Carrier, Link};
 use crate::turnstile::{MOST_WAITING, Pass, Urgency};
 pub use roads::Roads;
+pub(crate) use subject::{is_application, match_of};
 
 /// How an agent is spoken to that says it takes calls simply.
 static SIMPLE: Found = Found {
@@ -168,18 +169,30 @@ impl<M: Worker> Office<M> {
             .await
     }
 
-    /// Notes how long an answer takes.
+    /// Notes what comes of a letter, and how long that takes.
     async fn timed(
         &self,
         letter: &Letter<M::Ticket>,
-        call: impl Future<Output = Outcome>,
+        call: impl Future<Output = Tried>,
     ) -> Outcome {
         let began = Instant::now();
-        let outcome = call.await;
-        if outcome.is_ok() {
-            self.roads.latencies.note(&letter.to.agent, began.elapsed());
+        let tried = call.await;
+        let after = began.elapsed();
+        match tried {
+            Tried::Unsaid(outcome) => outcome,
+            Tried::Heard(outcome) => {
+                if outcome.is_ok() {
+                    self.roads.latencies.note(&letter.to.agent, after);
+                }
+                self.correspondence.log_heard(letter, &outcome, after);
+                outcome
+            }
+            Tried::Lost(error) => {
+                let failure = failure(&error);
+                self.correspondence.log_lost(letter, &failure, after);
+                Err(failure)
+            }
         }
-        outcome
     }
 
     /// Waits for its turn to go out.
@@ -190,10 +203,12 @@ impl<M: Worker> Office<M> {
     }
 
     /// Calls one who says that it takes calls simply.
-    async fn call_simply(&self, letter: &Letter<M::Ticket>, endpoint: &Endpoint) -> Outcome {
+    async fn call_simply(&self, letter: &Letter<M::Ticket>, endpoint: &Endpoint) -> Tried {
         let id = self.calls.fetch_add(1, Ordering::Relaxed);
-        let Some(request) = self.written(letter, id, &SIMPLE)? else {
-            return Ok(nod());
+        let request = match self.written(letter, id, &SIMPLE) {
+            Ok(Some(request)) => request,
+            Ok(None) => return Tried::Unsaid(Ok(nod())),
+            Err(failure) => return Tried::Unsaid(Err(failure)),
         };
         self.going_out(letter);
         let (client, timeout) = (&self.roads.client, letter.effort.timeout);
@@ -203,7 +218,7 @@ impl<M: Worker> Office<M> {
                     .correspondence
                     .read(letter, id, &SIMPLE.manner, &answer);
                 if !heard.doubtful || !is_application(&letter.message) {
-                    return heard.outcome;
+                    return Tried::Heard(heard.outcome);
                 }
                 // The manager is of another house, with other habits.
                 let link = self.roads.peers.link(&letter.to, endpoint);
@@ -211,9 +226,9 @@ impl<M: Worker> Office<M> {
                 link.refuse_tools();
                 let (found, until) = (link.found().await, Instant::now() + timeout);
                 let other = self.call_otherwise(&link, &found, letter, until).await;
-                other.unwrap_or(heard).outcome
+                Tried::Heard(other.unwrap_or(heard).outcome)
             }
-            Err(error) => self.lost(letter, &error),
+            Err(error) => Tried::Lost(error),
         }
     }
 
@@ -223,13 +238,13 @@ impl<M: Worker> Office<M> {
         link: &Link<C>,
         found: Arc<Found>,
         letter: &Letter<M::Ticket>,
-    ) -> Outcome {
+    ) -> Tried {
         match self.written(letter, 0, &found) {
             Ok(Some(_)) => {}
-            Ok(None) => return Ok(nod()),
+            Ok(None) => return Tried::Unsaid(Ok(nod())),
             Err(failure) => {
                 link.doubt(&found);
-                return Err(failure);
+                return Tried::Unsaid(Err(failure));
             }
         }
         self.going_out(letter);
@@ -240,16 +255,16 @@ impl<M: Worker> Office<M> {
         match first {
             Ok(Some((_, heard))) if heard.doubtful => {
                 let other = self.call_otherwise(link, &found, letter, until).await;
-                other.unwrap_or(heard).outcome
+                Tried::Heard(other.unwrap_or(heard).outcome)
             }
             Ok(Some((called, heard))) => {
                 if heard.outcome.is_ok() && is_owed(&letter.message) {
                     link.prove(&called);
                 }
-                heard.outcome
+                Tried::Heard(heard.outcome)
             }
-            Ok(None) => Ok(nod()),
-            Err(error) => self.lost(letter, &error),
+            Ok(None) => Tried::Unsaid(Ok(nod())),
+            Err(error) => Tried::Lost(error),
         }
     }
 
@@ -262,6 +277,7 @@ impl<M: Worker> Office<M> {
         until: Instant,
     ) -> Option<Understood> {
         for other in link.other_forms(found) {
+            self.correspondence.log_sent(letter);
             let called = self.call_once(link, other, letter, until).await;
             if let Ok(Some((called, heard))) = called
                 && !heard.doubtful
@@ -327,23 +343,19 @@ impl<M: Worker> Office<M> {
         self.correspondence.log_sent(letter);
     }
 
-    fn lost(&self, letter: &Letter<M::Ticket>, error: &CallError) -> Outcome {
-        let failure = failure(error);
-        self.correspondence.log_lost(letter, &failure);
-        Err(failure)
-    }
-
     fn lines(&self) -> std::sync::MutexGuard<'_, BTreeMap<Line, VecDeque<Letter<M::Ticket>>>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether an agent asks to be admitted.
-pub(crate) const fn is_application(message: &Message) -> bool {
-    matches!(
-        message,
-        Message::PlayerRegisterRequest(_) | Message::RefereeRegisterRequest(_)
-    )
+/// What came of a try.
+enum Tried {
+    /// There was nothing to say, or no way to say it.
+    Unsaid(Outcome),
+    /// Something came back.
+    Heard(Outcome),
+    /// Nothing came back.
+    Lost(CallError),
 }
 
 fn failure(error: &CallError) -> Failure {
@@ -362,36 +374,5 @@ fn crowded() -> Failure {
     Failure {
         code: Code::RateLimited,
         detail: format!("{MOST_WAITING} letters wait to go out already"),
-    }
-}
-
-/// The match that a message belongs to.
-pub(crate) fn match_of(message: &Message) -> Option<&MatchId> {
-    match message {
-        Message::StartMatch(order) => Some(&order.match_id),
-        Message::StartMatchAck(ack) => Some(&ack.match_id),
-        Message::GameInvitation(invitation) => Some(&invitation.match_id),
-        Message::GameJoinAck(ack) => Some(&ack.match_id),
-        Message::GameStart(start) => Some(&start.match_id),
-        Message::MoveCall(call) => Some(&call.match_id),
-        Message::MoveResponse(response) => Some(&response.match_id),
-        Message::PlayValidation(validation) => Some(&validation.match_id),
-        Message::GameOver(over) => Some(&over.match_id),
-        Message::GameError(error) => Some(&error.match_id),
-        Message::MatchResultReport(report) => Some(&report.match_id),
-        Message::RefereeRegisterRequest(_)
-        | Message::RefereeRegisterResponse(_)
-        | Message::PlayerRegisterRequest(_)
-        | Message::PlayerRegisterResponse(_)
-        | Message::LeagueStart(_)
-        | Message::RoundAnnouncement(_)
-        | Message::RoundCompleted(_)
-        | Message::LeagueCompleted(_)
-        | Message::StandingsUpdate(_)
-        | Message::LeagueQuery(_)
-        | Message::LeagueQueryResponse(_)
-        | Message::LeagueError(_)
-        | Message::Ping
-        | Message::Acknowledged => None,
     }
 }

@@ -4,6 +4,7 @@
 //! is understood: a call by the name of a tool to the [`Counter`], a method of MCP to [`Mcp`].
 
 mod asked;
+mod attended;
 mod counter;
 mod kindness;
 mod lines;

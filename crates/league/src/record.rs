@@ -60,6 +60,25 @@ pub struct Said {
     pub to: String,
     /// What kind of message it is.
     pub message_type: String,
-    /// The message, without tokens.
+    /// The message as it was read, without tokens; nothing if it was too long to be kept, or could
+    /// not be read.
     pub message: Value,
+    /// What was really said, where it was read as something else or not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verbatim: Option<Verbatim>,
+}
+
+/// What was really said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verbatim {
+    /// The beginning of it, with tokens masked; nothing if it is no text, or if it is not certain
+    /// that no token is left in it.
+    pub text: Option<String>,
+    /// How many bytes there were.
+    pub bytes: u64,
+    /// Whether the text goes on where it ends here.
+    pub cut: bool,
+    /// Why it could not be read; nothing if it was read as the message beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }

@@ -2,6 +2,9 @@
 //!
 //! Choices and seeds stand in these messages, so they stay in memory until the end is written.
 
+mod verbatim;
+
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +12,9 @@ use league_protocol::id::MatchId;
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 
-use crate::record::{Said, Transcript};
+use crate::log::mask;
+use crate::record::{Said, Transcript, Verbatim};
+pub use verbatim::{LONGEST_VERBATIM, verbatim};
 
 /// How many messages of a match are kept; the rest of an endless quarrel is left out.
 pub const LONGEST_TRANSCRIPT: usize = 512;
@@ -21,16 +26,16 @@ pub const LARGEST_SAID: usize = 16 * 1024;
 pub struct Transcripts(Arc<Mutex<BTreeMap<MatchId, Vec<Said>>>>);
 
 impl Transcripts {
-    /// Keeps a message; tokens are taken out.
+    /// Keeps what one agent said to another: the message as it was read, and what was really said
+    /// where that is something else. Tokens are taken out.
     pub fn add(
         &self,
         match_id: &MatchId,
         timestamp: Timestamp,
-        from: String,
-        to: String,
-        message: Option<Value>,
+        (from, to): (String, String),
+        mut message: Value,
+        verbatim: Option<Verbatim>,
     ) {
-        let Some(mut message) = message else { return };
         without_tokens(&mut message);
         let message_type = message
             .get("message_type")
@@ -46,6 +51,7 @@ impl Transcripts {
             to,
             message_type,
             message,
+            verbatim,
         };
         let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // What is said of a match that is over or was never begun is not kept.
@@ -80,7 +86,7 @@ impl Transcripts {
     }
 }
 
-/// Takes every member out that is named as a token.
+/// Takes every member out that is named as a token, and masks what looks like one.
 fn without_tokens(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -88,7 +94,12 @@ fn without_tokens(value: &mut Value) {
             members.values_mut().for_each(without_tokens);
         }
         Value::Array(elements) => elements.iter_mut().for_each(without_tokens),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Value::String(text) => {
+            if let Cow::Owned(masked) = mask(text) {
+                *text = masked;
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -106,12 +117,15 @@ mod tests {
             "message_type": "GAME_ERROR",
             "auth_token": "tok-secret",
             "context": [{"provided_token": "tok-secret", "left": 1}],
+            "note": "mine is tok-p01-0123456789abcdef",
         });
         transcripts.begin(&id);
-        let (from, to) = ("referee:REF01".to_owned(), "player:P01".to_owned());
-        transcripts.add(&id, Timestamp::default(), from, to, Some(message));
+        let between = ("referee:REF01".to_owned(), "player:P01".to_owned());
+        transcripts.add(&id, Timestamp::default(), between, message, None);
         let taken = transcripts.take(&id, 1).unwrap();
-        let expected = json!({"message_type": "GAME_ERROR", "context": [{"left": 1}]});
+        let expected = json!({
+            "message_type": "GAME_ERROR", "context": [{"left": 1}], "note": "mine is tok-p01-…",
+        });
         assert_eq!(taken.messages[0].message, expected);
         assert!(transcripts.take(&id, 1).is_none());
     }

@@ -61,6 +61,8 @@ mod stdio;
 mod stepped;
 #[path = "end_to_end/told.rs"]
 mod told;
+#[path = "end_to_end/traced.rs"]
+mod traced;
 #[path = "end_to_end/unruly.rs"]
 mod unruly;
 #[path = "end_to_end/viewers.rs"]

@@ -11,7 +11,9 @@ use league_core::league::{AgentState, Phase};
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::time::Timestamp;
 
-pub use pages::{Deviation, Failure, Life, MatchPage, Meeting, PlayerPage, Position, Said};
+pub use pages::{
+    Deviation, Failure, Life, MatchPage, Meeting, PlayerPage, Position, Said, Verbatim,
+};
 pub use rounds::{Coming, Course, Encounter, RoundPage};
 
 /// The first page: a league at a glance.

@@ -163,9 +163,11 @@ class BotsConfig(Model):
 
 @dataclass
 class LoggingConfig(Model):
-    """What is logged: DEBUG, INFO, WARNING or ERROR, and all above it."""
+    """What is logged: DEBUG, INFO, WARNING or ERROR, and all above it; and how much is kept."""
 
     level: str = "INFO"
+    max_file_bytes: int = 10485760
+    max_kept_files: int = 3
 
 
 @dataclass

@@ -310,7 +310,7 @@ impl Competitor {
         let chosen = self.manner.mind.choose(*think, thinking).await;
         let chosen = chosen.map_err(|error| {
             tracing::warn!(
-                agent_id = self.identity.log_name(),
+                agent_id = %self.identity.log_name(),
                 event_type = "BOT_FAILED",
                 "{}",
                 error.detail

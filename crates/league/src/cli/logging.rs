@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 
 use league::config::{LogLevel, SystemConfig};
-use league::log::{LogGuard, layer};
+use league::log::{Bounds, LogGuard, layer};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
@@ -26,7 +26,11 @@ pub(super) fn begin(common: &Common, system: &SystemConfig) -> LogGuard {
         0 => system.logging.level,
         _ => LogLevel::Debug,
     };
-    let (files, guard) = layer(common.root(), level);
+    let bounds = Bounds {
+        largest: system.logging.max_file_bytes,
+        kept: system.logging.max_kept_files,
+    };
+    let (files, guard) = layer(common.root(), level, bounds);
     let told = (!common.quiet && common.output == Output::Text).then(Told::default);
     let most = match level {
         LogLevel::Debug => LevelFilter::DEBUG,
@@ -64,7 +68,9 @@ impl<S: Subscriber> Layer<S> for Told {
             .peer
             .map(|peer| format!("{peer}: "))
             .unwrap_or_default();
-        let line = format!("{kind}: {peer}{}", sentence.message);
+        let aside = sentence.aside.map(|aside| format!("\n  {aside}"));
+        let aside = aside.unwrap_or_default();
+        let line = format!("{kind}: {peer}{}{aside}", sentence.message);
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if told.len() < MOST_TOLD && told.insert(line.clone()) {
             // Nothing is left to be done if even this cannot be printed.
@@ -77,9 +83,18 @@ impl<S: Subscriber> Layer<S> for Told {
 struct Sentence {
     message: String,
     peer: Option<String>,
+    /// What is told here and stands in no file.
+    aside: Option<String>,
 }
 
 impl Visit for Sentence {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "aside" => self.aside = Some(value.to_owned()),
+            _ => self.record_debug(field, &value),
+        }
+    }
+
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
         match field.name() {
             "message" => {

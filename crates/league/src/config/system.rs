@@ -193,6 +193,10 @@ settings! {
     pub struct LoggingConfig {
         /// The least important lines that are written.
         level: LogLevel = LogLevel::Info;
+        /// How large a log grows before it is put aside, in bytes.
+        max_file_bytes: u64 = 10 << 20, within 64 << 10..=1 << 40;
+        /// How many logs that were put aside are kept of each.
+        max_kept_files: u32 = 3, within 0..=1_000;
     }
 }
 

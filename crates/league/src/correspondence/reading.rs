@@ -14,30 +14,15 @@ use league_protocol::message::{EVEN_ODD, Message};
 use league_protocol::peer::{self, Manner, Told};
 use league_protocol::rpc::members::split;
 use league_protocol::sender::{Dialect, Form};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::failures::{complaint, failed, faulty, first_of, unusable};
+use super::kept::Read;
 use super::{Correspondence, Understood, is_owed, nod, player};
-use crate::clock;
+use crate::deviations::Seen;
 use crate::net::client;
 use crate::post::{is_application, match_of};
-
-/// Whether an answer goes into the record of its match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Record {
-    Kept,
-    LeftOut,
-}
-
-impl Record {
-    /// What becomes of an answer that is made out of another, which is kept if it names its type:
-    /// the record of a match holds what was said, and that once.
-    fn after(raw: &RawValue) -> Self {
-        match is_typed(raw) {
-            true => Self::LeftOut,
-            false => Self::Kept,
-        }
-    }
-}
 
 /// Whether what came names the type of a message.
 fn is_typed(raw: &RawValue) -> bool {
@@ -53,16 +38,33 @@ impl Correspondence {
         manner: &Manner,
         answer: &client::Answer,
     ) -> Understood {
-        let mut notes = Notes::new(self.identity.reading());
+        let mut read = Read {
+            notes: Notes::new(self.identity.reading()),
+            said: None,
+            mended: None,
+        };
         let understood = match manner {
-            Manner::Simple(_) => self.read_simple(letter, id, answer, &mut notes),
+            Manner::Simple(_) => self.read_simple(letter, id, answer, &mut read),
             Manner::Modern { .. } | Manner::Legacy(_) => {
-                self.read_mcp(letter, id, answer, &mut notes)
+                self.read_mcp(letter, id, answer, &mut read)
             }
         };
-        let peer = letter.to.agent.to_string();
-        self.deviations.note(&peer, &notes.findings);
+        self.keep(letter, &read, &understood.outcome, &answer.body);
+        self.forgiven(letter, &read.notes);
         understood
+    }
+
+    /// Notes what was forgiven the receiver of a letter.
+    fn forgiven<T>(&self, letter: &Letter<T>, notes: &Notes) {
+        if notes.findings.is_empty() {
+            return;
+        }
+        let seen = Seen {
+            by: &self.identity,
+            agent: &letter.to.agent.to_string(),
+            match_id: match_of(&letter.message),
+        };
+        self.deviations.note(&seen, &notes.findings);
     }
 
     /// Notes that an agent wants calls in this form, and refuses the one that the documents have.
@@ -81,8 +83,7 @@ impl Correspondence {
             expected,
             &detail,
         );
-        let peer = letter.to.agent.to_string();
-        self.deviations.note(&peer, &notes.findings);
+        self.forgiven(letter, &notes);
     }
 
     fn read_simple<T>(
@@ -90,20 +91,18 @@ impl Correspondence {
         letter: &Letter<T>,
         id: u64,
         answer: &client::Answer,
-        notes: &mut Notes,
+        read: &mut Read,
     ) -> Understood {
-        let mut record = Record::Kept;
-        let outcome = match lenient::reply(&answer.body, id, notes) {
+        let outcome = match lenient::reply(&answer.body, id, &mut read.notes) {
             Some(raw) => {
                 let raw: Cow<'_, RawValue> = raw;
-                record = Record::after(&raw);
-                self.understand(letter, &raw, Record::Kept, notes)
+                self.understand(letter, &raw, &mut read.said, &mut read.notes)
             }
-            None => Err(unusable(notes, answer)),
+            None => Err(unusable(&mut read.notes, answer)),
         };
-        let understood = self.settled(letter, outcome, &answer.body, record, notes);
+        let understood = self.settled(letter, outcome, &answer.body, read);
         if understood.outcome.is_ok() && answer.status >= 400 {
-            note_status(answer.status, notes);
+            note_status(answer.status, &mut read.notes);
         }
         understood
     }
@@ -113,7 +112,7 @@ impl Correspondence {
         letter: &Letter<T>,
         id: u64,
         answer: &client::Answer,
-        notes: &mut Notes,
+        read: &mut Read,
     ) -> Understood {
         let result = peer::read(&answer.reply(), id);
         let told = result.and_then(|result| match letter.message {
@@ -122,9 +121,8 @@ impl Correspondence {
         });
         let (outcome, doubtful) = match told {
             Ok(Told::Message(raw)) => {
-                let outcome = self.understand(letter, &raw, Record::Kept, notes);
-                let record = Record::after(&raw);
-                return self.settled(letter, outcome, raw.get().as_bytes(), record, notes);
+                let outcome = self.understand(letter, &raw, &mut read.said, &mut read.notes);
+                return self.settled(letter, outcome, raw.get().as_bytes(), read);
             }
             Ok(Told::Nod) => (Ok(nod()), false),
             // A tool that is gone fails like any other.
@@ -140,8 +138,7 @@ impl Correspondence {
         letter: &Letter<T>,
         outcome: Outcome,
         said: &[u8],
-        record: Record,
-        notes: &mut Notes,
+        read: &mut Read,
     ) -> Understood {
         let answered = outcome
             .as_ref()
@@ -152,7 +149,7 @@ impl Correspondence {
                 doubtful: false,
             };
         }
-        let mut mending = Notes::new(notes.reading);
+        let mut mending = Notes::new(read.notes.reading);
         let types = owed_types(&letter.message, letter.to.dialect);
         let expected = Expected {
             types: &types,
@@ -163,11 +160,13 @@ impl Correspondence {
         let (outcome, doubtful) = match lenient::mend(said, &expected, &mut mending) {
             Some(Mended::Complaint(words)) => (Err(complaint(&words)), true),
             Some(Mended::Message(raw)) => {
-                let mended = self.understand(letter, &raw, record, &mut mending);
+                let mut made = None;
+                let mended = self.understand(letter, &raw, &mut made, &mut mending);
                 match mended {
                     Ok(answer) => {
                         // What stood in the way is told by what was mended.
-                        notes.findings = mending.findings;
+                        read.notes.findings = mending.findings;
+                        read.mended = made;
                         return Understood {
                             outcome: Ok(answer),
                             doubtful: false,
@@ -188,11 +187,12 @@ impl Correspondence {
         Understood { outcome, doubtful }
     }
 
+    /// Understands a message; one that can be read at all is left in `found`.
     fn understand<T>(
         &self,
         letter: &Letter<T>,
         raw: &RawValue,
-        record: Record,
+        found: &mut Option<Value>,
         notes: &mut Notes,
     ) -> Outcome {
         if !is_typed(raw) {
@@ -202,8 +202,8 @@ impl Correspondence {
         let mut decoded = decode(raw, notes.reading, Some(letter.to.dialect))
             .map_err(|broken| first_of(&broken))?;
         let message = self.hinted(letter, |hints| decoded.message(hints));
-        if record == Record::Kept {
-            self.keep(letter, &decoded, raw);
+        if self.is_kept(letter) && decoded.message_type().is_some() {
+            *found = serde_json::from_str(raw.get()).ok();
         }
         let stranger = stranger(&decoded, letter, notes);
         let token = decoded.token().map(|token| token.hash());
@@ -254,20 +254,6 @@ impl Correspondence {
             );
         }
         answer
-    }
-
-    /// Keeps an answer for the record of its match.
-    fn keep<T>(&self, letter: &Letter<T>, decoded: &Decoded<'_>, raw: &RawValue) {
-        let Some(transcripts) = &self.transcripts else {
-            return;
-        };
-        let Some(match_id) = match_of(&letter.message) else {
-            return;
-        };
-        let value = serde_json::from_str(raw.get()).ok();
-        let (from, to) = (letter.to.agent.to_string(), self.identity.label());
-        let named = decoded.message_type().is_some();
-        transcripts.add(match_id, clock::now(), from, to, value.filter(|_| named));
     }
 }
 
@@ -338,49 +324,4 @@ const fn is_nod(message: &Message) -> bool {
 /// Whether the peer at least said what it wanted to say, so that another form would not help.
 fn named_a_type(said: &str) -> bool {
     said.contains("message_type")
-}
-
-fn complaint(words: &str) -> Failure {
-    Failure {
-        code: Code::InvalidMessage,
-        detail: format!("the agent complains instead of answering: {words}"),
-    }
-}
-fn failed(text: &str) -> Failure {
-    Failure {
-        code: Code::InvalidMessage,
-        detail: format!("the agent's tool failed: {text}"),
-    }
-}
-
-fn faulty(fault: &peer::Fault) -> Failure {
-    let code = match fault {
-        peer::Fault::Status(_) => Code::Connection,
-        _ => Code::InvalidMessage,
-    };
-    let detail = fault.to_string();
-    Failure { code, detail }
-}
-
-/// An HTTP error without a message is a fault of the line: nobody left the protocol.
-fn unusable(notes: &mut Notes, answer: &client::Answer) -> Failure {
-    if answer.status >= 400 {
-        notes.findings.clear();
-        return faulty(&peer::Fault::Status(answer.status));
-    }
-    first_of(notes)
-}
-
-fn first_of(notes: &Notes) -> Failure {
-    let first = notes.first_error().or(notes.findings.first());
-    first.map_or_else(
-        || Failure {
-            code: Code::InvalidMessage,
-            detail: "the answer holds no message".to_owned(),
-        },
-        |finding| Failure {
-            code: finding.code,
-            detail: format!("{} ({})", finding.detail, finding.clause),
-        },
-    )
 }

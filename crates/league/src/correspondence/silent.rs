@@ -83,7 +83,7 @@ impl Correspondence {
         if *agent != Agent::Manager && self.silent.is_new(agent) {
             let agent_id = self.identity.log_name();
             let sentence = sentence(agent, &letter.to.endpoint);
-            tracing::warn!(agent_id, event_type, "{sentence}");
+            tracing::warn!(agent_id = &*agent_id, event_type, "{sentence}");
         }
     }
 }

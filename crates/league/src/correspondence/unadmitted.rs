@@ -51,7 +51,7 @@ impl Correspondence {
                 false => String::new(),
             };
             tracing::warn!(
-                agent_id,
+                %agent_id,
                 event_type = "NOT_REGISTERED",
                 "not registered: {told}{advice}"
             );

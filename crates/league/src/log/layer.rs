@@ -1,16 +1,11 @@
-//! From `tracing` to the files of the league, on a thread of its own.
-//!
-//! An agent that logs never waits for a disk: when more lines wait than the bound allows, further
-//! ones are dropped and counted, and the next line that is written says how many.
+//! From `tracing` to the logs of the league.
 
-use std::path::PathBuf;
+use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use league_protocol::id::{LeagueId, PlayerId};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Subscriber};
@@ -18,91 +13,50 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::files::LogFiles;
+use super::files::Bounds;
 use super::line::Line;
+use super::waiting::{Place, Waiting};
 use crate::clock;
 use crate::config::LogLevel;
 use crate::root::Root;
-
-/// How many lines wait to be written at most.
-pub const MOST_WAITING_LINES: usize = 8_192;
 
 /// Carries what is said through `tracing` to the files below a root.
 ///
 /// The fields `component`, `agent_id`, `event_type`, `message_type`, `conversation_id` and
 /// `message` have their own place in a line; all others are its `data`. What a span says holds for
-/// every line inside of it.
+/// every line inside of it. What is in the field `aside` is for people and stands in no file.
 #[derive(Debug)]
 pub struct LogLayer {
-    root: Root,
     level: LogLevel,
-    lines: SyncSender<Order>,
-    dropped: Arc<AtomicU64>,
+    waiting: Arc<Waiting>,
 }
 
 /// Keeps the writing thread alive; when it is dropped, all lines that wait are written first.
 #[derive(Debug)]
 pub struct LogGuard {
-    lines: SyncSender<Order>,
+    waiting: Arc<Waiting>,
     thread: Option<JoinHandle<()>>,
 }
 
-enum Order {
-    Write(PathBuf, Box<Line>),
-    Stop,
-}
-
 /// Makes the layer and starts its thread; lines below `level` are left out.
-pub fn layer(root: Root, level: LogLevel) -> (LogLayer, LogGuard) {
-    let (lines, orders) = sync_channel(MOST_WAITING_LINES);
-    let dropped = Arc::new(AtomicU64::new(0));
-    let count = Arc::clone(&dropped);
-    let thread = thread::spawn(move || write_all(&orders, &count));
+pub fn layer(root: Root, level: LogLevel, bounds: Bounds) -> (LogLayer, LogGuard) {
+    let waiting = Arc::new(Waiting::default());
+    let thread = thread::spawn({
+        let waiting = Arc::clone(&waiting);
+        move || waiting.write_all(&root, bounds)
+    });
     let guard = LogGuard {
-        lines: lines.clone(),
+        waiting: Arc::clone(&waiting),
         thread: Some(thread),
     };
-    let layer = LogLayer {
-        root,
-        level,
-        lines,
-        dropped,
-    };
-    (layer, guard)
+    (LogLayer { level, waiting }, guard)
 }
 
 impl Drop for LogGuard {
     fn drop(&mut self) {
-        let _ = self.lines.send(Order::Stop);
+        self.waiting.stop();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
-        }
-    }
-}
-
-/// A line that cannot be written is lost: a full disk must not stop a league that can go on.
-fn write_all(orders: &Receiver<Order>, dropped: &AtomicU64) {
-    let mut files = LogFiles::default();
-    while let Ok(Order::Write(path, mut line)) = orders.recv() {
-        let lost = dropped.swap(0, Ordering::Relaxed);
-        if lost > 0 {
-            line.data
-                .insert("lines_dropped_before".to_owned(), lost.into());
-        }
-        let _ = files.write(&path, &line.to_text());
-    }
-}
-
-impl LogLayer {
-    /// The log that a line belongs to.
-    fn place(&self, said: &Said) -> PathBuf {
-        let agent = said.agent_id.as_deref().map(PlayerId::new);
-        if let Some(Ok(agent)) = agent {
-            return self.root.agent_logs().join(format!("{agent}.log.jsonl"));
-        }
-        match said.league_id.as_deref().map(LeagueId::new) {
-            Some(Ok(league)) => self.root.league_log(&league),
-            _ => self.root.system_log(),
         }
     }
 }
@@ -140,11 +94,10 @@ impl<S: Subscriber + for<'span> LookupSpan<'span>> Layer<S> for LogLayer {
             }
         }
         event.record(&mut said);
-        let place = self.place(&said);
-        let line = Box::new(said.into_line(level, event.metadata().target()));
-        if self.lines.try_send(Order::Write(place, line)).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-        }
+        let place = said.place();
+        let line = said.into_line(level, event.metadata().target());
+        let urgent = rank(level) >= rank(LogLevel::Warning);
+        self.waiting.add(place, &line.to_text(), urgent);
     }
 }
 
@@ -176,10 +129,22 @@ struct Said {
     message_type: Option<String>,
     conversation_id: Option<String>,
     message: Option<String>,
-    data: Map<String, Value>,
+    data: Vec<(Cow<'static, str>, Value)>,
 }
 
 impl Said {
+    /// The log that it belongs to.
+    fn place(&self) -> Place {
+        let agent = self.agent_id.as_deref().map(PlayerId::new);
+        if let Some(Ok(agent)) = agent {
+            return Place::Agent(agent);
+        }
+        match self.league_id.as_deref().map(LeagueId::new) {
+            Some(Ok(league)) => Place::League(league),
+            _ => Place::System,
+        }
+    }
+
     /// Takes over what a span says; what is said later counts more.
     fn add(&mut self, around: &Self) {
         let take = |own: &mut Option<String>, other: &Option<String>| {
@@ -193,12 +158,19 @@ impl Said {
         take(&mut self.event_type, &around.event_type);
         take(&mut self.message_type, &around.message_type);
         take(&mut self.conversation_id, &around.conversation_id);
-        let members = around.data.iter();
-        self.data
-            .extend(members.map(|(name, value)| (name.clone(), value.clone())));
+        for (name, value) in &around.data {
+            self.insert(name.clone(), value.clone());
+        }
     }
 
-    fn note(&mut self, name: &str, text: String) {
+    fn insert(&mut self, name: Cow<'static, str>, value: Value) {
+        match self.data.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = value,
+            None => self.data.push((name, value)),
+        }
+    }
+
+    fn note(&mut self, name: &'static str, text: String) {
         let place = match name {
             "component" => &mut self.component,
             "agent_id" => &mut self.agent_id,
@@ -207,17 +179,15 @@ impl Said {
             "message_type" => &mut self.message_type,
             "conversation_id" => &mut self.conversation_id,
             "message" => &mut self.message,
-            _ => {
-                self.data.insert(name.to_owned(), text.into());
-                return;
-            }
+            "aside" => return,
+            _ => return self.insert(name.into(), text.into()),
         };
         *place = Some(text);
     }
 
     fn into_line(mut self, level: LogLevel, target: &str) -> Line {
         if let Some(league) = self.league_id {
-            self.data.insert("league_id".to_owned(), league.into());
+            self.data.push(("league_id".into(), league.into()));
         }
         let component = self.component.or_else(|| self.agent_id.clone());
         Line {
@@ -244,19 +214,19 @@ impl Visit for Said {
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.data.insert(field.name().to_owned(), value.into());
+        self.insert(field.name().into(), value.into());
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.data.insert(field.name().to_owned(), value.into());
+        self.insert(field.name().into(), value.into());
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.data.insert(field.name().to_owned(), value.into());
+        self.insert(field.name().into(), value.into());
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.data.insert(field.name().to_owned(), value.into());
+        self.insert(field.name().into(), value.into());
     }
 
     fn record_error(&mut self, field: &Field, value: &(dyn std::error::Error + 'static)) {

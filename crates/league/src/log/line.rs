@@ -1,14 +1,19 @@
 //! One log line: its fields, what is kept out of it, and how it is written.
 
+use std::borrow::Cow;
+
 use league_protocol::time::Timestamp;
 use league_protocol::token;
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde::ser::{SerializeMap, SerializeStruct};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::config::LogLevel;
 
 /// The longest line, in bytes; of a longer one the data is left out.
 pub const LONGEST_LINE: usize = 64 * 1024;
+/// How long most lines are at most, in bytes.
+const USUAL_LINE: usize = 512;
 /// The longest text for people, in characters.
 const LONGEST_MESSAGE: usize = 4 * 1024;
 /// How deep data is searched for what has to be masked; what lies deeper is left out.
@@ -19,7 +24,7 @@ const SHORTEST_SECRET: usize = 16;
 const SECRET_NAMES: [&str; 3] = ["token", "secret", "seed"];
 
 /// One log line.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     /// When.
     pub timestamp: Timestamp,
@@ -37,83 +42,134 @@ pub struct Line {
     pub conversation_id: Option<String>,
     /// A sentence for people.
     pub message: Option<String>,
-    /// All else.
-    pub data: Map<String, Value>,
+    /// All else, by name.
+    pub data: Vec<(Cow<'static, str>, Value)>,
 }
 
 impl Line {
     /// The line as it is written, with its newline; it holds no other.
     pub fn to_text(&self) -> String {
-        let text = written(&self.cleaned());
+        let text = self.written(&self.data);
         if text.len() <= LONGEST_LINE {
             return text;
         }
-        let mut short = self.cleaned();
-        short.data = Map::from_iter([("left_out_bytes".to_owned(), text.len().into())]);
-        written(&short)
+        self.written(&[("left_out_bytes".into(), text.len().into())])
     }
 
-    fn cleaned(&self) -> Self {
-        let clean = |text: &Option<String>| text.as_deref().map(cut_and_mask);
-        Self {
-            timestamp: self.timestamp,
-            level: self.level,
-            component: cut_and_mask(&self.component),
-            agent_id: clean(&self.agent_id),
-            event_type: cut_and_mask(&self.event_type),
-            message_type: clean(&self.message_type),
-            conversation_id: clean(&self.conversation_id),
-            message: clean(&self.message),
-            data: masked_members(&self.data, 0),
+    fn written(&self, data: &[(Cow<'static, str>, Value)]) -> String {
+        let mut written = Vec::with_capacity(USUAL_LINE);
+        // Nothing in a line can fail to be written.
+        let _ = serde_json::to_writer(&mut written, &Written { line: self, data });
+        let mut text = escape(String::from_utf8(written).unwrap_or_default());
+        text.push('\n');
+        text
+    }
+}
+
+/// A line without what is kept out of it.
+struct Written<'l> {
+    line: &'l Line,
+    data: &'l [(Cow<'static, str>, Value)],
+}
+
+impl Serialize for Written<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { line, data } = *self;
+        let mut fields = serializer.serialize_struct("Line", 9)?;
+        fields.serialize_field("timestamp", &line.timestamp)?;
+        fields.serialize_field("level", &line.level)?;
+        fields.serialize_field("component", &Text(cut_and_mask(&line.component)))?;
+        fields.serialize_field("agent_id", &clean(&line.agent_id))?;
+        fields.serialize_field("event_type", &Text(cut_and_mask(&line.event_type)))?;
+        fields.serialize_field("message_type", &clean(&line.message_type))?;
+        fields.serialize_field("conversation_id", &clean(&line.conversation_id))?;
+        fields.serialize_field("message", &clean(&line.message))?;
+        fields.serialize_field("data", &Members(data))?;
+        fields.end()
+    }
+}
+
+struct Text<'t>(Cow<'t, str>);
+
+fn clean(text: &Option<String>) -> Option<Text<'_>> {
+    text.as_deref().map(cut_and_mask).map(Text)
+}
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+struct Members<'l>(&'l [(Cow<'static, str>, Value)]);
+
+impl Serialize for Members<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in self.0 {
+            members.serialize_entry(&*mask(name), &masked_member(name, value, 0))?;
         }
+        members.end()
     }
 }
 
-fn written(line: &Line) -> String {
-    let mut text = escape(&serde_json::to_string(line).unwrap_or_default());
-    text.push('\n');
-    text
-}
-
-fn cut_and_mask(text: &str) -> String {
+fn cut_and_mask(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST_MESSAGE {
+        return mask(text);
+    }
     let end = text.char_indices().nth(LONGEST_MESSAGE);
     mask(&text[..end.map_or(text.len(), |(end, _)| end)])
 }
 
-fn masked_members(members: &Map<String, Value>, depth: usize) -> Map<String, Value> {
-    let members = members.iter();
-    members
-        .map(|(name, value)| {
-            let lower = name.to_ascii_lowercase();
-            let secret = SECRET_NAMES.iter().any(|word| lower.contains(word));
-            let value = match value {
-                Value::String(text) if secret => Value::String(token::mask(text)),
-                Value::Null | Value::Bool(_) => value.clone(),
-                _ if secret => Value::String("…".to_owned()),
-                _ => masked(value, depth + 1),
-            };
-            (mask(name), value)
-        })
-        .collect()
+/// The value of a member as it may be shown.
+fn masked_member<'v>(name: &str, value: &'v Value, depth: usize) -> Cow<'v, Value> {
+    let secret = is_secret(name);
+    match value {
+        Value::String(text) if secret => Cow::Owned(Value::String(token::mask(text))),
+        Value::Null | Value::Bool(_) => Cow::Borrowed(value),
+        _ if secret => Cow::Owned(Value::String("…".to_owned())),
+        _ => masked(value, depth + 1),
+    }
 }
 
-fn masked(value: &Value, depth: usize) -> Value {
+fn is_secret(name: &str) -> bool {
+    let is_plain = !name.bytes().any(|byte| byte.is_ascii_uppercase());
+    let lower = match is_plain {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(name.to_ascii_lowercase()),
+    };
+    SECRET_NAMES.iter().any(|word| lower.contains(word))
+}
+
+fn masked(value: &Value, depth: usize) -> Cow<'_, Value> {
     if depth > DEEPEST {
-        return Value::String("…".to_owned());
+        return Cow::Owned(Value::String("…".to_owned()));
     }
     match value {
-        Value::String(text) => Value::String(mask(text)),
-        Value::Array(entries) => entries
-            .iter()
-            .map(|entry| masked(entry, depth + 1))
-            .collect(),
-        Value::Object(members) => Value::Object(masked_members(members, depth)),
-        _ => value.clone(),
+        Value::String(text) => match mask(text) {
+            Cow::Borrowed(_) => Cow::Borrowed(value),
+            Cow::Owned(text) => Cow::Owned(Value::String(text)),
+        },
+        Value::Array(entries) => {
+            let entries = entries.iter().map(|entry| masked(entry, depth + 1));
+            Cow::Owned(entries.map(Cow::into_owned).collect())
+        }
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| {
+                let value = masked_member(name, value, depth);
+                (mask(name).into_owned(), value.into_owned())
+            });
+            Cow::Owned(Value::Object(members.collect()))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => Cow::Borrowed(value),
     }
 }
 
 /// Masks every token inside a text: `tok-<owner>-<secret>`, with `-` or `_` between.
-fn mask(text: &str) -> String {
+pub(crate) fn mask(text: &str) -> Cow<'_, str> {
+    if !text.contains("tok") {
+        return Cow::Borrowed(text);
+    }
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("tok") {
@@ -126,29 +182,30 @@ fn mask(text: &str) -> String {
         rest = after;
     }
     clean.push_str(rest);
-    clean
+    Cow::Owned(clean)
 }
 
-fn mask_word(word: &str) -> String {
+fn mask_word(word: &str) -> Cow<'_, str> {
     let mut parts = word.splitn(3, ['-', '_']);
     match (parts.next(), parts.next(), parts.next()) {
         (Some("tok"), Some(_), Some(secret)) if secret.len() >= SHORTEST_SECRET => {
-            token::mask(word)
+            Cow::Owned(token::mask(word))
         }
-        _ => word.to_owned(),
+        _ => Cow::Borrowed(word),
     }
 }
 
 /// Writes what could break a line, or turn it around on a screen, by its number. In a JSON text
 /// such characters stand inside of strings only.
-fn escape(text: &str) -> String {
+fn escape(text: String) -> String {
     let harmful = |letter: char| {
         matches!(letter,
             '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2066}'..='\u{2069}' | '\u{feff}')
     };
-    if !text.contains(harmful) {
-        return text.to_owned();
+    let plain = text.is_ascii() && !text.contains('\u{7f}');
+    if plain || !text.contains(harmful) {
+        return text;
     }
     let mut safe = String::with_capacity(text.len() + 16);
     for letter in text.chars() {
@@ -180,7 +237,10 @@ mod tests {
             message_type: None,
             conversation_id: None,
             message: Some(message.to_owned()),
-            data,
+            data: data
+                .into_iter()
+                .map(|(name, value)| (name.into(), value))
+                .collect(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The logger of 000 §10.6, for programs of one's own.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +9,7 @@ use league_protocol::id::{IdError, LeagueId, PlayerId};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::files::LogFile;
+use super::files::{Bounds, LogFile};
 use super::line::Line;
 use crate::clock;
 use crate::config::LogLevel;
@@ -59,7 +60,8 @@ impl JsonLogger {
         })?;
         let folder = league.map_or_else(|| root.system_logs(), |league| root.league_logs(league));
         let path = folder.join(format!("{name}.log.jsonl"));
-        let file = LogFile::open(&path).map_err(|source| unwritable(&path, source))?;
+        let file =
+            LogFile::open(&path, Bounds::default()).map_err(|source| unwritable(&path, source))?;
         Ok(Self {
             component: component.to_owned(),
             path,
@@ -92,7 +94,7 @@ impl JsonLogger {
             message_type: own("message_type"),
             conversation_id: own("conversation_id"),
             message: own("message"),
-            data: details,
+            data: own_names(details),
         };
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let written = file.write(&line.to_text());
@@ -149,6 +151,11 @@ impl JsonLogger {
         let (_, id) = self.component.split_once(':')?;
         Some(id.to_owned())
     }
+}
+
+fn own_names(details: Map<String, Value>) -> Vec<(Cow<'static, str>, Value)> {
+    let details = details.into_iter();
+    details.map(|(name, value)| (name.into(), value)).collect()
 }
 
 fn with_message(

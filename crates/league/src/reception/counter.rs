@@ -10,7 +10,7 @@ use league_protocol::dialect::Hints;
 use league_protocol::encode::{Stamp, encode};
 use league_protocol::fault::Code;
 use league_protocol::finding::{Finding, Reading};
-use league_protocol::id::ConversationId;
+use league_protocol::id::{ConversationId, MatchId};
 use league_protocol::message::{LeagueError, Message, RegisterResponse};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use league_protocol::schema::message_names;
@@ -24,10 +24,11 @@ use super::kindness;
 use super::registry::{Takes, ToolEntry};
 use super::role::{Role, Spoken};
 use super::told;
-use super::understanding::{ToldOf, Understood};
+use super::understanding::{Refused, ToldOf, Understood};
 use crate::clock;
-use crate::deviations::Deviations;
+use crate::deviations::{Deviations, Seen};
 use crate::identity::Identity;
+use crate::post::match_of;
 use crate::reading_room::ReadingRoom;
 use crate::root::Root;
 
@@ -217,57 +218,58 @@ impl<R: Role> Counter<R> {
             conversation,
         } = match understood {
             Ok(understood) => understood,
-            Err(refused) => {
-                let kind = refused.error.original_message_type.as_deref();
-                self.log_registration(kind, &refused.error);
-                let spoken = match self.role.nods() && kind.is_some_and(told::is_told) {
-                    true => Spoken::Message(Box::new(Message::Acknowledged)),
-                    false => Spoken::error(*refused.error),
-                };
-                let dialect = self.identity.answers_in(refused.dialect);
-                return self.written(spoken, dialect, refused.conversation);
-            }
+            Err(refused) => return self.refuse(refused),
         };
         let dialect = self.identity.answers_in(heard.dialect);
+        let attended = self.attended(&heard, conversation.as_ref());
         let (kind, sender) = (heard.message.v2_type(), heard.sender.clone());
-        tracing::debug!(
-            agent_id = self.identity.log_name(),
-            event_type = "MESSAGE_RECEIVED",
-            message_type = kind,
-            conversation_id = conversation.as_ref().map(ConversationId::as_str),
-            from = sender.as_ref().map(tracing::field::display),
-        );
+        let match_id = match_of(&heard.message).cloned();
         let spoken = named(self.role.hear(heard).await, kind);
-        self.note(&spoken, sender.as_ref(), &findings);
+        attended.log_answer(&self.identity, spoken.message());
+        self.note(&spoken, sender.as_ref(), match_id.as_ref(), &findings);
         self.written(spoken, dialect, conversation)
     }
 
-    /// Logs a registration that could not be read: whoever waits for that agent wants to know.
-    fn log_registration(&self, kind: Option<&str>, error: &LeagueError) {
-        if kind.is_some_and(|kind| kind.ends_with("REGISTER_REQUEST")) {
-            let LeagueError { code, detail, .. } = error;
-            tracing::warn!(
-                agent_id = self.identity.log_name(),
-                event_type = "REGISTRATION_REFUSED",
-                message_type = kind,
-                "a registration cannot be read: {code} {detail}"
-            );
-        }
+    /// Answers a message that means nothing.
+    fn refuse(&self, refused: Refused) -> Given {
+        let attended = self.puzzled(&refused);
+        let kind = refused.error.original_message_type.as_deref();
+        let spoken = match self.role.nods() && kind.is_some_and(told::is_told) {
+            true => Spoken::Message(Box::new(Message::Acknowledged)),
+            false => Spoken::error(*refused.error),
+        };
+        attended.log_answer(&self.identity, spoken.message());
+        let dialect = self.identity.answers_in(refused.dialect);
+        self.written(spoken, dialect, refused.conversation)
     }
 
     /// Notes what was forgiven, under the name of a caller who was believed, or was just admitted.
-    fn note(&self, spoken: &Spoken, sender: Option<&Agent>, findings: &[Finding]) {
+    fn note(
+        &self,
+        spoken: &Spoken,
+        sender: Option<&Agent>,
+        match_id: Option<&MatchId>,
+        findings: &[Finding],
+    ) {
         let admitted = spoken.message().and_then(admitted);
         // Whoever only wants to be admitted has proved nothing.
         let proved = !is_refusal(spoken) && !spoken.message().is_some_and(is_admission);
         let believed = sender.filter(|_| proved);
+        let note = |agent: &str, findings: &[Finding]| {
+            let seen = Seen {
+                by: &self.identity,
+                agent,
+                match_id,
+            };
+            self.deviations.note(&seen, findings);
+        };
         match admitted.as_ref().or(believed) {
-            Some(sender) => self.deviations.note(&sender.to_string(), findings),
-            None => self.deviations.note("unproven callers", findings),
+            Some(sender) => note(&sender.to_string(), findings),
+            None => note("unproven callers", findings),
         }
         if let (Spoken::Spelled(..), Some(admitted)) = (spoken, &admitted) {
             let findings: Vec<Finding> = kindness::note_wish().into_iter().collect();
-            self.deviations.note(&admitted.to_string(), &findings);
+            note(&admitted.to_string(), &findings);
         }
     }
 

@@ -128,6 +128,9 @@ fn sent(document: &MatchDocument, player: &PlayerId) -> Option<Vec<Move>> {
     let from = Agent::Player(player.clone()).to_string();
     let mut moves = Vec::new();
     for said in document.transcript.iter().filter(|said| said.from == from) {
+        if was_not_read(said) {
+            continue;
+        }
         match read(&said.message, None, &hints(document))?.0 {
             Message::MoveResponse(response) => {
                 moves.push((response.choice.clone(), response.nonce.clone()));
@@ -136,6 +139,12 @@ fn sent(document: &MatchDocument, player: &PlayerId) -> Option<Vec<Move>> {
         }
     }
     Some(moves)
+}
+
+/// Whether its referee says that it could make nothing of a message, so that it cannot count.
+fn was_not_read(said: &Said) -> bool {
+    let verbatim = said.verbatim.as_ref();
+    verbatim.is_some_and(|verbatim| verbatim.problem.is_some())
 }
 
 /// Whether the transcript begins with the match, and nothing was left out at its end.

@@ -6,10 +6,11 @@ use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::MatchState;
 use league_protocol::time::Timestamp;
 use league_web::gallery::{Observed, Record};
-use league_web::model::{Deviation, Failure, Latency, Life, Said};
+use league_web::model::{Deviation, Failure, Latency, Life, Said, Verbatim};
 
 use crate::deviations::Count;
 use crate::observed::{self, Failed, ObservedDocument};
+use crate::record;
 use crate::repository::{MatchDocument, MatchRepository};
 use crate::root::Root;
 
@@ -80,6 +81,7 @@ pub(super) fn record(root: &Root, league: &LeagueId, match_id: &MatchId) -> Opti
         to: said.to,
         kind: said.message_type,
         message: said.message,
+        verbatim: said.verbatim.map(shown_verbatim),
     });
     let said = said.take(MOST_SAID);
     Some(Record {
@@ -90,6 +92,15 @@ pub(super) fn record(root: &Root, league: &LeagueId, match_id: &MatchId) -> Opti
         },
         said: said.collect(),
     })
+}
+
+fn shown_verbatim(said: record::Verbatim) -> Verbatim {
+    Verbatim {
+        text: said.text,
+        bytes: said.bytes,
+        cut: said.cut,
+        problem: said.problem,
+    }
 }
 
 /// How far matches are that are being played, as far as their referees wrote of them.

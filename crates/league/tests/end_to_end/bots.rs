@@ -7,7 +7,7 @@ use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 
 use crate::ground::{Agent, Ground};
-use crate::process::eventually;
+use crate::process::{Process, eventually};
 
 /// A bot in the shell: it answers each line, with `even` when it is asked for a move.
 const EVEN: &str = r#"
@@ -109,13 +109,14 @@ fn a_bot_that_answers_its_wake_up_and_sends_notifications_says_nothing_out_of_pl
 #[test]
 fn a_bot_that_ends_is_started_again_and_goes_on() {
     // It leaves before its first answer, once.
-    let once = "[ -e $1/left ] || { touch $1/left; exit 3; }";
+    let once = "[ -e $1/left ] || { touch $1/left; echo my plan is gone >&2; exit 3; }";
     let with_folder = script("even", once).replace("$1", "\"$1\"");
     let (ground, result) = Table::new(&with_folder).play();
     assert_ne!(result["status"], "TECHNICAL_LOSS", "{result}");
     assert!(ground.path("left").exists());
     let log = fs::read_to_string(ground.path("logs/agents/P01.log.jsonl")).unwrap();
-    assert!(log.contains("BOT_RESTARTED"), "{log}");
+    assert!(log.contains("BOT_ENDED"), "{log}");
+    assert!(!log.contains("my plan"), "others may read the log: {log}");
     let complaints = fs::read_to_string(ground.path("logs/bots/P01.stderr.log")).unwrap();
     assert!(
         complaints.contains("the bot has ended: exit status: 3"),
@@ -201,6 +202,24 @@ fn is_dead(pid: Pid) -> bool {
 }
 
 #[test]
+fn the_last_complaints_of_a_bot_are_told_when_it_ends() {
+    let lost = "echo 'cannot find the book of openings' >&2; exit 3";
+    let table = Table::new(&script("even", lost));
+    let manager = &table.manager.endpoint;
+    let command = format!("sh {}", table.script.display());
+    let own = ["player", "--root", table.ground.root(), "--port", "0"];
+    let own = own.into_iter().chain(["--manager", manager]);
+    let mut bot = Process::start(own.chain(["--exec", &command]));
+    let _others = [
+        table.ground.referee(1, manager, &[]),
+        table.ground.player(2, manager, &[]),
+    ];
+    bot.warning(|line| line.contains("the bot has ended: it is started again (1 of 3)"));
+    bot.warning(|line| line.contains("its last complaints:"));
+    bot.warning(|line| line.contains("cannot find the book of openings"));
+}
+
+#[test]
 fn a_program_that_is_no_bot_is_told_at_once() {
     let ground = Ground::new();
     let hasty = json!({"bots": {"start_timeout_sec": 1}});
@@ -211,6 +230,10 @@ fn a_program_that_is_no_bot_is_told_at_once() {
         ("sleep 1000", "the bot does not answer"),
         ("cat /dev/zero", "the bot does not answer"),
         ("'open", "is no command"),
+        (
+            "sh -c 'echo no module >&2'",
+            "its last complaints:\n    no module",
+        ),
     ] {
         let player = ground.start("player", &["--port", "0", "--exec", command]);
         let ended = player.end();

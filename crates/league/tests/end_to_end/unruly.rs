@@ -108,9 +108,12 @@ fn ground() -> Ground {
 
 /// What was forgiven the unruly player, as the logs of the referees tell it.
 fn deviations(ground: &Ground) -> Vec<String> {
-    let log = fs::read_to_string(ground.path("logs/system.log.jsonl")).unwrap();
-    let lines = log
-        .lines()
+    let logs = ["REF01", "REF02"].map(|referee| {
+        fs::read_to_string(ground.path(&format!("logs/agents/{referee}.log.jsonl"))).unwrap()
+    });
+    let lines = logs
+        .iter()
+        .flat_map(|log| log.lines())
         .map(|line| -> Value { serde_json::from_str(line).unwrap() });
     lines
         .filter(|line| line["event_type"] == "DEVIATION" && line["data"]["peer"] == "player:P10")

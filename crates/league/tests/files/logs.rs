@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use league::config::LogLevel;
-use league::log::{JsonLogger, LogError, MOST_WAITING_LINES, layer};
+use league::log::{Bounds, JsonLogger, LogError, layer};
 use league::root::Root;
 use league_protocol::token::AuthToken;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ use crate::world::league_id;
 
 /// Runs something with the layer installed, and waits until its lines are written.
 fn logged(root: &Root, level: LogLevel, run: impl FnOnce()) {
-    let (layer, guard) = layer(root.clone(), level);
+    let (layer, guard) = layer(root.clone(), level, Bounds::default());
     let subscriber = tracing_subscriber::registry().with(layer);
     tracing::subscriber::with_default(subscriber, run);
     drop(guard);
@@ -120,23 +120,36 @@ fn no_token_stands_in_any_log() {
 }
 
 #[test]
-fn a_flood_of_lines_is_dropped_and_counted_rather_than_waited_for() {
+fn a_flood_of_lines_is_written_or_counted_and_never_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
-    let said = MOST_WAITING_LINES as u64 * 4;
+    let said = 20_000;
     logged(&root, LogLevel::Info, || {
         for number in 0..said {
             tracing::info!(number, "again");
         }
     });
     let lines = lines(&root.system_log());
+    let is_counted = |line: &&Value| line["event_type"] == "LINES_DROPPED";
     let counted: u64 = lines
         .iter()
-        .filter_map(|line| line["data"]["lines_dropped_before"].as_u64())
+        .filter(is_counted)
+        .filter_map(|line| line["data"]["lines"].as_u64())
         .sum();
-    assert!(lines.len() as u64 + counted <= said);
-    let last = lines.last().unwrap()["data"]["number"].as_u64().unwrap();
-    assert!(lines.len() as u64 + counted > last - MOST_WAITING_LINES as u64);
+    let written = lines.iter().filter(|line| !is_counted(line)).count() as u64;
+    assert_eq!(written + counted, said);
+}
+
+#[test]
+fn what_is_said_aside_stands_in_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Root::new(folder.path());
+    logged(&root, LogLevel::Info, || {
+        tracing::warn!(agent_id = "P01", aside = "my plan is odd", "it has ended");
+    });
+    let lines = lines(&root.agent_logs().join("P01.log.jsonl"));
+    assert_eq!(lines[0]["message"], "it has ended");
+    assert!(!lines[0].to_string().contains("plan"), "{}", lines[0]);
 }
 
 #[test]

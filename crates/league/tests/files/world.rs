@@ -243,6 +243,7 @@ impl World {
                 }
                 _ => json!({}),
             },
+            verbatim: None,
         };
         let whistle = self.referees.get_mut(referee).unwrap();
         whistle.said.entry(match_id.clone()).or_default().push(said);

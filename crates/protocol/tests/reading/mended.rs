@@ -389,3 +389,58 @@ fn the_result_of_a_response_is_where_a_message_belongs() {
     let (_, forgiven) = mended(&answer, JOIN, None).unwrap();
     assert_eq!(forgiven, ["accept"], "and nothing else was done to it");
 }
+
+#[test]
+fn what_belongs_to_the_frame_is_no_part_of_the_message() {
+    let envelope = |mut own: Value| {
+        let members = own.as_object_mut().expect("it is an object");
+        for (name, value) in [
+            ("protocol", "league.v2"),
+            ("sender", "player:P01"),
+            ("timestamp", "2025-01-15T10:30:00Z"),
+            ("conversation_id", "c"),
+            ("match_id", "R1M1"),
+        ] {
+            members.insert(name.to_owned(), value.into());
+        }
+        own
+    };
+    for said in [
+        envelope(json!({"jsonrpc": "2.0", "id": 7, "choice": "even"})),
+        envelope(json!({"jsonrpc": "2.0", "id": 7, "result": "even"})),
+        envelope(json!({"id": 7, "result": "even"})),
+        envelope(json!({
+            "jsonrpc": "2.0", "id": "P99", "message_type": "CHOOSE_PARITY_RESPONSE", "choice": "even",
+        })),
+        json!({"jsonrpc": "2.0", "id": 7, "server": "x", "result": {"choice": "even"}}),
+        json!({"jsonrpc": "2.0", "id": 7, "result": {
+            "choice": "even", "_meta": {"id": 9, "player": "P98"},
+        }}),
+        json!({"message_type": "CHOOSE_PARITY_RESPONSE", "choice": "even", "_meta": {"player": "P98"}}),
+    ] {
+        let Some((Message::MoveResponse(response), _)) = mended(&said, CHOICE, None) else {
+            panic!("nothing is made of {said}");
+        };
+        assert_eq!(response.choice, "even", "{said}");
+        let named = response.player_id.as_ref().map(PlayerId::as_str);
+        assert!(
+            matches!(named, None | Some("P01")),
+            "{said}: {named:?} is nobody's name"
+        );
+    }
+    let own = json!({"id": "P07", "choice": "even"});
+    let Some((Message::MoveResponse(response), _)) = mended(&own, CHOICE, None) else {
+        panic!("nothing is made of {own}");
+    };
+    let named = response.player_id.as_ref().map(PlayerId::as_str);
+    assert_eq!(
+        named,
+        Some("P07"),
+        "without a frame it is the message's own"
+    );
+    let admission = json!({"jsonrpc": "2.0", "id": 7, "status": "REGISTERED", "token": "tok-x"});
+    assert!(
+        mended(&admission, ADMITTED, None).is_none(),
+        "nobody was given an id"
+    );
+}

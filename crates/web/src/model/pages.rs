@@ -148,8 +148,24 @@ pub struct Said {
     pub to: String,
     /// What kind of message it is.
     pub kind: String,
-    /// The message, without tokens; `null` if it was too long to keep.
+    /// The message as it was read, without tokens; `null` if it was too long to keep, or could not
+    /// be read.
     pub message: Value,
+    /// What was really said, where it was read as something else or not at all.
+    pub verbatim: Option<Verbatim>,
+}
+
+/// What was really said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verbatim {
+    /// The beginning of it; nothing if it cannot be shown.
+    pub text: Option<String>,
+    /// How many bytes there were.
+    pub bytes: u64,
+    /// Whether it goes on where the text ends.
+    pub cut: bool,
+    /// Why it could not be read; nothing if it was read as the message.
+    pub problem: Option<String>,
 }
 
 /// A position of a board game.

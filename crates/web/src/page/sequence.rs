@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Links;
 use super::words::{cut, moment, offset, time_of_day};
-use crate::model::{MatchPage, Said};
+use crate::model::{MatchPage, Said, Verbatim};
 
 /// The most lanes of the diagram; of a match with more speakers only the words are shown.
 const MOST_LANES: usize = 8;
@@ -110,7 +110,9 @@ fn head(lanes: &[&str]) -> Markup {
 
 fn message(page: &MatchPage, place: usize, said: &Said, lanes: &[&str]) -> Markup {
     let start = page.said.first().map_or(said.at, |first| first.at);
-    let wrong = said.kind.contains("ERROR");
+    let unread = said.verbatim.as_ref();
+    let unread = unread.is_some_and(|said| said.problem.is_some());
+    let wrong = said.kind.contains("ERROR") || unread;
     html! {
         details {
             summary.message.wrong[wrong] {
@@ -122,7 +124,7 @@ fn message(page: &MatchPage, place: usize, said: &Said, lanes: &[&str]) -> Marku
                     (remarks(page, place, said))
                 }
             }
-            (body(&said.message))
+            (body(said))
         }
     }
 }
@@ -169,6 +171,7 @@ fn remarks(page: &MatchPage, place: usize, said: &Said) -> Markup {
     html! {
         @if before > 0 && !board_game { span.badge { "try " (before + 1) } }
         @if let Some(deadline) = deadline { span.badge { "until " (time_of_day(deadline)) } }
+        @if let Some(verbatim) = &said.verbatim { span.badge.deviates { (reading(verbatim)) } }
         @if let Some(code) = text("error_code") { span.badge.deviates { (cut(code, LONGEST_CODE)) } }
     }
 }
@@ -193,11 +196,39 @@ fn states(page: &MatchPage, place: usize) -> impl Iterator<Item = &'static str> 
     states.into_iter().flatten()
 }
 
-fn body(message: &Value) -> Markup {
+/// How something was read that is no message as it stands.
+const fn reading(verbatim: &Verbatim) -> &'static str {
+    match verbatim.problem {
+        Some(_) => "not read",
+        None => "made out",
+    }
+}
+
+fn body(said: &Said) -> Markup {
     html! {
-        @match message {
-            Value::Null => p.more { "It was too long to be kept." },
-            message => pre tabindex="0" { code { (serde_json::to_string_pretty(message).unwrap_or_default()) } },
+        @match (&said.message, &said.verbatim) {
+            (Value::Null, Some(_)) => {},
+            (Value::Null, None) => p.more { "It was too long to be kept." },
+            (message, _) => pre tabindex="0" { code { (serde_json::to_string_pretty(message).unwrap_or_default()) } },
+        }
+        @if let Some(verbatim) = &said.verbatim { (really(verbatim)) }
+    }
+}
+
+/// What was really said, and why it was not read.
+fn really(verbatim: &Verbatim) -> Markup {
+    html! {
+        @if let Some(problem) = &verbatim.problem { p.more { "It could not be read: " (problem) } }
+        @match &verbatim.text {
+            None => p.more { "What was said, " (verbatim.bytes) " bytes, is not shown: it may hold a token." },
+            Some(text) => {
+                p.more {
+                    "This was said"
+                    @if verbatim.cut { ", cut short of its " (verbatim.bytes) " bytes" }
+                    ":"
+                }
+                pre tabindex="0" { code { (text) } }
+            },
         }
     }
 }

@@ -136,6 +136,7 @@ fn nothing_is_told_of_a_match_before_its_end_whatever_its_file_says() {
                 to: "referee:REF01".to_owned(),
                 kind: "CHOOSE_PARITY_RESPONSE".to_owned(),
                 message: json!({"parity_choice": "odd"}),
+                verbatim: None,
             }],
             ..Record::default()
         };

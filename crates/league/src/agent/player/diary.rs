@@ -45,7 +45,7 @@ impl Witness<Player> for Diary {
             Record::Event(Event::DrawDisputed {
                 match_id, problem, ..
             }) => tracing::warn!(
-                agent_id = self.identity.log_name(),
+                agent_id = %self.identity.log_name(),
                 event_type = "DRAW_DISPUTED",
                 "the draw of {match_id} is disputed: {problem:?}"
             ),

@@ -18,7 +18,7 @@ impl Whistle {
         let (id, endpoint) = (&player.player_id, &player.endpoint);
         let reason = format!("player {id} is not called at {endpoint}: {refused}");
         let agent_id = self.identity.log_name();
-        tracing::warn!(agent_id, event_type = "NOT_CALLED", "{reason}");
+        tracing::warn!(agent_id = &*agent_id, event_type = "NOT_CALLED", "{reason}");
         let ack = StartMatchAck {
             match_id: order.match_id.clone(),
             accepted: false,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use league::agent::player::{self, Manner, Mind};
 use league::bot::Bot;
+use league::bot::complaints::shown;
 use league::bot::launch::{self, Launch, LaunchError, Limits};
 use league::config::{PlayerConfig, patience};
 use league::secrets::BY_PORT;
@@ -182,7 +183,11 @@ impl Player {
         let speech = self.speech.map(BotSpeech::speech);
         let start = Bot::start(launch, slot.to_string(), speech);
         tokio::select! {
-            started = start => started.map(Some).map_err(|error| bot_failed(&error)),
+            started = start => started.map(Some).map_err(|unstarted| {
+                let mut failure = bot_failed(&unstarted.error);
+                failure.cause = format!("{}\n  {}", failure.cause, shown(&unstarted.last_words));
+                failure
+            }),
             () = ground.signals.interrupted() => Ok(None),
         }
     }

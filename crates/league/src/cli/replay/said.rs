@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use league::record::Said;
+use league::record::{Said, Verbatim};
 use league::repository::MatchDocument;
 use serde_json::{Map, Value, json};
 
@@ -62,7 +62,7 @@ pub(super) fn print_text(document: &MatchDocument, out: &mut impl Write) -> io::
             said.from,
             said.to,
             said.message_type,
-            content(&said.message),
+            content(said),
         );
         writeln!(out, "{}", harmless(line.trim_end()))?;
     }
@@ -79,11 +79,14 @@ pub(super) fn print_json(document: &MatchDocument, out: &mut impl Write) -> io::
     });
     writeln!(out, "{about}")?;
     for said in &document.transcript {
-        let object = json!({
+        let mut object = json!({
             "event": "said", "match_id": document.match_id, "timestamp": said.timestamp,
             "from": said.from, "to": said.to, "message_type": said.message_type,
             "message": said.message,
         });
+        if let Some(verbatim) = &said.verbatim {
+            object["verbatim"] = json!(verbatim);
+        }
         writeln!(out, "{object}")?;
     }
     Ok(())
@@ -96,13 +99,30 @@ fn time_of_day(said: &Said) -> String {
     time.trim_end_matches('Z').to_owned()
 }
 
-/// What a message says besides what stands in the line already, in one line.
-fn content(message: &Value) -> String {
-    let Value::Object(members) = message else {
-        return String::new();
+/// What a message says besides what stands in the line already, in one line, and what was really
+/// said if it was read as that or not at all.
+fn content(said: &Said) -> String {
+    let told = match &said.message {
+        Value::Object(members) => told(members, |name| !KNOWN.contains(&name)),
+        _ => String::new(),
     };
-    let told = told(members, |name| !KNOWN.contains(&name));
-    shortened(&told, LONGEST_CONTENT)
+    let told = shortened(&told, LONGEST_CONTENT);
+    match &said.verbatim {
+        Some(verbatim) => format!("{told} {}", really(verbatim)).trim().to_owned(),
+        None => told,
+    }
+}
+
+fn really(verbatim: &Verbatim) -> String {
+    let text = verbatim.text.as_deref().unwrap_or("…");
+    let text = shortened(text, LONGEST_CONTENT);
+    match &verbatim.problem {
+        Some(problem) => {
+            let problem = shortened(problem, LONGEST_CONTENT);
+            format!("not read: {problem}; it said `{text}`")
+        }
+        None => format!("(it said `{text}`)"),
+    }
 }
 
 /// The members of an object, what is plain before what has parts.
@@ -150,7 +170,20 @@ fn harmless(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use league_protocol::time::Timestamp;
+
     use super::*;
+
+    fn said(message: Value, verbatim: Option<Verbatim>) -> Said {
+        Said {
+            timestamp: Timestamp::default(),
+            from: "player:P01".to_owned(),
+            to: "referee:REF01".to_owned(),
+            message_type: String::new(),
+            message,
+            verbatim,
+        }
+    }
 
     #[test]
     fn the_content_is_one_harmless_line_of_moderate_length() {
@@ -160,11 +193,31 @@ mod tests {
             "note": "\u{1b}[2J\u{202e}\n", "parity_choice": "even",
         });
         assert_eq!(
-            harmless(&content(&message)),
+            harmless(&content(&said(message, None))),
             r"note=\u{1b}[2J\u{202e}\n parity_choice=even game_result={drawn_number=8 choices={P01=even}}"
         );
-        let long = content(&json!({"notes": vec!["ä".repeat(1_000); 100]}));
+        let long = content(&said(json!({"notes": vec!["ä".repeat(1_000); 100]}), None));
         assert_eq!(long.chars().count(), LONGEST_CONTENT + 1);
-        assert_eq!(content(&Value::Null), "");
+        assert_eq!(content(&said(Value::Null, None)), "");
+    }
+
+    #[test]
+    fn what_was_really_said_stands_beside_what_it_was_read_as() {
+        let verbatim = |problem: Option<&str>| Verbatim {
+            text: Some("even\u{1b}[2J".to_owned()),
+            bytes: 8,
+            cut: false,
+            problem: problem.map(str::to_owned),
+        };
+        let mended = said(json!({"parity_choice": "even"}), Some(verbatim(None)));
+        assert_eq!(
+            harmless(&content(&mended)),
+            r"parity_choice=even (it said `even\u{1b}[2J`)"
+        );
+        let unread = said(Value::Null, Some(verbatim(Some("it is no JSON"))));
+        assert_eq!(
+            harmless(&content(&unread)),
+            r"not read: it is no JSON; it said `even\u{1b}[2J`"
+        );
     }
 }

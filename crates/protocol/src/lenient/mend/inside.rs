@@ -11,8 +11,12 @@ use crate::shape::settled;
 const DEEPEST: usize = 6;
 /// The longest complaint that is repeated, in characters.
 const LONGEST_COMPLAINT: usize = 200;
-/// What belongs to a frame and never to a message.
+/// What a frame has.
 const FRAME: [&str; 4] = ["jsonrpc", "id", "result", "error"];
+/// What of a frame tells nothing of the message in it, and must not be taken for a part of it.
+const MARKS: [&str; 2] = ["jsonrpc", "id"];
+/// What MCP says about a message, and never in it.
+const ABOUT: &str = "_meta";
 
 /// A message, and inside what it was found.
 pub(super) struct Found {
@@ -24,19 +28,25 @@ pub(super) struct Found {
 /// Finds the message: the object that names its type, the outermost of several, else all that came
 /// but for its frame.
 pub(super) fn find(content: Value) -> Option<Found> {
-    let Value::Object(outermost) = opened(content, 0) else {
+    let Value::Object(mut outermost) = opened(content, 0) else {
         return None;
     };
+    let framed = is_frame(&outermost);
+    if is_marked(&outermost) {
+        outermost.retain(|name, _| !MARKS.contains(&name.as_str()));
+    }
     if let Some((place, message)) = typed(&outermost, "", 0) {
         // In a response, that is where it belongs.
-        let at_home = place.is_empty() || (place == "result" && is_frame(&outermost));
+        let at_home = place.is_empty() || (place == "result" && framed);
+        let mut message = message.clone();
+        message.remove(ABOUT);
         return Some(Found {
-            message: message.clone(),
+            message,
             place: (!at_home).then_some(place),
         });
     }
     Some(Found {
-        message: unframed(outermost),
+        message: unframed(outermost, framed),
         place: None,
     })
 }
@@ -46,17 +56,27 @@ fn is_frame(object: &Map<String, Value>) -> bool {
     object.keys().all(|name| FRAME.contains(&name.as_str()))
 }
 
+/// Whether the `id` of an object is that of a call: numbers are, beside a result.
+fn is_marked(object: &Map<String, Value>) -> bool {
+    let numbered = object.get("id").is_some_and(Value::is_number);
+    object.contains_key("jsonrpc") || numbered && object.contains_key("result")
+}
+
 /// The content of a response, where what came is one.
-fn unframed(mut outermost: Map<String, Value>) -> Map<String, Value> {
-    let frame = is_frame(&outermost);
-    match outermost.get_mut("result").map(Value::take) {
-        Some(Value::Object(result)) if frame => result,
-        Some(other) => {
+fn unframed(mut outermost: Map<String, Value>, framed: bool) -> Map<String, Value> {
+    let mut message = match outermost.get_mut("result").map(Value::take) {
+        Some(Value::Object(result)) if framed => result,
+        Some(mut other) => {
+            if let Some(result) = other.as_object_mut() {
+                result.remove(ABOUT);
+            }
             outermost.insert("result".to_owned(), other);
             outermost
         }
         None => outermost,
-    }
+    };
+    message.remove(ABOUT);
+    message
 }
 
 /// The outermost object that names its type, and the way to it.

@@ -231,6 +231,12 @@ pub(super) fn said(millis: i64, from: &str, to: &str, kind: &str) -> Said {
         to: to.to_owned(),
         kind: kind.to_owned(),
         message: json!({ "deadline": HOSTILE, "error_code": HOSTILE }),
+        verbatim: Some(Verbatim {
+            text: Some(HOSTILE.to_owned()),
+            bytes: 9_000,
+            cut: true,
+            problem: Some(HOSTILE.to_owned()),
+        }),
     }
 }
 
