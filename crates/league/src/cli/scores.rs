@@ -21,12 +21,27 @@ const MOST_ROWS: usize = 50;
 /// The longest name of a player in a line on a terminal, in characters.
 const LONGEST_NAME: usize = 20;
 
-/// How much of a name is shown: all of it, unless people look at it as it comes.
-pub(super) fn longest_name() -> usize {
-    if io::stdout().is_terminal() {
-        LONGEST_NAME
-    } else {
-        usize::MAX
+/// How many characters a line may have, and a name in it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    line: usize,
+    name: usize,
+}
+
+impl Room {
+    /// As much as the terminal has; without end where nobody looks at it as it comes.
+    pub(super) fn here() -> Self {
+        if !io::stdout().is_terminal() {
+            return Self {
+                line: usize::MAX,
+                name: usize::MAX,
+            };
+        }
+        let size = ratatui::crossterm::terminal::size();
+        Self {
+            line: size.map_or(WIDTH, |(columns, _)| usize::from(columns)),
+            name: LONGEST_NAME,
+        }
     }
 }
 
@@ -101,13 +116,12 @@ impl Scores {
         }
     }
 
-    /// A match for people, in lines that fit a terminal: what, and then why if that has no room
-    /// beside it.
-    pub(super) fn lines(&self, ended: &Ended<'_>, longest_name: usize) -> String {
-        let [counter, what, why] = self.told(ended, longest_name);
+    /// A match for people, in one line; where that has no room: what, and below it why.
+    pub(super) fn lines(&self, ended: &Ended<'_>, room: Room) -> String {
+        let [counter, what, why] = self.told(ended, room.name);
         let indent = counter.chars().count();
         let whole = format!("{counter}{what} · {why}");
-        if whole.chars().count() <= WIDTH {
+        if whole.chars().count() <= room.line {
             return whole;
         }
         let what = paragraph(&counter, indent, &what);

@@ -10,7 +10,7 @@ use super::super::Output;
 use super::super::asking::count;
 use super::super::common::Common;
 use super::super::forgiven::Forgiven;
-use super::super::scores::{Scores, longest_name};
+use super::super::scores::{Room, Scores};
 
 /// Tells a league line by line.
 pub(super) struct Chronicle {
@@ -46,7 +46,7 @@ impl Chronicle {
         let ended = self.scores.take_in(at, event);
         let (name, sentence) = match &ended {
             Some(ended) if self.json => ("match", self.scores.sentence(ended)),
-            Some(ended) => ("match", self.scores.lines(ended, longest_name())),
+            Some(ended) => ("match", self.scores.lines(ended, Room::here())),
             None => self.told(event)?,
         };
         if self.json {

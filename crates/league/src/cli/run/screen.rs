@@ -16,7 +16,7 @@ use super::Run;
 use super::plan::Planned;
 use crate::cli::asking::count;
 use crate::cli::forgiven::Forgiven;
-use crate::cli::scores::{Scores, longest_name};
+use crate::cli::scores::{Room, Scores};
 
 /// What is shown of one league.
 pub(super) struct Screen<'s, W: Write> {
@@ -146,7 +146,7 @@ impl<'s, W: Write> Screen<'s, W> {
         if self.quiet {
             return Ok(());
         }
-        let line = self.scores.lines(&ended, longest_name());
+        let line = self.scores.lines(&ended, Room::here());
         let out = &mut *self.out;
         let written = self.bar.suspend(|| writeln!(out, "{line}"));
         written.map_err(Failure::from)
