@@ -24,6 +24,8 @@ mod mistakes;
 mod process;
 #[path = "interop/python.rs"]
 mod python;
+#[path = "interop/remembering.rs"]
+mod remembering;
 #[path = "interop/sdk.rs"]
 mod sdk;
 

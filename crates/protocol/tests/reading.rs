@@ -1,5 +1,7 @@
 //! What a reader may forgive, what it must not, and what it never tells.
 
+#[path = "reading/admitted.rs"]
+mod admitted;
 #[path = "reading/bounds.rs"]
 mod bounds;
 #[path = "reading/carried.rs"]
