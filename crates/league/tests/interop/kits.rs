@@ -254,71 +254,75 @@ fn the_kits_refuse_what_breaks_a_rule_and_answer_twice_alike() {
         let refusal = kit.call("handle_game_invitation", &unannounced);
         assert_eq!(refusal["error_code"], "E012", "{lang}: {refusal}");
         announce(&kit, &manager_token(&ground, port));
-        let call = |kind: &str, more: Value| {
-            let mut call = json!({
-                "protocol": "league.v2", "message_type": kind, "sender": "referee:REF01",
-                "timestamp": "2026-03-02T09:00:00Z", "conversation_id": "conv-1",
-                "match_id": "R1M1", "auth_token": "tok-match",
-                "unknown": [1, {"deep": null}],
-            });
-            for (name, value) in more.as_object().unwrap() {
-                call[name] = value.clone();
-            }
-            call
-        };
-        let invite = |more| kit.call("handle_game_invitation", &call("GAME_INVITATION", more));
-        for (more, code) in [
-            (json!({"timestamp": "2026-03-02T09:00:00+02:00"}), "E021"),
-            (json!({"timestamp": "2026-03-02T09:00:00"}), "E021"),
-            (json!({"protocol": "league.v3"}), "E018"),
-            (json!({"message_type": "GAME_OVER"}), "E002"),
-            (json!({"match_id": 7}), "E002"),
-            (json!({"player_id": "P99"}), "E012"),
-            (json!({"auth_token": "tok-another"}), "E012"),
-            (json!({"auth_token": null}), "E011"),
-        ] {
-            let refusal = invite(more.clone());
-            assert_eq!(
-                refusal["message_type"], "LEAGUE_ERROR",
-                "{lang} {more}: {refusal}"
-            );
-            assert_eq!(refusal["error_code"], code, "{lang} {more}: {refusal}");
-            assert_eq!(
-                refusal["auth_token"],
-                Value::Null,
-                "{lang}: nobody unproven sees it"
-            );
-        }
-        let missing = kit.call("handle_game_invitation", &json!({}));
-        assert_eq!(missing["error_code"], "E003", "{lang}: {missing}");
-        let unproven = kit.call("notify_round", &json!({"matches": []}));
-        assert_eq!(unproven["error_code"], "E011", "{lang}: {unproven}");
-        let unknown = kit.call(
-            "notify_match_result",
-            &call("GAME_OVER", json!({"match_id": "R9M9"})),
-        );
-        assert_eq!(unknown["error_code"], "E006", "{lang}: {unknown}");
-
-        let joined = invite(json!({}));
-        assert_eq!(joined["message_type"], "GAME_JOIN_ACK", "{lang}: {joined}");
-        assert_eq!(joined["conversation_id"], "conv-1", "{lang}: {joined}");
-        assert_eq!(
-            invite(json!({}))["arrival_timestamp"],
-            joined["arrival_timestamp"]
-        );
-        let other = json!({"match_id": "R1M2", "game_type": "chess"});
-        assert_eq!(invite(other)["accept"], false, "{lang}");
-        let choice = |method| {
-            kit.call(method, &call("CHOOSE_PARITY_CALL", json!({})))["parity_choice"].clone()
-        };
-        let first = choice("choose_parity");
-        assert!(first == "even" || first == "odd", "{lang}: {first}");
-        for method in ["choose_parity", "CHOOSE_PARITY_CALL", "mcp_message"].repeat(5) {
-            assert_eq!(choice(method), first, "{lang} {method}");
-        }
-        let moved = kit.call("choose_move", &call("GAME_MOVE_CALL", json!({})));
-        assert_eq!(moved["move_data"]["choice"], first, "{lang}: {moved}");
+        refuses_what_breaks_a_rule(&kit, lang);
+        answers_twice_alike(&kit, lang);
     }
+}
+
+/// A call of a referee in a match that was announced, with these members instead of its own.
+fn of_referee(kind: &str, more: &Value) -> Value {
+    let mut call = json!({
+        "protocol": "league.v2", "message_type": kind, "sender": "referee:REF01",
+        "timestamp": "2026-03-02T09:00:00Z", "conversation_id": "conv-1",
+        "match_id": "R1M1", "auth_token": "tok-match",
+        "unknown": [1, {"deep": null}],
+    });
+    for (name, value) in more.as_object().unwrap() {
+        call[name] = value.clone();
+    }
+    call
+}
+
+fn invited(kit: &Kit, more: &Value) -> Value {
+    let invitation = of_referee("GAME_INVITATION", more);
+    kit.call("handle_game_invitation", &invitation)
+}
+
+fn refuses_what_breaks_a_rule(kit: &Kit, lang: &str) {
+    for (more, code) in [
+        (json!({"timestamp": "2026-03-02T09:00:00+02:00"}), "E021"),
+        (json!({"timestamp": "2026-03-02T09:00:00"}), "E021"),
+        (json!({"protocol": "league.v3"}), "E018"),
+        (json!({"message_type": "GAME_OVER"}), "E002"),
+        (json!({"match_id": 7}), "E002"),
+        (json!({"player_id": "P99"}), "E012"),
+        (json!({"auth_token": "tok-another"}), "E012"),
+        (json!({"auth_token": null}), "E011"),
+    ] {
+        let refusal = invited(kit, &more);
+        let kind = &refusal["message_type"];
+        assert_eq!(kind, "LEAGUE_ERROR", "{lang} {more}: {refusal}");
+        assert_eq!(refusal["error_code"], code, "{lang} {more}: {refusal}");
+        let token = &refusal["auth_token"];
+        assert_eq!(token, &Value::Null, "{lang}: nobody unproven sees it");
+    }
+    let missing = kit.call("handle_game_invitation", &json!({}));
+    assert_eq!(missing["error_code"], "E003", "{lang}: {missing}");
+    let unproven = kit.call("notify_round", &json!({"matches": []}));
+    assert_eq!(unproven["error_code"], "E011", "{lang}: {unproven}");
+    let elsewhere = of_referee("GAME_OVER", &json!({"match_id": "R9M9"}));
+    let unknown = kit.call("notify_match_result", &elsewhere);
+    assert_eq!(unknown["error_code"], "E006", "{lang}: {unknown}");
+}
+
+fn answers_twice_alike(kit: &Kit, lang: &str) {
+    let joined = invited(kit, &json!({}));
+    assert_eq!(joined["message_type"], "GAME_JOIN_ACK", "{lang}: {joined}");
+    assert_eq!(joined["conversation_id"], "conv-1", "{lang}: {joined}");
+    let again = invited(kit, &json!({}));
+    assert_eq!(again["arrival_timestamp"], joined["arrival_timestamp"]);
+    let other = json!({"match_id": "R1M2", "game_type": "chess"});
+    assert_eq!(invited(kit, &other)["accept"], false, "{lang}");
+    let question = of_referee("CHOOSE_PARITY_CALL", &json!({}));
+    let choice = |method| kit.call(method, &question)["parity_choice"].clone();
+    let first = choice("choose_parity");
+    assert!(first == "even" || first == "odd", "{lang}: {first}");
+    for method in ["choose_parity", "CHOOSE_PARITY_CALL", "mcp_message"].repeat(5) {
+        assert_eq!(choice(method), first, "{lang} {method}");
+    }
+    let question = of_referee("GAME_MOVE_CALL", &json!({}));
+    let moved = kit.call("choose_move", &question);
+    assert_eq!(moved["move_data"]["choice"], first, "{lang}: {moved}");
 }
 
 /// Whether an id comes back as it was written.
