@@ -52,6 +52,7 @@ fn calls(token: Option<TokenHash>) -> [Command; 5] {
         Command::StartMatch {
             order: Arc::new(manual()),
             token,
+            barred: None,
         },
         Command::CollectChoices {
             match_id: match_id(),
@@ -74,7 +75,11 @@ fn calls(token: Option<TokenHash>) -> [Command; 5] {
 
 fn start(token: Option<TokenHash>) -> Command {
     let order = Arc::new(manual());
-    Command::StartMatch { order, token }
+    Command::StartMatch {
+        order,
+        token,
+        barred: None,
+    }
 }
 
 #[test]
@@ -140,7 +145,13 @@ fn the_step_token_steps_its_match_and_does_nothing_else() {
     for match_id in ["R1M1", "R1M2"] {
         let order = Arc::new(stepped(match_id));
         let token = Some(manager().hash());
-        house.tell(Command::StartMatch { order, token }).unwrap();
+        house
+            .tell(Command::StartMatch {
+                order,
+                token,
+                barred: None,
+            })
+            .unwrap();
     }
     let collect = |match_id: &str| Command::CollectChoices {
         match_id: id(match_id),
@@ -189,7 +200,13 @@ fn a_second_league_finds_nothing_of_the_first() {
     house.play(&mut plain);
     let order = Arc::new(order("R1M2"));
     let token = proven;
-    house.tell(Command::StartMatch { order, token }).unwrap();
+    house
+        .tell(Command::StartMatch {
+            order,
+            token,
+            barred: None,
+        })
+        .unwrap();
     house.take();
     assert_eq!(house.referee.held(), 1);
     let other = LeagueId::new("league_2026").unwrap();
