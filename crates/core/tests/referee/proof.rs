@@ -98,6 +98,21 @@ fn nothing_is_done_for_someone_who_is_not_the_manager() {
 }
 
 #[test]
+fn nobody_but_the_manager_learns_whom_a_referee_may_not_call() {
+    let mut house = enrolled();
+    let barred = |token| Command::StartMatch {
+        order: Arc::new(manual()),
+        token,
+        barred: Some("player P01 is not called".to_owned()),
+    };
+    for shown in [None, Some(token(1).hash())] {
+        assert!(house.tell(barred(shown)).is_err());
+    }
+    let reply = house.tell(barred(Some(manager().hash()))).unwrap();
+    assert!(matches!(reply, Reply::StartMatchAck(ack) if !ack.accepted));
+}
+
+#[test]
 fn the_manager_is_known_by_its_token_after_a_restart_too() {
     let mut house = enrolled();
     house.restart();
