@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use league::net::server::{Doors, Limits, bind, serve};
-use league::reception::{Reception, Simple};
+use league::reception::{Caller, Reception, Simple};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -21,7 +21,7 @@ impl Simple for Nothing {
         false
     }
 
-    async fn attend(&self, call: &Call<'_>, _bearer: Option<&str>) -> Vec<u8> {
+    async fn attend(&self, call: &Call<'_>, _caller: Caller<'_>) -> Vec<u8> {
         let error = RpcError::method_not_found(&call.method);
         rpc::fail(Some(&call.id), &error, Era::Simple)
     }

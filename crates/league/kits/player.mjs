@@ -40,7 +40,7 @@ const text = (value) => ({ type: "string", default: value });
 const { values: OPTIONS } = parseArgs({
   options: {
     port: text("8101"), // where it answers
-    host: text("127.0.0.1"), // the address by which it is called
+    host: text("127.0.0.1"), // the IPv4 address by which it is called
     manager: text("http://localhost:8000/mcp"),
     name: text("My Player"), // the name that people see
     memory: text(""), // the file to remember in; by default .player-javascript-PORT.json

@@ -227,7 +227,7 @@ def log_below(root):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, default=8101, help="where it answers")
-    parser.add_argument("--host", default="localhost", help="the address by which it is called, and listens")
+    parser.add_argument("--host", default="localhost", help="the IPv4 address by which it is called, and listens")
     parser.add_argument("--manager", default="http://localhost:8000/mcp", help="where the manager is")
     parser.add_argument("--name", default="My Player", help="the name that people see")
     parser.add_argument("--root", help="the folder of a league, to log there by league_sdk")

@@ -356,7 +356,7 @@ def use_the_sdk():
 LOG = lambda *_, **__: None
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--port", type=int, default=8101, help="where it answers")
-parser.add_argument("--host", default="127.0.0.1", help="the address by which it is called")
+parser.add_argument("--host", default="127.0.0.1", help="the IPv4 address by which it is called")
 parser.add_argument("--manager", help="where the manager is (default: http://localhost:8000/mcp)")
 parser.add_argument("--name", default="My Player", help="the name that people see")
 parser.add_argument("--memory", help="the file to remember in (default: .player-fastmcp-PORT.json)")

@@ -22,6 +22,7 @@ use crate::agent::house::{Shared, StartError};
 use crate::agent::manager::{self, News};
 use crate::agent::{player, referee};
 use crate::desk::Worker;
+use crate::net::endpoint::homes;
 use crate::net::gate::Gate;
 use crate::net::server::{Door, Doors, Limits, serve};
 use crate::store::StoreError;
@@ -97,9 +98,9 @@ impl Arena {
         let (tell, news) = unbounded_channel();
         let (failing, failures) = unbounded_channel();
         let endpoint = plan.endpoint(&taken.manager);
-        let home = taken.manager.local_addr().ok();
+        let home = homes(taken.manager.local_addr().ok(), &endpoint);
         let (manager, door) =
-            manager::start(shared, plan.rules.clone(), &plan.guests, home, Some(tell))
+            manager::start(shared, plan.rules.clone(), &plan.guests, &home, Some(tell))
                 .map_err(started(MANAGER))?;
         let mut arena = Self {
             manager: watched(manager, "league_manager", &failing),

@@ -103,13 +103,20 @@ impl Entrant {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;
-        runtime.block_on(self.serve(choose, tell))
+        let loader = ConfigLoader::new(Root::new(&self.root));
+        // A name may take its time to be found, so that is done before anything else goes on.
+        let manager = self.manager(&loader)?;
+        runtime.block_on(self.serve(&loader, manager, choose, tell))
     }
 
-    async fn serve(&self, choose: Choose, tell: fn(&str)) -> Result<(), EntrantError> {
-        let loader = ConfigLoader::new(Root::new(&self.root));
+    async fn serve(
+        &self,
+        loader: &ConfigLoader,
+        manager: String,
+        choose: Choose,
+        tell: fn(&str),
+    ) -> Result<(), EntrantError> {
         let mut system = (*loader.load_system()?).clone();
-        let manager = self.manager(&loader)?;
         self.settle(&mut system, &manager);
         let port = self.port;
         let listener = bind(SocketAddr::new(system.security.bind, port)).await;
@@ -118,7 +125,7 @@ impl Entrant {
         let endpoint = url(&system.network.base_host, port);
         tell(&format!("{} answers at {endpoint}", self.name));
         let shared = self.shared(&system)?;
-        let rules = self.rules(&loader, &system, manager, endpoint)?;
+        let rules = self.rules(loader, &system, manager, endpoint)?;
         // A strategy lives as long as the program; there is one.
         let own: &'static dyn Strategy = Box::leak(Box::new(Own(choose)));
         let manner = Manner {

@@ -1,7 +1,6 @@
 //! The wire itself: addresses, our pool of connections, the server.
 
 mod alarm;
-pub mod caller;
 pub mod client;
 mod ending;
 pub mod endpoint;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName};
-use league_mcp::{Body, LEGACY, MODERN, Mcp};
+use league_mcp::{Body, Head, LEGACY, MODERN, Mcp};
 use league_protocol::rpc::members::text;
 use league_protocol::rpc::{self, Call, Era, Frame, Incoming, Opened, RpcError};
 use serde_json::{Map, Value, json};
@@ -28,7 +28,7 @@ use serde_json::{Map, Value, json};
 use crate::net::server::{Answered, Answering, Attending, Door, PipeIn, PipeOut};
 pub use counter::Counter;
 pub use registry::{Card, Gives, Takes, ToolEntry};
-pub use role::{Arguments, Heard, Role, Spoken};
+pub use role::{Arguments, Caller, Heard, Role, Spoken};
 
 /// The header that names a revision of MCP.
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -40,15 +40,14 @@ pub trait Simple: Send + Sync + 'static {
     /// Tells whether it answers to a method.
     fn has(&self, method: &str) -> bool;
 
-    /// Answers a call; `bearer` is the token that came in the headers.
-    fn attend(&self, call: &Call<'_>, bearer: Option<&str>)
-    -> impl Future<Output = Vec<u8>> + Send;
+    /// Answers a call.
+    fn attend(&self, call: &Call<'_>, caller: Caller<'_>) -> impl Future<Output = Vec<u8>> + Send;
 
     /// Answers a message that came without a frame, if it is certain what it means.
     fn attend_bare(
         &self,
         _body: &str,
-        _bearer: Option<&str>,
+        _caller: Caller<'_>,
     ) -> impl Future<Output = Option<Vec<u8>>> + Send {
         std::future::ready(None)
     }
@@ -75,12 +74,12 @@ impl<R: Role> Reception<Counter<R>> {
 }
 
 impl<S: Simple> Door for Reception<S> {
-    fn receive(&self, headers: HeaderMap, body: Bytes) -> Answering<'_> {
-        Box::pin(async move { self.serve(&headers, &body).await })
+    fn receive(&self, head: Head, body: Bytes) -> Answering<'_> {
+        Box::pin(async move { self.serve(&head, &body).await })
     }
 
-    fn beside(&self, method: Method, headers: HeaderMap) -> Answering<'_> {
-        Box::pin(async move { self.mcp.beside(method, &headers).await })
+    fn beside(&self, method: Method, head: Head) -> Answering<'_> {
+        Box::pin(async move { self.mcp.beside(method, &head).await })
     }
 
     fn health(&self) -> Answering<'_> {
@@ -98,7 +97,8 @@ impl<S: Simple> Door for Reception<S> {
 }
 
 impl<S: Simple> Reception<S> {
-    async fn serve(&self, headers: &HeaderMap, body: &[u8]) -> Answered {
+    async fn serve(&self, head: &Head, body: &[u8]) -> Answered {
+        let headers = &head.headers;
         let named = headers
             .get(VERSION)
             .map(|value| value.to_str().unwrap_or(""));
@@ -121,14 +121,14 @@ impl<S: Simple> Reception<S> {
         match opened.read(era) {
             Incoming::Refused(refusal) => answered(refusal.status.code(), refusal.answer(era)),
             Incoming::Single(Frame::Malformed(malformed)) if era == Era::Simple => {
-                match Box::pin(self.unframed(headers, body)).await {
+                match Box::pin(self.unframed(head, body)).await {
                     Some(body) => answered(200, body),
                     None => answered(malformed.status(era).code(), malformed.answer(era)),
                 }
             }
-            Incoming::Single(frame) => self.single(headers, era, &frame).await,
+            Incoming::Single(frame) => self.single(head, era, &frame).await,
             // What is rare is kept elsewhere, so that what is common has little to move about.
-            Incoming::Batch(frames) => Box::pin(self.batch(headers, era, &frames)).await,
+            Incoming::Batch(frames) => Box::pin(self.batch(head, era, &frames)).await,
         }
     }
 
@@ -148,7 +148,7 @@ impl<S: Simple> Reception<S> {
         }
     }
 
-    async fn single(&self, headers: &HeaderMap, era: Era, frame: &Frame<'_>) -> Answered {
+    async fn single(&self, head: &Head, era: Era, frame: &Frame<'_>) -> Answered {
         match frame {
             Frame::Malformed(malformed) => {
                 answered(malformed.status(era).code(), malformed.answer(era))
@@ -156,8 +156,8 @@ impl<S: Simple> Reception<S> {
             Frame::Response(_) if era == Era::Simple => {
                 answered(400, rpc::fail(None, &RpcError::unasked_response(), era))
             }
-            _ if era.is_mcp() => Box::pin(self.mcp.answer(headers, era, frame)).await,
-            _ => match self.by_name(headers, frame).await {
+            _ if era.is_mcp() => Box::pin(self.mcp.answer(head, era, frame)).await,
+            _ => match self.by_name(head, frame).await {
                 Some(body) => answered(200, body),
                 None => answered(202, Vec::new()),
             },
@@ -165,28 +165,27 @@ impl<S: Simple> Reception<S> {
     }
 
     /// Answers a body that is a message by itself; one that names a method is a call gone wrong.
-    async fn unframed(&self, headers: &HeaderMap, body: &[u8]) -> Option<Vec<u8>> {
+    async fn unframed(&self, head: &Head, body: &[u8]) -> Option<Vec<u8>> {
         let body = std::str::from_utf8(body).ok()?;
         let members = rpc::members::split(body).ok()?;
         if !members.has("message_type") || members.has("method") || members.has("jsonrpc") {
             return None;
         }
-        let bearer = league_mcp::bearer(headers);
-        self.simple.attend_bare(body, bearer).await
+        self.simple.attend_bare(body, Caller::of(head)).await
     }
 
-    async fn batch(&self, headers: &HeaderMap, era: Era, frames: &[Frame<'_>]) -> Answered {
+    async fn batch(&self, head: &Head, era: Era, frames: &[Frame<'_>]) -> Answered {
         let mut answers = Vec::new();
         for frame in frames {
             match frame {
                 Frame::Malformed(malformed) => answers.push(malformed.answer(era)),
                 _ if era.is_mcp() && !self.is_simple(frame) => {
-                    let answer = self.mcp.answer(headers, era, frame).await;
+                    let answer = self.mcp.answer(head, era, frame).await;
                     if let (Frame::Call(_), Body::Whole(body)) = (frame, answer.body) {
                         answers.push(body.into());
                     }
                 }
-                _ => answers.extend(self.by_name(headers, frame).await),
+                _ => answers.extend(self.by_name(head, frame).await),
             }
         }
         match rpc::batch(&answers) {
@@ -204,10 +203,10 @@ impl<S: Simple> Reception<S> {
     }
 
     /// Answers a call by the name of a tool; nothing for what wants no answer.
-    async fn by_name(&self, headers: &HeaderMap, frame: &Frame<'_>) -> Option<Vec<u8>> {
-        let bearer = league_mcp::bearer(headers);
+    async fn by_name(&self, head: &Head, frame: &Frame<'_>) -> Option<Vec<u8>> {
+        let caller = Caller::of(head);
         match frame {
-            Frame::Call(call) => Some(self.simple.attend(call, bearer).await),
+            Frame::Call(call) => Some(self.simple.attend(call, caller).await),
             Frame::Notification(note) => {
                 // What wants no answer is heard all the same.
                 let call = Call {
@@ -215,7 +214,7 @@ impl<S: Simple> Reception<S> {
                     method: note.method.clone(),
                     params: note.params,
                 };
-                self.simple.attend(&call, bearer).await;
+                self.simple.attend(&call, caller).await;
                 None
             }
             Frame::Response(_) | Frame::Malformed(_) => None,

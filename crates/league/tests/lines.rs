@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use league::reception::{Reception, Simple};
+use league::reception::{Caller, Reception, Simple};
 use league_protocol::rpc::{self, Call};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader, duplex};
@@ -20,7 +20,7 @@ impl Simple for Echo {
         method == "echo"
     }
 
-    async fn attend(&self, call: &Call<'_>, _bearer: Option<&str>) -> Vec<u8> {
+    async fn attend(&self, call: &Call<'_>, _caller: Caller<'_>) -> Vec<u8> {
         rpc::respond(&call.id, &json!({"called": call.method}))
     }
 

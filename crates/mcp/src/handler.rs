@@ -18,7 +18,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
-use crate::offering::{self, Caller, Completing, Offering, PromptFault};
+use crate::offering::{self, Caller, Completing, Offering, Origin, PromptFault};
 use crate::service::caller;
 use crate::{LEGACY, MODERN};
 
@@ -224,12 +224,14 @@ impl ServerHandler for Handler {
     }
 }
 
-/// Who calls, by the headers that came with the request.
+/// Who calls, by what came with the request.
 fn called_by(context: &RequestContext<RoleServer>) -> Caller {
     let parts = context.extensions.get::<http::request::Parts>();
-    parts
-        .map(|parts| caller(&parts.headers))
-        .unwrap_or_default()
+    let Some(parts) = parts else {
+        return Caller::default();
+    };
+    let origin = parts.extensions.get::<Origin>();
+    caller(&parts.headers, origin.copied().unwrap_or_default())
 }
 
 /// An error about a name that nothing has.

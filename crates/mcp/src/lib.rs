@@ -15,10 +15,10 @@ mod service;
 mod wire;
 
 pub use offering::{
-    About, Argument, Caller, Completing, Given, Offering, Pending, Prompt, PromptFault, Read,
-    Resource, Template, Tool,
+    About, Argument, Caller, Completing, Given, Offering, Origin, Pending, Prompt, PromptFault,
+    Read, Resource, Template, Tool,
 };
-pub use service::{Body, Events, Mcp, Response, bearer};
+pub use service::{Body, Events, Head, Mcp, Response};
 pub use wire::bare_headers;
 
 /// The revision without sessions and handshake.

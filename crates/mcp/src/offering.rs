@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::pin::Pin;
 
 use serde_json::value::RawValue;
@@ -67,13 +68,34 @@ pub struct About {
 pub struct Caller {
     /// What `Authorization: Bearer` held.
     pub bearer: Option<String>,
+    /// Where the call comes from.
+    pub origin: Origin,
+}
+
+/// Where a call comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody can tell, so it may be anywhere.
+    #[default]
+    Unknown,
+    /// From whoever launched the agent, by a pipe.
+    Pipe,
+    /// Over a network.
+    Network {
+        /// The address of the caller.
+        from: IpAddr,
+        /// The address of ours at which the call arrived.
+        at: IpAddr,
+    },
 }
 
 /// Tells whether there is a token, and not which.
 impl fmt::Debug for Caller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bearer = self.bearer.as_ref().map(|_| "…");
-        f.debug_struct("Caller").field("bearer", &bearer).finish()
+        let mut told = f.debug_struct("Caller");
+        told.field("bearer", &bearer);
+        told.field("origin", &self.origin).finish()
     }
 }
 

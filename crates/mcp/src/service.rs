@@ -16,7 +16,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
 use crate::direct::Plain;
 use crate::handler::Handler;
-use crate::offering::{Caller, Offering, Pending};
+use crate::offering::{Caller, Offering, Origin, Pending};
 use crate::wire;
 
 /// An endpoint of MCP.
@@ -36,6 +36,15 @@ type Serve =
 
 /// Server-sent events, as they come.
 pub type Events = BoxBody<Bytes, Infallible>;
+
+/// What comes with a message: its headers, and from where it comes.
+#[derive(Debug, Clone, Default)]
+pub struct Head {
+    /// The headers of HTTP.
+    pub headers: HeaderMap,
+    /// Where it comes from.
+    pub origin: Origin,
+}
 
 /// What is answered.
 #[derive(Debug)]
@@ -90,14 +99,14 @@ impl Mcp {
     }
 
     /// Answers a message that was posted, by the rules of its era.
-    pub async fn answer(&self, headers: &HeaderMap, era: Era, frame: &Frame<'_>) -> Response {
+    pub async fn answer(&self, head: &Head, era: Era, frame: &Frame<'_>) -> Response {
         match frame {
-            Frame::Call(call) => match self.direct(headers, era, call).await {
+            Frame::Call(call) => match self.direct(head, era, call).await {
                 Some(body) => Response::json(200, body),
-                None => self.relay(headers, era, frame, Some(&call.id)).await,
+                None => self.relay(head, era, frame, Some(&call.id)).await,
             },
-            Frame::Notification(_) => self.relay(headers, era, frame, None).await,
-            Frame::Response(_) if self.sessions => self.relay(headers, era, frame, None).await,
+            Frame::Notification(_) => self.relay(head, era, frame, None).await,
+            Frame::Response(_) if self.sessions => self.relay(head, era, frame, None).await,
             Frame::Response(_) => {
                 let error = RpcError::unasked_response();
                 Response::json(400, rpc::fail(None, &error, era).into())
@@ -109,10 +118,10 @@ impl Mcp {
     }
 
     /// Answers `GET` and `DELETE`, of which only sessions know.
-    pub async fn beside(&self, method: Method, headers: &HeaderMap) -> Response {
+    pub async fn beside(&self, method: Method, head: &Head) -> Response {
         if self.sessions {
             return self
-                .pass(method, headers, Bytes::new(), Era::Legacy, None)
+                .pass(method, head, Bytes::new(), Era::Legacy, None)
                 .await;
         }
         let message = "This endpoint has no sessions and no stream of its own. Use `POST`.";
@@ -125,17 +134,17 @@ impl Mcp {
     }
 
     /// Answers a plain call of a tool that there is.
-    async fn direct(&self, headers: &HeaderMap, era: Era, call: &Call<'_>) -> Option<Bytes> {
+    async fn direct(&self, head: &Head, era: Era, call: &Call<'_>) -> Option<Bytes> {
         let offering = self.offering.as_ref()?;
-        let plain = Plain::of(headers, era, call)?;
-        let calling = offering.call(&plain.tool, plain.arguments, caller(headers));
+        let plain = Plain::of(&head.headers, era, call)?;
+        let calling = offering.call(&plain.tool, plain.arguments, head.caller());
         let given = calling.await?;
         Some(plain.answer(&call.id, &given, &self.server))
     }
 
     async fn relay(
         &self,
-        headers: &HeaderMap,
+        head: &Head,
         era: Era,
         frame: &Frame<'_>,
         id: Option<&Id<'_>>,
@@ -145,7 +154,7 @@ impl Mcp {
             return Response::json(400, rpc::fail(id, &error, era).into());
         }
         match wire::written(frame) {
-            Some(body) => self.pass(Method::POST, headers, body, era, id).await,
+            Some(body) => self.pass(Method::POST, head, body, era, id).await,
             None => {
                 let error = RpcError::unasked_response();
                 Response::json(400, rpc::fail(id, &error, era).into())
@@ -156,7 +165,7 @@ impl Mcp {
     async fn pass(
         &self,
         method: Method,
-        headers: &HeaderMap,
+        head: &Head,
         body: Bytes,
         era: Era,
         id: Option<&Id<'_>>,
@@ -168,7 +177,9 @@ impl Mcp {
         };
         let mut request = http::Request::new(Full::new(body));
         *request.method_mut() = method;
-        *request.headers_mut() = headers.clone();
+        *request.headers_mut() = head.headers.clone();
+        // It is answered in another task, which is told nothing else.
+        request.extensions_mut().insert(head.origin);
         let set = request.headers_mut();
         // Who may call was settled at the door, and a pipe has no host.
         set.insert(HOST, HeaderValue::from_static("localhost"));
@@ -177,6 +188,30 @@ impl Mcp {
         let (parts, body) = (self.serve)(request).await.into_parts();
         Response::of(parts, body, era, id).await
     }
+}
+
+impl Head {
+    /// Finds the token that `Authorization: Bearer` holds.
+    pub fn bearer(&self) -> Option<&str> {
+        bearer(&self.headers)
+    }
+
+    fn caller(&self) -> Caller {
+        caller(&self.headers, self.origin)
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// Who calls, by what came with the call.
+pub(crate) fn caller(headers: &HeaderMap, origin: Origin) -> Caller {
+    let bearer = bearer(headers).map(str::to_owned);
+    Caller { bearer, origin }
 }
 
 impl Response {
@@ -217,20 +252,6 @@ impl Response {
             body,
         }
     }
-}
-
-/// Finds the token that `Authorization: Bearer` holds.
-pub fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ')?;
-    let token = token.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
-}
-
-/// Who calls, by the headers.
-pub(crate) fn caller(headers: &HeaderMap) -> Caller {
-    let bearer = bearer(headers).map(str::to_owned);
-    Caller { bearer }
 }
 
 /// Who may call, and what for, was settled at the door.

@@ -34,6 +34,8 @@ pub enum Command {
         order: Arc<StartMatch>,
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
+        /// Why one of the players may not be called from here, if one may not.
+        barred: Option<String>,
     },
     /// Manual mode: the moves are to be asked for.
     CollectChoices {

@@ -22,9 +22,13 @@ impl Referee {
         match command {
             Command::Begin { token } => Ok(noted(vec![self.enrolment.begin(at, token.as_ref())])),
             Command::Heard { ticket, outcome } => self.hear(at, ticket, outcome),
-            Command::StartMatch { order, token } => {
+            Command::StartMatch {
+                order,
+                token,
+                barred,
+            } => {
                 self.prove_manager(*token)?;
-                Ok(self.weigh_order(at, order))
+                Ok(self.weigh_order(at, order, barred.as_deref()))
             }
             Command::CollectChoices { match_id, token } => {
                 self.prove_stepper(match_id, *token)?;

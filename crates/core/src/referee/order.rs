@@ -38,6 +38,8 @@ enum TurnedDown {
     },
     #[error("a match needs two different players")]
     OnePlayer,
+    #[error("{0}")]
+    Barred(String),
     #[error("this referee runs {0} matches and takes no more")]
     Full(usize),
     #[error("match `{match_id}` is at attempt {held} here")]
@@ -47,8 +49,13 @@ enum TurnedDown {
 }
 
 impl Referee {
-    pub(super) fn weigh_order(&self, at: Timestamp, order: &StartMatch) -> Decision<Event, Reply> {
-        let weighed = self.place(at, order);
+    pub(super) fn weigh_order(
+        &self,
+        at: Timestamp,
+        order: &StartMatch,
+        barred: Option<&str>,
+    ) -> Decision<Event, Reply> {
+        let weighed = self.place(at, order, barred);
         let ack = StartMatchAck {
             match_id: order.match_id.clone(),
             accepted: weighed.is_ok(),
@@ -60,7 +67,12 @@ impl Referee {
         }
     }
 
-    fn place(&self, at: Timestamp, order: &StartMatch) -> Result<Vec<Event>, TurnedDown> {
+    fn place(
+        &self,
+        at: Timestamp,
+        order: &StartMatch,
+        barred: Option<&str>,
+    ) -> Result<Vec<Event>, TurnedDown> {
         let fixture = Fixture::of(order);
         let held = self.running.get(&order.match_id).map(|game| &**game);
         let known = held.or_else(|| self.recent.get(&order.match_id));
@@ -82,7 +94,11 @@ impl Referee {
                 }
                 Ok(self.resume(at, game, order, fixture))
             }
-            _ => self.take(at, order, fixture),
+            // Another referee may call that player; here it would lose for nothing.
+            _ => match barred {
+                Some(barred) => Err(TurnedDown::Barred(barred.to_owned())),
+                None => self.take(at, order, fixture),
+            },
         }
     }
 

@@ -56,6 +56,7 @@ impl House {
             .tell(Command::StartMatch {
                 order: Arc::new(order),
                 token: None,
+                barred: None,
             })
             .unwrap();
         let Reply::StartMatchAck(ack) = reply else {

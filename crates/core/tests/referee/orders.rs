@@ -16,6 +16,7 @@ fn reason(house: &mut House, order: StartMatch) -> Option<String> {
         .tell(Command::StartMatch {
             order: Arc::new(order),
             token: None,
+            barred: None,
         })
         .unwrap()
     else {
@@ -27,6 +28,28 @@ fn reason(house: &mut House, order: StartMatch) -> Option<String> {
         "an order turned down leaves no trace"
     );
     ack.reason
+}
+
+#[test]
+fn a_player_who_may_not_be_called_keeps_a_match_from_beginning_and_no_other() {
+    let barred = |order: StartMatch, token| Command::StartMatch {
+        order: Arc::new(order),
+        token,
+        barred: Some("player P01 is not called".to_owned()),
+    };
+    let ack = |house: &mut House, command| match house.tell(command) {
+        Ok(Reply::StartMatchAck(ack)) => ack,
+        other => panic!("{other:?}"),
+    };
+    let mut house = House::started(order("R1M1"));
+    let known = ack(&mut house, barred(order("R1M1"), None));
+    assert!(known.accepted, "it is held already: {known:?}");
+    let new = ack(&mut house, barred(order("R1M2"), None));
+    assert_eq!(new.reason.as_deref(), Some("player P01 is not called"));
+    let mut again = order("R1M1");
+    again.attempt += 1;
+    let again = ack(&mut house, barred(again, None));
+    assert!(!again.accepted, "it would begin anew: {again:?}");
 }
 
 #[test]

@@ -52,6 +52,7 @@ fn calls(token: Option<TokenHash>) -> [Command; 5] {
         Command::StartMatch {
             order: Arc::new(manual()),
             token,
+            barred: None,
         },
         Command::CollectChoices {
             match_id: match_id(),
@@ -74,7 +75,11 @@ fn calls(token: Option<TokenHash>) -> [Command; 5] {
 
 fn start(token: Option<TokenHash>) -> Command {
     let order = Arc::new(manual());
-    Command::StartMatch { order, token }
+    Command::StartMatch {
+        order,
+        token,
+        barred: None,
+    }
 }
 
 #[test]
@@ -90,6 +95,21 @@ fn nothing_is_done_for_someone_who_is_not_the_manager() {
         assert_eq!(refusal.to_league_error().code, Code::TokenInvalid);
     }
     assert_eq!(house.events.len(), before);
+}
+
+#[test]
+fn nobody_but_the_manager_learns_whom_a_referee_may_not_call() {
+    let mut house = enrolled();
+    let barred = |token| Command::StartMatch {
+        order: Arc::new(manual()),
+        token,
+        barred: Some("player P01 is not called".to_owned()),
+    };
+    for shown in [None, Some(token(1).hash())] {
+        assert!(house.tell(barred(shown)).is_err());
+    }
+    let reply = house.tell(barred(Some(manager().hash()))).unwrap();
+    assert!(matches!(reply, Reply::StartMatchAck(ack) if !ack.accepted));
 }
 
 #[test]
@@ -140,7 +160,13 @@ fn the_step_token_steps_its_match_and_does_nothing_else() {
     for match_id in ["R1M1", "R1M2"] {
         let order = Arc::new(stepped(match_id));
         let token = Some(manager().hash());
-        house.tell(Command::StartMatch { order, token }).unwrap();
+        house
+            .tell(Command::StartMatch {
+                order,
+                token,
+                barred: None,
+            })
+            .unwrap();
     }
     let collect = |match_id: &str| Command::CollectChoices {
         match_id: id(match_id),
@@ -189,7 +215,13 @@ fn a_second_league_finds_nothing_of_the_first() {
     house.play(&mut plain);
     let order = Arc::new(order("R1M2"));
     let token = proven;
-    house.tell(Command::StartMatch { order, token }).unwrap();
+    house
+        .tell(Command::StartMatch {
+            order,
+            token,
+            barred: None,
+        })
+        .unwrap();
     house.take();
     assert_eq!(house.referee.held(), 1);
     let other = LeagueId::new("league_2026").unwrap();

@@ -69,6 +69,7 @@ fn a_referee_that_was_not_let_in_takes_no_match() {
         .tell(Command::StartMatch {
             order: Arc::new(order("R1M1")),
             token: None,
+            barred: None,
         })
         .unwrap();
     let Reply::StartMatchAck(ack) = reply else {
@@ -291,6 +292,7 @@ fn the_end_of_the_league_ends_orders_and_vain_reports() {
     let command = Command::StartMatch {
         order: Arc::new(order("R2M1")),
         token: None,
+        barred: None,
     };
     let Ok(Reply::StartMatchAck(ack)) = house.tell(command) else {
         panic!()
@@ -306,6 +308,7 @@ fn orders_of_another_league_are_turned_down() {
     let Ok(Reply::StartMatchAck(ack)) = house.tell(Command::StartMatch {
         order: Arc::new(foreign),
         token: None,
+        barred: None,
     }) else {
         panic!()
     };

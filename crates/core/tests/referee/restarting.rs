@@ -47,6 +47,7 @@ fn played(order: &StartMatch, behave: Behaviour, facts: Option<usize>) -> House 
     let command = || league_core::referee::Command::StartMatch {
         order: Arc::new(order.clone()),
         token: None,
+        barred: None,
     };
     house.tell(command()).unwrap();
     house.play(&mut { behave });

@@ -60,7 +60,7 @@ impl Simple for Chooser {
         method == TOOL
     }
 
-    async fn attend(&self, call: &Call<'_>, _bearer: Option<&str>) -> Vec<u8> {
+    async fn attend(&self, call: &Call<'_>, _caller: league::reception::Caller<'_>) -> Vec<u8> {
         let named = call.params.named().ok().flatten();
         match choose(named).filter(|_| self.has(&call.method)) {
             Some(choice) => rpc::respond(&call.id, &choice),

@@ -1,5 +1,6 @@
 //! The league manager.
 
+mod candidate;
 mod card;
 mod guest;
 mod keys;
@@ -11,10 +12,10 @@ mod wishes;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use league_core::league::{Candidate, Command, Event, League, LeagueRules, Refusal, Reply, Ticket};
+use league_core::league::{Command, Event, League, LeagueRules, Refusal, Reply, Ticket};
 use league_core::letter::Outcome;
 use league_protocol::id::{LeagueId, MatchId};
-use league_protocol::message::{LeagueError, LeagueQuery, Message, Query, RegisterRequest};
+use league_protocol::message::{LeagueError, LeagueQuery, Message, Query};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::{Map, Value, json};
@@ -26,7 +27,6 @@ use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Newcomer};
-use crate::net::caller::Caller;
 use crate::net::endpoint::AllowList;
 use crate::net::server::Door;
 use crate::observed;
@@ -54,7 +54,7 @@ impl Worker for League {
 pub type News = (Timestamp, Event);
 
 /// Starts the manager of a league, or takes it up where its journal left it; nobody may register
-/// with the manager's own address, `home`.
+/// with the manager's own addresses, `home`.
 ///
 /// # Errors
 ///
@@ -63,7 +63,7 @@ pub fn start(
     shared: &Shared,
     rules: LeagueRules,
     guests: &[Guest],
-    home: Option<SocketAddr>,
+    home: &[SocketAddr],
     news: Option<UnboundedSender<News>>,
 ) -> Result<(Running<League>, Arc<dyn Door>), StartError> {
     let league_id = rules.league_id.clone();
@@ -105,7 +105,7 @@ pub fn start(
     identity.set_agent(league_protocol::sender::Agent::Manager, league_id.clone());
     identity.set_game(rules.game_type.clone());
     let (allowed, chance) = (&shared.roads.allowed, shared.chance.clone());
-    let allowed = home.map_or_else(|| allowed.clone(), |home| allowed.without(home));
+    let allowed = allowed.without(home);
     let invited = guests.iter().filter(|_| !rules.strict);
     let invited = invited.map(|guest| guest.wish(&rules.game_type, &allowed, &chance));
     let wishes = Wishes::new(rules.strict);
@@ -227,7 +227,8 @@ impl Role for Manager {
         let command = match heard.message {
             Message::RefereeRegisterRequest(request) => {
                 let meta = request.meta.clone();
-                let wish = Command::RegisterReferee(self.candidate(request, heard.dialect));
+                let wish =
+                    Command::RegisterReferee(self.candidate(request, heard.dialect, heard.origin));
                 let spoken = self.ask(wish).await;
                 self.tell_of("referee", &meta, &spoken);
                 return spoken;
@@ -237,7 +238,8 @@ impl Role for Manager {
                     self.wishes.of(&request, heard.dialect),
                     request.meta.clone(),
                 );
-                let wish = Command::RegisterPlayer(self.candidate(request, heard.dialect));
+                let wish =
+                    Command::RegisterPlayer(self.candidate(request, heard.dialect, heard.origin));
                 let spoken = self.ask(wish).await;
                 self.tell_of("player", &meta, &spoken);
                 let spelling = wished.and_then(|address| self.wishes.spelling(address, &spoken));
@@ -313,22 +315,6 @@ impl Role for Manager {
 }
 
 impl Manager {
-    fn candidate(
-        &self,
-        request: Box<RegisterRequest>,
-        dialect: league_protocol::sender::Dialect,
-    ) -> Candidate {
-        let endpoint = &request.meta.contact_endpoint;
-        let endpoint = self.allowed.check_of(Caller::present(), endpoint);
-        Candidate {
-            endpoint: endpoint.map(drop).map_err(|error| error.to_string()),
-            speech: request.meta.speech,
-            request,
-            dialect,
-            chance: self.chance.bytes(),
-        }
-    }
-
     async fn ask(&self, command: Command) -> Spoken {
         match self.desk.ask(command).await {
             Ok(Ok(reply)) => speak(&reply),

@@ -23,6 +23,7 @@ use serde_json::{Map, Value, json};
 use super::house::{House, Place, Shared, StartError, restore, settle};
 use super::{Running, keep_tokens, missing, not_for_me, not_in_yet, unattended};
 use crate::archivist::Archivist;
+use crate::correspondence::Silent;
 use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Life, Newcomer};
 use crate::net::endpoint::AllowList;
@@ -62,6 +63,7 @@ pub fn start(
     let token_file =
         secrets::place_of_agent(&shared.root, league, "referee", slot.as_str(), &journal);
     let tokens = secrets::load_or_pledge(&token_file, &shared.chance)?;
+    let manager_is_here = barred::is_here(&rules.manager.endpoint);
     let (name, patience) = (rules.display_name.clone(), rules.patience.join / 2);
     let identity = Arc::new(Identity::new(Newcomer::Referee(name), false));
     identity.set_tokens(&tokens);
@@ -104,6 +106,8 @@ pub fn start(
         identity,
         peers: shared.roads.peers.clone(),
         allowed: shared.roads.allowed.clone(),
+        manager_is_here,
+        told: Silent::default(),
         patience,
     }))
 }
@@ -241,6 +245,10 @@ pub struct Whistle {
     pub peers: Peers,
     /// Where players may be called.
     pub allowed: AllowList,
+    /// Whether the manager is on this machine, so that its loopback is ours.
+    pub manager_is_here: bool,
+    /// Which players it has told of that may not be called.
+    pub told: Silent,
     /// How long a call may wait for its admission.
     pub patience: Duration,
 }
@@ -256,10 +264,7 @@ impl Role for Whistle {
             return not_in_yet();
         }
         let command = match heard.message {
-            Message::StartMatch(order) => match self.turned_down(&order) {
-                Some(turned_down) => return turned_down,
-                None => Command::StartMatch { order, token },
-            },
+            Message::StartMatch(order) => return self.start_match(order, token).await,
             Message::LeagueCompleted(end) => Command::LeagueCompleted {
                 league_id: end.league_id.clone(),
                 token,

@@ -20,7 +20,8 @@ pub(super) struct Listening {
     /// The address to listen on; 0.0.0.0 for all of this machine [default: from config, 127.0.0.1]
     #[arg(long, value_name = "ADDRESS", help_heading = HEADING)]
     bind: Option<IpAddr>,
-    /// The name or address by which others reach it [default: from config, else where it listens]
+    /// The name or address by which others reach it, for a player or referee an address; one of
+    /// this machine is listened on too [default: from config, else where it listens]
     #[arg(long, value_name = "HOST", value_parser = host, help_heading = HEADING)]
     host: Option<String>,
 }
@@ -59,7 +60,7 @@ impl Listening {
     /// Puts flags in the place of the configuration, and finds the host if nobody names it: the
     /// one by which `peer` would know this machine.
     pub(super) fn settle(&self, system: &mut SystemConfig, peer: Option<SocketAddr>) {
-        if let Some(bind) = self.bind {
+        if let Some(bind) = self.bind.or_else(|| self.implied(system.security.bind)) {
             system.security.bind = bind;
         }
         let configured = &system.network.base_host;
@@ -69,6 +70,14 @@ impl Listening {
         } else if is_usual {
             system.network.base_host = usual_host(system.security.bind, peer);
         }
+    }
+
+    /// Where one listens that would be at loopback alone, and is said to be at another address of
+    /// this machine: there.
+    fn implied(&self, configured: IpAddr) -> Option<IpAddr> {
+        let named: IpAddr = self.host.as_deref()?.parse().ok()?;
+        let other = !named.to_canonical().is_loopback() && machine::is_own(named);
+        (configured.is_loopback() && other).then_some(named)
     }
 }
 
@@ -102,6 +111,31 @@ impl Reach {
     }
 }
 
+impl Reach {
+    /// Sees that a manager can call an agent of this machine: a name that somebody gives it is not
+    /// looked up, and from another machine loopback is not reached.
+    pub(super) fn check(
+        &self,
+        system: &SystemConfig,
+        agent: &str,
+        manager: SocketAddr,
+    ) -> Result<(), Failure> {
+        let Listening { bind, host } = &self.listening;
+        let named = host.as_deref().filter(|host| is_name(host));
+        if let Some(name) = named {
+            return Err(Failure {
+                what: format!("could not start the {agent}"),
+                cause: format!("`--host {name}` is a name, and managers call agents by addresses"),
+                hint: format!("give the address that `{name}` stands for"),
+                kind: Kind::Use,
+            });
+        }
+        // Whoever says so with both flags has a tunnel, or the like, that leads here.
+        let meant = bind.is_some() && host.is_some();
+        within_reach(system, agent, manager, meant)
+    }
+}
+
 /// The host of one who listens here, if nobody names it.
 fn usual_host(bind: IpAddr, peer: Option<SocketAddr>) -> String {
     let usual = NetworkConfig::default().base_host;
@@ -118,25 +152,36 @@ fn usual_host(bind: IpAddr, peer: Option<SocketAddr>) -> String {
 /// The host by which agents are called: people may use names, which agents do not look up.
 pub(super) fn called(system: &SystemConfig) -> String {
     let host = &system.network.base_host;
-    let is_name = host.parse::<IpAddr>().is_err() && *host != NetworkConfig::default().base_host;
-    match is_name {
+    match is_name(host) {
         true => usual_host(system.security.bind, None),
         false => host.clone(),
     }
 }
 
-/// Sees that a manager on another machine can call an agent of this one.
-pub(super) fn within_reach(
+/// Whether a host is a name that has to be looked up.
+fn is_name(host: &str) -> bool {
+    host.parse::<IpAddr>().is_err() && *host != NetworkConfig::default().base_host
+}
+
+/// Sees that a manager on another machine can call an agent of this one, unless somebody `meant`
+/// it to listen at loopback.
+fn within_reach(
     system: &SystemConfig,
     agent: &str,
     manager: SocketAddr,
+    meant: bool,
 ) -> Result<(), Failure> {
-    let host = &system.network.base_host;
-    let here = Endpoint::parse(&url(host, manager.port()));
-    let kept_in = here.is_ok_and(|here| here.address.ip().is_loopback());
+    let (bind, told) = (system.security.bind, &system.network.base_host);
+    let read = Endpoint::parse(&url(told, manager.port()));
+    let told_here = read.is_ok_and(|read| read.address.ip().is_loopback());
+    let kept_in = told_here || bind.to_canonical().is_loopback() && !meant;
     if !kept_in || machine::is_own(manager.ip()) {
         return Ok(());
     }
+    let host = match told_here {
+        true => told.clone(),
+        false => bind.to_string(),
+    };
     let own = machine::address_towards(Some(manager));
     let own = own.map_or_else(String::new, |own| format!(", by which it is `{own}`"));
     Err(Failure {
@@ -156,7 +201,7 @@ pub(super) fn within_reach(
 /// What the organiser of a league that others can reach should know, a line each.
 pub(super) fn invitation(system: &SystemConfig, manager: &str) -> Vec<String> {
     if !is_open(system) {
-        return Vec::new();
+        return unreached(system).into_iter().collect();
     }
     let mut lines = vec![
         format!("join it from another machine with `{}`", joining(manager)),
@@ -182,6 +227,19 @@ pub(super) fn invitation(system: &SystemConfig, manager: &str) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// What the organiser should know who names a host at which nobody listens.
+fn unreached(system: &SystemConfig) -> Option<String> {
+    let (bind, host) = (system.security.bind, &system.network.base_host);
+    let read = Endpoint::parse(&url(host, 0));
+    let here = read.is_ok_and(|read| read.address.ip().is_loopback());
+    (!here).then(|| {
+        format!(
+            "it listens on {bind} alone: for others to reach it at {host}, start it with \
+             `--bind 0.0.0.0`, unless a proxy leads here"
+        )
+    })
 }
 
 /// Whether others than this machine can reach what listens as configured.
@@ -222,6 +280,28 @@ mod tests {
         }
         let all = settled("0.0.0.0", None).network.base_host;
         assert_ne!(all, "0.0.0.0");
+    }
+
+    #[test]
+    fn an_address_of_this_machine_that_is_named_is_listened_on() {
+        let settled = |bind: Option<&str>, host: String| {
+            let mut system = SystemConfig::default();
+            let listening = Listening {
+                bind: bind.map(|bind| bind.parse().unwrap()),
+                host: Some(host),
+            };
+            listening.settle(&mut system, None);
+            system.security.bind
+        };
+        // A machine without a network has none.
+        for own in machine::addresses() {
+            assert_eq!(settled(None, own.to_string()), own);
+            let said = settled(Some("127.0.0.1"), own.to_string());
+            assert_eq!(said, Ipv4Addr::LOCALHOST);
+        }
+        for other in ["192.0.2.7", "board", "127.0.0.2"] {
+            assert_eq!(settled(None, other.to_owned()), Ipv4Addr::LOCALHOST);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! What is told of agents that could not be called: of each once, and what may be the cause.
+//! What is told of agents that could not be called: each kind of trouble once until the agent
+//! answers again, and what may be the cause.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use league_core::letter::{Failure, Letter, Outcome};
@@ -10,7 +11,7 @@ use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 
 use super::Correspondence;
-use crate::net::endpoint::BadEndpoint;
+use crate::net::endpoint::{BadEndpoint, LONGEST_ENDPOINT};
 
 /// How many agents are told of; of more nothing is said.
 const MOST_AGENTS: usize = 10_000;
@@ -18,33 +19,63 @@ const MOST_AGENTS: usize = 10_000;
 /// How many characters of a reason are told.
 const LONGEST_REASON: usize = 300;
 
-/// Who could not be called so far.
+/// It takes no match.
+const TURNED_DOWN: &str = "MATCH_TURNED_DOWN";
+/// It does not answer.
+const SILENT: &str = "AGENT_SILENT";
+/// It is not called at all.
+const NOT_CALLED: &str = "NOT_CALLED";
+
+/// Which trouble with whom has been told.
 #[derive(Debug, Default)]
-pub struct Silent(Mutex<BTreeSet<Agent>>);
+pub struct Silent(Mutex<BTreeMap<Agent, BTreeSet<&'static str>>>);
 
 impl Silent {
-    /// Notes that an agent could not be called; says whether it is to be told.
-    fn is_new(&self, agent: &Agent) -> bool {
-        let mut agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        agents.len() < MOST_AGENTS && agents.insert(agent.clone())
+    /// Notes a kind of trouble with an agent; says whether it is to be told.
+    pub fn is_new(&self, agent: &Agent, kind: &'static str) -> bool {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kinds) = told.get_mut(agent) {
+            return kinds.insert(kind);
+        }
+        let room = told.len() < MOST_AGENTS;
+        if room {
+            told.insert(agent.clone(), BTreeSet::from([kind]));
+        }
+        room
+    }
+
+    /// Forgets trouble with an agent that is over, so that it is told if it comes again.
+    fn forget(&self, agent: &Agent, over: impl Fn(&str) -> bool) {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kinds) = told.get_mut(agent) {
+            kinds.retain(|kind| !over(kind));
+            if kinds.is_empty() {
+                told.remove(agent);
+            }
+        }
     }
 }
 
 impl Correspondence {
     /// Tells that a call of another agent than the manager came to nothing, the first time.
     pub fn tell_trouble<T>(&self, letter: &Letter<T>, outcome: &Outcome) {
-        match outcome {
-            Err(failure) => self.tell_silence(letter, failure),
-            Ok(answer) => {
-                if let Message::StartMatchAck(ack) = &answer.message
-                    && let Some(reason) = ack.reason.as_ref().filter(|_| !ack.accepted)
-                {
+        let answer = match outcome {
+            Err(failure) => return self.tell_silence(letter, failure),
+            Ok(answer) => answer,
+        };
+        let agent = &letter.to.agent;
+        match &answer.message {
+            Message::StartMatchAck(ack) if !ack.accepted => {
+                self.silent.forget(agent, |kind| kind != TURNED_DOWN);
+                if let Some(reason) = &ack.reason {
                     let reason = harmless(reason, LONGEST_REASON);
-                    self.tell(letter, "MATCH_TURNED_DOWN", |agent, _| {
+                    self.tell(letter, TURNED_DOWN, |agent, _| {
                         format!("{agent} does not take {}: {reason}", ack.match_id)
                     });
                 }
             }
+            Message::StartMatchAck(_) => self.silent.forget(agent, |_| true),
+            _ => self.silent.forget(agent, |kind| kind != TURNED_DOWN),
         }
     }
 
@@ -54,8 +85,8 @@ impl Correspondence {
             Code::Connection => "it has ended, or answers at another address",
             _ => return,
         };
-        let error = &failure.detail;
-        self.tell(letter, "AGENT_SILENT", |agent, endpoint| {
+        let error = harmless(&failure.detail, LONGEST_REASON);
+        self.tell(letter, SILENT, |agent, endpoint| {
             format!("{agent} does not answer at {endpoint}: {error} ({cause})")
         });
     }
@@ -63,7 +94,8 @@ impl Correspondence {
     /// The end of a letter to one who is not called at all where it says it answers, which is told
     /// as well.
     pub fn barred<T>(&self, letter: &Letter<T>, error: &BadEndpoint) -> Failure {
-        self.tell(letter, "NOT_CALLED", |agent, endpoint| {
+        self.tell(letter, NOT_CALLED, |agent, endpoint| {
+            let error = harmless(&error.to_string(), LONGEST_REASON);
             format!("{agent} is not called at {endpoint}: {error}")
         });
         Failure {
@@ -75,15 +107,37 @@ impl Correspondence {
     fn tell<T>(
         &self,
         letter: &Letter<T>,
-        event_type: &str,
+        event_type: &'static str,
         sentence: impl FnOnce(&Agent, &str) -> String,
     ) {
         let agent = &letter.to.agent;
         // A manager that is silent is told of elsewhere.
-        if *agent != Agent::Manager && self.silent.is_new(agent) {
+        if *agent != Agent::Manager && self.silent.is_new(agent, event_type) {
             let agent_id = self.identity.log_name();
-            let sentence = sentence(agent, &letter.to.endpoint);
+            let endpoint = harmless(&letter.to.endpoint, LONGEST_ENDPOINT);
+            let sentence = sentence(agent, &endpoint);
             tracing::warn!(agent_id = &*agent_id, event_type, "{sentence}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use league_protocol::id::PlayerId;
+
+    use super::*;
+
+    #[test]
+    fn each_kind_of_trouble_is_told_once_until_it_is_over() {
+        let silent = Silent::default();
+        let [one, other] = ["P01", "P02"].map(|id| Agent::Player(PlayerId::new(id).unwrap()));
+        assert!(silent.is_new(&one, SILENT));
+        assert!(!silent.is_new(&one, SILENT));
+        assert!(silent.is_new(&one, TURNED_DOWN), "another kind");
+        assert!(silent.is_new(&other, SILENT), "another agent");
+        silent.forget(&one, |kind| kind != TURNED_DOWN);
+        assert!(silent.is_new(&one, SILENT), "it had answered in between");
+        assert!(!silent.is_new(&one, TURNED_DOWN), "nothing was said of it");
+        assert!(!silent.is_new(&other, SILENT), "it had not answered");
     }
 }

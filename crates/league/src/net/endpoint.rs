@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
+use league_mcp::Origin;
 use thiserror::Error;
 
-use super::caller::Caller;
 use super::machine;
 use crate::config::SecurityConfig;
 
@@ -29,7 +29,7 @@ pub struct Endpoint {
 pub struct AllowList {
     security: Arc<SecurityConfig>,
     /// Where we answer ourselves.
-    own: Option<SocketAddr>,
+    own: Arc<[SocketAddr]>,
 }
 
 /// Why an address is not called.
@@ -53,6 +53,12 @@ pub enum BadEndpoint {
          `--allow {0}`, given to the manager and to every referee"
     )]
     NotAllowed(IpAddr),
+    /// It leads to this machine, and the caller may be on another.
+    #[error(
+        "`{0}` leads to the league manager's machine, and nobody can tell that you are there; send \
+         the address by which others reach you"
+    )]
+    Here(IpAddr),
     /// It leads back to this machine, and the caller is on another.
     #[error(
         "`{host}` does not lead to your machine from here, and you call from `{from}`: send \
@@ -83,20 +89,20 @@ impl AllowList {
     pub fn new(security: SecurityConfig) -> Self {
         Self {
             security: Arc::new(security),
-            own: None,
+            own: Arc::default(),
         }
     }
 
-    /// The same list without the address at which we answer ourselves: nobody else does there.
-    pub fn without(&self, own: SocketAddr) -> Self {
+    /// The same list without the addresses at which we answer ourselves: nobody else does there.
+    pub fn without(&self, own: &[SocketAddr]) -> Self {
         Self {
-            own: Some(own),
+            own: own.into(),
             ..self.clone()
         }
     }
 
     fn is_own(&self, address: SocketAddr) -> bool {
-        self.own.is_some_and(|own| {
+        self.own.iter().any(|own| {
             let (ours, asked) = (own.ip().to_canonical(), address.ip().to_canonical());
             let here = asked == ours || asked.is_unspecified();
             let reached = || match ours.is_unspecified() {
@@ -131,18 +137,41 @@ impl AllowList {
     /// # Errors
     ///
     /// Says what is wrong with it and what to send instead.
-    pub fn check_of(&self, caller: Option<Caller>, text: &str) -> Result<Endpoint, BadEndpoint> {
+    pub fn check_of(&self, origin: Origin, text: &str) -> Result<Endpoint, BadEndpoint> {
         let Endpoint { address, path, .. } = Endpoint::parse(text)?;
-        let (host, from) = (address.ip(), caller.and_then(Caller::elsewhere));
-        match from.filter(|_| host.is_loopback() || host.is_unspecified()) {
-            Some(from) => Err(BadEndpoint::Elsewhere {
-                host,
-                from,
-                instead: format!("http://{}{path}", SocketAddr::new(from, address.port())),
-            }),
-            None => self.check(text),
+        let host = address.ip();
+        if !(host.is_unspecified() || machine::is_own(host)) || self.is_from_here(origin) {
+            return self.check(text);
+        }
+        match origin {
+            Origin::Network { from, .. } if !SecurityConfig::never_allows(from) => {
+                Err(BadEndpoint::Elsewhere {
+                    host,
+                    from,
+                    instead: format!("http://{}{path}", SocketAddr::new(from, address.port())),
+                })
+            }
+            _ => Err(BadEndpoint::Here(host)),
         }
     }
+
+    /// Whether a caller is on this machine; one of whom nobody knows is, if no other can reach us.
+    fn is_from_here(&self, origin: Origin) -> bool {
+        match origin {
+            Origin::Pipe => true,
+            Origin::Network { from, at } => from == at || machine::is_own(from),
+            Origin::Unknown => {
+                let mut own = self.own.iter().map(|own| own.ip());
+                !self.own.is_empty() && own.all(|own| own.to_canonical().is_loopback())
+            }
+        }
+    }
+}
+
+/// Where somebody listens, and where others are told that it answers: both are its own.
+pub fn homes(bound: Option<SocketAddr>, told: &str) -> Vec<SocketAddr> {
+    let told = Endpoint::parse(told).ok().map(|told| told.address);
+    bound.into_iter().chain(told).collect()
 }
 
 /// The address of an agent at a port of a host.
@@ -198,8 +227,10 @@ impl Endpoint {
         if !rest.bytes().all(plain) {
             return Err(malformed());
         }
+        let address = resolve(authority, malformed, look_up)?;
         Ok(Self {
-            address: resolve(authority, malformed, look_up)?,
+            // One address in two notations is one.
+            address: SocketAddr::new(address.ip().to_canonical(), address.port()),
             authority: authority.into(),
             path: if path.is_empty() { "/mcp" } else { path }.into(),
         })
@@ -244,127 +275,4 @@ fn found(name: &str, port: u16) -> Result<SocketAddr, BadEndpoint> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_read_whole() {
-        let endpoint = Endpoint::parse("http://localhost:8101/mcp").unwrap();
-        assert_eq!(endpoint.address, "127.0.0.1:8101".parse().unwrap());
-        assert_eq!(&*endpoint.path, "/mcp");
-        assert_eq!(endpoint.to_string(), "http://localhost:8101/mcp");
-        let bare = Endpoint::parse("mcp://127.0.0.1:9").unwrap();
-        assert_eq!(&*bare.path, "/mcp");
-        let six = Endpoint::parse("http://[::1]:8101/agents/P01/mcp").unwrap();
-        assert_eq!(six.address, "[::1]:8101".parse().unwrap());
-    }
-
-    #[test]
-    fn what_is_no_address_is_refused() {
-        for text in [
-            "",
-            "localhost:8101",
-            "https://localhost:8101/mcp",
-            "http://",
-            "http://:80/mcp",
-            "http://localhost:99999/mcp",
-            "http://user@localhost:1/mcp",
-            "http://localhost:1/m cp",
-            "http://localhost:1/\u{202e}",
-        ] {
-            let found = Endpoint::parse(text);
-            assert!(
-                matches!(found, Err(BadEndpoint::Malformed(_))),
-                "{text}: {found:?}"
-            );
-        }
-        assert_eq!(
-            Endpoint::parse("http://example.test/mcp"),
-            Err(BadEndpoint::Name("example.test".into()))
-        );
-        assert_eq!(
-            Endpoint::parse(&format!("http://localhost/{}", "x".repeat(300))),
-            Err(BadEndpoint::TooLong)
-        );
-    }
-
-    #[test]
-    fn nobody_else_answers_at_our_own_address() {
-        for (own, asked, is_own) in [
-            ("127.0.0.1:8000", "http://localhost:8000/mcp", true),
-            ("127.0.0.1:8000", "mcp://127.0.0.1:8000", true),
-            ("127.0.0.1:8000", "http://[::1]:8000/other", true),
-            ("0.0.0.0:8000", "http://localhost:8000/mcp", true),
-            ("[::]:8000", "http://127.0.0.1:8000/mcp", true),
-            ("127.0.0.1:8000", "http://localhost:8001/mcp", false),
-        ] {
-            let list = AllowList::default().without(own.parse().unwrap());
-            let found = list.check(asked);
-            let refused = matches!(found, Err(BadEndpoint::Own(_)));
-            assert_eq!(refused, is_own, "{own} {asked}: {found:?}");
-            assert!(AllowList::default().check(asked).is_ok(), "{asked}");
-        }
-    }
-
-    #[test]
-    fn whoever_calls_from_elsewhere_is_told_what_to_send_instead_of_localhost() {
-        let list = AllowList::default();
-        let caller = |from: &str| {
-            let at = "192.168.1.10".parse().unwrap();
-            Some(Caller::new(from.parse().unwrap(), at))
-        };
-        for mistaken in [
-            "http://localhost:8101/mcp",
-            "http://127.0.0.1:8101/mcp",
-            "http://0.0.0.0:8101/mcp",
-        ] {
-            let refused = list.check_of(caller("192.168.1.20"), mistaken);
-            let told = refused.unwrap_err().to_string();
-            assert!(
-                told.contains("send `http://192.168.1.20:8101/mcp`"),
-                "{told}"
-            );
-        }
-        for here in ["127.0.0.1", "192.168.1.10"] {
-            let read = list.check_of(caller(here), "http://localhost:8101/mcp");
-            assert!(read.is_ok(), "{here}: {read:?}");
-        }
-        assert!(list.check_of(None, "http://localhost:8101/mcp").is_ok());
-        let elsewhere = list.check_of(caller("192.168.1.20"), "http://192.168.1.20:8101/mcp");
-        assert!(matches!(elsewhere, Err(BadEndpoint::NotAllowed(_))));
-    }
-
-    #[test]
-    fn only_a_name_is_looked_up() {
-        let look_up = |name: &str, port| {
-            assert_eq!(name, "board.example");
-            Ok(SocketAddr::new([192, 0, 2, 7].into(), port))
-        };
-        let found = Endpoint::read("http://board.example:8000/mcp", look_up).unwrap();
-        assert_eq!(found.address, "192.0.2.7:8000".parse().unwrap());
-        for plain in ["http://localhost:8000/mcp", "http://[::1]:8000/mcp"] {
-            assert_eq!(Endpoint::look_up(plain), Endpoint::parse(plain));
-        }
-    }
-
-    #[test]
-    fn an_address_of_ipv6_stands_in_brackets() {
-        assert_eq!(url("::1", 8000), "http://[::1]:8000/mcp");
-        assert_eq!(url("10.0.0.7", 8000), "http://10.0.0.7:8000/mcp");
-        assert_eq!(url("board", 8000), "http://board:8000/mcp");
-    }
-
-    #[test]
-    fn only_listed_hosts_are_called() {
-        let list = AllowList::default();
-        assert!(list.check("http://127.0.0.1:1/mcp").is_ok());
-        assert_eq!(
-            list.check("http://169.254.169.254/mcp"),
-            Err(BadEndpoint::Never("169.254.169.254".parse().unwrap()))
-        );
-        assert_eq!(
-            list.check("http://192.0.2.1/mcp"),
-            Err(BadEndpoint::NotAllowed("192.0.2.1".parse().unwrap()))
-        );
-    }
-}
+mod tests;

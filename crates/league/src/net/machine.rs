@@ -39,7 +39,11 @@ pub fn address_towards(peer: Option<SocketAddr>) -> Option<IpAddr> {
 /// The names that this machine goes by on its own networks: its host name, and that of multicast DNS.
 pub fn names() -> Vec<String> {
     let system = rustix::system::uname();
-    let name = system.nodename().to_string_lossy().to_ascii_lowercase();
+    names_of(&system.nodename().to_string_lossy())
+}
+
+fn names_of(host: &str) -> Vec<String> {
+    let name = host.to_ascii_lowercase();
     let short = name.split('.').next().unwrap_or_default().to_owned();
     let names = [format!("{short}.local"), short, name];
     let usable = |name: &String| !name.is_empty() && !name.starts_with('.');
@@ -106,10 +110,11 @@ mod tests {
     }
 
     #[test]
-    fn names_are_plain() {
-        for name in names() {
-            assert_eq!(name, name.to_ascii_lowercase());
-            assert!(!name.starts_with('.'), "{name}");
-        }
+    fn a_machine_goes_by_its_name_with_and_without_its_domain() {
+        let whole = names_of("Board.example.org");
+        assert_eq!(whole, ["board.local", "board", "board.example.org"]);
+        assert_eq!(names_of("board"), ["board.local", "board", "board"]);
+        assert!(names_of("").is_empty());
+        assert!(names_of(".example").is_empty());
     }
 }

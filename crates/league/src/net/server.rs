@@ -23,14 +23,13 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use league_mcp::{Body, Events};
+use league_mcp::{Body, Events, Head, Origin};
 use league_protocol::rpc::{self, Era, MAX_BODY, RpcError};
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 use super::alarm::Alarm;
-use super::caller::{Caller, answering};
 use super::ending::Ending;
 use super::gate::Gate;
 use super::patience::Patient;
@@ -74,9 +73,9 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// What answers behind a path.
 pub trait Door: Send + Sync {
     /// Answers a body that was posted.
-    fn receive(&self, headers: HeaderMap, body: Bytes) -> Answering<'_>;
+    fn receive(&self, head: Head, body: Bytes) -> Answering<'_>;
     /// Answers another method than `POST` at the place where bodies are posted.
-    fn beside(&self, method: Method, headers: HeaderMap) -> Answering<'_>;
+    fn beside(&self, method: Method, head: Head) -> Answering<'_>;
     /// Says how the agent is.
     fn health(&self) -> Answering<'_>;
     /// Answers lines of a pipe until it ends.
@@ -190,17 +189,17 @@ async fn converse(
     // Requests share what belongs to their connection, and count nothing that others count too.
     let ends = stream.peer_addr().ok().zip(stream.local_addr().ok());
     let visit = Arc::new(Visit {
-        caller: ends.map(|(from, at)| Caller::new(from.ip(), at.ip())),
+        origin: ends.map_or(Origin::Unknown, |(from, at)| Origin::Network {
+            from: from.ip().to_canonical(),
+            at: at.ip().to_canonical(),
+        }),
         doors,
         largest,
     });
     let service = service_fn(move |mut request| {
         let visit = Arc::clone(&visit);
         // The request stays where it is: what is passed on by value is kept twice.
-        async move {
-            let answer = visit.answer(&mut request);
-            Ok::<_, Infallible>(answering(visit.caller, answer).await)
-        }
+        async move { Ok::<_, Infallible>(visit.answer(&mut request).await) }
     });
     let stream = Patient::new(stream, SLOWEST_READER);
     let connection = http1::Builder::new()
@@ -221,14 +220,24 @@ async fn converse(
 /// What all requests of one connection have in common.
 struct Visit {
     doors: Arc<Doors>,
-    caller: Option<Caller>,
+    origin: Origin,
     largest: usize,
 }
 
 impl Visit {
+    fn head(&self, headers: HeaderMap) -> Head {
+        Head {
+            headers,
+            origin: self.origin,
+        }
+    }
+
     async fn answer(&self, request: &mut Request<Incoming>) -> Sent {
         let (doors, headers) = (&*self.doors, request.headers());
-        let arrived_at = self.caller.map(|caller| caller.at);
+        let arrived_at = match self.origin {
+            Origin::Network { at, .. } => Some(at),
+            Origin::Unknown | Origin::Pipe => None,
+        };
         if let Err(refusal) = doors.gate.check(request.uri(), headers, arrived_at) {
             return refused(StatusCode::FORBIDDEN, &refusal.to_string());
         }
@@ -244,11 +253,17 @@ impl Visit {
         };
         match (request.method(), tool) {
             (&Method::POST, "/mcp") => match read(request.body_mut(), self.largest).await {
-                Ok(body) => respond(door.receive(take(request.headers_mut()), body).await),
+                Ok(body) => respond(
+                    door.receive(self.head(take(request.headers_mut())), body)
+                        .await,
+                ),
                 Err(refused) => refused,
             },
             (&Method::GET, "/health") => respond(door.health().await),
-            (method, "/mcp") => respond(door.beside(method.clone(), headers.clone()).await),
+            (method, "/mcp") => {
+                let head = self.head(headers.clone());
+                respond(door.beside(method.clone(), head).await)
+            }
             (_, "/health") => not_allowed("GET"),
             _ => plain(
                 StatusCode::NOT_FOUND,

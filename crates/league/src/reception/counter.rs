@@ -22,7 +22,7 @@ use super::Simple;
 use super::asked::Asked;
 use super::kindness;
 use super::registry::{Takes, ToolEntry};
-use super::role::{Role, Spoken};
+use super::role::{Caller, Role, Spoken};
 use super::told;
 use super::understanding::{Refused, ToldOf, Understood};
 use crate::clock;
@@ -51,28 +51,28 @@ impl<R: Role> Simple for Counter<R> {
         method == "ping" || self.entry(method).is_some() || carries_messages(method)
     }
 
-    async fn attend(&self, call: &Call<'_>, bearer: Option<&str>) -> Vec<u8> {
+    async fn attend(&self, call: &Call<'_>, caller: Caller<'_>) -> Vec<u8> {
         if call.method == "ping" {
             return rpc::respond(&call.id, &json!({"status": "ok"}));
         }
         let exact = match Asked::of(call) {
-            Ok(asked) => Ok(self.exactly(&asked, bearer).await),
+            Ok(asked) => Ok(self.exactly(&asked, caller).await),
             Err(error) => Err(rpc::fail(Some(&call.id), &error, Era::Simple)),
         };
         match exact {
             Ok(Some(given)) => rpc::respond(&call.id, &given.answer),
-            Ok(None) => self.kindly(call, bearer, unknown(call)).await,
-            Err(refusal) => self.kindly(call, bearer, refusal).await,
+            Ok(None) => self.kindly(call, caller, unknown(call)).await,
+            Err(refusal) => self.kindly(call, caller, refusal).await,
         }
     }
 
-    async fn attend_bare(&self, body: &str, bearer: Option<&str>) -> Option<Vec<u8>> {
+    async fn attend_bare(&self, body: &str, caller: Caller<'_>) -> Option<Vec<u8>> {
         if self.identity.reading() == Reading::Strict {
             return None;
         }
         let mut made = kindness::make_out(self.role.card(), None, Some(""), body)?;
         made.findings.extend(kindness::note_bare());
-        let given = self.hear(made.told(bearer)).await;
+        let given = self.hear(made.told(caller)).await;
         Some(given.answer.get().as_bytes().to_vec())
     }
 
@@ -108,7 +108,7 @@ impl<R: Role> Counter<R> {
     }
 
     /// Answers a call that is as it should be; nothing if there is no such tool, or no message.
-    async fn exactly(&self, asked: &Asked<'_>, bearer: Option<&str>) -> Option<Given> {
+    async fn exactly(&self, asked: &Asked<'_>, caller: Caller<'_>) -> Option<Given> {
         let entry = self.entry(asked.tool);
         if entry.is_none() && !carries_messages(asked.tool) {
             return None;
@@ -118,7 +118,7 @@ impl<R: Role> Counter<R> {
                 let form = kindness::form_of(asked);
                 let told = ToldOf {
                     raw,
-                    bearer,
+                    caller,
                     entry,
                     method: Some(asked.tool),
                     speech: (form != Form::default()).then_some(Speech::Habit(form)),
@@ -127,14 +127,14 @@ impl<R: Role> Counter<R> {
                 Some(self.hear(told).await)
             }
             (None, Some(entry)) if matches!(entry.takes, Takes::Arguments(_)) => {
-                self.call_plain(asked, bearer).await
+                self.call_plain(asked, caller).await
             }
             (None, _) => None,
         }
     }
 
     /// Answers a call by what it must mean, or with the refusal that it earned.
-    async fn kindly(&self, call: &Call<'_>, bearer: Option<&str>, refusal: Vec<u8>) -> Vec<u8> {
+    async fn kindly(&self, call: &Call<'_>, caller: Caller<'_>, refusal: Vec<u8>) -> Vec<u8> {
         let entry = self.entry(&call.method);
         let known = entry.is_some() || carries_messages(&call.method);
         let params = call.params.text();
@@ -146,7 +146,7 @@ impl<R: Role> Counter<R> {
         if let Some(mut made) = made.flatten() {
             made.findings
                 .extend(kindness::note_method(&call.method, known));
-            let said = made.told(bearer);
+            let said = made.told(caller);
             // A name that nobody has is forgiven only where all the rest is clear.
             if known || self.understood(said.raw, &said).is_ok() {
                 let given = self.hear(said).await;
@@ -171,13 +171,13 @@ impl<R: Role> Counter<R> {
         &self,
         tool: &str,
         arguments: Option<&RawValue>,
-        bearer: Option<&str>,
+        caller: Caller<'_>,
     ) -> Option<Given> {
         let entry = self.entry(tool)?;
         let asked = Asked::with(tool, arguments);
         let told = |raw| ToldOf {
             raw,
-            bearer,
+            caller,
             entry: Some(entry),
             method: Some(tool),
             speech: Some(Speech::Mcp),
@@ -187,7 +187,7 @@ impl<R: Role> Counter<R> {
             return Some(self.hear(told(raw)).await);
         }
         match entry.takes {
-            Takes::Arguments(_) => self.call_plain(&asked, bearer).await,
+            Takes::Arguments(_) => self.call_plain(&asked, caller).await,
             Takes::Message(kinds) => {
                 let kind = kinds.first().copied().unwrap_or_default();
                 let Some(raw) = asked.enveloped(kind, clock::now()) else {
@@ -198,8 +198,8 @@ impl<R: Role> Counter<R> {
         }
     }
 
-    async fn call_plain(&self, asked: &Asked<'_>, bearer: Option<&str>) -> Option<Given> {
-        let arguments = asked.arguments(bearer);
+    async fn call_plain(&self, asked: &Asked<'_>, caller: Caller<'_>) -> Option<Given> {
+        let arguments = asked.arguments(caller.bearer);
         let spoken = self.role.call(asked.tool, arguments).await?;
         Some(self.written(spoken, Dialect::V2, None))
     }

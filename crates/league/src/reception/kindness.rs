@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use super::asked::Asked;
 
 use super::registry::{Card, Takes, ToolEntry};
+use super::role::Caller;
 use super::understanding::ToldOf;
 
 /// A message that was made out, and what had to be forgiven for it.
@@ -24,10 +25,10 @@ pub(super) struct MadeOut {
 
 impl MadeOut {
     /// The message, as if it had come so.
-    pub(super) fn told<'t>(&'t self, bearer: Option<&'t str>) -> ToldOf<'t> {
+    pub(super) fn told<'t>(&'t self, caller: Caller<'t>) -> ToldOf<'t> {
         ToldOf {
             raw: &self.message,
-            bearer,
+            caller,
             entry: None,
             method: None,
             speech: None,

@@ -6,7 +6,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use league_mcp::{Body, bare_headers};
+use league_mcp::{Body, Head, Origin, bare_headers};
 use league_protocol::rpc::members::{members, text};
 use league_protocol::rpc::{self, Broken, Era, Frame, Id, InFlight, Incoming, MAX_BODY};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -80,26 +80,33 @@ impl<S: Simple> Reception<S> {
         let answered = match opened.read(era) {
             Incoming::Refused(refusal) => return Some(refusal.answer(era)),
             Incoming::Single(frame) => {
-                let headers = bare_headers(&frame, agreed.as_deref());
+                let head = piped(&frame, agreed.as_deref());
                 let Frame::Call(call) = &frame else {
-                    return whole(self.single(&headers, era, &frame).await);
+                    return whole(self.single(&head, era, &frame).await);
                 };
                 if let Err(error) = pipe.begin(&call.id) {
                     return Some(rpc::fail(Some(&call.id), &error, era));
                 }
-                let answered = self.single(&headers, era, &frame).await;
+                let answered = self.single(&head, era, &frame).await;
                 pipe.end(&call.id);
                 pipe.heed(&call.method, &answered);
                 answered
             }
             Incoming::Batch(frames) => {
-                let headers = frames
-                    .first()
-                    .map(|frame| bare_headers(frame, agreed.as_deref()));
-                self.batch(&headers.unwrap_or_default(), era, &frames).await
+                let first = frames.first();
+                let head = first.map(|frame| piped(frame, agreed.as_deref()));
+                self.batch(&head.unwrap_or_default(), era, &frames).await
             }
         };
         whole(answered)
+    }
+}
+
+/// What would come with a message if it came over HTTP.
+fn piped(frame: &Frame<'_>, agreed: Option<&str>) -> Head {
+    Head {
+        headers: bare_headers(frame, agreed),
+        origin: Origin::Pipe,
     }
 }
 

@@ -39,8 +39,11 @@ impl<R: Role> Offering for Counter<R> {
         caller: Caller,
     ) -> Pending<'o, Option<Given>> {
         Box::pin(async move {
-            let bearer = caller.bearer.as_deref();
-            self.call_tool(tool, arguments, bearer).await
+            let caller = super::Caller {
+                bearer: caller.bearer.as_deref(),
+                origin: caller.origin,
+            };
+            self.call_tool(tool, arguments, caller).await
         })
     }
 

@@ -1,5 +1,6 @@
 //! What a kind of agent brings to its counter: what it takes, and what it answers.
 
+use league_mcp::{Head, Origin};
 use league_protocol::id::ConversationId;
 use league_protocol::message::{LeagueError, Message};
 use league_protocol::sender::{Agent, Dialect};
@@ -27,6 +28,25 @@ pub trait Role: Send + Sync + 'static {
     }
 }
 
+/// Who calls, as far as can be told before the message is read.
+#[derive(Clone, Copy, Default)]
+pub struct Caller<'c> {
+    /// The token that came in the headers.
+    pub bearer: Option<&'c str>,
+    /// Where the call comes from.
+    pub origin: Origin,
+}
+
+impl<'c> Caller<'c> {
+    /// Whoever sent this.
+    pub fn of(head: &'c Head) -> Self {
+        Self {
+            bearer: head.bearer(),
+            origin: head.origin,
+        }
+    }
+}
+
 /// A message that came to an agent.
 #[derive(Debug)]
 pub struct Heard {
@@ -40,6 +60,8 @@ pub struct Heard {
     pub dialect: Dialect,
     /// In which conversation.
     pub conversation: Option<ConversationId>,
+    /// Where it comes from.
+    pub origin: Origin,
 }
 
 /// The arguments of a tool that takes no message.

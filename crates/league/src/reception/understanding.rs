@@ -13,13 +13,13 @@ use serde_json::value::RawValue;
 use super::counter::{Counter, unclear};
 use super::kindness;
 use super::registry::ToolEntry;
-use super::role::{Heard, Role};
+use super::role::{Caller, Heard, Role};
 
 /// A message as it came to the counter.
 pub(super) struct ToldOf<'t> {
     pub(super) raw: &'t RawValue,
-    /// The token that came in the headers.
-    pub(super) bearer: Option<&'t str>,
+    /// Who says it.
+    pub(super) caller: Caller<'t>,
     /// The tool that was called by its name.
     pub(super) entry: Option<&'static ToolEntry>,
     /// What the call was named.
@@ -106,7 +106,9 @@ impl<R: Role> Counter<R> {
         if let Some(entry) = told.entry {
             entry.admit(&message)?;
         }
-        let token = decoded.token().or_else(|| told.bearer.map(AuthToken::new));
+        let token = decoded
+            .token()
+            .or_else(|| told.caller.bearer.map(AuthToken::new));
         if let Message::PlayerRegisterRequest(request) | Message::RefereeRegisterRequest(request) =
             &mut message
         {
@@ -120,6 +122,7 @@ impl<R: Role> Counter<R> {
             message,
             sender: sender(decoded),
             token,
+            origin: told.caller.origin,
             dialect: decoded.dialect,
             conversation: decoded
                 .envelope

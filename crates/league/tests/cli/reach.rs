@@ -56,6 +56,37 @@ fn an_agent_that_its_manager_cannot_call_is_told_what_to_do() {
 }
 
 #[test]
+fn an_agent_that_is_told_elsewhere_and_listens_to_itself_is_told_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_str().unwrap();
+    for (host, said) in [
+        (
+            "192.0.2.7",
+            "and cannot call an agent at `127.0.0.1`\nhint: listen on the network",
+        ),
+        (
+            "heron.example",
+            "is a name, and managers call agents by addresses",
+        ),
+    ] {
+        let own = ["player", "--port", "0", "--root", root, "--host", host];
+        let away = ["--manager", "http://192.0.2.1:8000/mcp"];
+        let refused = league(&[&own[..], &away].concat(), "");
+        assert!(refused.starts_with("exit code 2\n"), "{refused}");
+        assert!(refused.contains(said), "{refused}");
+    }
+}
+
+#[test]
+fn a_manager_that_listens_to_itself_under_another_host_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = ["manager", "--port", "0", "--host", "192.0.2.7"];
+    let manager = Agent::start(folder.path(), &own);
+    let told = manager.said("it listens on 127.0.0.1 alone");
+    assert!(told.contains("start it with `--bind 0.0.0.0`"), "{told}");
+}
+
+#[test]
 fn what_is_no_host_and_no_network_is_refused() {
     for (flag, value, said) in [
         (

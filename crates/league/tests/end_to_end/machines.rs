@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 
 use crate::ground::Ground;
 use crate::http::request_with;
+use crate::offered::ask;
 use crate::pages::played;
 use crate::process::Process;
+use crate::scripted::registration;
 
 /// A machine on which agents may answer nowhere, unless a flag says so.
 fn machine() -> Ground {
@@ -85,21 +87,45 @@ fn an_address_that_is_not_allowed_is_told_on_both_sides_with_the_flag() {
 fn a_referee_that_may_not_call_a_player_says_with_which_flag_it_may() {
     let [organiser, whistle, student] = [machine(), machine(), machine()];
     let bound = at("127.0.0.2", &["127.0.0.0/8"]);
-    let counts = ["--players", "2", "--referees", "1"];
-    let mut manager = organiser.manager(&[&bound[..], &counts].concat());
+    let counts = ["--players", "2", "--referees", "1", "--exit-when-done"];
+    let mut manager = for_people(&organiser, &[&["manager"], &bound[..], &counts].concat());
+    let greeting = manager.line(|line| line.starts_with("league `"));
+    let endpoint = greeting.rsplit(' ').next().unwrap().trim();
     let named = ["referee", "--bind", "127.0.0.3", "--manager"];
-    let mut referee = for_people(&whistle, &[&named[..], &[&manager.endpoint]].concat());
+    let mut referee = for_people(&whistle, &[&named[..], &[endpoint]].concat());
     let bound = at("127.0.0.5", &[]);
-    let _players = [1, 2].map(|number| student.player(number, &manager.endpoint, &bound));
+    let _players = [1, 2].map(|number| student.player(number, endpoint, &bound));
     let told = referee.warning(|line| line.contains("is not called at http://127.0.0.5:"));
     assert!(told.contains("`--allow 127.0.0.5`"), "{told}");
-    assert_eq!(organiser.results().len(), 0, "nobody loses by that");
+    let told = manager.warning(|line| line.contains("does not take R1M1"));
+    assert!(told.contains("is not called at"), "{told}");
     referee.stop();
-    let named = [&named[..], &[&manager.endpoint, "--allow", "127.0.0.5"]].concat();
+    let named = [&named[..], &[endpoint, "--allow", "127.0.0.5"]].concat();
     let _referee = for_people(&whistle, &named);
-    manager.process.event("state", "completed");
-    for (id, result) in &organiser.results() {
+    assert_eq!(manager.end().code, Some(0));
+    let results = organiser.results();
+    assert_eq!(results.len(), 1);
+    for (id, result) in &results {
         assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
+    }
+}
+
+#[test]
+fn a_registration_is_known_to_come_from_this_machine_by_whatever_way_it_is_read() {
+    let ground = Ground::new();
+    // Others could reach it: a caller of whom nothing is known would count as one of them.
+    let manager = ground.manager(&["--bind", "0.0.0.0", "--host", "127.0.0.1"]);
+    for (name, more) in [("Heron", false), ("Egret", true)] {
+        let endpoint = format!("http://localhost:{}/mcp", 1 + u16::from(more));
+        let arguments = registration(name, &endpoint);
+        let mut wanted = json!({"name": "register_player", "arguments": arguments});
+        if more {
+            // A call with more than a plain one has is read by others.
+            wanted["more"] = true.into();
+        }
+        let answer = ask(&manager.endpoint, "tools/call", &wanted);
+        let given = &answer["result"]["structuredContent"];
+        assert_eq!(given["status"], "ACCEPTED", "{name}: {answer}");
     }
 }
 

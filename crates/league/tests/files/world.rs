@@ -163,6 +163,7 @@ impl World {
                     Credential::Manager(token) => Some(token.hash()),
                     _ => None,
                 },
+                barred: None,
             };
             if let Some(referee::Reply::StartMatchAck(ack)) = self.whistle(id, &command, witness) {
                 answer = Message::StartMatchAck(ack);

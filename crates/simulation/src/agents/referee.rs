@@ -47,6 +47,7 @@ impl Worker for Referee {
             Message::StartMatch(order) => Ok(Command::StartMatch {
                 order,
                 token: call.token,
+                barred: None,
             }),
             Message::LeagueCompleted(end) => Ok(Command::LeagueCompleted {
                 league_id: end.league_id.clone(),

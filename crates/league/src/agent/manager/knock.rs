@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use super::Manager;
 use super::log::{LONGEST, turned_away};
 use crate::net::endpoint::Endpoint;
+use crate::net::machine;
 use crate::reception::Spoken;
 
 /// How long it may take to connect to somebody.
@@ -33,7 +34,7 @@ impl Manager {
         );
         let endpoint = Endpoint::parse(&meta.contact_endpoint).ok();
         // On this machine nothing stands between us.
-        let elsewhere = endpoint.filter(|endpoint| !endpoint.address.ip().is_loopback());
+        let elsewhere = endpoint.filter(|endpoint| !machine::is_own(endpoint.address.ip()));
         if let (true, Some(endpoint), Ok(turn)) = (admitted, elsewhere, KNOCKS.try_acquire()) {
             let (league, name) = (
                 self.league_id.clone(),

@@ -1,32 +1,128 @@
 //! Matches with players who may not be called from here.
 
-use league_protocol::message::{Message, StartMatch, StartMatchAck};
+use std::sync::Arc;
+
+use league_core::referee::Command;
+use league_protocol::finding::harmless;
+use league_protocol::message::{Message, StartMatch, StartMatchPlayer};
+use league_protocol::sender::Agent;
+use league_protocol::token::TokenHash;
 
 use super::Whistle;
-use crate::net::endpoint::BadEndpoint;
+use crate::net::endpoint::{AllowList, BadEndpoint, Endpoint, LONGEST_ENDPOINT};
+use crate::net::machine;
 use crate::reception::Spoken;
 
 impl Whistle {
-    /// Turns down a match with a player who may not be called from here: another referee may call
+    /// Takes an order, unless a player of it may not be called from here: another referee may call
     /// it, and whoever runs this one can mend that. The player would lose by it otherwise.
-    pub(super) fn turned_down(&self, order: &StartMatch) -> Option<Spoken> {
-        let barred = order.players.iter().find_map(|player| {
-            let refused = self.allowed.check(&player.endpoint).err()?;
-            matches!(refused, BadEndpoint::NotAllowed(_)).then_some((player, refused))
+    pub(super) async fn start_match(
+        &self,
+        order: Arc<StartMatch>,
+        token: Option<TokenHash>,
+    ) -> Spoken {
+        let mut players = order.players.iter();
+        let barred = players.find_map(|player| {
+            let why = why_not(&self.allowed, self.manager_is_here, player)?;
+            Some((Agent::Player(player.player_id.clone()), why))
         });
-        let (player, refused) = barred?;
-        let (id, endpoint) = (&player.player_id, &player.endpoint);
-        let reason = format!("player {id} is not called at {endpoint}: {refused}");
-        let agent_id = self.identity.log_name();
-        tracing::warn!(agent_id = &*agent_id, event_type = "NOT_CALLED", "{reason}");
-        let ack = StartMatchAck {
-            match_id: order.match_id.clone(),
-            accepted: false,
-            reason: Some(reason),
-        };
-        // Nobody has looked at the caller's token yet, so ours is not shown.
-        Some(Spoken::Message(Box::new(Message::StartMatchAck(Box::new(
-            ack,
-        )))))
+        let reason = barred.as_ref().map(|(_, why)| why.clone());
+        let spoken = self
+            .ask(Command::StartMatch {
+                order,
+                token,
+                barred: reason,
+            })
+            .await;
+        if let Some((player, why)) = barred
+            && is_turned_down(&spoken, &why)
+            && self.told.is_new(&player, "NOT_CALLED")
+        {
+            let agent_id = self.identity.log_name();
+            tracing::warn!(agent_id = &*agent_id, event_type = "NOT_CALLED", "{why}");
+        }
+        spoken
+    }
+}
+
+/// Why a player is not called, if it is not.
+fn why_not(
+    allowed: &AllowList,
+    manager_is_here: bool,
+    player: &StartMatchPlayer,
+) -> Option<String> {
+    let (id, endpoint) = (
+        &player.player_id,
+        harmless(&player.endpoint, LONGEST_ENDPOINT),
+    );
+    match allowed.check(&player.endpoint) {
+        Ok(found) if found.address.ip().is_loopback() && !manager_is_here => Some(format!(
+            "player {id} is not called at {endpoint}: that is on the league manager's machine, \
+             and this referee is on another; start the player with `--bind 0.0.0.0`, or play its \
+             matches with a referee on that machine"
+        )),
+        Err(refused @ BadEndpoint::NotAllowed(_)) => Some(format!(
+            "player {id} is not called at {endpoint}: {refused}"
+        )),
+        _ => None,
+    }
+}
+
+/// Whether the manager, who proved itself, was told this reason.
+fn is_turned_down(spoken: &Spoken, why: &str) -> bool {
+    match spoken.message() {
+        Some(Message::StartMatchAck(ack)) => ack.reason.as_deref() == Some(why),
+        _ => false,
+    }
+}
+
+/// Whether an address is on this machine; what is none says nothing of another.
+pub(super) fn is_here(endpoint: &str) -> bool {
+    let read = Endpoint::parse(endpoint);
+    read.map_or(true, |read| machine::is_own(read.address.ip()))
+}
+
+#[cfg(test)]
+mod tests {
+    use league_protocol::id::PlayerId;
+    use league_protocol::message::WinLossDraw;
+    use league_protocol::sender::Dialect;
+    use league_protocol::token::AuthToken;
+
+    use super::*;
+
+    fn player(endpoint: &str) -> StartMatchPlayer {
+        let token = AuthToken::new("tok_of_a_test");
+        StartMatchPlayer {
+            player_id: PlayerId::new("P01").unwrap(),
+            endpoint: endpoint.into(),
+            dialect: Dialect::V2,
+            speech: None,
+            token_hash: token.hash(),
+            match_token: token,
+            record: WinLossDraw::default(),
+        }
+    }
+
+    #[test]
+    fn the_loopback_of_another_machine_is_not_called() {
+        let list = AllowList::default();
+        for local in [
+            "http://localhost:8101/mcp",
+            "http://[::ffff:127.0.0.1]:1/mcp",
+        ] {
+            assert_eq!(why_not(&list, true, &player(local)), None);
+            let why = why_not(&list, false, &player(local)).unwrap();
+            assert!(why.contains("on the league manager's machine"), "{why}");
+        }
+        let why = why_not(&list, true, &player("http://192.0.2.7:8101/mcp")).unwrap();
+        assert!(why.contains("`--allow 192.0.2.7`"), "{why}");
+    }
+
+    #[test]
+    fn a_manager_is_here_by_the_addresses_of_this_machine() {
+        assert!(is_here("http://localhost:8000/mcp"));
+        assert!(is_here("http://127.0.0.2:8000/mcp"));
+        assert!(!is_here("http://192.0.2.1:8000/mcp"));
     }
 }

@@ -13,7 +13,7 @@ use league_protocol::sender::{Agent, Dialect, Speech};
 use super::super::Answer;
 use super::super::common::{self, Common};
 use super::super::failure::Failure;
-use super::super::reach::{Reach, within_reach};
+use super::super::reach::{Reach, called};
 use super::{Ground, Serving, endpoint, greet};
 
 /// What an agent that joins a league takes.
@@ -54,8 +54,10 @@ impl Joining {
         let manager = manager.map(|manager| manager.address);
         self.reach.settle(&mut ground.system, manager);
         if let Some(manager) = manager {
-            within_reach(&ground.system, agent, manager)?;
+            self.reach.check(&ground.system, agent, manager)?;
         }
+        // Whoever calls it looks up no name, such as a configured one.
+        ground.system.network.base_host = called(&ground.system);
         Ok(ground)
     }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use league::agent::manager;
 use league::config::{AgentsConfig, MatchMode, SystemConfig};
 use league::identity::Life;
-use league::net::endpoint::AllowList;
+use league::net::endpoint::{AllowList, homes};
 use league::web::Site;
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
@@ -86,10 +86,11 @@ impl Manager {
         let shared = self.common.shared(system, self.seed)?;
         let (tell, mut news) = unbounded_channel();
         let guests = guests(&rules, system, &ground.agents, &self.invite)?;
-        let home = listener.local_addr().ok();
-        let (running, door) = manager::start(&shared, rules, &guests, home, Some(tell))
+        let told = endpoint(system, &listener);
+        let home = homes(listener.local_addr().ok(), &told);
+        let (running, door) = manager::start(&shared, rules, &guests, &home, Some(tell))
             .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
-        self.greet(&mut out, league, system, &endpoint(system, &listener))?;
+        self.greet(&mut out, league, system, &told)?;
         self.warn(&mut out, &listener, configured)?;
         let site = Site::new(
             shared.root.clone(),

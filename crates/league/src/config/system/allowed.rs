@@ -58,8 +58,21 @@ impl AllowedEndpoint {
         Self::Network { address, bits }
     }
 
+    /// A network of IPv4 that is written as one of IPv6 is one of IPv4: so are those asked for.
+    fn canonical(address: IpAddr, bits: u8) -> Self {
+        let mapped = address.is_ipv6() && address.to_canonical().is_ipv4();
+        match bits.checked_sub(MAPPED).filter(|_| mapped) {
+            Some(bits) => Self::Network {
+                address: address.to_canonical(),
+                bits,
+            },
+            None => Self::Network { address, bits },
+        }
+    }
+
     /// One address.
     pub fn address(address: IpAddr) -> Self {
+        let address = address.to_canonical();
         let bits = if address.is_ipv4() { 32 } else { 128 };
         Self::Network { address, bits }
     }
@@ -75,9 +88,12 @@ impl AllowedEndpoint {
         let address: IpAddr = address.parse().ok()?;
         let most = if address.is_ipv4() { 32 } else { 128 };
         let bits = bits.map_or(Some(most), |bits| bits.parse().ok())?;
-        (bits <= most).then_some(Self::Network { address, bits })
+        (bits <= most).then(|| Self::canonical(address, bits))
     }
 }
+
+/// How many bits stand before an address of IPv4 that is written as one of IPv6.
+const MAPPED: u8 = 96;
 
 /// Where clouds tell their secrets besides link-local addresses.
 const CLOUDS: [Ipv4Addr; 3] = [
@@ -176,6 +192,10 @@ mod tests {
             (&["192.168.1.7"], "192.168.1.7", true),
             (&["192.168.1.7"], "192.168.1.8", false),
             (&["fd12::/16"], "fd12:1::1", true),
+            (&["::ffff:192.168.1.7"], "192.168.1.7", true),
+            (&["::ffff:10.0.0.0/104"], "10.200.3.4", true),
+            (&["::ffff:10.0.0.0/104"], "11.0.0.1", false),
+            (&["::/0"], "10.0.0.1", false),
             (&[], "127.0.0.1", false),
         ] {
             assert_eq!(allows(list, address), allowed, "{list:?} {address}");

@@ -1,0 +1,114 @@
+//! Where a call comes from is known to whoever answers it, by whatever way it is answered.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use league_mcp::{
+    About, Body, Caller, Completing, Given, Head, Mcp, Offering, Origin, Pending, Prompt,
+    PromptFault, Read, Resource, Template, Tool,
+};
+use league_protocol::rpc::{self, Era, Incoming};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+
+/// Offers one tool, which tells where it was called from.
+struct Telling(Vec<Tool>);
+
+impl Offering for Telling {
+    fn about(&self) -> About {
+        About {
+            name: "telling".to_owned(),
+            title: "Telling".to_owned(),
+            version: "1.0.0".to_owned(),
+            instructions: String::new(),
+        }
+    }
+
+    fn tools(&self) -> &[Tool] {
+        &self.0
+    }
+
+    fn call<'o>(
+        &'o self,
+        _tool: &'o str,
+        _arguments: Option<&'o RawValue>,
+        caller: Caller,
+    ) -> Pending<'o, Option<Given>> {
+        let told = json!({"origin": format!("{:?}", caller.origin)});
+        let given = to_raw_value(&told).ok().map(|answer| Given {
+            answer,
+            failed: false,
+        });
+        Box::pin(std::future::ready(given))
+    }
+
+    fn resources(&self) -> Pending<'_, Vec<Resource>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    fn templates(&self) -> &[Template] {
+        &[]
+    }
+
+    fn read<'o>(&'o self, _uri: &'o str, _caller: Caller) -> Pending<'o, Option<Read>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn prompts(&self) -> &[Prompt] {
+        &[]
+    }
+
+    fn prompt<'o>(
+        &'o self,
+        _name: &'o str,
+        _arguments: BTreeMap<String, String>,
+    ) -> Pending<'o, Result<String, PromptFault>> {
+        Box::pin(std::future::ready(Err(PromptFault::Unknown)))
+    }
+
+    fn complete(&self, _wanted: Completing) -> Pending<'_, Vec<String>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+}
+
+fn telling() -> Mcp {
+    let tool = Tool {
+        name: "tell",
+        title: "Tell",
+        description: "Tells where it was called from.",
+        input_schema: Map::from_iter([("type".to_owned(), "object".into())]),
+        output_schema: Map::from_iter([("type".to_owned(), "object".into())]),
+        read_only: true,
+        idempotent: true,
+    };
+    Mcp::new(Arc::new(Telling(vec![tool])))
+}
+
+#[tokio::test]
+async fn a_call_that_is_answered_in_a_task_of_its_own_is_known_by_its_origin_too() {
+    let (from, at) = ([192, 0, 2, 20].into(), [192, 0, 2, 10].into());
+    let mcp = telling();
+    for origin in [Origin::Unknown, Origin::Pipe, Origin::Network { from, at }] {
+        let head = Head {
+            origin,
+            ..Head::default()
+        };
+        for params in [
+            json!({"name": "tell", "arguments": {}}),
+            json!({"name": "tell", "arguments": {}, "extra": true}),
+        ] {
+            let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+            let call = call.to_string();
+            let Incoming::Single(frame) = rpc::read(call.as_bytes(), Era::Legacy) else {
+                panic!("{call}")
+            };
+            let answer = mcp.answer(&head, Era::Legacy, &frame).await;
+            let Body::Whole(body) = answer.body else {
+                panic!("{call}")
+            };
+            let answer: Value = serde_json::from_slice(&body).unwrap();
+            let told = &answer["result"]["structuredContent"]["origin"];
+            assert_eq!(*told, format!("{origin:?}"), "{call}: {answer}");
+        }
+    }
+}
