@@ -32,7 +32,7 @@ pub use command::{Command, MatchView, Question, Refusal, Reply, Ticket};
 pub use event::{Event, Verdict};
 pub use fixture::{Aside, Fixture, Sealed, Seated, Secrets};
 pub use next::{MANUAL_LIMIT, MOST_ATTEMPTS};
-pub use position::Position;
+pub use position::{Position, Unwritten};
 
 use crate::breaker::BreakerRule;
 use crate::letter::{Effort, Letter, Peer};

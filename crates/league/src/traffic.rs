@@ -8,9 +8,11 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::time::Duration;
 
+use league_protocol::dialect::types;
 use league_protocol::fault::Code;
 use league_protocol::id::MatchId;
 use league_protocol::message::{Message, RegisterResponse};
+use league_protocol::sender::Dialect;
 use league_protocol::token::hex;
 use sha2::{Digest, Sha256};
 
@@ -170,14 +172,25 @@ pub fn log_answer(
 
 /// The conversation as it is written. That of a registration proves to a player whom it has asked
 /// (ruling 47), so no more of it is told than tells it from others.
+///
+/// What answers it need not be a message of that type, nor any: the conversation tells too.
 pub fn shown<'c>(call: &Call<'c>) -> Option<Cow<'c, str>> {
     let conversation = call.conversation?;
-    let is_registration = |kind: &str| kind.contains("REGISTER");
-    if !call.message_type.is_some_and(is_registration) {
+    if !may_register(call.message_type) && !conversation.starts_with("conv-reg") {
         return Some(Cow::Borrowed(conversation));
     }
     let digest = hex(&Sha256::digest(conversation).into());
     Some(Cow::Owned(format!("conv-reg-{}…", &digest[..DIGITS])))
+}
+
+/// Whether a message may belong to a registration; one of a type that nobody knows may.
+fn may_register(kind: Option<&str>) -> bool {
+    let is_known = |kind: &str| {
+        Dialect::ALL
+            .into_iter()
+            .any(|dialect| types(dialect).contains(&kind))
+    };
+    kind.is_some_and(|kind| kind.to_ascii_uppercase().contains("REGIST") || !is_known(kind))
 }
 
 fn cut(kind: &str) -> &str {
@@ -204,6 +217,9 @@ mod tests {
         let other = "conv-reg-fedcba9876543210-player:P02";
         let other = shown(&call("LEAGUE_REGISTER_REQUEST", other)).unwrap();
         assert_ne!(told, other);
+        for kind in ["LEAGUE_ERROR", "league_register_response", "unknown"] {
+            assert_eq!(told, shown(&call(kind, own)).unwrap(), "{kind}");
+        }
         let of_match = shown(&call("GAME_OVER", "conv-r1m1-001")).unwrap();
         assert_eq!(of_match, "conv-r1m1-001");
     }

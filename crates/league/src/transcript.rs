@@ -90,7 +90,7 @@ impl Transcripts {
 fn without_tokens(value: &mut Value) {
     match value {
         Value::Object(members) => {
-            members.retain(|name, _| !name.to_ascii_lowercase().contains("token"));
+            members.retain(|name, _| !verbatim::is_secret_name(name));
             members.values_mut().for_each(without_tokens);
         }
         Value::Array(elements) => elements.iter_mut().for_each(without_tokens),

@@ -7,7 +7,7 @@ mod fold;
 
 use league_core::league::{Event, Phase};
 use league_protocol::id::MatchId;
-use league_protocol::message::MatchResult;
+use league_protocol::message::{MatchResult, MatchStatus};
 use league_protocol::time::Timestamp;
 use serde::Serialize;
 
@@ -65,6 +65,8 @@ pub struct Camera<'o> {
     results: u64,
     /// The latest result, as long as no moment shows it.
     unseen: Option<(Timestamp, String)>,
+    /// When the last moment was.
+    latest: Timestamp,
     bytes: usize,
 }
 
@@ -82,6 +84,7 @@ impl<'o> Camera<'o> {
             stride: 1,
             results: 0,
             unseen: None,
+            latest: Timestamp::default(),
             bytes: 0,
         }
     }
@@ -111,6 +114,7 @@ impl<'o> Camera<'o> {
     /// The film, up to the last fact.
     pub fn finish(mut self) -> Film {
         self.shoot_unseen();
+        self.retouch();
         let start = self.start.take().unwrap_or_default();
         loop {
             let frames = fold(&start, &self.frames);
@@ -133,8 +137,19 @@ impl<'o> Camera<'o> {
         }
     }
 
+    /// The last moment shows the league as it is, also one that is not over.
+    fn retouch(&mut self) {
+        let Some(last) = self.frames.last_mut() else {
+            return;
+        };
+        let board = self.gallery.board(self.observed, self.latest);
+        let parts = page::board_parts(&board, &self.links);
+        last.patch.then(Patch::between(&self.shown, &parts));
+        self.shown = parts;
+    }
+
     fn shoot(&mut self, at: Timestamp, label: String) {
-        self.unseen = None;
+        (self.unseen, self.latest) = (None, at);
         let parts = self.parts(at);
         let patch = Patch::between(&self.shown, &parts);
         self.bytes += patch.size();
@@ -195,6 +210,9 @@ fn label(match_id: &MatchId, result: &MatchResult) -> String {
         Some(winner) => {
             let loser = if winner == a { b } else { a };
             format!("{match_id}: {winner} beat {loser}")
+        }
+        None if result.status == MatchStatus::TechnicalLoss => {
+            format!("{match_id}: {a} and {b} both lost")
         }
         None => format!("{match_id}: {a} and {b} drew"),
     }

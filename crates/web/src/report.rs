@@ -90,7 +90,9 @@ fn packed(page: &MatchPage, pack: usize) -> Markup {
     html! {
         p.more data-pack={ "pack-" (pack) } {
             "What was said in this match and how it was drawn is packed in this file, and a script of it unpacks that. "
-            "Without one, " code { "league replay --match " (page.match_id) } " tells it from the league's own files."
+            "Without one, "
+            code { "league replay --match " (page.match_id) " --league-id " (page.league.league_id) }
+            " tells what was said from the league's own files."
         }
     }
 }

@@ -13,7 +13,7 @@ use super::command::{Question, Refusal};
 use super::event::Event;
 use super::fixture::{Aside, Sealed};
 use super::next::Court;
-use super::position::Position;
+use super::position::{Position, Unwritten};
 use super::running::Match;
 use crate::draw::MAX_NONCE_LENGTH;
 use crate::letter::{Answer, Outcome};
@@ -208,7 +208,7 @@ impl Match {
                 seat,
                 choice,
                 nonce,
-                position: Some(position),
+                position: Unwritten(Some(position)),
                 at,
             }
         })

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::fixture::{Aside, Fixture, Sealed, Seated, Secrets};
-use super::position::Position;
+use super::position::{Position, Unwritten};
 use crate::machine::Keep;
 
 /// A fact of a referee.
@@ -102,7 +102,7 @@ pub enum Event {
         nonce: Option<String>,
         /// What it leaves on the table; whoever reads the fact back plays the move again.
         #[serde(skip)]
-        position: Option<Position>,
+        position: Unwritten,
         /// When.
         at: Timestamp,
     },

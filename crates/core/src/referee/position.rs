@@ -7,8 +7,8 @@ use league_games::Table;
 
 /// The table as a fact leaves it, worked out once: by whoever weighed the fact.
 ///
-/// It follows from the facts before it, so that it makes no two facts different. It may hold
-/// hidden moves: it is never written and does not print itself.
+/// It follows from the facts before it, so that it makes no two facts different, and neither does
+/// one that was lost. It may hold hidden moves: it is never written and does not print itself.
 #[derive(Clone)]
 pub struct Position(pub(super) Arc<dyn Table>);
 
@@ -33,5 +33,15 @@ impl PartialEq for Position {
 impl fmt::Debug for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Position(…)")
+    }
+}
+
+/// The position that goes with a fact until that is written: whoever reads it back has none.
+#[derive(Debug, Clone, Default)]
+pub struct Unwritten(pub(super) Option<Position>);
+
+impl PartialEq for Unwritten {
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
 }

@@ -180,7 +180,7 @@ impl Match {
             } => {
                 let (choice, nonce) = (choice.clone(), nonce.clone());
                 let sealed = Arc::new(Sealed { choice, nonce });
-                self.take_move(*seat, sealed, position.as_ref());
+                self.take_move(*seat, sealed, position.0.as_ref());
             }
             Event::NumberDrawn { position, .. } => {
                 self.drawn = true;

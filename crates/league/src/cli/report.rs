@@ -114,6 +114,8 @@ impl Report {
         if common.output == Output::Json {
             let format = self.format.to_possible_value();
             let format = format.as_ref().map(PossibleValue::get_name);
+            // A name need not be a text, but a line of JSON is.
+            let file = file.to_string_lossy();
             let told = json!({
                 "event": "report", "league_id": league, "format": format, "file": file,
                 "bytes": bytes,

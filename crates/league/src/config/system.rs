@@ -195,8 +195,8 @@ settings! {
         level: LogLevel = LogLevel::Info;
         /// How large a log grows before it is put aside, in bytes.
         max_file_bytes: u64 = 10 << 20, within 64 << 10..=1 << 40;
-        /// How many logs that were put aside are kept of each.
-        max_kept_files: u32 = 3, within 0..=1_000;
+        /// How many logs that were put aside are kept of each; others may still write into the last.
+        max_kept_files: u32 = 3, within 1..=1_000;
     }
 }
 

@@ -39,7 +39,10 @@ pub fn verbatim(said: &[u8], problem: Option<&str>) -> Verbatim {
         cut: !whole || text.as_ref().map(String::len) > end,
         text: text.zip(end).map(|(text, end)| text[..end].to_owned()),
         bytes: said.len() as u64,
-        problem: problem.map(|problem| mask(problem).into_owned()),
+        problem: problem.map(|problem| {
+            let plain = without_tokens(problem);
+            plain.map_or_else(|| TAKEN_OUT.to_owned(), |plain| mask(&plain).into_owned())
+        }),
     }
 }
 
@@ -137,7 +140,7 @@ fn value_of(after: &str) -> Option<usize> {
     (!value.is_empty()).then_some(after.len() - value.len())
 }
 
-fn is_secret_name(word: &str) -> bool {
+pub(super) fn is_secret_name(word: &str) -> bool {
     let lower = word.to_ascii_lowercase();
     SECRET_NAMES.iter().any(|name| lower.contains(name))
 }
@@ -168,6 +171,19 @@ mod tests {
 
     fn kept(said: &str) -> Verbatim {
         verbatim(said.as_bytes(), None)
+    }
+
+    #[test]
+    fn why_it_was_not_read_holds_no_token_either() {
+        let digits = "0123456789abcdef".repeat(4);
+        for words in [
+            "bad auth_token: s3cr3t".to_owned(),
+            format!("wrong: {digits}"),
+        ] {
+            let problem = verbatim(b"{}", Some(&words)).problem.unwrap();
+            assert!(!problem.contains("s3cr3t"), "{problem}");
+            assert!(!problem.contains(&digits), "{problem}");
+        }
     }
 
     #[test]

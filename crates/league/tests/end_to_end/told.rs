@@ -42,7 +42,6 @@ fn a_manager_tells_each_match_and_the_table_at_the_end() {
     the league begins
     round 9
     1/1  R1M1 P01 Agent Alpha – P02 Agent Beta: …
-              …
 
        #  player           played  won  drawn  lost  points
        9  P99 Agent …           9    9      9     9       9

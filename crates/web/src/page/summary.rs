@@ -56,7 +56,8 @@ fn standstill(league: &LeagueCard) -> Markup {
                 @if league.matches > 0 { ", " (grouped(league.played)) " of " (counted(league.matches, "match", "matches")) " played" }
                 "; last entry " (moment(halt.since)) "."
             }
-            " Nobody writes its journal now. Go on with " code { (halt.resume) } "."
+            " Nobody writes its journal here. If it is not played elsewhere, go on with "
+            code { (halt.resume) } "."
         }
     }
 }

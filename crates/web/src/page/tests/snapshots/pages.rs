@@ -53,17 +53,21 @@ fn a_message() {
     <svg viewBox="0 0 168 28"><text x="42" y="18" text-anchor="middle">manager</text>
     <text x="126" y="18" text-anchor="middle">REF01</text></svg>
     <span class="kind"></span></div>
-    <ol class="messages"><li><details><summary class="message"><span class="at">+0.000 s</span>
+    <ol class="messages"><li><details><summary class="message wrong"><span class="at">+0.000 s</span>
     <svg viewBox="0 0 168 28" aria-hidden="true"><line class="lane" x1="42" x2="42" y1="0" y2="28"></line>
     <line class="lane" x1="126" x2="126" y1="0" y2="28"></line>
     <line class="shaft" x1="42" x2="122" y1="14" y2="14"></line>
     <circle class="tail" cx="42" cy="14" r="3.5"></circle>
     <path class="tip" d="M126 14l-8 -5v10z"></path></svg>
     <span class="kind"><code>RUN_MATCH</code>
-    <span class="way">league_manager → referee:REF01</span></span></summary>
+    <span class="way">league_manager → referee:REF01</span>
+    <span class="badge deviates">not read</span></span></summary>
     <pre tabindex="0"><code>{
       &quot;attempt&quot;: 1
-    }</code></pre></details></li>
+    }</code></pre>
+    <p class="more">It could not be read: &lt;script&gt;alert(1)&lt;/script&gt;&quot; onmouseover=&quot;x' &amp;amp;</p>
+    <p class="more">This was said, cut short of its 9000 bytes:</p>
+    <pre tabindex="0"><code>&lt;script&gt;alert(1)&lt;/script&gt;&quot; onmouseover=&quot;x' &amp;amp;</code></pre></details></li>
     <li class="state">The referee has taken the match</li>
     <li class="state">The result stands</li></ol></section>
     "#);
