@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
 use crate::ground::{Ground, LEAGUE};
-use crate::process::league;
+use crate::process::{eventually, league};
 use crate::scripted::{Does, Scripted, fair};
 
 /// The lines of the log of an agent.
@@ -148,8 +149,7 @@ fn a_deviation_is_told_by_who_saw_it_of_who_did_it() {
 fn what_was_really_said_is_kept_beside_how_it_was_read_and_without_a_token() {
     let (ground, token) = quarrel();
     ground.verified();
-    let file = ground.path(&format!("data/matches/{LEAGUE}/R1M1.json"));
-    let text = fs::read_to_string(file).unwrap();
+    let text = fs::read_to_string(record(&ground)).unwrap();
     assert!(!text.contains(&token), "{text}");
     let document: Value = serde_json::from_str(&text).unwrap();
     let said = document["transcript"].as_array().unwrap().iter();
@@ -157,7 +157,7 @@ fn what_was_really_said_is_kept_beside_how_it_was_read_and_without_a_token() {
         .filter(|said| said["from"] == "player:P02" && said["verbatim"].is_object())
         .collect();
     let [unread, mended] = said.as_slice() else {
-        panic!("{said:?}");
+        panic!("{text}");
     };
     assert_eq!(unread["message"], Value::Null);
     let verbatim = &unread["verbatim"];
@@ -200,8 +200,21 @@ fn quarrel() -> (Ground, String) {
     let enrolment = unruly.register(&manager.endpoint, "Unruly");
     assert_eq!(enrolment["player_id"], "P02", "{enrolment}");
     manager.process.event("state", "completed");
+    // The league is over when the result is taken; the match is when both have been told of it.
+    assert!(eventually(|| is_over(&ground)).is_some());
     player.process.stop();
     referee.process.stop();
     manager.process.stop();
     (ground, token)
+}
+
+/// The record of the match.
+fn record(ground: &Ground) -> PathBuf {
+    ground.path(&format!("data/matches/{LEAGUE}/R1M1.json"))
+}
+
+/// Whether the record of the match is written to its end.
+fn is_over(ground: &Ground) -> Option<()> {
+    let document: Value = serde_json::from_str(&fs::read_to_string(record(ground)).ok()?).ok()?;
+    (document["lifecycle"]["state"] == "FINISHED").then_some(())
 }
