@@ -53,6 +53,25 @@ pub(crate) const STEPS: &[Step] = &[
         count: None,
     },
     Step {
+        name: "clippy-interop",
+        promise: "nor of the tests that `cargo test` leaves out",
+        invocation: Invocation::new(
+            "cargo",
+            &[
+                "clippy",
+                "--package",
+                "league",
+                "--test",
+                "interop",
+                "--",
+                "-D",
+                "warnings",
+            ],
+        ),
+        needs: &[CLIPPY],
+        count: None,
+    },
+    Step {
         name: "rust",
         promise: "every Rust test passes, examples in the documentation too",
         invocation: Invocation::new("cargo", &["test", "--workspace", "--no-fail-fast"]),

@@ -26,9 +26,10 @@ pub(crate) struct Options {
 pub(crate) fn test(options: &Options) -> anyhow::Result<ExitCode> {
     let steps: Vec<&Step> = STEPS.iter().filter(|step| options.chooses(step)).collect();
     if options.list {
+        let width = steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
         steps
             .iter()
-            .for_each(|step| println!("{:8} {}", step.name, step.invocation));
+            .for_each(|step| println!("{:width$}  {}", step.name, step.invocation));
         return Ok(ExitCode::SUCCESS);
     }
     let mut tally = Tally::default();
