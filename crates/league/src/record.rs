@@ -14,7 +14,8 @@ pub enum Record<Event> {
     Opened(Box<Opening>),
     /// A fact of the machine.
     Event(Event),
-    /// What was said in a match that is over; only in a referee's journal.
+    /// What was said in a match since the last such entry, once it is decided; only in a referee's
+    /// journal.
     Transcript(Transcript),
 }
 

@@ -1,6 +1,7 @@
-//! What is said in matches, held back until each is over.
+//! What is said in matches, held back until each is decided.
 //!
-//! Choices and seeds stand in these messages, so they stay in memory until the end is written.
+//! Choices and seeds stand in these messages, so they stay in memory until the result is written;
+//! what is said after that is written when the match is closed.
 
 mod verbatim;
 
@@ -23,7 +24,15 @@ pub const LARGEST_SAID: usize = 16 * 1024;
 
 /// What is said in the matches that are being played.
 #[derive(Debug, Clone, Default)]
-pub struct Transcripts(Arc<Mutex<BTreeMap<MatchId, Vec<Said>>>>);
+pub struct Transcripts(Arc<Mutex<BTreeMap<MatchId, Kept>>>);
+
+/// What was said in one match.
+#[derive(Debug, Default)]
+struct Kept {
+    /// How much of it was given out already.
+    given: usize,
+    waiting: Vec<Said>,
+}
 
 impl Transcripts {
     /// Keeps what one agent said to another: the message as it was read, and what was really said
@@ -55,17 +64,17 @@ impl Transcripts {
         };
         let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // What is said of a match that is over or was never begun is not kept.
-        if let Some(messages) = matches.get_mut(match_id)
-            && messages.len() < LONGEST_TRANSCRIPT
+        if let Some(kept) = matches.get_mut(match_id)
+            && kept.given + kept.waiting.len() < LONGEST_TRANSCRIPT
         {
-            messages.push(said);
+            kept.waiting.push(said);
         }
     }
 
     /// Begins the record of a match, without what was said in an earlier attempt.
     pub fn begin(&self, match_id: &MatchId) {
         let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        matches.insert(match_id.clone(), Vec::new());
+        matches.insert(match_id.clone(), Kept::default());
     }
 
     /// Forgets a match that is over.
@@ -74,11 +83,13 @@ impl Transcripts {
         matches.remove(match_id);
     }
 
-    /// Gives out the record of a match that is over.
+    /// Gives out what was said in a match since it was last asked for, if anything was.
     pub fn take(&self, match_id: &MatchId, attempt: u32) -> Option<Transcript> {
         let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let messages = matches.remove(match_id)?;
-        Some(Transcript {
+        let kept = matches.get_mut(match_id)?;
+        let messages = std::mem::take(&mut kept.waiting);
+        kept.given += messages.len();
+        (!messages.is_empty()).then(|| Transcript {
             match_id: match_id.clone(),
             attempt,
             messages,
@@ -128,5 +139,23 @@ mod tests {
         });
         assert_eq!(taken.messages[0].message, expected);
         assert!(transcripts.take(&id, 1).is_none());
+    }
+
+    #[test]
+    fn what_is_given_out_counts_towards_the_longest_transcript() {
+        let transcripts = Transcripts::default();
+        let id = MatchId::new("R1M1").unwrap();
+        transcripts.begin(&id);
+        let mut given = 0;
+        for _ in 0..3 {
+            for _ in 0..LONGEST_TRANSCRIPT / 2 {
+                let between = ("referee:REF01".to_owned(), "player:P01".to_owned());
+                transcripts.add(&id, Timestamp::default(), between, json!({}), None);
+            }
+            given += transcripts
+                .take(&id, 1)
+                .map_or(0, |taken| taken.messages.len());
+        }
+        assert_eq!(given, LONGEST_TRANSCRIPT);
     }
 }

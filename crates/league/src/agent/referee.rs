@@ -148,7 +148,8 @@ impl Scribe {
 impl Witness<Referee> for Scribe {
     fn record(&mut self, event: &Event) -> Option<Record<Event>> {
         match event {
-            Event::Closed { match_id, .. } => {
+            // From here on the journal holds what was chosen, so it may hold who said it as well.
+            Event::Decided { match_id, .. } | Event::Closed { match_id, .. } => {
                 let attempt = self.matches.get(match_id)?.fixture.attempt;
                 let transcript = self.transcripts.take(match_id, attempt)?;
                 Some(Record::Transcript(transcript))

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::record::{Record, Said};
 use crate::repository::{DrawDocument, Lifecycle, MatchDocument, SCHEMA_VERSION};
+use crate::transcript::LONGEST_TRANSCRIPT;
 
 /// How many matches that are over wait for what was said in them; the oldest is let go first.
 const MOST_WITHOUT_TRANSCRIPT: usize = 1_000;
@@ -159,7 +160,9 @@ impl Gathered {
                 self.closed = Some((*report, sequence));
             }
             Record::Transcript(said) if said.attempt == self.fixture.attempt => {
-                self.transcript.clone_from(&said.messages);
+                let room = LONGEST_TRANSCRIPT.saturating_sub(self.transcript.len());
+                self.transcript
+                    .extend(said.messages.iter().take(room).cloned());
             }
             _ => return false,
         }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
@@ -176,6 +177,40 @@ fn what_was_really_said_is_kept_beside_how_it_was_read_and_without_a_token() {
         replayed.out.contains("it said `even! my token is …`"),
         "{replayed:?}"
     );
+}
+
+#[test]
+fn what_was_said_before_the_result_outlives_a_referee_that_is_killed_after_it() {
+    let ground = Ground::new();
+    let mut manager = ground.manager(&["--players", "2", "--referees", "1"]);
+    let mut referee = ground.referee(1, &manager.endpoint, &[]);
+    let killed = Arc::new(AtomicBool::new(false));
+    let knows = Arc::clone(&killed);
+    let slow = Scripted::start(move |said| {
+        if said["message_type"] == "GAME_OVER" {
+            eventually(|| knows.load(Ordering::SeqCst).then_some(()));
+        }
+        Does::Answers(fair(said))
+    });
+    slow.register(&manager.endpoint, "Slow");
+    let fair_one = Scripted::start(|said| Does::Answers(fair(said)));
+    fair_one.register(&manager.endpoint, "Fair");
+    slow.heard("GAME_OVER");
+    referee.process.kill();
+    killed.store(true, Ordering::SeqCst);
+    let _referee = ground.referee(1, &manager.endpoint, &[]);
+    assert!(eventually(|| is_over(&ground)).is_some());
+    manager.process.event("state", "completed");
+    let text = fs::read_to_string(record(&ground)).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    for player in ["player:P01", "player:P02"] {
+        for kind in ["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE"] {
+            let said = document["transcript"].as_array().unwrap().iter();
+            let said = said.filter(|said| said["from"] == player && said["message_type"] == kind);
+            assert_eq!(said.count(), 1, "{kind} of {player}: {text}");
+        }
+    }
+    ground.verified();
 }
 
 /// A league of one match: one player answers first no JSON, then half a message, and is gone
