@@ -21,6 +21,9 @@ pub(super) struct Attended {
     sender: Option<Agent>,
     match_id: Option<MatchId>,
     began: Instant,
+    /// Whether its line waits for the answer. A call may overtake the admission of whom it is for;
+    /// when it is answered, its agent has a name and a log.
+    is_early: bool,
 }
 
 impl<R: Role> Counter<R> {
@@ -36,8 +39,11 @@ impl<R: Role> Counter<R> {
             sender: heard.sender.clone(),
             match_id: match_of(&heard.message).cloned(),
             began: Instant::now(),
+            is_early: self.identity.agent().is_none(),
         };
-        attended.log(&self.identity);
+        if !attended.is_early {
+            attended.log(&self.identity);
+        }
         attended
     }
 
@@ -62,6 +68,7 @@ impl<R: Role> Counter<R> {
             sender: None,
             match_id: None,
             began: Instant::now(),
+            is_early: false,
         };
         attended.log(&self.identity);
         attended
@@ -83,6 +90,9 @@ impl Attended {
 
     /// Logs the answer.
     pub(super) fn log_answer(&self, own: &Identity, answer: Option<&Message>) {
+        if self.is_early {
+            self.log(own);
+        }
         let came = Came::with(answer, self.began.elapsed());
         log_answer(own, Way::Sent, &self.call(), self.sender.as_ref(), &came);
     }
