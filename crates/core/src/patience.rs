@@ -12,6 +12,12 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// How long finding out how a player takes calls may last; it is never on the player's own clock.
 pub const FIRST_WORDS: Duration = Duration::from_secs(10);
 
+/// From which attempt on a match is run even if a player of it may not be called from there.
+///
+/// Before that another referee may be able to call it, or whoever runs one may still mend it.
+/// Until then it costs a referee nothing to turn the match down.
+pub const LAST_RESORT: u32 = 6;
+
 /// The waits of 000 table 5 and the retry rule of 000 §2.9.4, as values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Patience {

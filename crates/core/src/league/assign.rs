@@ -18,7 +18,7 @@ impl League {
     /// The round that begins, with a referee planned for each match.
     pub(super) fn open_round(&self, at: Timestamp, round: u32) -> Event {
         let matches = self.schedule.matches_a_round() as usize;
-        let plan = self.plan(matches, None);
+        let plan = self.plan(matches, |_| true);
         Event::RoundOpened {
             round,
             referees: plan.iter().map(|referee| referee.id.clone()).collect(),
@@ -47,7 +47,7 @@ impl League {
         let first = fixtures.next()?;
         let fixtures: Vec<&Fixture> = std::iter::once(first).chain(fixtures).collect();
         Some(Event::MatchesMoved {
-            moves: self.moves(&fixtures, Some(number)),
+            moves: self.moves(&fixtures, |other| other != number),
             next: None,
             at,
         })
@@ -55,9 +55,27 @@ impl League {
 
     /// Takes one match from its referee, which takes up its next one instead.
     pub(super) fn take_away(&self, at: Timestamp, fixture: &Fixture, number: u32) -> Event {
-        let referee = self.referees.get(number);
+        self.move_one(at, fixture, number, |other| other != number)
+    }
+
+    /// Gives a match that its referee turned down to one that has not had it yet; without one it
+    /// waits a while.
+    pub(super) fn pass_on(&self, at: Timestamp, fixture: &Fixture, number: u32) -> Event {
+        self.move_one(at, fixture, number, |other| {
+            other != number && !fixture.former.contains(&other)
+        })
+    }
+
+    fn move_one(
+        &self,
+        at: Timestamp,
+        fixture: &Fixture,
+        from: u32,
+        to: impl Fn(u32) -> bool,
+    ) -> Event {
+        let referee = self.referees.get(from);
         Event::MatchesMoved {
-            moves: self.moves(&[fixture], Some(number)),
+            moves: self.moves(&[fixture], to),
             next: referee.and_then(|referee| self.next_for(referee)),
             at,
         }
@@ -93,14 +111,14 @@ impl League {
             return None;
         }
         Some(Event::MatchesMoved {
-            moves: self.moves(&fixtures, None),
+            moves: self.moves(&fixtures, |_| true),
             next: None,
             at,
         })
     }
 
-    fn moves(&self, fixtures: &[&Fixture], from: Option<u32>) -> Vec<Move> {
-        let plan = self.plan(fixtures.len(), from);
+    fn moves(&self, fixtures: &[&Fixture], to: impl Fn(u32) -> bool) -> Vec<Move> {
+        let plan = self.plan(fixtures.len(), to);
         let mut takers = plan.iter();
         let to_move = |fixture: &&Fixture| {
             let to = takers.next().map(|referee| referee.id.clone());
@@ -113,11 +131,12 @@ impl League {
         fixtures.iter().map(to_move).collect()
     }
 
-    /// Finds a referee for each of so many matches; nobody for any if nobody can be had.
-    fn plan(&self, matches: usize, without: Option<u32>) -> Vec<&Referee> {
+    /// Finds a referee for each of so many matches, of those who may have them; nobody for any if
+    /// nobody can be had.
+    fn plan(&self, matches: usize, may: impl Fn(u32) -> bool) -> Vec<&Referee> {
         let referees: Vec<&Referee> = (0..)
             .zip(&self.referees.members)
-            .filter(|(number, referee)| Some(*number) != without && is_available(referee))
+            .filter(|(number, referee)| may(*number) && is_available(referee))
             .map(|(_, referee)| referee)
             .collect();
         if referees.is_empty() {

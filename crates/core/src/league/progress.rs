@@ -12,6 +12,7 @@ use super::round::{Fixture, Round, Stage};
 use super::{League, Phase};
 use crate::letter::Outcome;
 use crate::machine::Decision;
+use crate::patience::LAST_RESORT;
 
 /// Probes in a row that a referee may leave unanswered.
 const MOST_UNANSWERED: u32 = 3;
@@ -221,6 +222,9 @@ impl League {
         number: u32,
         outcome: &Outcome,
     ) -> Vec<Event> {
+        if is_turned_down(fixture, outcome) {
+            return vec![self.pass_on(at, fixture, number)];
+        }
         let taken = outcome.as_ref().is_ok_and(|answer| match &answer.message {
             Message::StartMatchAck(ack) => ack.accepted && ack.match_id == fixture.match_id,
             Message::Acknowledged => true,
@@ -288,6 +292,15 @@ impl League {
             at,
         }]
     }
+}
+
+/// Whether a referee says that it does not run a match, which it may for a while.
+fn is_turned_down(fixture: &Fixture, outcome: &Outcome) -> bool {
+    let turned_down = outcome.as_ref().is_ok_and(|answer| match &answer.message {
+        Message::StartMatchAck(ack) => !ack.accepted && ack.match_id == fixture.match_id,
+        _ => false,
+    });
+    turned_down && fixture.stage == Stage::Ordered && fixture.attempt < LAST_RESORT
 }
 
 /// A moment that is always past.

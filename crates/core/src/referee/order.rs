@@ -16,6 +16,7 @@ use super::next::USUAL_FACTS;
 use super::opening::NoTable;
 use super::running::Match;
 use crate::machine::Decision;
+use crate::patience::LAST_RESORT;
 
 /// How many decided matches may wait for their last letters, beside those that are played.
 const MOST_UNSETTLED: usize = 10_000;
@@ -95,7 +96,7 @@ impl Referee {
                 Ok(self.resume(at, game, order, fixture))
             }
             // Another referee may call that player; here it would lose for nothing.
-            _ => match barred {
+            _ => match barred.filter(|_| order.attempt < LAST_RESORT) {
                 Some(barred) => Err(TurnedDown::Barred(barred.to_owned())),
                 None => self.take(at, order, fixture),
             },

@@ -2,6 +2,7 @@
 
 use league_core::league::{Assignment, Command, Event, LeagueRules, Stage, Ticket};
 use league_core::machine::Machine;
+use league_core::patience::LAST_RESORT;
 use league_protocol::fault::Code;
 use league_protocol::id::RefereeId;
 use league_protocol::message::{Message, StartMatch};
@@ -110,11 +111,10 @@ fn an_order_that_is_taken_runs_and_the_answer_may_come_twice() {
 }
 
 #[test]
-fn a_refused_order_goes_to_the_next_referee_with_the_next_attempt() {
+fn an_order_that_fails_goes_to_the_next_referee_with_the_next_attempt() {
     for fail in [
-        (|world, referee, order| world.answer_order(referee, order, false))
+        (|world, referee, order| world.fail_order(referee, order))
             as fn(&mut World, &RefereeId, &StartMatch) -> Vec<Event>,
-        |world, referee, order| world.fail_order(referee, order),
         |world, referee, order| {
             let ticket = crate::world::order_ticket(referee, order);
             world.hear(ticket, Ok(Message::Ping))
@@ -139,6 +139,61 @@ fn a_refused_order_goes_to_the_next_referee_with_the_next_attempt() {
         );
         assert_eq!(world.league.referee(&referee).unwrap().running(), 0);
     }
+}
+
+#[test]
+fn whoever_turns_matches_down_passes_them_on_and_loses_no_other() {
+    let mut world = World::begun(24, 2, 12);
+    let orders = world.orders();
+    let (kept, barred) = orders.split_at(2);
+    for (referee, order) in kept {
+        world.answer_order(referee, order, true);
+    }
+    let attempts = |world: &mut World| -> Vec<u32> {
+        let orders = world.orders();
+        for (referee, order) in &orders {
+            let events = world.answer_order(referee, order, false);
+            assert!(
+                matches!(events[..], [Event::MatchesMoved { .. }]),
+                "{events:?}"
+            );
+        }
+        orders.iter().map(|(_, order)| order.attempt).collect()
+    };
+    for (referee, order) in barred {
+        let events = world.answer_order(referee, order, false);
+        assert!(matches!(events[..], [Event::MatchesMoved { .. }]));
+        assert_ne!(
+            world.referee_of(order.match_id.as_str()),
+            Some(referee.to_string())
+        );
+    }
+    assert_eq!(attempts(&mut world), [2; 10], "each other referee");
+    assert!(world.settle().is_empty() && world.orders().is_empty());
+    let pass = |world: &mut World| {
+        world.pass(5);
+        for number in [1, 2] {
+            let probe = Ticket::Probe(Agent::Referee(RefereeId::numbered(number)));
+            world.hear(probe, Ok(Message::Acknowledged));
+        }
+    };
+    for attempt in 3..LAST_RESORT {
+        pass(&mut world);
+        assert_eq!(attempts(&mut world), [attempt; 10], "after a while");
+    }
+    for (referee, order) in kept {
+        let held = world.fixture(order.match_id.as_str());
+        assert_eq!((held.stage(), order.attempt), (Stage::Running, 1));
+        assert!(world.league.referee(referee).unwrap().running() > 0);
+    }
+    pass(&mut world);
+    let (referee, order) = world.orders().remove(0);
+    assert_eq!(order.attempt, LAST_RESORT);
+    let events = world.answer_order(&referee, &order, false);
+    assert!(
+        matches!(events[..], [Event::AgentFailed { .. }, ..]),
+        "{events:?}"
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use league_core::machine::Machine;
+use league_core::patience::LAST_RESORT;
 use league_core::referee::{Command, MANUAL_LIMIT, Refusal, Reply};
 use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, RefereeId};
@@ -100,16 +101,35 @@ fn nothing_is_done_for_someone_who_is_not_the_manager() {
 #[test]
 fn nobody_but_the_manager_learns_whom_a_referee_may_not_call() {
     let mut house = enrolled();
-    let barred = |token| Command::StartMatch {
-        order: Arc::new(manual()),
+    for shown in [None, Some(token(1).hash())] {
+        assert!(house.tell(barred(1, shown)).is_err());
+    }
+    let reply = house.tell(barred(1, Some(manager().hash()))).unwrap();
+    assert!(matches!(reply, Reply::StartMatchAck(ack) if !ack.accepted));
+}
+
+#[test]
+fn a_match_that_nobody_else_takes_is_run_though_a_player_may_not_be_called() {
+    let mut house = enrolled();
+    for (attempt, runs) in [(LAST_RESORT - 1, false), (LAST_RESORT, true)] {
+        let reply = house.tell(barred(attempt, Some(manager().hash())));
+        let Reply::StartMatchAck(ack) = reply.unwrap() else {
+            panic!("an order is answered");
+        };
+        assert_eq!(ack.accepted, runs, "attempt {attempt}");
+    }
+}
+
+/// An order for a match with a player whom this referee may not call.
+fn barred(attempt: u32, token: Option<TokenHash>) -> Command {
+    Command::StartMatch {
+        order: Arc::new(StartMatch {
+            attempt,
+            ..manual()
+        }),
         token,
         barred: Some("player P01 is not called".to_owned()),
-    };
-    for shown in [None, Some(token(1).hash())] {
-        assert!(house.tell(barred(shown)).is_err());
     }
-    let reply = house.tell(barred(Some(manager().hash()))).unwrap();
-    assert!(matches!(reply, Reply::StartMatchAck(ack) if !ack.accepted));
 }
 
 #[test]
