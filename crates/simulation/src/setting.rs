@@ -18,6 +18,9 @@ use crate::clock::Clock;
 use crate::fault::Rates;
 use crate::manners::Manners;
 
+/// How addresses end that no referee calls before it has to.
+const BARRED: &str = "/barred";
+
 /// One league before it begins.
 pub(crate) struct Setting {
     pub(crate) chance: Chance,
@@ -43,6 +46,8 @@ pub(crate) struct Person {
     pub(crate) manners: Manners,
     /// Whether it puts its token into its answers.
     pub(crate) shows_token: bool,
+    /// Whether it answers where no referee calls before it has to.
+    pub(crate) is_barred: bool,
 }
 
 impl Setting {
@@ -115,6 +120,7 @@ impl Person {
                 Manners::draw(chance)
             },
             shows_token: dialect != Dialect::V1,
+            is_barred: plan.faults && chance.below(40) == 0,
         }
     }
 }
@@ -182,6 +188,16 @@ fn small(chance: &mut Chance, (low, high): (u32, u32)) -> u32 {
 /// Where an agent answers.
 pub(crate) fn endpoint(who: crate::Who) -> Arc<str> {
     format!("http://agent-{who}/mcp").into()
+}
+
+/// Where an agent answers that no referee calls before it has to.
+pub(crate) fn barred_endpoint(who: crate::Who) -> Arc<str> {
+    format!("http://agent-{who}{BARRED}").into()
+}
+
+/// Whether a referee would rather not call there.
+pub(crate) fn is_barred(endpoint: &str) -> bool {
+    endpoint.ends_with(BARRED)
 }
 
 /// Who answers at an address.

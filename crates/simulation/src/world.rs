@@ -85,6 +85,7 @@ impl World {
             dialect: Dialect::V2,
             manners: Manners::HONEST,
             shows_token: true,
+            is_barred: false,
         };
         let facts = UsualFacts::of(&setting);
         let referees = (1..).zip(&setting.capacities).map(|(who, &capacity)| {
@@ -95,7 +96,7 @@ impl World {
         let first = Who::try_from(referees.len()).unwrap_or(0) + 1;
         let (latest, most_steps) = bounds(&setting);
         let players = (first..).zip(&setting.players).map(|(who, person)| {
-            let rules = player_rules(&setting, who, &manager);
+            let rules = player_rules(&setting, (who, person), &manager);
             Desk::new(who, Player::new(rules), *person, facts.player)
         });
         let players = players.collect();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use league_core::letter::Outcome;
 use league_core::referee::{Command, Event, Referee, Refusal, Reply, Ticket};
-use league_protocol::message::{LeagueError, Message};
+use league_protocol::message::{LeagueError, Message, StartMatch};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
@@ -12,10 +12,18 @@ use league_protocol::token::AuthToken;
 use super::{Call, Kind, Promise, Step, Worker, not_for_me};
 use crate::oracle::Oracle;
 use crate::sabotage::Sabotage;
+use crate::setting::is_barred;
 use crate::{Checked, Who};
 
 /// A question that is older than this has passed its deadline.
 const LONGEST_QUESTION: Duration = Duration::from_secs(30);
+
+/// Why a match is better run by another.
+fn barred(order: &StartMatch) -> Option<String> {
+    let mut players = order.players.iter();
+    let barred = players.find(|player| is_barred(&player.endpoint))?;
+    Some(format!("player {} is not called", barred.player_id))
+}
 
 impl Worker for Referee {
     const KIND: Kind = Kind::Referee;
@@ -45,9 +53,9 @@ impl Worker for Referee {
     fn understand(call: Call) -> Result<Command, Box<Message>> {
         match call.message {
             Message::StartMatch(order) => Ok(Command::StartMatch {
+                barred: barred(&order),
                 order,
                 token: call.token,
-                barred: None,
             }),
             Message::LeagueCompleted(end) => Ok(Command::LeagueCompleted {
                 league_id: end.league_id.clone(),

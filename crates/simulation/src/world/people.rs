@@ -8,7 +8,7 @@ use league_core::player::{MemoryRule, PlayerRules};
 use league_core::referee::RefereeRules;
 
 use crate::Who;
-use crate::setting::{Setting, endpoint};
+use crate::setting::{Person, Setting, barred_endpoint, endpoint};
 
 #[expect(
     clippy::unwrap_used,
@@ -37,11 +37,19 @@ pub(super) fn referee_rules(
     }
 }
 
-pub(super) fn player_rules(setting: &Setting, who: Who, manager: &Arc<Peer>) -> PlayerRules {
+pub(super) fn player_rules(
+    setting: &Setting,
+    (who, person): (Who, &Person),
+    manager: &Arc<Peer>,
+) -> PlayerRules {
+    let home = match person.is_barred {
+        true => barred_endpoint(who),
+        false => endpoint(who),
+    };
     PlayerRules {
         display_name: format!("Player {who}"),
         version: "1.0.0".into(),
-        endpoint: endpoint(who).to_string(),
+        endpoint: home.to_string(),
         games: vec![setting.rules.game_type.clone()],
         patience: setting.rules.patience,
         manager: Arc::clone(manager),
