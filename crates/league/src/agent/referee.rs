@@ -20,6 +20,8 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 use serde_json::{Map, Value, json};
 
+pub use barred::is_here;
+
 use super::house::{House, Place, Shared, StartError, restore, settle};
 use super::{Running, keep_tokens, missing, not_for_me, not_in_yet, unattended};
 use crate::archivist::Archivist;
@@ -63,7 +65,6 @@ pub fn start(
     let token_file =
         secrets::place_of_agent(&shared.root, league, "referee", slot.as_str(), &journal);
     let tokens = secrets::load_or_pledge(&token_file, &shared.chance)?;
-    let manager_is_here = barred::is_here(&rules.manager.endpoint);
     let (name, patience) = (rules.display_name.clone(), rules.patience.join / 2);
     let identity = Arc::new(Identity::new(Newcomer::Referee(name), false));
     identity.set_tokens(&tokens);
@@ -106,7 +107,6 @@ pub fn start(
         identity,
         peers: shared.roads.peers.clone(),
         allowed: shared.roads.allowed.clone(),
-        manager_is_here,
         told: Silent::default(),
         patience,
     }))
@@ -246,8 +246,6 @@ pub struct Whistle {
     pub peers: Peers,
     /// Where players may be called.
     pub allowed: AllowList,
-    /// Whether the manager is on this machine, so that its loopback is ours.
-    pub manager_is_here: bool,
     /// Which players it has told of that may not be called.
     pub told: Silent,
     /// How long a call may wait for its admission.

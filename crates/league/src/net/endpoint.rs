@@ -30,6 +30,8 @@ pub struct AllowList {
     security: Arc<SecurityConfig>,
     /// Where we answer ourselves.
     own: Arc<[SocketAddr]>,
+    /// Whether loopback, as the league manager knows it, is on another machine.
+    is_away: bool,
 }
 
 /// Why an address is not called.
@@ -53,6 +55,12 @@ pub enum BadEndpoint {
          `--allow {0}`, given to the manager and to every referee"
     )]
     NotAllowed(IpAddr),
+    /// It is the manager's loopback, and we are not there.
+    #[error(
+        "`{0}` is on the league manager's machine, and this referee is on another; start the \
+         player with `--bind 0.0.0.0`, or play its matches with a referee on that machine"
+    )]
+    OnManager(IpAddr),
     /// It leads to this machine, and the caller may be on another.
     #[error(
         "`{0}` leads to the league manager's machine, and nobody can tell that you are there; send \
@@ -90,6 +98,17 @@ impl AllowList {
         Self {
             security: Arc::new(security),
             own: Arc::default(),
+            is_away: false,
+        }
+    }
+
+    /// The same list for somebody on another machine than the league manager, whose loopback is
+    /// not its own.
+    #[must_use]
+    pub fn away_from_manager(self) -> Self {
+        Self {
+            is_away: true,
+            ..self
         }
     }
 
@@ -125,6 +144,8 @@ impl AllowList {
             Err(BadEndpoint::Never(host))
         } else if !self.security.allows(host) {
             Err(BadEndpoint::NotAllowed(host))
+        } else if self.is_away && host.to_canonical().is_loopback() {
+            Err(BadEndpoint::OnManager(host))
         } else if self.is_own(endpoint.address) {
             Err(BadEndpoint::Own(endpoint.authority.to_string()))
         } else {

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::ground::Ground;
+use crate::ground::{Ground, LEAGUE};
 use crate::http::request_with;
 use crate::offered::ask;
 use crate::pages::played;
@@ -111,6 +111,51 @@ fn a_referee_that_may_not_call_a_player_says_with_which_flag_it_may() {
 }
 
 #[test]
+fn a_player_whom_no_referee_may_call_loses_in_the_end_and_holds_up_nobody() {
+    let [organiser, whistle, student] = [machine(), machine(), machine()];
+    let often = json!({"probe_interval_sec": 0.2});
+    organiser.write(&format!("config/leagues/{LEAGUE}.json"), &often);
+    let bound = at("127.0.0.2", &["127.0.0.0/8"]);
+    let counts = ["--players", "3", "--referees", "2"];
+    let mut manager = organiser.manager(&[&bound[..], &counts].concat());
+    let bound = at("127.0.0.3", &["127.0.0.4"]);
+    let _referees = [1, 2].map(|number| whistle.referee(number, &manager.endpoint, &bound));
+    let _players = [(1, "127.0.0.4"), (2, "127.0.0.4"), (3, "127.0.0.5")].map(|(number, own)| {
+        let mut player = student.player(number, &manager.endpoint, &at(own, &[]));
+        player.process.event("state", "enrolled");
+        player
+    });
+    manager.process.event("state", "completed");
+    let results = organiser.results();
+    assert_eq!(results.len(), 3);
+    for (id, result) in &results {
+        let barred = result.to_string().contains("P03");
+        assert_eq!(
+            result["status"] == "TECHNICAL_LOSS",
+            barred,
+            "{id}: {result}"
+        );
+        assert_eq!(
+            result.to_string().contains("E009"),
+            barred,
+            "{id}: {result}"
+        );
+    }
+    let moved = organiser.facts("matches_moved");
+    let moved = moved
+        .iter()
+        .flat_map(|fact| fact["moves"].as_array().unwrap());
+    let moved: Vec<&str> = moved
+        .map(|moved| moved["match_id"].as_str().unwrap())
+        .collect();
+    assert!(moved.len() >= 2, "{moved:?}");
+    for id in moved {
+        let result = results[id].to_string();
+        assert!(result.contains("P03"), "{id} was taken away: {result}");
+    }
+}
+
+#[test]
 fn a_registration_is_known_to_come_from_this_machine_by_whatever_way_it_is_read() {
     let ground = Ground::new();
     // Others could reach it: a caller of whom nothing is known would count as one of them.
@@ -141,8 +186,8 @@ fn a_player_that_is_not_where_it_says_is_told_to_whoever_runs_the_league() {
         ground.referee(1, endpoint, &[]),
         ground.player(1, endpoint, &[]),
     ];
-    let told = manager.warning(|line| line.contains("does not answer"));
-    assert!(told.contains("at http://127.0.0.1:1/mcp: "), "{told}");
+    let silent = "does not answer at http://127.0.0.1:1/mcp: ";
+    let told = manager.warning(|line| line.contains(silent));
     assert!(told.contains("answers at another address"), "{told}");
 }
 

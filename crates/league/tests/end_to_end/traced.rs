@@ -216,7 +216,9 @@ fn what_was_said_before_the_result_outlives_a_referee_that_is_killed_after_it() 
 /// A league of one match: one player answers first no JSON, then half a message, and is gone
 /// before the end. Gives the token that it told.
 fn quarrel() -> (Ground, String) {
-    let ground = Ground::hasty();
+    let ground = Ground::new();
+    let soon = json!({"retry_policy": {"retry_delay_sec": 0.2}});
+    ground.write("config/system.json", &soon);
     let mut manager = ground.manager(&["--players", "2", "--referees", "1"]);
     let mut referee = ground.referee(1, &manager.endpoint, &[]);
     let mut player = ground.player(1, &manager.endpoint, &[]);

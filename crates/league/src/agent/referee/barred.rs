@@ -15,7 +15,8 @@ use crate::reception::Spoken;
 
 impl Whistle {
     /// Takes an order, unless a player of it may not be called from here: another referee may call
-    /// it, and whoever runs this one can mend that. The player would lose by it otherwise.
+    /// it, and whoever runs this one can mend that. The player would lose by it otherwise, as it
+    /// does in the end if nobody runs the match.
     pub(super) async fn start_match(
         &self,
         order: Arc<StartMatch>,
@@ -23,7 +24,7 @@ impl Whistle {
     ) -> Spoken {
         let mut players = order.players.iter();
         let barred = players.find_map(|player| {
-            let why = why_not(&self.allowed, self.manager_is_here, player)?;
+            let why = why_not(&self.allowed, player)?;
             Some((Agent::Player(player.player_id.clone()), why))
         });
         let reason = barred.as_ref().map(|(_, why)| why.clone());
@@ -35,7 +36,7 @@ impl Whistle {
             })
             .await;
         if let Some((player, why)) = barred
-            && is_turned_down(&spoken, &why)
+            && is_answered(&spoken, &why)
             && self.told.is_new(&player, "NOT_CALLED")
         {
             let agent_id = self.identity.log_name();
@@ -46,38 +47,27 @@ impl Whistle {
 }
 
 /// Why a player is not called, if it is not.
-fn why_not(
-    allowed: &AllowList,
-    manager_is_here: bool,
-    player: &StartMatchPlayer,
-) -> Option<String> {
-    let (id, endpoint) = (
-        &player.player_id,
-        harmless(&player.endpoint, LONGEST_ENDPOINT),
-    );
+fn why_not(allowed: &AllowList, player: &StartMatchPlayer) -> Option<String> {
     match allowed.check(&player.endpoint) {
-        Ok(found) if found.address.ip().is_loopback() && !manager_is_here => Some(format!(
-            "player {id} is not called at {endpoint}: that is on the league manager's machine, \
-             and this referee is on another; start the player with `--bind 0.0.0.0`, or play its \
-             matches with a referee on that machine"
-        )),
-        Err(refused @ BadEndpoint::NotAllowed(_)) => Some(format!(
-            "player {id} is not called at {endpoint}: {refused}"
+        Err(refused @ (BadEndpoint::NotAllowed(_) | BadEndpoint::OnManager(_))) => Some(format!(
+            "player {} is not called at {}: {refused}",
+            player.player_id,
+            harmless(&player.endpoint, LONGEST_ENDPOINT)
         )),
         _ => None,
     }
 }
 
-/// Whether the manager, who proved itself, was told this reason.
-fn is_turned_down(spoken: &Spoken, why: &str) -> bool {
+/// Whether the manager, who proved itself, was told this reason, or has its match run all the same.
+fn is_answered(spoken: &Spoken, why: &str) -> bool {
     match spoken.message() {
-        Some(Message::StartMatchAck(ack)) => ack.reason.as_deref() == Some(why),
+        Some(Message::StartMatchAck(ack)) => ack.accepted || ack.reason.as_deref() == Some(why),
         _ => false,
     }
 }
 
 /// Whether an address is on this machine; what is none says nothing of another.
-pub(super) fn is_here(endpoint: &str) -> bool {
+pub fn is_here(endpoint: &str) -> bool {
     let read = Endpoint::parse(endpoint);
     read.map_or(true, |read| machine::is_own(read.address.ip()))
 }
@@ -107,15 +97,16 @@ mod tests {
     #[test]
     fn the_loopback_of_another_machine_is_not_called() {
         let list = AllowList::default();
+        let away = list.clone().away_from_manager();
         for local in [
             "http://localhost:8101/mcp",
             "http://[::ffff:127.0.0.1]:1/mcp",
         ] {
-            assert_eq!(why_not(&list, true, &player(local)), None);
-            let why = why_not(&list, false, &player(local)).unwrap();
+            assert_eq!(why_not(&list, &player(local)), None);
+            let why = why_not(&away, &player(local)).unwrap();
             assert!(why.contains("on the league manager's machine"), "{why}");
         }
-        let why = why_not(&list, true, &player("http://192.0.2.7:8101/mcp")).unwrap();
+        let why = why_not(&list, &player("http://192.0.2.7:8101/mcp")).unwrap();
         assert!(why.contains("`--allow 192.0.2.7`"), "{why}");
     }
 

@@ -63,7 +63,10 @@ impl Referee {
             wanted_id: wanted.map(|id| id.to_string()),
             ..rules
         };
-        let shared = self.joining.common.shared(&ground.system, None)?;
+        let mut shared = self.joining.common.shared(&ground.system, None)?;
+        if !referee::is_here(&rules.manager.endpoint) {
+            shared.roads.allowed = shared.roads.allowed.away_from_manager();
+        }
         let league = self.joining.league(&ground);
         let (running, door) = referee::start(&shared, league, &slot, rules)
             .map_err(|error| not_started(&label, &error, "`--referee-id` or `--port`"))?;
