@@ -17,7 +17,7 @@ const MOST_LAST: usize = 6;
 /// The longest of these, in bytes.
 const LONGEST_LAST: usize = 200;
 /// How long the last words of a bot that has ended are waited for: others may hold its pipe.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Listens to the complaints of one life of a bot.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ fn get(page: &str, path: &str) -> String {
 #[test]
 fn a_league_that_was_killed_stands_still_until_somebody_goes_on() {
     let ground = Ground::new();
-    let arguments = ["--players", "4", "--ports", "auto", "--pace", "700ms"];
+    let arguments = ["--players", "4", "--ports", "auto", "--pace", "1500ms"];
     let mut killed = ground.start("run", &arguments);
     killed.event("event", "match");
     killed.kill();
