@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use league::config::{LogLevel, SystemConfig};
 use league::log::{Bounds, LogGuard, layer};
+use tokio::runtime::Runtime;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
@@ -17,6 +19,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 use super::Output;
 use super::common::Common;
 
+/// How long what runs in the background may take to end.
+const LAST_TASKS: Duration = Duration::from_millis(100);
 /// How many different warnings are told to people; the files hold all.
 const MOST_TOLD: usize = 50;
 
@@ -45,6 +49,16 @@ pub(super) fn begin(common: &Common, system: &SystemConfig) -> LogGuard {
         .with(told)
         .try_init();
     guard
+}
+
+/// Does the work of a command that logs. Last of all come the logs: what runs in the background
+/// when the work is done has nothing left to do, but it may have something left to say.
+pub(super) fn last<T>(logs: LogGuard, runtime: Runtime, work: impl Future<Output = T>) -> T {
+    let done = runtime.block_on(work);
+    // Standard input may be open still, and somebody wait for a line of it.
+    runtime.shutdown_timeout(LAST_TASKS);
+    drop(logs);
+    done
 }
 
 /// Tells warnings and errors on standard error, each kind once.
@@ -103,5 +117,46 @@ impl Visit for Sentence {
             "peer" => self.peer = Some(format!("{value:?}").trim_matches('"').to_owned()),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use league::root::Root;
+
+    use super::*;
+
+    /// Says something when it ends.
+    struct Parting;
+
+    impl Drop for Parting {
+        fn drop(&mut self) {
+            tracing::info!(event_type = "PARTING");
+        }
+    }
+
+    #[test]
+    fn what_the_last_task_says_when_it_is_ended_stands_in_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::new(folder.path());
+        let (files, logs) = layer(root.clone(), LogLevel::Info, Bounds::default());
+        // On this thread, as the subscriber of a test is nobody else's.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let subscriber = tracing_subscriber::registry().with(files);
+        tracing::subscriber::with_default(subscriber, || {
+            last(logs, runtime, async {
+                let parting = Parting;
+                tokio::spawn(async move {
+                    pending::<()>().await;
+                    drop(parting);
+                });
+            });
+        });
+        let log = std::fs::read_to_string(root.system_log()).unwrap_or_default();
+        assert!(log.contains("PARTING"), "{log}");
     }
 }

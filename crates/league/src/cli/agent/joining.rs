@@ -47,9 +47,17 @@ impl Joining {
         named.unwrap_or(&ground.system.default_league_id)
     }
 
+    /// Runs the agent to its end.
+    pub(super) fn run(
+        &self,
+        out: &mut impl Write,
+        agent: impl AsyncFnOnce(Ground, &mut dyn Write) -> Result<Answer, Failure>,
+    ) -> Result<Answer, Failure> {
+        super::run(&self.common, self.stdio, out, agent)
+    }
+
     /// What the agent stands on, reached as the flags say: by the manager, in any case.
-    pub(super) fn ground(&self, agent: &str) -> Result<Ground, Failure> {
-        let mut ground = Ground::find(&self.common)?;
+    pub(super) fn settled(&self, mut ground: Ground, agent: &str) -> Result<Ground, Failure> {
         let manager = Endpoint::parse(self.manager(&ground)).ok();
         let manager = manager.map(|manager| manager.address);
         self.reach.settle(&mut ground.system, manager);
