@@ -66,7 +66,7 @@ fn run<W: Write>(
 ) -> Result<Answer, Failure> {
     let runtime = runtime()?;
     let (loader, system) = common.config()?;
-    let logs = logging::begin(common, &system);
+    let logs = logging::begin(common, &system, stdio);
     logging::last(logs, runtime, async {
         let ground = Ground::find(loader, system)?;
         match stdio {

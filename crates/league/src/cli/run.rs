@@ -109,7 +109,7 @@ impl Run {
         let runtime = runtime()?;
         let (loader, mut system) = self.common.config()?;
         self.reach.settle(&mut system, None);
-        let logs = logging::begin(&self.common, &system);
+        let logs = logging::begin(&self.common, &system, false);
         let planned = Planned::make(self, &loader, system)?;
         logging::last(logs, runtime, self.play(planned, out))
     }
