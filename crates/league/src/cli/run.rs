@@ -108,7 +108,7 @@ impl Run {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let runtime = runtime()?;
         let (loader, mut system) = self.common.config()?;
-        self.reach.settle(&mut system, None);
+        self.reach.settle(&mut system);
         let logs = logging::begin(&self.common, &system, false);
         let planned = Planned::make(self, &loader, system)?;
         logging::last(logs, runtime, self.play(planned, out))

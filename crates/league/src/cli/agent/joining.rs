@@ -13,7 +13,7 @@ use league_protocol::sender::{Agent, Dialect, Speech};
 use super::super::Answer;
 use super::super::common::{self, Common};
 use super::super::failure::Failure;
-use super::super::reach::{Reach, called};
+use super::super::reach::Reach;
 use super::{Ground, Serving, endpoint, greet};
 
 /// What an agent that joins a league takes.
@@ -60,12 +60,10 @@ impl Joining {
     pub(super) fn settled(&self, mut ground: Ground, agent: &str) -> Result<Ground, Failure> {
         let manager = Endpoint::parse(self.manager(&ground)).ok();
         let manager = manager.map(|manager| manager.address);
-        self.reach.settle(&mut ground.system, manager);
+        self.reach.settle_joining(&mut ground.system, manager);
         if let Some(manager) = manager {
             self.reach.check(&ground.system, agent, manager)?;
         }
-        // Whoever calls it looks up no name, such as a configured one.
-        ground.system.network.base_host = called(&ground.system);
         Ok(ground)
     }
 

@@ -76,7 +76,7 @@ impl Manager {
     }
 
     async fn serve(&self, mut ground: Ground, mut out: &mut dyn Write) -> Result<Answer, Failure> {
-        self.reach.settle(&mut ground.system, None);
+        self.reach.settle(&mut ground.system);
         let system = &ground.system;
         let league = self.league_id.as_ref().unwrap_or(&system.default_league_id);
         let rules = self.rules(&ground, league)?;
