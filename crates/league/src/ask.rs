@@ -26,9 +26,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use thiserror::Error;
+use tokio::time::Instant;
 
 use crate::clock;
-use crate::net::client::{CallError, Client};
+use crate::net::client::{Answer, CallError, Client};
 use crate::net::endpoint::{BadEndpoint, Endpoint};
 pub use step::{STEPS, Stepped};
 
@@ -141,7 +142,8 @@ impl Inquirer {
     ///
     /// Nobody answers there, or it is no manager who does.
     pub async fn health(&self) -> Result<Health, AskError> {
-        let answer = self.client.get(&self.health, LONGEST_WAIT).await?;
+        let asking = self.client.get(&self.health, LONGEST_WAIT);
+        let answer = told(&format!("GET {}", self.health), asking).await?;
         if answer.status != 200 {
             return Err(AskError::Unclear(format!("HTTP status {}", answer.status)));
         }
@@ -154,8 +156,7 @@ impl Inquirer {
     ///
     /// Nobody answers there, or not with a table.
     pub async fn standings(&self) -> Result<Vec<StandingRow>, AskError> {
-        let body = rpc::request(ID, "get_standings", Some(&json!({})));
-        let told = understood(self.post(body).await?)?;
+        let told = understood(self.post("get_standings", Some(&json!({}))).await?)?;
         match told.response.answer {
             Ok(QueryAnswer::Standings { rows, .. }) => Ok(rows.to_vec()),
             Ok(_) => Err(AskError::Unclear("it is not the table".to_owned())),
@@ -192,8 +193,7 @@ impl Inquirer {
             token: Some(admin),
         };
         let outgoing = encode(&message, Dialect::V2, stamp, &Hints::default());
-        let body = rpc::request(ID, tool(&message), outgoing.as_ref());
-        understood(self.post(body).await?)
+        understood(self.post(tool(&message), outgoing.as_ref()).await?)
     }
 
     /// Has the league begin.
@@ -213,7 +213,7 @@ impl Inquirer {
         tool: &str,
         arguments: &Value,
     ) -> Result<T, AskError> {
-        let answer = self.post(rpc::request(ID, tool, Some(arguments))).await?;
+        let answer = self.post(tool, Some(arguments)).await?;
         if split(answer.get()).is_ok_and(|members| members.has("message_type")) {
             spoken(&answer)?;
             return Err(AskError::Unclear(excerpt(answer.get())));
@@ -223,13 +223,15 @@ impl Inquirer {
 
     async fn post(
         &self,
-        body: Result<Vec<u8>, rpc::Unwritable>,
+        tool: &str,
+        params: Option<&impl Serialize>,
     ) -> Result<Box<RawValue>, AskError> {
+        let body = rpc::request(ID, tool, params);
         let body = body.map_err(|error| AskError::Unclear(error.to_string()))?;
-        let answer = self
+        let asking = self
             .client
-            .post(&self.endpoint, Bytes::from(body), LONGEST_WAIT)
-            .await?;
+            .post(&self.endpoint, Bytes::from(body), LONGEST_WAIT);
+        let answer = told(&format!("{tool} at {}", self.endpoint), asking).await?;
         let mut notes = Notes::new(Reading::Lenient);
         let found = lenient::reply(&answer.body, ID, &mut notes).map(Cow::into_owned);
         found.ok_or_else(|| {
@@ -238,6 +240,23 @@ impl Inquirer {
             AskError::Unclear(first.unwrap_or(status))
         })
     }
+}
+
+/// Tells what came of a call, for those who look on, and nothing that is in it.
+async fn told(
+    call: &str,
+    asking: impl Future<Output = Result<Answer, CallError>>,
+) -> Result<Answer, CallError> {
+    let began = Instant::now();
+    let answer = asking.await;
+    let after = began.elapsed().as_secs_f64() * 1_000.0;
+    match &answer {
+        Ok(Answer { status, .. }) => {
+            tracing::debug!("{call}: status {status} after {after:.2} ms");
+        }
+        Err(error) => tracing::debug!("{call}: no answer after {after:.2} ms: {error}"),
+    }
+    answer
 }
 
 /// Reads the answer to a query.

@@ -26,9 +26,10 @@ use crate::agent::Running;
 use crate::agent::house::{Shared, StartError};
 use crate::agent::player::{self, Manner, Mind};
 use crate::chance::{Chance, NoChance};
-use crate::config::{AllowedEndpoint, ConfigError, ConfigLoader, SystemConfig, patience};
+use crate::config::{ConfigError, ConfigLoader, SystemConfig, patience};
 use crate::identity::{Identity, Life};
 use crate::net::endpoint::{BadEndpoint, Endpoint, url};
+use crate::net::reach::Place;
 use crate::net::server::{Door, Doors, bind, serve};
 use crate::root::Root;
 use crate::store::StoreError;
@@ -153,13 +154,13 @@ impl Entrant {
 
     /// Listens where it is reached, and calls the manager wherever that is.
     fn settle(&self, system: &mut SystemConfig, manager: &str) {
-        if let Some(host) = self.host {
-            system.security.bind = host;
-            system.network.base_host = host.to_string();
-        }
-        let manager = Endpoint::parse(manager).map(|manager| manager.address.ip());
-        let allowed = &mut system.security.allowed_endpoints;
-        allowed.extend(manager.map(AllowedEndpoint::address));
+        let host = self.host.map(|host| host.to_string());
+        let place = Place {
+            bind: self.host,
+            host: host.as_deref(),
+        };
+        let manager = Endpoint::parse(manager).ok();
+        place.settle_joining(system, manager.map(|manager| manager.address), &[]);
     }
 
     fn rules(
@@ -254,5 +255,32 @@ impl Strategy for Own {
     fn idea(&self, think: &Think, memory: &[Arc<MatchRecord>], dice: &mut Dice) -> Option<Value> {
         let Self(choose) = self;
         Some(choose(think.opponent_id.as_str(), memory, dice).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entrant_is_reached_where_it_listens_and_may_call_its_manager() {
+        let mut entrant = Entrant {
+            name: "Heron".to_owned(),
+            port: 0,
+            host: None,
+            manager: None,
+            root: PathBuf::from("SHARED"),
+        };
+        let settled = |entrant: &Entrant| {
+            let mut system = SystemConfig::default();
+            system.security.bind = [192, 0, 2, 7].into();
+            entrant.settle(&mut system, "http://192.0.2.1:8000/mcp");
+            assert!(system.security.allows([192, 0, 2, 1].into()));
+            (system.security.bind.to_string(), system.network.base_host)
+        };
+        let both = |host: &str| (host.to_owned(), host.to_owned());
+        assert_eq!(settled(&entrant), both("192.0.2.7"));
+        entrant.host = Some([192, 0, 2, 8].into());
+        assert_eq!(settled(&entrant), both("192.0.2.8"));
     }
 }

@@ -7,4 +7,5 @@ pub mod endpoint;
 pub mod gate;
 pub mod machine;
 mod patience;
+pub mod reach;
 pub mod server;

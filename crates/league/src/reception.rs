@@ -26,6 +26,7 @@ use league_protocol::rpc::{self, Call, Era, Frame, Incoming, Opened, RpcError};
 use serde_json::{Map, Value, json};
 
 use crate::net::server::{Answered, Answering, Attending, Door, PipeIn, PipeOut};
+use crate::traffic::TurnedAway;
 pub use counter::Counter;
 pub use registry::{Card, Gives, Takes, ToolEntry};
 pub use role::{Arguments, Caller, Heard, Role, Spoken};
@@ -51,6 +52,9 @@ pub trait Simple: Send + Sync + 'static {
     ) -> impl Future<Output = Option<Vec<u8>>> + Send {
         std::future::ready(None)
     }
+
+    /// Is told of a call that was turned away before anybody read it.
+    fn turned_away(&self, _call: &TurnedAway) {}
 
     /// Says how it is.
     fn health(&self) -> impl Future<Output = Map<String, Value>> + Send;
@@ -91,6 +95,10 @@ impl<S: Simple> Door for Reception<S> {
         })
     }
 
+    fn turned_away(&self, call: &TurnedAway) {
+        self.simple.turned_away(call);
+    }
+
     fn attend(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> Attending {
         Box::pin(self.serve_lines(said, answers))
     }
@@ -106,30 +114,46 @@ impl<S: Simple> Reception<S> {
         let content_type = headers.get(CONTENT_TYPE);
         let content_type = content_type.and_then(|value| value.to_str().ok());
         if let Err(refusal) = rpc::check_content_type(content_type) {
-            return answered(refusal.status.code(), refusal.answer(guessed));
+            return self.turn_away(head, &refusal, guessed);
         }
         let opened = match rpc::open(body) {
             Ok(opened) => opened,
             Err(broken) => {
-                let refusal = rpc::Refusal::from(broken);
-                return answered(refusal.status.code(), refusal.answer(guessed));
+                return self.turn_away(head, &rpc::Refusal::from(broken), guessed);
             }
         };
         let Some(era) = self.era(&opened, named) else {
+            self.tell_turned_away(head, 400, UNSUPPORTED_VERSION);
             return unsupported(opened, named.unwrap_or_default());
         };
         match opened.read(era) {
-            Incoming::Refused(refusal) => answered(refusal.status.code(), refusal.answer(era)),
+            Incoming::Refused(refusal) => self.turn_away(head, &refusal, era),
             Incoming::Single(Frame::Malformed(malformed)) if era == Era::Simple => {
                 match Box::pin(self.unframed(head, body)).await {
                     Some(body) => answered(200, body),
-                    None => answered(malformed.status(era).code(), malformed.answer(era)),
+                    None => self.single(head, era, &Frame::Malformed(malformed)).await,
                 }
             }
             Incoming::Single(frame) => self.single(head, era, &frame).await,
             // What is rare is kept elsewhere, so that what is common has little to move about.
             Incoming::Batch(frames) => Box::pin(self.batch(head, era, &frames)).await,
         }
+    }
+
+    /// Turns away a whole body.
+    fn turn_away(&self, head: &Head, refusal: &rpc::Refusal, era: Era) -> Answered {
+        let status = refusal.status.code();
+        self.tell_turned_away(head, status, refusal.error.code);
+        answered(status, refusal.answer(era))
+    }
+
+    fn tell_turned_away(&self, head: &Head, status: u16, code: i64) {
+        let origin = head.origin;
+        self.simple.turned_away(&TurnedAway {
+            origin,
+            status,
+            code,
+        });
     }
 
     /// By which rules a body is read; `None` if it names a revision that nobody knows.
@@ -151,10 +175,14 @@ impl<S: Simple> Reception<S> {
     async fn single(&self, head: &Head, era: Era, frame: &Frame<'_>) -> Answered {
         match frame {
             Frame::Malformed(malformed) => {
-                answered(malformed.status(era).code(), malformed.answer(era))
+                let status = malformed.status(era).code();
+                self.tell_turned_away(head, status, malformed.error.code);
+                answered(status, malformed.answer(era))
             }
             Frame::Response(_) if era == Era::Simple => {
-                answered(400, rpc::fail(None, &RpcError::unasked_response(), era))
+                let error = RpcError::unasked_response();
+                self.tell_turned_away(head, 400, error.code);
+                answered(400, rpc::fail(None, &error, era))
             }
             _ if era.is_mcp() => Box::pin(self.mcp.answer(head, era, frame)).await,
             _ => match self.by_name(head, frame).await {
@@ -178,7 +206,10 @@ impl<S: Simple> Reception<S> {
         let mut answers = Vec::new();
         for frame in frames {
             match frame {
-                Frame::Malformed(malformed) => answers.push(malformed.answer(era)),
+                Frame::Malformed(malformed) => {
+                    self.tell_turned_away(head, 200, malformed.error.code);
+                    answers.push(malformed.answer(era));
+                }
                 _ if era.is_mcp() && !self.is_simple(frame) => {
                     let answer = self.mcp.answer(head, era, frame).await;
                     if let (Frame::Call(_), Body::Whole(body)) = (frame, answer.body) {

@@ -4,6 +4,8 @@
 //! came of it and after how long. What is in a message stays out: it may be hidden, and is kept in
 //! the record of its match.
 
+mod turned_away;
+
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::time::Duration;
@@ -17,6 +19,7 @@ use league_protocol::token::hex;
 use sha2::{Digest, Sha256};
 
 use crate::identity::{Identity, Names};
+pub use turned_away::{Tally, TurnedAway};
 
 /// How many digits tell one registration from another.
 const DIGITS: usize = 8;
@@ -124,49 +127,26 @@ impl Way {
     }
 }
 
-/// Logs a message that is no answer.
-pub fn log_call(own: &Identity, way: Way, call: &Call<'_>, peer: Option<impl Display>) {
+/// Logs a message or, with what came of it, the answer, which goes the other way.
+pub fn log(own: &Identity, way: Way, call: &Call<'_>, peer: impl Display, came: Option<&Came<'_>>) {
     if call.message_type.is_none() && !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
     let (Names { log, label }, conversation) = (own.names(), shown(call));
+    let kind = call.message_type.map(cut);
     tracing::info!(
         agent_id = &*log,
         component = &*label,
         event_type = way.event_type(),
-        message_type = call.message_type.map(cut),
+        message_type = came.map_or(kind, |came| came.answer),
         conversation_id = conversation.as_deref(),
         direction = way.as_str(),
-        peer = peer.map(tracing::field::display),
+        peer = %peer,
         match_id = call.match_id.map(MatchId::as_str),
-    );
-}
-
-/// Logs an answer, which goes the other way than what it answers.
-pub fn log_answer(
-    own: &Identity,
-    way: Way,
-    call: &Call<'_>,
-    peer: Option<impl Display>,
-    came: &Came<'_>,
-) {
-    if call.message_type.is_none() && !tracing::enabled!(tracing::Level::DEBUG) {
-        return;
-    }
-    let (Names { log, label }, conversation) = (own.names(), shown(call));
-    tracing::info!(
-        agent_id = &*log,
-        component = &*label,
-        event_type = way.event_type(),
-        message_type = came.answer,
-        conversation_id = conversation.as_deref(),
-        direction = way.as_str(),
-        peer = peer.map(tracing::field::display),
-        match_id = call.match_id.map(MatchId::as_str),
-        in_answer_to = call.message_type.map(cut),
-        outcome = came.outcome,
-        code = came.code.map(Code::as_str),
-        milliseconds = came.milliseconds(),
+        in_answer_to = came.and(kind),
+        outcome = came.map(|came| came.outcome),
+        code = came.and_then(|came| came.code).map(Code::as_str),
+        milliseconds = came.map(Came::milliseconds),
     );
 }
 
@@ -219,6 +199,12 @@ mod tests {
         assert_ne!(told, other);
         for kind in ["LEAGUE_ERROR", "league_register_response", "unknown"] {
             assert_eq!(told, shown(&call(kind, own)).unwrap(), "{kind}");
+        }
+        // What somebody else's agent calls it is as much of a proof.
+        let foreign = "my-way-in-0123456789abcdef";
+        for kind in ["LEAGUE_REGISTER_REQUEST", "register_response", "unknown"] {
+            let told = shown(&call(kind, foreign)).unwrap();
+            assert!(!told.contains("0123456789abcdef"), "{kind}: {told}");
         }
         let of_match = shown(&call("GAME_OVER", "conv-r1m1-001")).unwrap();
         assert_eq!(of_match, "conv-r1m1-001");

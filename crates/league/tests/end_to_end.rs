@@ -63,6 +63,8 @@ mod stepped;
 mod told;
 #[path = "end_to_end/traced.rs"]
 mod traced;
+#[path = "end_to_end/unread.rs"]
+mod unread;
 #[path = "end_to_end/unruly.rs"]
 mod unruly;
 #[path = "end_to_end/viewers.rs"]

@@ -10,7 +10,7 @@ use league_protocol::message::{MatchResult, Message, StartMatch};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 
-use crate::kit::{acknowledged, chosen, id, join, kind, rules, second, told};
+use crate::kit::{acknowledged, chosen, id, join, kind, rules, second, start, told};
 
 /// A referee at its desk, with all that it ever wrote and sent.
 pub(crate) struct House {
@@ -52,13 +52,7 @@ impl House {
     }
 
     pub(crate) fn order(&mut self, order: StartMatch) {
-        let reply = self
-            .tell(Command::StartMatch {
-                order: Arc::new(order),
-                token: None,
-                barred: None,
-            })
-            .unwrap();
+        let reply = self.tell(start(order, None)).unwrap();
         let Reply::StartMatchAck(ack) = reply else {
             panic!("{reply:?}")
         };

@@ -9,7 +9,7 @@ use league_core::breaker::BreakerRule;
 use league_core::draw::LeagueSecret;
 use league_core::letter::{Answer, Failure, Letter, Outcome, Peer};
 use league_core::patience::Patience;
-use league_core::referee::{Event, RefereeRules, Ticket};
+use league_core::referee::{Command, Event, RefereeRules, Ticket};
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{
@@ -18,7 +18,7 @@ use league_protocol::message::{
 };
 use league_protocol::sender::{Agent, Dialect, Speech};
 use league_protocol::time::Timestamp;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::{Value, json};
 
 pub(crate) const SECRET: LeagueSecret = LeagueSecret([7; 32]);
@@ -109,6 +109,15 @@ pub(crate) fn tic_tac_toe(match_id: &str) -> StartMatch {
     StartMatch {
         game_type: GameType::new("tic_tac_toe").unwrap(),
         ..order(match_id)
+    }
+}
+
+/// The manager's call to run a match.
+pub(crate) fn start(order: StartMatch, token: Option<TokenHash>) -> Command {
+    Command::StartMatch {
+        order: Arc::new(order),
+        token,
+        barred: None,
     }
 }
 

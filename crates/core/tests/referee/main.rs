@@ -5,6 +5,7 @@
     reason = "every function here serves a test, where a panic is the verdict"
 )]
 
+mod alike;
 mod failing;
 mod house;
 mod kit;

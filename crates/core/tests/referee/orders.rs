@@ -12,14 +12,7 @@ use crate::kit::*;
 
 fn reason(house: &mut House, order: StartMatch) -> Option<String> {
     let events = house.events.len();
-    let Reply::StartMatchAck(ack) = house
-        .tell(Command::StartMatch {
-            order: Arc::new(order),
-            token: None,
-            barred: None,
-        })
-        .unwrap()
-    else {
+    let Reply::StartMatchAck(ack) = house.tell(start(order, None)).unwrap() else {
         panic!()
     };
     assert_eq!(ack.accepted, ack.reason.is_none());

@@ -50,11 +50,7 @@ fn manual() -> StartMatch {
 fn calls(token: Option<TokenHash>) -> [Command; 5] {
     let match_id = || id("R1M1");
     [
-        Command::StartMatch {
-            order: Arc::new(manual()),
-            token,
-            barred: None,
-        },
+        start(manual(), token),
         Command::CollectChoices {
             match_id: match_id(),
             token,
@@ -72,15 +68,6 @@ fn calls(token: Option<TokenHash>) -> [Command; 5] {
             token,
         },
     ]
-}
-
-fn start(token: Option<TokenHash>) -> Command {
-    let order = Arc::new(manual());
-    Command::StartMatch {
-        order,
-        token,
-        barred: None,
-    }
 }
 
 #[test]
@@ -137,8 +124,8 @@ fn the_manager_is_known_by_its_token_after_a_restart_too() {
     let mut house = enrolled();
     house.restart();
     assert!(house.referee.knows_manager());
-    assert!(house.tell(start(None)).is_err());
-    let reply = house.tell(start(Some(manager().hash()))).unwrap();
+    assert!(house.tell(start(manual(), None)).is_err());
+    let reply = house.tell(start(manual(), Some(manager().hash()))).unwrap();
     assert!(matches!(reply, Reply::StartMatchAck(ack) if ack.accepted));
     assert!(!house.journal.concat().contains(manager().reveal()));
 }
@@ -147,8 +134,8 @@ fn the_manager_is_known_by_its_token_after_a_restart_too() {
 fn an_answer_that_does_not_repeat_the_token_leaves_it_good() {
     let mut house = enrolled();
     register(&mut house, league(), None);
-    assert!(house.tell(start(None)).is_err());
-    assert!(house.tell(start(Some(manager().hash()))).is_ok());
+    assert!(house.tell(start(manual(), None)).is_err());
+    assert!(house.tell(start(manual(), Some(manager().hash()))).is_ok());
 }
 
 #[test]
@@ -156,13 +143,13 @@ fn another_league_has_another_manager() {
     let mut house = enrolled();
     register(&mut house, LeagueId::new("league_2026").unwrap(), None);
     assert!(!house.referee.knows_manager());
-    assert!(house.tell(start(None)).is_ok());
+    assert!(house.tell(start(manual(), None)).is_ok());
 }
 
 #[test]
 fn whoever_asks_may_know_where_a_match_stands() {
     let mut house = enrolled();
-    house.tell(start(Some(manager().hash()))).unwrap();
+    house.tell(start(manual(), Some(manager().hash()))).unwrap();
     let match_id = id("R1M1");
     assert!(house.tell(Command::MatchState { match_id }).is_ok());
     assert!(house.tell(Command::Ping).is_ok());
@@ -178,15 +165,8 @@ fn the_step_token_steps_its_match_and_does_nothing_else() {
         ..order(match_id)
     };
     for match_id in ["R1M1", "R1M2"] {
-        let order = Arc::new(stepped(match_id));
         let token = Some(manager().hash());
-        house
-            .tell(Command::StartMatch {
-                order,
-                token,
-                barred: None,
-            })
-            .unwrap();
+        house.tell(start(stepped(match_id), token)).unwrap();
     }
     let collect = |match_id: &str| Command::CollectChoices {
         match_id: id(match_id),
@@ -231,17 +211,9 @@ fn a_manual_match_remembers_its_limit_after_a_restart() {
 fn a_second_league_finds_nothing_of_the_first() {
     let mut house = enrolled();
     let proven = Some(manager().hash());
-    house.tell(start(proven)).unwrap();
+    house.tell(start(manual(), proven)).unwrap();
     house.play(&mut plain);
-    let order = Arc::new(order("R1M2"));
-    let token = proven;
-    house
-        .tell(Command::StartMatch {
-            order,
-            token,
-            barred: None,
-        })
-        .unwrap();
+    house.tell(start(order("R1M2"), proven)).unwrap();
     house.take();
     assert_eq!(house.referee.held(), 1);
     let other = LeagueId::new("league_2026").unwrap();

@@ -1,6 +1,5 @@
 //! Registration with the manager, and the end of the league.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::letter::{Answer, Credential, Letter, Outcome};
@@ -65,13 +64,7 @@ fn a_referee_that_was_not_let_in_takes_no_match() {
             }),
         )
         .unwrap();
-    let reply = house
-        .tell(Command::StartMatch {
-            order: Arc::new(order("R1M1")),
-            token: None,
-            barred: None,
-        })
-        .unwrap();
+    let reply = house.tell(start(order("R1M1"), None)).unwrap();
     let Reply::StartMatchAck(ack) = reply else {
         panic!("{reply:?}")
     };
@@ -289,12 +282,7 @@ fn the_end_of_the_league_ends_orders_and_vain_reports() {
         house.hear(letter, failed(Code::Connection)).unwrap();
     }
     assert_eq!(house.kinds().last(), Some(&"closed"));
-    let command = Command::StartMatch {
-        order: Arc::new(order("R2M1")),
-        token: None,
-        barred: None,
-    };
-    let Ok(Reply::StartMatchAck(ack)) = house.tell(command) else {
+    let Ok(Reply::StartMatchAck(ack)) = house.tell(start(order("R2M1"), None)) else {
         panic!()
     };
     assert_eq!(ack.reason.as_deref(), Some("the league is over"));
@@ -305,11 +293,7 @@ fn orders_of_another_league_are_turned_down() {
     let mut house = enrolled();
     let mut foreign = order("R1M1");
     foreign.league_id = LeagueId::new("another_league").unwrap();
-    let Ok(Reply::StartMatchAck(ack)) = house.tell(Command::StartMatch {
-        order: Arc::new(foreign),
-        token: None,
-        barred: None,
-    }) else {
+    let Ok(Reply::StartMatchAck(ack)) = house.tell(start(foreign, None)) else {
         panic!()
     };
     assert_eq!(

@@ -1,7 +1,5 @@
 //! The power fails after any fact; what was written goes on, and nothing is told in two ways.
 
-use std::sync::Arc;
-
 use league_core::letter::{Letter, Outcome};
 use league_core::machine::Machine;
 use league_core::referee::{Event, Ticket};
@@ -44,17 +42,12 @@ fn clumsy(letter: &Letter<Ticket>) -> Option<Outcome> {
 fn played(order: &StartMatch, behave: Behaviour, facts: Option<usize>) -> House {
     let mut house = House::new();
     house.power = facts;
-    let command = || league_core::referee::Command::StartMatch {
-        order: Arc::new(order.clone()),
-        token: None,
-        barred: None,
-    };
-    house.tell(command()).unwrap();
+    house.tell(start(order.clone(), None)).unwrap();
     house.play(&mut { behave });
     if facts.is_some() {
         house.restart();
         house.wait(1);
-        house.tell(command()).unwrap();
+        house.tell(start(order.clone(), None)).unwrap();
         house.play(&mut { behave });
     }
     house

@@ -9,7 +9,6 @@ mod referee;
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::time::Duration;
 
 use league::agent::Running;
 use league::agent::house::{Shared, StartError};
@@ -17,7 +16,6 @@ use league::arena::LAST_LETTERS;
 use league::config::{AgentsConfig, ConfigLoader, SystemConfig};
 use league::desk::Worker;
 use league::identity::{Life, Newcomer};
-use league::log::LogGuard;
 use league::net::server::{Door, Doors, Pages, serve};
 use league::observed::Observed;
 use league::post::Quiet;
@@ -45,42 +43,37 @@ struct Ground {
     loader: ConfigLoader,
     system: SystemConfig,
     agents: Arc<AgentsConfig>,
-    _logs: LogGuard,
 }
 
 impl Ground {
-    /// Reads the configuration and begins to log.
-    fn find(common: &Common) -> Result<Self, Failure> {
-        let signals = Signals::new()?;
-        let (loader, system) = common.config()?;
-        let logs = logging::begin(common, &system);
-        let agents = loader.load_agents().map_err(bad_config)?;
+    /// Reads the rest of the configuration.
+    fn find(loader: ConfigLoader, system: SystemConfig) -> Result<Self, Failure> {
         Ok(Self {
-            signals,
+            signals: Signals::new()?,
+            agents: loader.load_agents().map_err(bad_config)?,
             loader,
             system,
-            agents,
-            _logs: logs,
         })
     }
 }
 
 /// Runs an agent to its end. One that answers on standard output prints nothing else there.
 fn run<W: Write>(
+    common: &Common,
     stdio: bool,
     out: &mut W,
-    agent: impl AsyncFnOnce(&mut dyn Write) -> Result<Answer, Failure>,
+    agent: impl AsyncFnOnce(Ground, &mut dyn Write) -> Result<Answer, Failure>,
 ) -> Result<Answer, Failure> {
     let runtime = runtime()?;
-    let answer = runtime.block_on(async {
+    let (loader, system) = common.config()?;
+    let logs = logging::begin(common, &system, stdio);
+    logging::last(logs, runtime, async {
+        let ground = Ground::find(loader, system)?;
         match stdio {
-            true => agent(&mut io::stderr()).await,
-            false => agent(out).await,
+            true => agent(ground, &mut io::stderr()).await,
+            false => agent(ground, out).await,
         }
-    });
-    // Standard input may be open still, and somebody wait for a line of it.
-    runtime.shutdown_timeout(Duration::from_millis(100));
-    answer
+    })
 }
 
 /// Answers on standard input and output until they end.

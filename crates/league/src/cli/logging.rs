@@ -4,9 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
+use league::clock::now;
 use league::config::{LogLevel, SystemConfig};
-use league::log::{Bounds, LogGuard, layer};
+use league::log::{Bounds, LogGuard, escape, layer};
+use serde_json::json;
+use tokio::runtime::Runtime;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
@@ -17,11 +21,14 @@ use tracing_subscriber::util::SubscriberInitExt;
 use super::Output;
 use super::common::Common;
 
+/// How long what runs in the background may take to end.
+const LAST_TASKS: Duration = Duration::from_millis(100);
 /// How many different warnings are told to people; the files hold all.
 const MOST_TOLD: usize = 50;
 
-/// Begins to log; the guard writes what waits when it is dropped.
-pub(super) fn begin(common: &Common, system: &SystemConfig) -> LogGuard {
+/// Begins to log; the guard writes what waits when it is dropped. What machines are told of
+/// warnings goes to standard output, unless `stdio` says that an agent answers there.
+pub(super) fn begin(common: &Common, system: &SystemConfig, stdio: bool) -> LogGuard {
     let level = match common.verbose {
         0 => system.logging.level,
         _ => LogLevel::Debug,
@@ -31,7 +38,11 @@ pub(super) fn begin(common: &Common, system: &SystemConfig) -> LogGuard {
         kept: system.logging.max_kept_files,
     };
     let (files, guard) = layer(common.root(), level, bounds);
-    let told = (!common.quiet && common.output == Output::Text).then(Told::default);
+    let told = (!common.quiet).then(|| Told {
+        output: common.output,
+        stdio,
+        known: Mutex::default(),
+    });
     let most = match level {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Info => LevelFilter::INFO,
@@ -47,9 +58,46 @@ pub(super) fn begin(common: &Common, system: &SystemConfig) -> LogGuard {
     guard
 }
 
-/// Tells warnings and errors on standard error, each kind once.
-#[derive(Default)]
-struct Told(Mutex<BTreeSet<String>>);
+/// Does the work of a command that logs. Last of all come the logs: what runs in the background
+/// when the work is done has nothing left to do, but it may have something left to say.
+pub(super) fn last<T>(logs: LogGuard, runtime: Runtime, work: impl Future<Output = T>) -> T {
+    let done = runtime.block_on(work);
+    // Standard input may be open still, and somebody wait for a line of it.
+    runtime.shutdown_timeout(LAST_TASKS);
+    drop(logs);
+    done
+}
+
+/// Has each call of a command that asks a manager told on standard error, if it is to be verbose.
+pub(super) fn tell_calls(common: &Common) {
+    if common.verbose > 0 {
+        let _ = tracing_subscriber::registry()
+            .with(LevelFilter::DEBUG)
+            .with(Calls)
+            .try_init();
+    }
+}
+
+/// Tells of calls, and of nothing that libraries have to say.
+struct Calls;
+
+impl<S: Subscriber> Layer<S> for Calls {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() == "league::ask" {
+            let mut sentence = Sentence::default();
+            event.record(&mut sentence);
+            // Nothing is left to be done if even this cannot be printed.
+            let _ = writeln!(std::io::stderr(), "{}", sentence.message);
+        }
+    }
+}
+
+/// Tells warnings and errors, each kind once: people on standard error, machines as an event.
+struct Told {
+    output: Output,
+    stdio: bool,
+    known: Mutex<BTreeSet<String>>,
+}
 
 impl<S: Subscriber> Layer<S> for Told {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
@@ -64,27 +112,45 @@ impl<S: Subscriber> Layer<S> for Told {
         } else {
             "warning"
         };
-        let peer = sentence
-            .peer
-            .map(|peer| format!("{peer}: "))
-            .unwrap_or_default();
-        let aside = sentence.aside.map(|aside| format!("\n  {aside}"));
-        let aside = aside.unwrap_or_default();
-        let line = format!("{kind}: {peer}{}{aside}", sentence.message);
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.len() < MOST_TOLD && told.insert(line.clone()) {
-            // Nothing is left to be done if even this cannot be printed.
-            let _ = writeln!(std::io::stderr(), "{line}");
+        let line = sentence.line(kind);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_TOLD || !known.insert(line.clone()) {
+            return;
         }
+        // Nothing is left to be done if even this cannot be printed.
+        let _ = match (self.output, self.stdio) {
+            (Output::Text, _) => writeln!(std::io::stderr(), "{line}"),
+            (Output::Json, true) => writeln!(std::io::stderr(), "{}", sentence.object(kind)),
+            (Output::Json, false) => writeln!(std::io::stdout(), "{}", sentence.object(kind)),
+        };
     }
 }
 
 #[derive(Default)]
 struct Sentence {
     message: String,
+    event_type: Option<String>,
     peer: Option<String>,
     /// What is told here and stands in no file.
     aside: Option<String>,
+}
+
+impl Sentence {
+    fn line(&self, kind: &str) -> String {
+        let peer = self.peer.as_ref().map(|peer| format!("{peer}: "));
+        let aside = self.aside.as_ref().map(|aside| format!("\n  {aside}"));
+        let (peer, aside) = (peer.unwrap_or_default(), aside.unwrap_or_default());
+        format!("{kind}: {peer}{}{aside}", self.message)
+    }
+
+    /// One object, which may be kept; so it is told without what stands in no file.
+    fn object(&self, kind: &str) -> String {
+        let object = json!({
+            "event": kind, "at": now().to_millis_text(), "event_type": self.event_type,
+            "peer": self.peer, "sentence": self.message,
+        });
+        escape(object.to_string())
+    }
 }
 
 impl Visit for Sentence {
@@ -100,8 +166,54 @@ impl Visit for Sentence {
             "message" => {
                 let _ = write!(self.message, "{value:?}");
             }
-            "peer" => self.peer = Some(format!("{value:?}").trim_matches('"').to_owned()),
+            "event_type" => self.event_type = Some(plain(value)),
+            "peer" => self.peer = Some(plain(value)),
             _ => {}
         }
+    }
+}
+
+fn plain(value: &dyn std::fmt::Debug) -> String {
+    format!("{value:?}").trim_matches('"').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use league::root::Root;
+
+    use super::*;
+
+    /// Says something when it ends.
+    struct Parting;
+
+    impl Drop for Parting {
+        fn drop(&mut self) {
+            tracing::info!(event_type = "PARTING");
+        }
+    }
+
+    #[test]
+    fn what_the_last_task_says_when_it_is_ended_stands_in_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::new(folder.path());
+        let (files, logs) = layer(root.clone(), LogLevel::Info, Bounds::default());
+        // On this thread, as the subscriber of a test is nobody else's.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let subscriber = tracing_subscriber::registry().with(files);
+        tracing::subscriber::with_default(subscriber, || {
+            last(logs, runtime, async {
+                let parting = Parting;
+                tokio::spawn(async move {
+                    pending::<()>().await;
+                    drop(parting);
+                });
+            });
+        });
+        let log = std::fs::read_to_string(root.system_log()).unwrap_or_default();
+        assert!(log.contains("PARTING"), "{log}");
     }
 }

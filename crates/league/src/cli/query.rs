@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
 use league::ask::{Health, Inquirer, Told};
+use league::log::escape;
 use league_protocol::finding::excerpt;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{self, NextMatch, PlayerStats, QueryAnswer, RoundListing};
@@ -11,6 +12,7 @@ use league_protocol::message::{self, NextMatch, PlayerStats, QueryAnswer, RoundL
 use super::asking::{admin, inquirer, progress, unanswered};
 use super::common::{Common, runtime};
 use super::failure::{Failure, Kind};
+use super::logging::tell_calls;
 use super::{Answer, Output, table};
 
 const WHAT: &str = "could not ask the league manager";
@@ -64,11 +66,13 @@ fn player_id(text: &str) -> Result<PlayerId, String> {
 
 impl Query {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        tell_calls(&self.common);
         let inquirer = inquirer(&self.common, self.manager.as_deref())?;
         let (health, told) = runtime()?.block_on(self.ask(&inquirer))?;
         if self.common.output == Output::Json {
             // Between the values of JSON a line break says nothing, and inside them there is none.
-            writeln!(out, "{}", told.json.get().replace(['\n', '\r'], ""))?;
+            let json = told.json.get().replace(['\n', '\r'], "");
+            writeln!(out, "{}", escape(json))?;
             return Ok(match told.response.answer {
                 Ok(_) => Answer::Yes,
                 Err(_) => Answer::No,

@@ -1,12 +1,13 @@
 //! Where agents listen, by which host they are reached, and where they may answer: by flags, else as
 //! configured, else on this machine alone.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use clap::Args;
-use league::config::{AllowedEndpoint, NetworkConfig, SystemConfig};
+use league::config::{AllowedEndpoint, SystemConfig};
 use league::net::endpoint::{Endpoint, url};
 use league::net::machine;
+use league::net::reach::{Place, called, is_name};
 
 use super::common::quoted;
 use super::failure::{Failure, Kind};
@@ -57,46 +58,30 @@ fn allowed(text: &str) -> Result<AllowedEndpoint, String> {
 }
 
 impl Listening {
-    /// Puts flags in the place of the configuration, and finds the host if nobody names it: the
-    /// one by which `peer` would know this machine.
-    pub(super) fn settle(&self, system: &mut SystemConfig, peer: Option<SocketAddr>) {
-        if let Some(bind) = self.bind.or_else(|| self.implied(system.security.bind)) {
-            system.security.bind = bind;
-        }
-        let configured = &system.network.base_host;
-        let is_usual = *configured == NetworkConfig::default().base_host;
-        if let Some(host) = &self.host {
-            system.network.base_host = host.clone();
-        } else if is_usual {
-            system.network.base_host = usual_host(system.security.bind, peer);
+    fn place(&self) -> Place<'_> {
+        Place {
+            bind: self.bind,
+            host: self.host.as_deref(),
         }
     }
 
-    /// Where one listens that would be at loopback alone, and is said to be at another address of
-    /// this machine: there.
-    fn implied(&self, configured: IpAddr) -> Option<IpAddr> {
-        let named: IpAddr = self.host.as_deref()?.parse().ok()?;
-        let other = !named.to_canonical().is_loopback() && machine::is_own(named);
-        (configured.is_loopback() && other).then_some(named)
+    /// Puts flags in the place of the configuration.
+    pub(super) fn settle(&self, system: &mut SystemConfig) {
+        self.place().settle(system, None);
     }
 }
 
 impl Reach {
-    /// Puts flags in the place of the configuration, for agents of which `manager` is the manager.
-    ///
-    /// Where an agent is itself, and where the manager is that somebody named, may be called.
-    pub(super) fn settle(&self, system: &mut SystemConfig, manager: Option<SocketAddr>) {
-        self.listening.settle(system, manager);
-        let security = &mut system.security;
-        security.allowed_endpoints.extend(&self.allow);
-        let own = called(system).parse().ok();
-        let known = own.into_iter().chain(manager.map(|manager| manager.ip()));
-        for address in known {
-            if !system.security.allows(address) {
-                let entry = AllowedEndpoint::address(address);
-                system.security.allowed_endpoints.push(entry);
-            }
-        }
+    /// Puts flags in the place of the configuration, for a whole league or its manager.
+    pub(super) fn settle(&self, system: &mut SystemConfig) {
+        let place = self.listening.place();
+        place.settle_caller(system, None, &self.allow);
+    }
+
+    /// The same for an agent of which `manager` is the manager.
+    pub(super) fn settle_joining(&self, system: &mut SystemConfig, manager: Option<SocketAddr>) {
+        let place = self.listening.place();
+        place.settle_joining(system, manager, &self.allow);
     }
 
     /// The same flags again, for commands that are printed.
@@ -134,33 +119,6 @@ impl Reach {
         let meant = bind.is_some() && host.is_some();
         within_reach(system, agent, manager, meant)
     }
-}
-
-/// The host of one who listens here, if nobody names it.
-fn usual_host(bind: IpAddr, peer: Option<SocketAddr>) -> String {
-    let usual = NetworkConfig::default().base_host;
-    if bind == Ipv4Addr::LOCALHOST {
-        return usual;
-    }
-    let address = match bind.is_unspecified() {
-        true => machine::address_towards(peer),
-        false => Some(bind),
-    };
-    address.map_or(usual, |address| address.to_string())
-}
-
-/// The host by which agents are called: people may use names, which agents do not look up.
-pub(super) fn called(system: &SystemConfig) -> String {
-    let host = &system.network.base_host;
-    match is_name(host) {
-        true => usual_host(system.security.bind, None),
-        false => host.clone(),
-    }
-}
-
-/// Whether a host is a name that has to be looked up.
-fn is_name(host: &str) -> bool {
-    host.parse::<IpAddr>().is_err() && *host != NetworkConfig::default().base_host
 }
 
 /// Sees that a manager on another machine can call an agent of this one, unless somebody `meant`
@@ -255,76 +213,6 @@ pub(super) fn joining(manager: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn settled(bind: &str, named: Option<&str>) -> SystemConfig {
-        let mut system = SystemConfig::default();
-        let listening = Listening {
-            bind: Some(bind.parse().unwrap()),
-            host: named.map(str::to_owned),
-        };
-        listening.settle(&mut system, None);
-        system
-    }
-
-    #[test]
-    fn one_who_listens_on_one_address_is_reached_there() {
-        for (bind, named, host) in [
-            ("127.0.0.1", None, "localhost"),
-            ("127.0.0.2", None, "127.0.0.2"),
-            ("::1", None, "::1"),
-            ("192.0.2.7", None, "192.0.2.7"),
-            ("192.0.2.7", Some("board"), "board"),
-            ("0.0.0.0", Some("192.0.2.7"), "192.0.2.7"),
-        ] {
-            assert_eq!(settled(bind, named).network.base_host, host, "{bind}");
-        }
-        let all = settled("0.0.0.0", None).network.base_host;
-        assert_ne!(all, "0.0.0.0");
-    }
-
-    #[test]
-    fn an_address_of_this_machine_that_is_named_is_listened_on() {
-        let settled = |bind: Option<&str>, host: String| {
-            let mut system = SystemConfig::default();
-            let listening = Listening {
-                bind: bind.map(|bind| bind.parse().unwrap()),
-                host: Some(host),
-            };
-            listening.settle(&mut system, None);
-            system.security.bind
-        };
-        // A machine without a network has none.
-        for own in machine::addresses() {
-            assert_eq!(settled(None, own.to_string()), own);
-            let said = settled(Some("127.0.0.1"), own.to_string());
-            assert_eq!(said, Ipv4Addr::LOCALHOST);
-        }
-        for other in ["192.0.2.7", "board", "127.0.0.2"] {
-            assert_eq!(settled(None, other.to_owned()), Ipv4Addr::LOCALHOST);
-        }
-    }
-
-    #[test]
-    fn agents_are_called_by_an_address_where_people_use_a_name() {
-        assert_eq!(called(&settled("192.0.2.7", Some("board"))), "192.0.2.7");
-        assert_eq!(called(&settled("127.0.0.1", Some("board"))), "localhost");
-        assert_eq!(called(&settled("0.0.0.0", Some("192.0.2.7"))), "192.0.2.7");
-    }
-
-    #[test]
-    fn a_configured_host_stands_unless_a_flag_names_another() {
-        let mut system = SystemConfig::default();
-        system.network.base_host = "192.0.2.9".to_owned();
-        let mut listening = Listening {
-            bind: Some(Ipv4Addr::UNSPECIFIED.into()),
-            host: None,
-        };
-        listening.settle(&mut system, None);
-        assert_eq!(system.network.base_host, "192.0.2.9");
-        listening.host = Some("board".to_owned());
-        listening.settle(&mut system, None);
-        assert_eq!(system.network.base_host, "board");
-    }
 
     #[test]
     fn a_host_is_a_name_or_an_address_and_nothing_around_it() {

@@ -20,6 +20,7 @@ use super::Answer;
 use super::common::{Common, dialect, duration, game_type, games, league_id, port_hint, runtime};
 use super::failure::{Failure, Kind};
 use super::forgiven::Forgiven;
+use super::logging;
 use super::reach::Reach;
 use super::signal::Signals;
 use plan::Planned;
@@ -106,11 +107,11 @@ enum PortChoice {
 impl Run {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let runtime = runtime()?;
-        let planned = Planned::make(self)?;
-        let answer = runtime.block_on(self.play(planned, out));
-        // What still runs in the background has nothing left to do.
-        runtime.shutdown_timeout(Duration::from_millis(100));
-        answer
+        let (loader, mut system) = self.common.config()?;
+        self.reach.settle(&mut system);
+        let logs = logging::begin(&self.common, &system, false);
+        let planned = Planned::make(self, &loader, system)?;
+        logging::last(logs, runtime, self.play(planned, out))
     }
 
     async fn play(&self, planned: Planned, out: &mut impl Write) -> Result<Answer, Failure> {
@@ -119,7 +120,6 @@ impl Run {
         let Planned {
             shared,
             plan,
-            logs,
             seed,
             invited,
             host,
@@ -162,7 +162,6 @@ impl Run {
         shared.roads.peers.close().await;
         shared.observed.publish();
         shared.archivist.finish();
-        drop(logs);
         let ended = ended?;
         closed?;
         match ended {

@@ -49,7 +49,7 @@ impl Serve {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let (root, league) = self.shown.find()?;
         let mut system = configured(&root)?;
-        self.listening.settle(&mut system, None);
+        self.listening.settle(&mut system);
         let gate = Gate::new(&system);
         let runtime = runtime()?;
         let answer = runtime.block_on(async {

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::asking::{admin, count, inquirer, unanswered};
 use super::common::{Common, runtime};
 use super::failure::{Failure, Kind};
+use super::logging::tell_calls;
 use super::{Answer, Output};
 
 const WHAT: &str = "could not start the league";
@@ -33,6 +34,7 @@ pub(super) struct Start {
 
 impl Start {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        tell_calls(&self.common);
         let inquirer = inquirer(&self.common, self.manager.as_deref())?;
         let begun = runtime()?.block_on(self.begin(&inquirer))?;
         self.tell(out, &inquirer, &begun)?;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::asking::{admin, inquirer, unanswered};
 use super::common::{Common, runtime};
 use super::failure::{Failure, Kind};
+use super::logging::tell_calls;
 use super::{Answer, Output};
 
 const WHAT: &str = "could not step the match";
@@ -42,6 +43,7 @@ fn match_id(text: &str) -> Result<MatchId, String> {
 
 impl Step {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+        tell_calls(&self.common);
         let inquirer = inquirer(&self.common, self.manager.as_deref())?;
         let stepped = runtime()?.block_on(self.take(&inquirer))?;
         match stepped.step {

@@ -38,6 +38,9 @@ pub(super) struct Verify {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     output: Output,
+    /// Print only the verdict
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 /// How many files are listed one by one.
@@ -75,7 +78,12 @@ impl Verify {
 
     fn print(&self, verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
         match self.output {
-            Output::Text => write_text(verdict, out)?,
+            Output::Text => {
+                write_verdict(verdict, out)?;
+                if !self.quiet {
+                    write_reasons(verdict, out)?;
+                }
+            }
             Output::Json => {
                 serde_json::to_writer(&mut *out, verdict)?;
                 writeln!(out)?;
@@ -117,23 +125,24 @@ fn whole(error: &dyn Error) -> String {
     }
 }
 
-fn write_text(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
-    let Verdict {
-        league_id,
-        verified,
-        wrong,
-        checked,
-    } = verdict;
-    let disputed = !checked.disputed.is_empty();
+/// Whether a league holds, in a line.
+fn write_verdict(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
+    let disputed = !verdict.checked.disputed.is_empty();
     writeln!(
         out,
-        "{league_id}: {}",
-        match verified {
+        "{}: {}",
+        verdict.league_id,
+        match verdict.verified {
             true if disputed => "verified, but players remember otherwise",
             true => "verified",
             false => "NOT verified",
         }
-    )?;
+    )
+}
+
+/// What is wrong, or what was looked at.
+fn write_reasons(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
+    let Verdict { wrong, checked, .. } = verdict;
     if let Some(wrong) = wrong {
         write_wrong("wrong   ", wrong, out)?;
     }

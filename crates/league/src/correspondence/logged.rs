@@ -11,26 +11,25 @@ use league_protocol::sender::{Agent, Dialect};
 use super::Correspondence;
 use crate::identity::Names;
 use crate::post::match_of;
-use crate::traffic::{Call, Came, Way, log_answer, log_call, shown};
+use crate::traffic::{Call, Came, Way, log, shown};
 
 impl Correspondence {
     /// Logs that a letter goes out.
     pub fn log_sent<T>(&self, letter: &Letter<T>) {
-        let peer = Some(&letter.to.agent);
         self.called(letter, |call| {
-            log_call(&self.identity, Way::Sent, call, peer);
+            log(&self.identity, Way::Sent, call, &letter.to.agent, None);
         });
     }
 
     /// Logs what came back.
     pub fn log_heard<T>(&self, letter: &Letter<T>, outcome: &Outcome, after: Duration) {
-        let peer = Some(&letter.to.agent);
         let came = match outcome {
             Ok(answer) => Came::with(Some(&answer.message), after),
             Err(failure) => Came::unclear(failure.code, after),
         };
         self.called(letter, |call| {
-            log_answer(&self.identity, Way::Received, call, peer, &came);
+            let peer = &letter.to.agent;
+            log(&self.identity, Way::Received, call, peer, Some(&came));
         });
     }
 

@@ -197,7 +197,7 @@ fn mask_word(word: &str) -> Cow<'_, str> {
 
 /// Writes what could break a line, or turn it around on a screen, by its number. In a JSON text
 /// such characters stand inside of strings only.
-fn escape(text: String) -> String {
+pub fn escape(text: String) -> String {
     let harmful = |letter: char| {
         matches!(letter,
             '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -1,8 +1,10 @@
 //! Lines that wait to be written, and the thread that writes them.
 //!
 //! An agent that logs never waits for a disk: its lines are put down in memory, and a thread writes
-//! all that came together, a file at a time. Where more waits than the bound allows, further lines
-//! are dropped, counted, and told in the log that they are missing from.
+//! all that came together, a file at a time. Each log may have as much wait as is left over for all
+//! others: one that is flooded takes half of the bound, two take a third each, and there is always
+//! room for one that says little. Further lines are dropped, counted, and told in the log that they
+//! are missing from.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,7 +20,7 @@ use crate::clock;
 use crate::config::LogLevel;
 use crate::root::Root;
 
-/// How many bytes of lines wait to be written at most.
+/// How many bytes of lines wait to be written at most, of all logs together.
 pub const MOST_WAITING: usize = 16 * 1024 * 1024;
 /// From how many bytes on the lines are written at once.
 const MANY_WAITING: usize = 1024 * 1024;
@@ -74,9 +76,9 @@ impl Waiting {
     pub(super) fn add(&self, place: Place, line: &str, urgent: bool) {
         let mut lots = self.lots();
         let was = (lots.of.is_empty(), lots.urgent);
-        let room = lots.bytes + line.len() <= MOST_WAITING;
+        let left_over = MOST_WAITING.saturating_sub(lots.bytes);
         let lot = lots.of.entry(place).or_default();
-        if !room {
+        if lot.lines.len() + line.len() > left_over {
             lot.dropped += 1;
             return;
         }
@@ -217,19 +219,40 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (root, waiting) = (Root::new(folder.path()), Waiting::default());
         let line = format!("{}\n", "x".repeat(1023));
-        let flood = MOST_WAITING / line.len() + 7;
+        let flood = MOST_WAITING / 2 / line.len() + 7;
         for _ in 0..flood {
             waiting.add(Place::System, &line, false);
         }
-        let quiet = Place::Agent(PlayerId::numbered(1));
-        waiting.add(quiet.clone(), &line, false);
         let system = written(&waiting, &root, &Place::System);
         let last: serde_json::Value = serde_json::from_str(system.lines().last().unwrap()).unwrap();
         assert_eq!(last["event_type"], "LINES_DROPPED");
         assert_eq!(last["data"]["lines"], 7);
         assert_eq!(system.lines().count(), flood - 7 + 1);
-        let quiet = fs::read_to_string(quiet.path(&root)).unwrap();
-        assert!(quiet.contains("1 lines are missing here"), "{quiet}");
+    }
+
+    #[test]
+    fn a_flood_of_some_leaves_room_for_the_lines_of_all_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, waiting) = (Root::new(folder.path()), Waiting::default());
+        let line = format!("{}\n", "x".repeat(1023));
+        let place = |number| Place::Agent(PlayerId::numbered(number));
+        for _ in 0..MOST_WAITING / line.len() {
+            for loud in 1..=3 {
+                waiting.add(place(loud), &line, false);
+            }
+        }
+        for _ in 0..100 {
+            waiting.add(place(4), &line, false);
+        }
+        let waits = waiting.lots().bytes;
+        assert!(waits <= MOST_WAITING, "{waits}");
+        let quiet = written(&waiting, &root, &place(4));
+        assert_eq!(quiet, line.repeat(100));
+        for loud in 1..=3 {
+            let log = fs::read_to_string(place(loud).path(&root)).unwrap();
+            assert_eq!(log.lines().count(), MOST_WAITING / line.len() / 4 + 1);
+            assert!(log.contains("12288 lines are missing here"), "{loud}");
+        }
     }
 
     #[test]

@@ -33,6 +33,7 @@ use super::alarm::Alarm;
 use super::ending::Ending;
 use super::gate::Gate;
 use super::patience::Patient;
+use crate::traffic::TurnedAway;
 
 /// What a listener takes from its callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +77,8 @@ pub trait Door: Send + Sync {
     fn receive(&self, head: Head, body: Bytes) -> Answering<'_>;
     /// Answers another method than `POST` at the place where bodies are posted.
     fn beside(&self, method: Method, head: Head) -> Answering<'_>;
+    /// Is told of a call that was turned away before it came to the door.
+    fn turned_away(&self, call: &TurnedAway);
     /// Says how the agent is.
     fn health(&self) -> Answering<'_>;
     /// Answers lines of a pipe until it ends.
@@ -238,17 +241,20 @@ impl Visit {
             Origin::Network { at, .. } => Some(at),
             Origin::Unknown | Origin::Pipe => None,
         };
-        if let Err(refusal) = doors.gate.check(request.uri(), headers, arrived_at) {
-            return refused(StatusCode::FORBIDDEN, &refusal.to_string());
-        }
         let path = request.uri().path();
         let (prefix, tool) = path.split_at(path.rfind('/').unwrap_or(0));
+        let door = doors.doors.get(prefix);
+        if let Err(refusal) = doors.gate.check(request.uri(), headers, arrived_at) {
+            let is_call = *request.method() == Method::POST && tool == "/mcp";
+            let refused = refused(StatusCode::FORBIDDEN, &refusal.to_string());
+            return self.turn_away(door.filter(|_| is_call), refused);
+        }
         let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
         if let (Some(pages), true) = (&doors.pages, is_look && !matches!(tool, "/mcp" | "/health"))
         {
             return respond(pages.visit(path, headers.clone()).await);
         }
-        let Some(door) = doors.doors.get(prefix) else {
+        let Some(door) = door else {
             return plain(StatusCode::NOT_FOUND, "there is no agent at this path");
         };
         match (request.method(), tool) {
@@ -257,7 +263,7 @@ impl Visit {
                     door.receive(self.head(take(request.headers_mut())), body)
                         .await,
                 ),
-                Err(refused) => refused,
+                Err(refused) => self.turn_away(Some(door), refused),
             },
             (&Method::GET, "/health") => respond(door.health().await),
             (method, "/mcp") => {
@@ -270,6 +276,20 @@ impl Visit {
                 "agents answer `POST /mcp` and `GET /health`",
             ),
         }
+    }
+}
+
+impl Visit {
+    /// Tells the agent behind a door of a call that nobody has read.
+    fn turn_away(&self, door: Option<&Arc<dyn Door>>, refused: Sent) -> Sent {
+        if let Some(door) = door {
+            door.turned_away(&TurnedAway {
+                origin: self.origin,
+                status: refused.status().as_u16(),
+                code: RpcError::INVALID_REQUEST,
+            });
+        }
+        refused
     }
 }
 

@@ -4,21 +4,20 @@ use std::borrow::Cow;
 
 use league_protocol::id::{ConversationId, MatchId};
 use league_protocol::message::{LeagueError, Message};
-use league_protocol::sender::Agent;
 use tokio::time::Instant;
 
 use super::counter::Counter;
 use super::role::{Heard, Role};
-use super::understanding::Refused;
+use super::understanding::{Named, Refused};
 use crate::identity::Identity;
 use crate::post::match_of;
-use crate::traffic::{Call, Came, Way, log_answer, log_call};
+use crate::traffic::{Call, Came, Way, log};
 
 /// A message that is being answered, as the log tells of it.
 pub(super) struct Attended {
     kind: Option<Cow<'static, str>>,
     conversation: Option<ConversationId>,
-    sender: Option<Agent>,
+    sender: Named,
     match_id: Option<MatchId>,
     began: Instant,
     /// Whether its line waits for the answer. A call may overtake the admission of whom it is for;
@@ -31,12 +30,13 @@ impl<R: Role> Counter<R> {
     pub(super) fn attended(
         &self,
         heard: &Heard,
+        sender: Named,
         conversation: Option<&ConversationId>,
     ) -> Attended {
         let attended = Attended {
             kind: heard.message.v2_type().map(Cow::Borrowed),
             conversation: conversation.cloned(),
-            sender: heard.sender.clone(),
+            sender,
             match_id: match_of(&heard.message).cloned(),
             began: Instant::now(),
             is_early: self.identity.agent().is_none(),
@@ -65,7 +65,7 @@ impl<R: Role> Counter<R> {
             // What nobody knows the type of is a message all the same.
             kind: Some(kind.map_or(Cow::Borrowed("unknown"), Cow::Owned)),
             conversation: refused.conversation.clone(),
-            sender: None,
+            sender: refused.sender.clone(),
             match_id: None,
             began: Instant::now(),
             is_early: false,
@@ -85,7 +85,7 @@ impl Attended {
     }
 
     fn log(&self, own: &Identity) {
-        log_call(own, Way::Received, &self.call(), self.sender.as_ref());
+        log(own, Way::Received, &self.call(), &self.sender, None);
     }
 
     /// Logs the answer.
@@ -94,6 +94,6 @@ impl Attended {
             self.log(own);
         }
         let came = Came::with(answer, self.began.elapsed());
-        log_answer(own, Way::Sent, &self.call(), self.sender.as_ref(), &came);
+        log(own, Way::Sent, &self.call(), &self.sender, Some(&came));
     }
 }

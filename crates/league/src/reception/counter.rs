@@ -31,6 +31,7 @@ use crate::identity::Identity;
 use crate::post::match_of;
 use crate::reading_room::ReadingRoom;
 use crate::root::Root;
+use crate::traffic::{Tally, TurnedAway};
 
 /// The counter of one agent.
 pub struct Counter<R: Role> {
@@ -38,6 +39,8 @@ pub struct Counter<R: Role> {
     pub identity: Arc<Identity>,
     /// What was forgiven whom.
     deviations: Deviations,
+    /// How many calls could not be read.
+    tally: Tally,
     /// What it does with what it is told.
     pub(super) role: R,
     /// What its readers may read.
@@ -57,11 +60,14 @@ impl<R: Role> Simple for Counter<R> {
         }
         let exact = match Asked::of(call) {
             Ok(asked) => Ok(self.exactly(&asked, caller).await),
-            Err(error) => Err(rpc::fail(Some(&call.id), &error, Era::Simple)),
+            Err(error) => Err(error),
         };
         match exact {
             Ok(Some(given)) => rpc::respond(&call.id, &given.answer),
-            Ok(None) => self.kindly(call, caller, unknown(call)).await,
+            Ok(None) => {
+                let unknown = RpcError::method_not_found(&call.method);
+                self.kindly(call, caller, unknown).await
+            }
             Err(refusal) => self.kindly(call, caller, refusal).await,
         }
     }
@@ -74,6 +80,10 @@ impl<R: Role> Simple for Counter<R> {
         made.findings.extend(kindness::note_bare());
         let given = self.hear(made.told(caller)).await;
         Some(given.answer.get().as_bytes().to_vec())
+    }
+
+    fn turned_away(&self, call: &TurnedAway) {
+        self.tally.log(&self.identity, call);
     }
 
     async fn health(&self) -> Map<String, Value> {
@@ -95,6 +105,7 @@ impl<R: Role> Counter<R> {
         Self {
             identity,
             deviations,
+            tally: Tally::default(),
             role,
             room,
             tools,
@@ -134,7 +145,7 @@ impl<R: Role> Counter<R> {
     }
 
     /// Answers a call by what it must mean, or with the refusal that it earned.
-    async fn kindly(&self, call: &Call<'_>, caller: Caller<'_>, refusal: Vec<u8>) -> Vec<u8> {
+    async fn kindly(&self, call: &Call<'_>, caller: Caller<'_>, refusal: RpcError) -> Vec<u8> {
         let entry = self.entry(&call.method);
         let known = entry.is_some() || carries_messages(&call.method);
         let params = call.params.text();
@@ -159,10 +170,17 @@ impl<R: Role> Counter<R> {
         }
         match known && params.is_none_or(|params| params.trim_start().starts_with('{')) {
             true => {
-                let given = self.written(no_message(), Dialect::V2, None);
+                let given = self.refuse(Refused::unread(no_message()));
                 rpc::respond(&call.id, &given.answer)
             }
-            false => refusal,
+            false => {
+                self.turned_away(&TurnedAway {
+                    origin: caller.origin,
+                    status: 200,
+                    code: refusal.code,
+                });
+                rpc::fail(Some(&call.id), &refusal, Era::Simple)
+            }
         }
     }
 
@@ -191,7 +209,7 @@ impl<R: Role> Counter<R> {
             Takes::Message(kinds) => {
                 let kind = kinds.first().copied().unwrap_or_default();
                 let Some(raw) = asked.enveloped(kind, clock::now()) else {
-                    return Some(self.written(Spoken::error(unclear()), Dialect::V2, None));
+                    return Some(self.refuse(Refused::unread(unclear())));
                 };
                 Some(self.hear(told(&raw)).await)
             }
@@ -214,6 +232,7 @@ impl<R: Role> Counter<R> {
         };
         let Understood {
             heard,
+            sender: named_as,
             findings,
             conversation,
         } = match understood {
@@ -221,7 +240,7 @@ impl<R: Role> Counter<R> {
             Err(refused) => return self.refuse(refused),
         };
         let dialect = self.identity.answers_in(heard.dialect);
-        let attended = self.attended(&heard, conversation.as_ref());
+        let attended = self.attended(&heard, named_as, conversation.as_ref());
         let (kind, sender) = (heard.message.v2_type(), heard.sender.clone());
         let match_id = match_of(&heard.message).cloned();
         let spoken = named(self.role.hear(heard).await, kind);
@@ -337,11 +356,11 @@ fn named(mut spoken: Spoken, kind: Option<&'static str>) -> Spoken {
     spoken
 }
 
-fn no_message() -> Spoken {
+fn no_message() -> LeagueError {
     let detail = "the tool needs a message, and `message_type` is missing; add it";
     let mut error = LeagueError::new(Code::MissingField, detail);
     error.path = Some("message_type".to_owned());
-    Spoken::error(error)
+    error
 }
 
 pub(super) fn unclear() -> LeagueError {
@@ -351,12 +370,6 @@ pub(super) fn unclear() -> LeagueError {
 /// Whether a method stands for any message: `mcp_message`, or the type of one.
 fn carries_messages(method: &str) -> bool {
     method == "mcp_message" || message_names(&Dialect::ALL).any(|(_, name)| name == method)
-}
-
-/// The answer to a call of a method that there is not.
-fn unknown(call: &Call<'_>) -> Vec<u8> {
-    let error = RpcError::method_not_found(&call.method);
-    rpc::fail(Some(&call.id), &error, Era::Simple)
 }
 
 /// Whether an answer is an error.

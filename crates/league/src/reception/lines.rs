@@ -69,16 +69,16 @@ impl<S: Simple> Reception<S> {
 
     async fn answer_line(&self, pipe: &Pipe, line: &Line) -> Option<Vec<u8>> {
         let Line::Whole(line) = line else {
-            return Some(rpc::Refusal::from(Broken::TooLarge).answer(Era::Simple));
+            return self.turn_away_line(&Broken::TooLarge.into(), Era::Simple);
         };
         let opened = match rpc::open(line) {
             Ok(opened) => opened,
-            Err(broken) => return Some(rpc::Refusal::from(broken).answer(Era::Simple)),
+            Err(broken) => return self.turn_away_line(&broken.into(), Era::Simple),
         };
         let agreed = pipe.agreed();
         let era = self.era(&opened, agreed.as_deref()).unwrap_or(Era::Simple);
         let answered = match opened.read(era) {
-            Incoming::Refused(refusal) => return Some(refusal.answer(era)),
+            Incoming::Refused(refusal) => return self.turn_away_line(&refusal, era),
             Incoming::Single(frame) => {
                 let head = piped(&frame, agreed.as_deref());
                 let Frame::Call(call) = &frame else {
@@ -99,6 +99,14 @@ impl<S: Simple> Reception<S> {
             }
         };
         whole(answered)
+    }
+
+    fn turn_away_line(&self, refusal: &rpc::Refusal, era: Era) -> Option<Vec<u8>> {
+        let head = Head {
+            origin: Origin::Pipe,
+            ..Head::default()
+        };
+        whole(self.turn_away(&head, refusal, era))
     }
 }
 

@@ -1,5 +1,7 @@
 //! From the bytes of a message to what it says: as it is, or as it must be meant.
 
+use std::fmt::{self, Display};
+
 use league_protocol::decode::{Decoded, decode};
 use league_protocol::dialect::SenderName;
 use league_protocol::finding::{Finding, Reading};
@@ -33,6 +35,7 @@ pub(super) struct ToldOf<'t> {
 /// A message that was understood.
 pub(super) struct Understood {
     pub(super) heard: Heard,
+    pub(super) sender: Named,
     pub(super) findings: Vec<Finding>,
     pub(super) conversation: Option<ConversationId>,
 }
@@ -40,8 +43,63 @@ pub(super) struct Understood {
 /// A message that was not.
 pub(super) struct Refused {
     pub(super) error: Box<LeagueError>,
+    pub(super) sender: Named,
     pub(super) dialect: Dialect,
     pub(super) conversation: Option<ConversationId>,
+}
+
+impl Refused {
+    /// Something of which no more is known than that it is wrong.
+    pub(super) fn unread(error: LeagueError) -> Self {
+        Self {
+            error: Box::new(error),
+            sender: Named::Nobody,
+            dialect: Dialect::V2,
+            conversation: None,
+        }
+    }
+}
+
+/// Whom a message names as its sender; no token says more, as that of a match is its referee's,
+/// whoever that is.
+#[derive(Debug, Clone)]
+pub(super) enum Named {
+    Agent(Agent),
+    /// A referee without an id, as in `league.v1`.
+    SomeReferee,
+    /// Nobody, or by no id that could be held.
+    Nobody,
+}
+
+impl Named {
+    fn in_envelope(decoded: &Decoded<'_>) -> Self {
+        let agent = match decoded.envelope.sender.value() {
+            Some(SenderName::Manager) => Some(Agent::Manager),
+            Some(SenderName::Referee(None)) => return Self::SomeReferee,
+            Some(SenderName::Referee(Some(id))) => RefereeId::new(id).ok().map(Agent::Referee),
+            Some(SenderName::Player(id)) => PlayerId::new(id.as_str()).ok().map(Agent::Player),
+            None => None,
+        };
+        agent.map_or(Self::Nobody, Self::Agent)
+    }
+
+    fn agent(&self) -> Option<&Agent> {
+        match self {
+            Self::Agent(agent) => Some(agent),
+            Self::SomeReferee | Self::Nobody => None,
+        }
+    }
+}
+
+/// As the logs name it.
+impl Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agent(agent) => agent.fmt(f),
+            Self::SomeReferee => f.write_str("referee:unknown"),
+            Self::Nobody => f.write_str("unknown"),
+        }
+    }
 }
 
 impl<R: Role> Counter<R> {
@@ -69,21 +127,19 @@ impl<R: Role> Counter<R> {
             Ok(decoded) => decoded,
             Err(notes) => {
                 let error = notes.first_error().map(LeagueError::from);
-                return Err(Refused {
-                    error: Box::new(error.unwrap_or_else(unclear)),
-                    dialect: Dialect::V2,
-                    conversation: None,
-                });
+                return Err(Refused::unread(error.unwrap_or_else(unclear)));
             }
         };
         let conversation = decoded.envelope.conversation_id.text();
         let conversation = conversation.map(ConversationId::new);
-        match self.heard(&mut decoded, told) {
+        let sender = Named::in_envelope(&decoded);
+        match self.heard(&mut decoded, &sender, told) {
             Ok(heard) => {
                 let mut findings = told.forgiven.clone();
                 findings.append(&mut decoded.notes.findings);
                 Ok(Understood {
                     heard,
+                    sender,
                     findings,
                     conversation,
                 })
@@ -93,6 +149,7 @@ impl<R: Role> Counter<R> {
                 let dialect = decoded.dialect;
                 Err(Refused {
                     error: Box::new(error),
+                    sender,
                     dialect,
                     conversation,
                 })
@@ -100,7 +157,12 @@ impl<R: Role> Counter<R> {
         }
     }
 
-    fn heard(&self, decoded: &mut Decoded<'_>, told: &ToldOf<'_>) -> Result<Heard, LeagueError> {
+    fn heard(
+        &self,
+        decoded: &mut Decoded<'_>,
+        sender: &Named,
+        told: &ToldOf<'_>,
+    ) -> Result<Heard, LeagueError> {
         let understood = self.hinted(|hints| decoded.message(hints));
         let mut message = understood.map_err(|finding| LeagueError::from(&finding))?;
         if let Some(entry) = told.entry {
@@ -120,7 +182,7 @@ impl<R: Role> Counter<R> {
         }
         Ok(Heard {
             message,
-            sender: sender(decoded),
+            sender: sender.agent().cloned(),
             token,
             origin: told.caller.origin,
             dialect: decoded.dialect,
@@ -130,14 +192,5 @@ impl<R: Role> Counter<R> {
                 .text()
                 .map(ConversationId::new),
         })
-    }
-}
-
-/// Whom the field `sender` names, if it is an id that could be held.
-fn sender(decoded: &Decoded<'_>) -> Option<Agent> {
-    match decoded.envelope.sender.value()? {
-        SenderName::Manager => Some(Agent::Manager),
-        SenderName::Referee(id) => RefereeId::new(id.as_deref()?).ok().map(Agent::Referee),
-        SenderName::Player(id) => PlayerId::new(id.as_str()).ok().map(Agent::Player),
     }
 }

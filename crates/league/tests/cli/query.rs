@@ -55,6 +55,25 @@ fn a_manager_that_waits_is_asked_and_told_to_begin() {
 }
 
 #[test]
+fn each_call_is_told_to_those_who_want_to_know_and_nothing_that_is_in_it() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let root = folder.path().to_str().expect("the path is text");
+    let (_manager, endpoint) = Agent::manager(folder.path());
+    let more = ["-v", "--manager", &endpoint, "--root", root];
+    let shown = seen(&[&["query", "standings"], &more[..]].concat(), &endpoint);
+    let (_, told) = shown.split_once("--- errors\n").expect("both are shown");
+    let told: Vec<&str> = told.lines().collect();
+    let [health, query] = told.as_slice() else {
+        panic!("{shown}");
+    };
+    assert!(health.starts_with("GET http://localhost:"), "{health}");
+    assert!(health.contains("/health: status 200 after "), "{health}");
+    let called = "league_query at http://localhost:8000/mcp: status 200 after ";
+    assert!(query.starts_with(called), "{query}");
+    assert!(query.ends_with(" ms"), "{query}");
+}
+
+#[test]
 fn whoever_has_no_key_is_told_where_it_lies() {
     let folder = tempfile::tempdir().expect("there is room");
     let (_manager, endpoint) = Agent::manager(folder.path());

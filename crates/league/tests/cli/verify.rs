@@ -37,6 +37,25 @@ fn a_league_that_holds_is_verified() {
 }
 
 #[test]
+fn quietly_only_the_verdict_is_told() {
+    let folder = tempfile::tempdir().expect("there is room");
+    write(folder.path(), &records());
+    insta::assert_snapshot!(seen(folder.path(), &["-q"]), @"
+    exit code 0
+    --- out
+    league_2025_even_odd: verified
+    --- errors
+    ");
+    let journal = format!("data/leagues/{}/journal.jsonl", league_id());
+    let journal = folder.path().join(journal);
+    let text = fs::read_to_string(&journal).expect("there is a journal");
+    fs::write(&journal, text.replacen("R1M2", "R1M1", 1)).expect("it can be changed");
+    let shown = seen(folder.path(), &["--quiet"]);
+    assert!(shown.starts_with("exit code 1"), "{shown}");
+    assert!(shown.contains(": NOT verified\n--- errors"), "{shown}");
+}
+
+#[test]
 fn the_root_may_be_named_as_in_other_commands() {
     let folder = tempfile::tempdir().expect("there is room");
     write(folder.path(), &records());

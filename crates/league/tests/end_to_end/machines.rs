@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::ground::{Ground, LEAGUE};
-use crate::http::request_with;
+use crate::http::{call, request_with};
 use crate::offered::ask;
 use crate::pages::played;
 use crate::process::Process;
@@ -189,6 +189,31 @@ fn a_player_that_is_not_where_it_says_is_told_to_whoever_runs_the_league() {
     let silent = "does not answer at http://127.0.0.1:1/mcp: ";
     let told = manager.warning(|line| line.contains(silent));
     assert!(told.contains("answers at another address"), "{told}");
+}
+
+#[test]
+fn a_player_that_is_let_in_and_cannot_be_called_is_told_at_once_to_people_and_machines() {
+    let (here, there) = (Ground::new(), Ground::new());
+    // Nobody is at an address that is for examples.
+    let bound = ["--bind", "0.0.0.0", "--host", "127.0.0.1"];
+    let open = [&bound[..], &["--allow", "192.0.2.0/24"]].concat();
+    let mut people = for_people(&here, &[&["manager"], &open[..]].concat());
+    let greeting = people.line(|line| line.starts_with("league `"));
+    let mut machines = there.manager(&open);
+    let endpoint = greeting.rsplit(' ').next().unwrap().trim();
+    for endpoint in [endpoint, &machines.endpoint] {
+        let heron = registration("Heron", "http://192.0.2.1:9/mcp");
+        let enrolment = call(endpoint, "register_player", &heron);
+        assert_eq!(enrolment["status"], "ACCEPTED", "{enrolment}");
+    }
+    let told = "player `Heron` is in, but cannot be called at http://192.0.2.1:9/mcp: ";
+    let line = people.warning(|line| line.contains("Heron"));
+    assert!(line.starts_with(&format!("warning: {told}")), "{line}");
+    let event = machines.process.event("event", "warning");
+    assert_eq!(event["event_type"], "OUT_OF_REACH", "{event}");
+    assert!(event["at"].is_string(), "{event}");
+    let sentence = event["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with(told), "{event}");
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn a_manager_tells_each_match_and_the_table_at_the_end() {
 #[test]
 fn whoever_is_not_let_in_leaves_a_line_at_the_manager() {
     let ground = Ground::new();
-    let manager = ground.manager(&["--players", "2", "--referees", "1"]);
+    let mut manager = ground.manager(&["--players", "2", "--referees", "1"]);
     let meta = json!({
         "display_name": "Heron", "version": "1.0.0", "game_types": ["chess"],
         "contact_endpoint": "http://localhost:9/mcp",
@@ -82,6 +82,9 @@ fn whoever_is_not_let_in_leaves_a_line_at_the_manager() {
     let told = refused["message"].as_str().unwrap();
     let who = "player `Heron` at `http://localhost:9/mcp` is not let in: ";
     assert!(told.starts_with(who), "{refused}");
+    let warning = manager.process.event("event", "warning");
+    assert_eq!(warning["event_type"], "REGISTRATION_REFUSED", "{warning}");
+    assert_eq!(warning["sentence"], refused["message"]);
 }
 
 #[test]

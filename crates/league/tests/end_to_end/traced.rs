@@ -13,7 +13,7 @@ use crate::process::{eventually, league};
 use crate::scripted::{Does, Scripted, fair};
 
 /// The lines of the log of an agent.
-fn log(ground: &Ground, agent: &str) -> Vec<Value> {
+pub(crate) fn log(ground: &Ground, agent: &str) -> Vec<Value> {
     let text = fs::read_to_string(ground.path(&format!("logs/agents/{agent}.log.jsonl"))).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
     lines.collect()

@@ -2,11 +2,11 @@
 
 use league_web::film::{Camera, Edit, Film, Folded};
 use league_web::gallery::{Gallery, Observed};
-use league_web::model::{Deviation, Verdict};
+use league_web::model::{Deviation, Standstill, Verdict};
 use league_web::page::{self, Links};
 use league_web::parts::Patch;
 
-use crate::season::{after, at, gallery, result, whole};
+use crate::season::{after, at, beginning, forfeited, gallery, result, round, whole};
 
 fn film(players: u32) -> Film {
     shot(&whole(players), &Observed::default())
@@ -83,6 +83,18 @@ fn every_result_is_a_moment_with_words() {
 }
 
 #[test]
+fn a_match_that_nobody_came_to_is_lost_by_both_and_one_that_was_played_is_drawn() {
+    let missed = forfeited(forfeited(result("R1M1", [1, 2], None), 1), 2);
+    let mut facts = beginning(4);
+    facts.extend([round(1, 2), missed, result("R1M2", [3, 4], None)]);
+    let played = shot(&facts, &Observed::default());
+    let labels = played.frames.iter().map(|frame| frame.label.as_str());
+    let labels: Vec<&str> = labels.collect();
+    let told = ["R1M1: P01 and P02 both lost", "R1M2: P03 and P04 drew"];
+    assert_eq!(labels, told);
+}
+
+#[test]
 fn a_league_of_forty_is_shown_result_by_result() {
     let played = film(40);
     let results: Vec<u64> = played.frames.iter().map(|frame| frame.results).collect();
@@ -115,6 +127,41 @@ fn the_last_result_of_a_league_that_goes_on_is_in_its_film() {
     let played = shot(&facts, &Observed::default());
     let results = facts.iter().filter(|fact| is_result(fact)).count();
     assert_eq!(played.frames.last().unwrap().results, results as u64);
+}
+
+#[test]
+fn the_last_moment_of_an_interrupted_league_shows_it_as_it_stands() {
+    let mut facts = whole(4);
+    let third = facts.iter().enumerate().filter(|(_, fact)| is_result(fact));
+    let (third, _) = third.clone().nth(2).unwrap();
+    facts.truncate(third + 1);
+    let seen = Observed {
+        verdict: Some(Verdict {
+            holds: true,
+            words: "All follows.".to_owned(),
+        }),
+        standstill: Some(Standstill {
+            since: at(60),
+            resume: "league run --resume".to_owned(),
+        }),
+        ..Observed::default()
+    };
+    let played = shot(&facts, &seen);
+    let moments = played.frames.len();
+    assert_eq!(
+        played.frames[moments - 1].label.split(':').next(),
+        Some("R2M1")
+    );
+    let before = after_moments(&played, moments - 1);
+    assert!(!before.set["summary"].contains("league run --resume"));
+    let last = after_moments(&played, moments);
+    assert!(last.set["summary"].contains("league run --resume"));
+    let stands = after(&facts).board(&seen, at(60));
+    let whole = page::board_parts(&stands, &Links::Site).whole();
+    for (id, html) in &whole.set {
+        assert_eq!(last.set.get(id), Some(html), "{id}");
+    }
+    assert_eq!(last.lists, whole.lists);
 }
 
 fn is_result(fact: &league_core::league::Event) -> bool {

@@ -13,7 +13,7 @@ use league_protocol::sender::{Agent, Dialect, Speech};
 use super::super::Answer;
 use super::super::common::{self, Common};
 use super::super::failure::Failure;
-use super::super::reach::{Reach, called};
+use super::super::reach::Reach;
 use super::{Ground, Serving, endpoint, greet};
 
 /// What an agent that joins a league takes.
@@ -47,17 +47,23 @@ impl Joining {
         named.unwrap_or(&ground.system.default_league_id)
     }
 
+    /// Runs the agent to its end.
+    pub(super) fn run(
+        &self,
+        out: &mut impl Write,
+        agent: impl AsyncFnOnce(Ground, &mut dyn Write) -> Result<Answer, Failure>,
+    ) -> Result<Answer, Failure> {
+        super::run(&self.common, self.stdio, out, agent)
+    }
+
     /// What the agent stands on, reached as the flags say: by the manager, in any case.
-    pub(super) fn ground(&self, agent: &str) -> Result<Ground, Failure> {
-        let mut ground = Ground::find(&self.common)?;
+    pub(super) fn settled(&self, mut ground: Ground, agent: &str) -> Result<Ground, Failure> {
         let manager = Endpoint::parse(self.manager(&ground)).ok();
         let manager = manager.map(|manager| manager.address);
-        self.reach.settle(&mut ground.system, manager);
+        self.reach.settle_joining(&mut ground.system, manager);
         if let Some(manager) = manager {
             self.reach.check(&ground.system, agent, manager)?;
         }
-        // Whoever calls it looks up no name, such as a configured one.
-        ground.system.network.base_host = called(&ground.system);
         Ok(ground)
     }
 

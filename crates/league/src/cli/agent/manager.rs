@@ -71,12 +71,12 @@ pub(crate) struct Manager {
 
 impl Manager {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        super::run(self.stdio, out, async |out| self.serve(out).await)
+        let serve = async |ground, out: &mut dyn Write| self.serve(ground, out).await;
+        super::run(&self.common, self.stdio, out, serve)
     }
 
-    async fn serve(&self, mut out: &mut dyn Write) -> Result<Answer, Failure> {
-        let mut ground = Ground::find(&self.common)?;
-        self.reach.settle(&mut ground.system, None);
+    async fn serve(&self, mut ground: Ground, mut out: &mut dyn Write) -> Result<Answer, Failure> {
+        self.reach.settle(&mut ground.system);
         let system = &ground.system;
         let league = self.league_id.as_ref().unwrap_or(&system.default_league_id);
         let rules = self.rules(&ground, league)?;

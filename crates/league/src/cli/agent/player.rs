@@ -82,11 +82,13 @@ fn by_port(port: u16) -> PlayerId {
 
 impl Player {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        super::run(self.joining.stdio, out, async |out| self.serve(out).await)
+        self.joining.run(out, async |ground, out: &mut dyn Write| {
+            self.serve(ground, out).await
+        })
     }
 
-    async fn serve(&self, mut out: &mut dyn Write) -> Result<Answer, Failure> {
-        let mut ground = self.joining.ground("player")?;
+    async fn serve(&self, ground: Ground, mut out: &mut dyn Write) -> Result<Answer, Failure> {
+        let mut ground = self.joining.settled(ground, "player")?;
         let known = ground.agents.players.iter().find(|known| self.is(known));
         let known_id = known.map(|known| known.player_id.clone());
         let wanted = self.player_id.clone().or(known_id);

@@ -44,11 +44,13 @@ fn by_port(port: u16) -> RefereeId {
 
 impl Referee {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        super::run(self.joining.stdio, out, async |out| self.serve(out).await)
+        self.joining.run(out, async |ground, out: &mut dyn Write| {
+            self.serve(ground, out).await
+        })
     }
 
-    async fn serve(&self, mut out: &mut dyn Write) -> Result<Answer, Failure> {
-        let ground = self.joining.ground("referee")?;
+    async fn serve(&self, ground: Ground, mut out: &mut dyn Write) -> Result<Answer, Failure> {
+        let ground = self.joining.settled(ground, "referee")?;
         let known = ground.agents.referees.iter().find(|known| self.is(known));
         let known_id = known.map(|known| known.referee_id.clone());
         let wanted = self.referee_id.clone().or(known_id);

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use league::log::escape;
 use league::record::{Said, Verbatim};
 use league::repository::MatchDocument;
 use serde_json::{Map, Value, json};
@@ -69,7 +70,8 @@ pub(super) fn print_text(document: &MatchDocument, out: &mut impl Write) -> io::
     Ok(())
 }
 
-/// Prints a match for machines: what it is, then each message.
+/// Prints a match for machines: what it is, then each message. Letters that move a cursor are
+/// written by their number, which is the same JSON.
 pub(super) fn print_json(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> {
     let about = json!({
         "event": "match", "league_id": document.league_id, "round_id": document.round_id,
@@ -77,7 +79,7 @@ pub(super) fn print_json(document: &MatchDocument, out: &mut impl Write) -> io::
         "referee_id": document.referee_id, "lifecycle": document.lifecycle,
         "result": document.result,
     });
-    writeln!(out, "{about}")?;
+    writeln!(out, "{}", escape(about.to_string()))?;
     for said in &document.transcript {
         let mut object = json!({
             "event": "said", "match_id": document.match_id, "timestamp": said.timestamp,
@@ -87,7 +89,7 @@ pub(super) fn print_json(document: &MatchDocument, out: &mut impl Write) -> io::
         if let Some(verbatim) = &said.verbatim {
             object["verbatim"] = json!(verbatim);
         }
-        writeln!(out, "{object}")?;
+        writeln!(out, "{}", escape(object.to_string()))?;
     }
     Ok(())
 }
@@ -199,6 +201,30 @@ mod tests {
         let long = content(&said(json!({"notes": vec!["ä".repeat(1_000); 100]}), None));
         assert_eq!(long.chars().count(), LONGEST_CONTENT + 1);
         assert_eq!(content(&said(Value::Null, None)), "");
+    }
+
+    #[test]
+    fn for_machines_no_letter_moves_a_cursor_and_each_has_its_value() {
+        let text = "\u{9b}2J\u{202e}nevE\u{7f}";
+        let matched = json!({
+            "schema_version": "1.0.0", "match_id": "R1M1", "league_id": "spring", "round_id": 1,
+            "game_type": "even_odd", "last_updated": Timestamp::default(), "version": 1,
+            "lifecycle": {"state": "FINISHED", "attempt": 1, "created_at": Timestamp::default()},
+            "transcript": [said(json!({"note": text}), Some(Verbatim {
+                text: Some(text.to_owned()), bytes: 9, cut: false, problem: None,
+            }))],
+        });
+        let document: MatchDocument = serde_json::from_value(matched).unwrap();
+        let mut out = Vec::new();
+        print_json(&document, &mut out).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        let raw = out
+            .chars()
+            .filter(|letter| text.contains(*letter) && !letter.is_ascii_graphic());
+        assert_eq!(raw.count(), 0, "{out}");
+        let told: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
+        assert_eq!(told["message"]["note"], text);
+        assert_eq!(told["verbatim"]["text"], text);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use league::agent::house::Shared;
 use league::agent::manager::Guest;
 use league::agent::player::{Manner, Mind};
 use league::arena::{Plan, PlayerSeat, Ports, RefereeSeat};
-use league::config::{AgentsConfig, LeagueConfig, SystemConfig};
-use league::log::LogGuard;
+use league::config::{AgentsConfig, ConfigLoader, LeagueConfig, SystemConfig};
+use league::net::reach::called;
 use league::root::Root;
 use league::strategy;
 use league_core::league::LeagueRules;
@@ -23,8 +23,6 @@ use serde::{Deserialize, Serialize};
 use super::super::agent::guests;
 use super::super::common::{bad_config, rules_of, tell_unknown_keys};
 use super::super::failure::{Failure, Kind};
-use super::super::logging;
-use super::super::reach::called;
 use super::{PortChoice, Run};
 use dealt::check_count;
 use found::Found;
@@ -45,7 +43,6 @@ pub(super) struct Planned {
     pub(super) seed: Option<u64>,
     /// The host by which people reach it.
     pub(super) host: String,
-    pub(super) logs: LogGuard,
 }
 
 /// Who plays, kept so that an interrupted league can be taken up.
@@ -80,10 +77,11 @@ struct Player {
 }
 
 impl Planned {
-    pub(super) fn make(run: &Run) -> Result<Self, Failure> {
-        let (loader, mut system) = run.common.config()?;
-        run.reach.settle(&mut system, None);
-        let logs = logging::begin(&run.common, &system);
+    pub(super) fn make(
+        run: &Run,
+        loader: &ConfigLoader,
+        system: SystemConfig,
+    ) -> Result<Self, Failure> {
         let agents = loader.load_agents().map_err(bad_config)?;
         let base = run.base_league(&system);
         let root = run.common.root();
@@ -103,7 +101,7 @@ impl Planned {
         let config = loader.load_league(&league_id).map_err(bad_config)?;
         // Nothing here goes by it; it is there for others to read.
         loader.load_games_registry().map_err(bad_config)?;
-        tell_unknown_keys(&loader);
+        tell_unknown_keys(loader);
         let game = seats
             .as_ref()
             .map_or(run.game.as_ref(), |seats| Some(&seats.game_type));
@@ -140,7 +138,6 @@ impl Planned {
             unfinished: found.unfinished.filter(|_| !run.resume),
             seed,
             host: system.network.base_host,
-            logs,
         })
     }
 }
