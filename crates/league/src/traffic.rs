@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use league_protocol::dialect::types;
 use league_protocol::fault::Code;
-use league_protocol::id::MatchId;
+use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::{Message, RegisterResponse};
 use league_protocol::sender::Dialect;
 use league_protocol::token::hex;
@@ -133,7 +133,7 @@ pub fn log(own: &Identity, way: Way, call: &Call<'_>, peer: impl Display, came: 
         return;
     }
     let (Names { log, label }, conversation) = (own.names(), shown(call));
-    let kind = call.message_type.map(cut);
+    let (kind, league) = (call.message_type.map(cut), own.league());
     tracing::info!(
         agent_id = &*log,
         component = &*label,
@@ -142,6 +142,7 @@ pub fn log(own: &Identity, way: Way, call: &Call<'_>, peer: impl Display, came: 
         conversation_id = conversation.as_deref(),
         direction = way.as_str(),
         peer = %peer,
+        league_id = league.as_ref().map(LeagueId::as_str),
         match_id = call.match_id.map(MatchId::as_str),
         in_answer_to = came.and(kind),
         outcome = came.map(|came| came.outcome),

@@ -75,16 +75,18 @@ function fillList(list, keys, fresh) {
 }
 
 function seenPlaces(list) {
-  const places = [...list.children].map((item) => ({ id: item.id, box: item.getBoundingClientRect() }));
+  const home = list.getBoundingClientRect();
+  const places = [...list.children].map((item) => ({ id: item.id, home, box: item.getBoundingClientRect() }));
   return places.filter(({ box }) => box.bottom > 0 && box.top < innerHeight);
 }
 
-/** Lets everything that was in sight come from where it was. */
+/** Lets everything that was in sight come from where it was in its list; the list itself may have moved. */
 function glide(before, duration) {
-  const moves = before.map(({ id, box }) => {
+  const moves = before.map(({ id, home, box }) => {
     const item = document.getElementById(id);
     const now = item?.getBoundingClientRect();
-    return { item, x: box.left - now?.left, y: box.top - now?.top };
+    const here = item?.parentElement.getBoundingClientRect();
+    return { item, x: box.left - home.left - (now?.left - here?.left), y: box.top - home.top - (now?.top - here?.top) };
   });
   for (const { item, x, y } of moves) {
     if (!item || (Math.abs(x) < 1 && Math.abs(y) < 1)) continue;

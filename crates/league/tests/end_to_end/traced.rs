@@ -67,6 +67,8 @@ fn every_message_is_logged_by_who_sent_it_and_by_who_received_it_and_never_told(
         }
         for line in &lines {
             assert_eq!(line["agent_id"], name, "{line}");
+            let of_message = line["event_type"].as_str().unwrap().starts_with("MESSAGE_");
+            assert!(!of_message || line["data"]["league_id"] == LEAGUE, "{line}");
         }
     }
     // Whoever has no id yet has no log of its own either.

@@ -51,7 +51,10 @@ fn row(key: &str, agent: &Agent, over: bool, links: Links) -> Markup {
             td { (agent.dialect) }
             td { bdi { (agent.version) } }
             td { (latency(agent.latency)) }
-            td { (grouped(u64::from(agent.technical_losses))) }
+            td {
+                (grouped(u64::from(agent.technical_losses)))
+                @if agent.is_referee && agent.technical_losses > 0 { " taken away" }
+            }
             td { (grouped(agent.deviations)) }
         }
     }

@@ -179,20 +179,28 @@ fn remarks(page: &MatchPage, place: usize, said: &Said) -> Markup {
 /// What the match became just before a message, or after the last one.
 ///
 /// The referee speaks when something has changed, so a change stands before its next word; the
-/// answers that brought it about stand above.
+/// answers that brought it about stand above. A whole match may be played in one millisecond: what
+/// is said only before a change does not come after it.
 fn states(page: &MatchPage, place: usize) -> impl Iterator<Item = &'static str> {
     let life = page.life.unwrap_or_default();
+    let inviting: &[&str] = &["INVIT"];
+    let asking: &[&str] = &["INVIT", "START", "CALL", "REQUEST", "VALIDATION"];
     let states = [
-        (life.created, "The referee has taken the match"),
-        (life.started, "Both players have come"),
-        (life.finished, "The result stands"),
+        (life.created, "The referee has taken the match", &[][..]),
+        (life.started, "Both players have come", inviting),
+        (life.finished, "The result stands", asking),
     ];
-    let stands = |moment: Timestamp| {
-        let mut said = page.said.iter();
-        let next = said.position(|said| said.from.starts_with("referee") && said.at >= moment);
+    let stands = |moment: Timestamp, before: &[&str]| {
+        let next = page.said.iter().position(|said| {
+            let is_before = before.iter().any(|part| said.kind.contains(part));
+            said.from.starts_with("referee") && said.at >= moment && !is_before
+        });
         next.unwrap_or(page.said.len()) == place
     };
-    let states = states.map(|(moment, words)| moment.is_some_and(stands).then_some(words));
+    let states = states.map(|(moment, words, before)| {
+        let stands = moment.is_some_and(|moment| stands(moment, before));
+        stands.then_some(words)
+    });
     states.into_iter().flatten()
 }
 

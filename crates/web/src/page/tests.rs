@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use league_core::league::Phase;
 
 use super::*;
-use crate::model::{LeagueCard, Standstill};
+use crate::model::{LeagueCard, Life, Standstill};
 use crate::report::{self, Report};
 use models::HOSTILE;
 
@@ -218,6 +218,40 @@ fn whoever_took_part_to_the_end_has_finished() {
     board.league.phase = Phase::Running;
     let rows = board_parts(&board, &Links::Site).of_list("agent-rows");
     assert!(rows.contains("<td class=\"active\">active</td>"), "{rows}");
+}
+
+#[test]
+fn what_became_of_a_match_stands_in_its_order_though_all_was_said_at_once() {
+    let (referee, first, second) = ("referee:REF01", "player:P01", "player:P02");
+    let said = [
+        (referee, first, "GAME_INVITATION"),
+        (referee, second, "GAME_INVITATION"),
+        (first, referee, "GAME_JOIN_ACK"),
+        (second, referee, "GAME_JOIN_ACK"),
+        (referee, first, "CHOOSE_PARITY_CALL"),
+        (first, referee, "CHOOSE_PARITY_RESPONSE"),
+        (referee, "league_manager", "MATCH_RESULT_REPORT"),
+        (referee, first, "GAME_OVER"),
+    ];
+    let page = MatchPage {
+        life: Some(Life {
+            created: Some(models::at(5)),
+            started: Some(models::at(5)),
+            finished: Some(models::at(5)),
+        }),
+        said: said
+            .map(|(from, to, kind)| models::said(5, from, to, kind))
+            .into(),
+        ..models::match_page()
+    };
+    let told = match_main(&page, Links::Site).into_string();
+    let place = |words: &str| told.find(words).unwrap();
+    let last = |words: &str| told.rfind(words).unwrap();
+    assert!(place("The referee has taken") < place("GAME_INVITATION"));
+    assert!(last("GAME_JOIN_ACK") < place("Both players have come"));
+    assert!(place("Both players have come") < place("CHOOSE_PARITY_CALL"));
+    assert!(last("CHOOSE_PARITY_RESPONSE") < place("The result stands"));
+    assert!(place("The result stands") < place("MATCH_RESULT_REPORT"));
 }
 
 #[test]
