@@ -102,7 +102,7 @@ pub(super) fn not_found(what: &str) -> String {
     let main = html! {
         section.summary {
             h1 { "There is no " bdi { (what) } " here" }
-            p.lead { "It may not have begun yet. " a href=(Links::Site.board()) { "To the board" } }
+            p.lead { "The address may be wrong, or it has not begun yet. " a href=(Links::Site.board()) { "To the board" } }
         }
     };
     document(&page, &main, Links::Site)
