@@ -70,6 +70,24 @@ scene('rows do not glide for people who want no motion', async (stage) => {
   assert.equal(seen.motion, 0);
 });
 
+scene('rows glide when they change places, and not when something comes to stand above them', async (stage) => {
+  const page = await stage.visit((await served(stage, await played(stage)))());
+  await page.locator('#verdict.holds').waitFor();
+  const gliding = await page.evaluate(async () => {
+    const { applyPatch } = await import('/assets/patch.js');
+    const list = document.getElementById('standings-rows');
+    const keys = [...list.children].map((row) => row.id);
+    const running = () => [...list.children].filter((row) => row.getAnimations().length > 0).length;
+    const verdict = '<p id="verdict" class="verdict holds">All<br>of<br>it<br>holds.</p>';
+    applyPatch({ set: { verdict }, lists: { 'standings-rows': keys } }, 60_000);
+    const still = running();
+    applyPatch({ lists: { 'standings-rows': keys.reverse() } }, 60_000);
+    return [still, running(), keys.length];
+  });
+  assert.equal(gliding[0], 0, 'the list moved as a whole');
+  assert.ok(gliding[1] >= gliding[2] - 1, `rows moved: ${gliding}`);
+});
+
 scene('a page out of touch says so, comes back by itself and has lost nothing', async (stage) => {
   const root = stage.folder();
   const words = ['--players', '6', '--pace', '1s', '--ports', 'auto', '--web'];
