@@ -57,7 +57,7 @@ impl Joining {
             self.reach.check(&ground.system, agent, manager)?;
         }
         // Whoever calls it looks up no name, such as a configured one.
-        ground.system.network.base_host = called(&ground.system);
+        ground.system.network.base_host = called(&ground.system, manager);
         Ok(ground)
     }
 
