@@ -46,6 +46,24 @@ scene('a replay keeps to the speed that it says', async (stage) => {
   assert.ok(seconds >= 1.9, `8 results at 4 a second take 2 s, and took ${seconds}`);
 });
 
+scene('a replay with more results a moment than the highest speed can be opened again and again', async (stage) => {
+  const root = await played(stage, '--players', '4', '--seed', '7');
+  const page = await stage.visit((await served(stage, root))());
+  // So many results take too long to play; the film is told that it has them.
+  await page.route('**/film.json', async (route) => {
+    const film = await (await route.fetch()).json();
+    for (const frame of film.frames) frame.results *= 10_000;
+    await route.fulfill({ json: film });
+  });
+  const { close, speed, label } = controls(page);
+  for (const _ of [1, 2]) {
+    await held(page);
+    assert.equal(await speed.inputValue(), '4096');
+    assert.match(await label.innerText(), /^0 of [\d,]+ results/);
+    await close.click();
+  }
+});
+
 scene('a replay runs by itself to the last result', async (stage) => {
   const root = await played(stage, '--players', '6', '--seed', '7');
   const page = await stage.visit((await served(stage, root))());

@@ -22,7 +22,7 @@ use crate::agent::house::{Shared, StartError};
 use crate::agent::manager::{self, News};
 use crate::agent::{player, referee};
 use crate::desk::Worker;
-use crate::net::endpoint::homes;
+use crate::net::endpoint::Home;
 use crate::net::gate::Gate;
 use crate::net::server::{Door, Doors, Limits, serve};
 use crate::store::StoreError;
@@ -98,7 +98,8 @@ impl Arena {
         let (tell, news) = unbounded_channel();
         let (failing, failures) = unbounded_channel();
         let endpoint = plan.endpoint(&taken.manager);
-        let home = homes(taken.manager.local_addr().ok(), &endpoint);
+        let home = Home::new(taken.manager.local_addr().ok(), &endpoint);
+        let home = home.with_agents(taken.agents().map(|agent| plan.endpoint(agent)));
         let (manager, door) =
             manager::start(shared, plan.rules.clone(), &plan.guests, &home, Some(tell))
                 .map_err(started(MANAGER))?;

@@ -13,7 +13,6 @@ mod waiting;
 
 pub use files::{Bounds, KEPT_FILES, LARGEST_LOG, MOST_OPEN_FILES};
 pub use layer::{LogGuard, LogLayer, layer};
-pub(crate) use line::mask;
 pub use line::{LONGEST_LINE, Line, escape};
 pub use logger::{JsonLogger, LogError};
 pub use waiting::MOST_WAITING;

@@ -72,8 +72,9 @@ pub struct Said {
 /// What was really said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verbatim {
-    /// The beginning of it, with tokens masked; nothing if it is no text, or if it is not certain
-    /// that no token is left in it.
+    /// The beginning of it, with secrets masked and U+FFFD for bytes that are no text; nothing if it
+    /// came with an HTTP status that says that something broke, or if it is not certain that no
+    /// secret is left in it.
     pub text: Option<String>,
     /// How many bytes there were.
     pub bytes: u64,

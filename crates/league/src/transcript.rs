@@ -9,11 +9,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use league_protocol::discretion::{hidden, is_secret_name, masked};
 use league_protocol::id::MatchId;
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 
-use crate::log::mask;
 use crate::record::{Said, Transcript, Verbatim};
 pub use verbatim::{LONGEST_VERBATIM, verbatim};
 
@@ -21,6 +21,15 @@ pub use verbatim::{LONGEST_VERBATIM, verbatim};
 pub const LONGEST_TRANSCRIPT: usize = 512;
 /// How large a message may be to be kept, in bytes; a larger one is named only.
 pub const LARGEST_SAID: usize = 16 * 1024;
+/// Members that hold the promise, the seed and the shares of a draw.
+const OF_THE_DRAW: [&str; 6] = [
+    "draw_commitment",
+    "commitment",
+    "draw_seed",
+    "seed",
+    "nonce",
+    "nonces",
+];
 
 /// What is said in the matches that are being played.
 #[derive(Debug, Clone, Default)]
@@ -97,20 +106,34 @@ impl Transcripts {
     }
 }
 
-/// Takes every member out that is named as a token, and masks what looks like one.
+/// Takes every member out that is named as a secret or by one, and hides what looks like one. What
+/// belongs to the draw stays, as long numbers may: it is told when the match is over, and compared.
 fn without_tokens(value: &mut Value) {
     match value {
         Value::Object(members) => {
-            members.retain(|name, _| !verbatim::is_secret_name(name));
-            members.values_mut().for_each(without_tokens);
+            members.retain(|name, _| !is_secret_name(name) && masked(name) == *name);
+            for (name, value) in members {
+                match OF_THE_DRAW.contains(&name.as_str()) {
+                    true => without_tokens_but_numbers(value),
+                    false => without_tokens(value),
+                }
+            }
         }
         Value::Array(elements) => elements.iter_mut().for_each(without_tokens),
         Value::String(text) => {
-            if let Cow::Owned(masked) = mask(text) {
-                *text = masked;
+            if let Cow::Owned(plain) = hidden(text) {
+                *text = plain;
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn without_tokens_but_numbers(value: &mut Value) {
+    match value {
+        Value::String(text) if text.bytes().all(|sign| sign.is_ascii_hexdigit()) => {}
+        Value::Array(elements) => elements.iter_mut().for_each(without_tokens_but_numbers),
+        value => without_tokens(value),
     }
 }
 
@@ -139,6 +162,38 @@ mod tests {
         });
         assert_eq!(taken.messages[0].message, expected);
         assert!(transcripts.take(&id, 1).is_none());
+    }
+
+    #[test]
+    fn nothing_of_a_valid_message_is_a_token_but_the_draw_can_be_read() {
+        let transcripts = Transcripts::default();
+        let id = MatchId::new("R1M1").unwrap();
+        let digits = "0123456789abcdef".repeat(4);
+        let message = json!({
+            "message_type": "GAME_OVER",
+            "note": digits,
+            "more": format!("TOK-P01-{digits}"),
+            "why": "refused with x-api-key: s3cr3t",
+            digits.clone(): 1,
+            "X-Api-Key": "s3cr3t",
+            "draw": {"commitment": digits, "seed": digits, "nonces": [digits, "tok-p01-s3cr3t"]},
+            "draw_commitment": digits,
+            "nonce": digits,
+        });
+        transcripts.begin(&id);
+        let between = ("referee:REF01".to_owned(), "player:P01".to_owned());
+        transcripts.add(&id, Timestamp::default(), between, message, None);
+        let taken = transcripts.take(&id, 1).unwrap();
+        let expected = json!({
+            "message_type": "GAME_OVER",
+            "note": "…",
+            "more": "…",
+            "why": "refused with x-api-key: …",
+            "draw": {"commitment": digits, "seed": digits, "nonces": [digits, "tok-p01-…"]},
+            "draw_commitment": digits,
+            "nonce": digits,
+        });
+        assert_eq!(taken.messages[0].message, expected);
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! What is wrong with a message: which field, which rule, and how bad.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
+use crate::discretion::hidden;
 use crate::fault::Code;
 use crate::lenient::{Grace, severity};
-use crate::token::mask;
 
 /// How a message is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -252,7 +251,7 @@ impl fmt::Display for Path<'_> {
 }
 
 /// Cuts a stranger's text to what fits into a sentence, and makes it harmless to print: nothing
-/// in it moves a cursor, and a token in it is masked.
+/// in it moves a cursor, and what nobody else may see is hidden.
 pub fn excerpt(text: &str) -> String {
     const LONGEST: usize = 60;
     harmless(text, LONGEST)
@@ -260,7 +259,7 @@ pub fn excerpt(text: &str) -> String {
 
 /// As [`excerpt`], for a text that may be longer than what fits into a sentence.
 pub fn harmless(text: &str, longest: usize) -> String {
-    let text = &without_tokens(text);
+    let text = &hidden(text);
     let mut shown: String = text
         .chars()
         .take(longest)
@@ -270,36 +269,4 @@ pub fn harmless(text: &str, longest: usize) -> String {
         shown.push('…');
     }
     shown.replace("\\\"", "\"").replace("\\'", "'")
-}
-
-/// Masks every word that starts as a token does.
-fn without_tokens(text: &str) -> Cow<'_, str> {
-    let mut shown = String::new();
-    let mut rest = text;
-    while let Some(start) = token_start(rest) {
-        let (before, token) = rest.split_at(start);
-        let end = token
-            .find(|letter: char| !letter.is_alphanumeric() && !"-_.~+/=".contains(letter))
-            .unwrap_or(token.len());
-        let (token, after) = token.split_at(end);
-        shown.push_str(before);
-        shown.push_str(&mask(token));
-        rest = after;
-    }
-    if shown.is_empty() {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(shown + rest)
-}
-
-/// Where the first token in a text starts, if there is one.
-fn token_start(text: &str) -> Option<usize> {
-    let starts = text.char_indices().map(|(start, _)| start);
-    let mut starts = starts.filter(|&start| {
-        let head = text.as_bytes().get(start..start + 4);
-        head.is_some_and(|head| {
-            head.eq_ignore_ascii_case(b"tok-") || head.eq_ignore_ascii_case(b"tok_")
-        })
-    });
-    starts.find(|&start| !text[..start].ends_with(char::is_alphanumeric))
 }

@@ -2,6 +2,7 @@
 
 pub mod decode;
 pub mod dialect;
+pub mod discretion;
 pub mod document;
 pub mod encode;
 pub mod explain;

@@ -54,11 +54,13 @@ export function prepareReplay({ open, began, ended }) {
     return { place, pause: Math.max(SHORTEST_TICK, pause(place)) };
   }
 
-  /** Offers the speeds at which a moment comes every second at least. */
+  /** Offers the speeds at which a moment comes every second at least, and the highest in any case. */
   function offerSpeeds() {
     const each = results(film.frames.length) / film.frames.length;
-    for (const option of speed.options) option.hidden = option.disabled = Number(option.value) < Math.round(each);
-    if (speed.selectedOptions[0].disabled) speed.value = [...speed.options].find((option) => !option.disabled)?.value;
+    const options = [...speed.options];
+    const highest = options.at(-1);
+    for (const option of options) option.hidden = option.disabled = option !== highest && Number(option.value) < Math.round(each);
+    if (speed.selectedOptions[0].disabled) speed.value = options.find((option) => !option.disabled).value;
   }
 
   function show(next, motion) {

@@ -54,7 +54,7 @@ pub struct Shared {
 impl Shared {
     /// What agents share that keep their files here, as the configuration has it.
     pub fn new(root: Root, system: &SystemConfig, chance: Chance) -> Self {
-        let roads = Roads::new(AllowList::new(system.security.clone()));
+        let roads = Roads::new(AllowList::of(system));
         let (deviations, archivist) = (Deviations::default(), Archivist::new(root.clone()));
         let latencies = roads.latencies.clone();
         Self {

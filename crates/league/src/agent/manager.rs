@@ -9,7 +9,6 @@ mod log;
 mod shown;
 mod wishes;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use league_core::league::{Command, Event, League, LeagueRules, Refusal, Reply, Ticket};
@@ -27,7 +26,7 @@ use crate::archivist::Archivist;
 use crate::chance::Chance;
 use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Newcomer};
-use crate::net::endpoint::AllowList;
+use crate::net::endpoint::{AllowList, Home};
 use crate::net::server::Door;
 use crate::observed;
 use crate::peers::Peers;
@@ -63,7 +62,7 @@ pub fn start(
     shared: &Shared,
     rules: LeagueRules,
     guests: &[Guest],
-    home: &[SocketAddr],
+    home: &Home,
     news: Option<UnboundedSender<News>>,
 ) -> Result<(Running<League>, Arc<dyn Door>), StartError> {
     let league_id = rules.league_id.clone();
@@ -105,7 +104,7 @@ pub fn start(
     identity.set_agent(league_protocol::sender::Agent::Manager, league_id.clone());
     identity.set_game(rules.game_type.clone());
     let (allowed, chance) = (&shared.roads.allowed, shared.chance.clone());
-    let allowed = allowed.without(home);
+    let allowed = allowed.within(home);
     let invited = guests.iter().filter(|_| !rules.strict);
     let invited = invited.map(|guest| guest.wish(&rules.game_type, &allowed, &chance));
     let wishes = Wishes::new(rules.strict);

@@ -112,6 +112,12 @@ impl Taken {
         Ok(taken)
     }
 
+    /// Where all but the manager listen.
+    pub(super) fn agents(&self) -> impl Iterator<Item = &TcpListener> {
+        let own = self.referees.iter().chain(&self.players);
+        own.chain(&self.shared)
+    }
+
     /// Which ports they are.
     pub fn ports(&self) -> Ports {
         Ports {

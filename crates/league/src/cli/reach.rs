@@ -171,7 +171,7 @@ pub(super) fn invitation(system: &SystemConfig, manager: &str) -> Vec<String> {
     let entries = &system.security.allowed_endpoints;
     let told: Vec<String> = entries.iter().map(ToString::to_string).collect();
     lines.push(format!("agents may answer at {}", told.join(", ")));
-    let own: Option<IpAddr> = called(system).parse().ok();
+    let own: Option<IpAddr> = called(system, None).parse().ok();
     let here = |entry: &AllowedEndpoint| match (*entry, own) {
         (AllowedEndpoint::Loopback, _) => true,
         (entry, Some(own)) => entry == AllowedEndpoint::address(own),

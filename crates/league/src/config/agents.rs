@@ -35,6 +35,15 @@ settings! {
     }
 }
 
+impl AgentsConfig {
+    /// Where the referees and players answer that are listed.
+    pub fn endpoints(&self) -> impl Iterator<Item = &str> {
+        let referees = self.referees.iter().map(|referee| &*referee.endpoint);
+        let players = self.players.iter();
+        referees.chain(players.map(|player| &*player.default_endpoint))
+    }
+}
+
 settings! {
     /// The manager.
     pub struct LeagueManagerConfig {

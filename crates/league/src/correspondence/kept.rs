@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::{Correspondence, is_owed};
 use crate::clock;
+use crate::net::client;
 use crate::post::match_of;
 use crate::transcript::verbatim;
 
@@ -42,7 +43,13 @@ impl Correspondence {
     }
 
     /// Keeps what came back; where no answer is owed, only a message says anything.
-    pub(super) fn keep<T>(&self, letter: &Letter<T>, read: &Read, outcome: &Outcome, body: &[u8]) {
+    pub(super) fn keep<T>(
+        &self,
+        letter: &Letter<T>,
+        read: &Read,
+        outcome: &Outcome,
+        answer: &client::Answer,
+    ) {
         let (Some(transcripts), Some(match_id)) = (&self.transcripts, match_of(&letter.message))
         else {
             return;
@@ -62,7 +69,7 @@ impl Correspondence {
         };
         let exact = problem.is_none() && read.mended.is_none();
         let message = read.mended.as_ref().or(read.said.as_ref());
-        let said = (!exact).then(|| verbatim(body, problem));
+        let said = (!exact).then(|| verbatim(&answer.body, answer.status, problem));
         let between = (letter.to.agent.to_string(), self.identity.label());
         let message = message.cloned().unwrap_or_default();
         transcripts.add(match_id, clock::now(), between, message, said);

@@ -49,7 +49,7 @@ impl Correspondence {
                 self.read_mcp(letter, id, answer, &mut read)
             }
         };
-        self.keep(letter, &read, &understood.outcome, &answer.body);
+        self.keep(letter, &read, &understood.outcome, answer);
         self.forgiven(letter, &read.notes);
         understood
     }

@@ -8,7 +8,7 @@ use league_mcp::Origin;
 use thiserror::Error;
 
 use super::machine;
-use crate::config::SecurityConfig;
+use crate::config::{SecurityConfig, SystemConfig};
 
 /// The longest address that is taken, in bytes.
 pub const LONGEST_ENDPOINT: usize = 256;
@@ -28,10 +28,20 @@ pub struct Endpoint {
 #[derive(Debug, Clone, Default)]
 pub struct AllowList {
     security: Arc<SecurityConfig>,
-    /// Where we answer ourselves.
-    own: Arc<[SocketAddr]>,
+    home: Arc<Home>,
+    /// Whether somebody on this machine leads others here, so that all callers seem to be on it.
+    led: bool,
     /// Whether loopback, as the league manager knows it, is on another machine.
     is_away: bool,
+}
+
+/// Where a manager answers, and the agents around it.
+#[derive(Debug, Clone, Default)]
+pub struct Home {
+    /// Where it listens, and where others are told that it answers.
+    own: Vec<SocketAddr>,
+    /// Where agents answer whom the organiser named.
+    agents: Vec<SocketAddr>,
 }
 
 /// Why an address is not called.
@@ -67,6 +77,13 @@ pub enum BadEndpoint {
          the address by which others reach you"
     )]
     Here(IpAddr),
+    /// It leads to this machine, and a proxy on it leads callers here from anywhere.
+    #[error(
+        "`{0}` leads to the league manager's machine, and so does a proxy by which anybody may \
+         call: send the address by which others reach you; whoever runs the league lets agents of \
+         that machine in by naming them in config/agents/agents_config.json"
+    )]
+    Led(IpAddr),
     /// It leads back to this machine, and the caller is on another.
     #[error(
         "`{host}` does not lead to your machine from here, and you call from `{from}`: send \
@@ -97,8 +114,17 @@ impl AllowList {
     pub fn new(security: SecurityConfig) -> Self {
         Self {
             security: Arc::new(security),
-            own: Arc::default(),
-            is_away: false,
+            ..Self::default()
+        }
+    }
+
+    /// The same of one who listens, and is reached, as the configuration says.
+    pub fn of(system: &SystemConfig) -> Self {
+        let told = Endpoint::parse(&url(&system.network.base_host, 0));
+        let told_here = told.is_ok_and(|told| told.address.ip().is_loopback());
+        Self {
+            led: system.security.bind.to_canonical().is_loopback() && !told_here,
+            ..Self::new(system.security.clone())
         }
     }
 
@@ -113,19 +139,19 @@ impl AllowList {
     }
 
     /// The same list without the addresses at which we answer ourselves: nobody else does there.
-    pub fn without(&self, own: &[SocketAddr]) -> Self {
+    pub fn within(&self, home: &Home) -> Self {
         Self {
-            own: own.into(),
+            home: Arc::new(home.clone()),
             ..self.clone()
         }
     }
 
     fn is_own(&self, address: SocketAddr) -> bool {
-        self.own.iter().any(|own| {
+        self.home.own.iter().any(|own| {
             let (ours, asked) = (own.ip().to_canonical(), address.ip().to_canonical());
             let here = asked == ours || asked.is_unspecified();
             let reached = || match ours.is_unspecified() {
-                true => machine::is_own(asked),
+                true => machine::may_be_own(asked),
                 false => ours.is_loopback() && asked.is_loopback(),
             };
             own.port() == address.port() && (here || reached())
@@ -160,11 +186,12 @@ impl AllowList {
     /// Says what is wrong with it and what to send instead.
     pub fn check_of(&self, origin: Origin, text: &str) -> Result<Endpoint, BadEndpoint> {
         let Endpoint { address, path, .. } = Endpoint::parse(text)?;
-        let host = address.ip();
-        if !(host.is_unspecified() || machine::is_own(host)) || self.is_from_here(origin) {
+        if !self.leads_here(address.ip(), origin) || self.is_from_here(origin, address) {
             return self.check(text);
         }
+        let host = address.ip();
         match origin {
+            Origin::Network { from, .. } if machine::is_own(from) => Err(BadEndpoint::Led(host)),
             Origin::Network { from, .. } if !SecurityConfig::never_allows(from) => {
                 Err(BadEndpoint::Elsewhere {
                     host,
@@ -176,23 +203,55 @@ impl AllowList {
         }
     }
 
+    /// Whether a host may be this machine, at whatever port: by the address that others are told,
+    /// a router may lead here. Where nobody knows our addresses, only a caller's own is another.
+    fn leads_here(&self, host: IpAddr, origin: Origin) -> bool {
+        let mut own = self.home.own.iter().map(|own| own.ip().to_canonical());
+        let is_callers =
+            matches!(origin, Origin::Network { from, .. } if from.to_canonical() == host);
+        let is_machines = || match is_callers {
+            true => machine::is_own(host),
+            false => machine::may_be_own(host),
+        };
+        host.is_unspecified() || own.any(|own| own == host) || is_machines()
+    }
+
     /// Whether a caller is on this machine; one of whom nobody knows is, if no other can reach us.
-    fn is_from_here(&self, origin: Origin) -> bool {
+    fn is_from_here(&self, origin: Origin, asked: SocketAddr) -> bool {
         match origin {
             Origin::Pipe => true,
-            Origin::Network { from, at } => from == at || machine::is_own(from),
+            Origin::Network { from, at } => {
+                let near = from == at || machine::is_own(from);
+                near && (!self.led || self.home.agents.contains(&asked))
+            }
             Origin::Unknown => {
-                let mut own = self.own.iter().map(|own| own.ip());
-                !self.own.is_empty() && own.all(|own| own.to_canonical().is_loopback())
+                let mut own = self.home.own.iter().map(|own| own.ip());
+                !self.led && own.len() > 0 && own.all(|own| own.to_canonical().is_loopback())
             }
         }
     }
 }
 
-/// Where somebody listens, and where others are told that it answers: both are its own.
-pub fn homes(bound: Option<SocketAddr>, told: &str) -> Vec<SocketAddr> {
-    let told = Endpoint::parse(told).ok().map(|told| told.address);
-    bound.into_iter().chain(told).collect()
+impl Home {
+    /// Where somebody listens, and where others are told that it answers: both are its own.
+    pub fn new(bound: Option<SocketAddr>, told: &str) -> Self {
+        let told = Endpoint::parse(told).ok().map(|told| told.address);
+        Self {
+            own: bound.into_iter().chain(told).collect(),
+            agents: Vec::new(),
+        }
+    }
+
+    /// The same with agents around it, by their addresses.
+    pub fn with_agents<T: AsRef<str>>(self, agents: impl IntoIterator<Item = T>) -> Self {
+        let read = agents
+            .into_iter()
+            .map(|agent| Endpoint::parse(agent.as_ref()));
+        Self {
+            agents: read.flatten().map(|agent| agent.address).collect(),
+            ..self
+        }
+    }
 }
 
 /// The address of an agent at a port of a host.
@@ -213,7 +272,8 @@ impl Endpoint {
         match Self::parse(text) {
             Err(BadEndpoint::Name(_)) => {
                 let found = Self::read(text, found)?;
-                // The other side need not know the name that led to it.
+                // The other side need not know the name that led to it; where a proxy does and goes by
+                // names, it has to lead calls for its address to the manager.
                 let authority = found.address.to_string().into();
                 Ok(Self { authority, ..found })
             }

@@ -23,10 +23,23 @@ pub fn network_of(address: IpAddr) -> Option<AllowedEndpoint> {
     Some(network)
 }
 
-/// Whether an address is one of this machine.
+/// Whether an address is certain to be one of this machine.
 pub fn is_own(address: IpAddr) -> bool {
+    owns(listed().as_deref(), address).unwrap_or(false)
+}
+
+/// Whether an address may be one of this machine: any may, if the system does not tell them.
+pub fn may_be_own(address: IpAddr) -> bool {
+    owns(listed().as_deref(), address).unwrap_or(true)
+}
+
+/// Whether an address is one of those listed, or loopback; nobody knows if there is no list.
+fn owns(listed: Option<&[(IpAddr, AllowedEndpoint)]>, address: IpAddr) -> Option<bool> {
     let address = address.to_canonical();
-    address.is_loopback() || addresses().contains(&address)
+    if address.is_loopback() {
+        return Some(true);
+    }
+    listed.map(|listed| listed.iter().any(|(own, _)| *own == address))
 }
 
 /// The address by which this machine is known to a peer; without a peer that is elsewhere, to most.
@@ -62,9 +75,14 @@ fn source(peer: SocketAddr) -> Option<IpAddr> {
     is_reachable(own).then_some(own)
 }
 
-/// The addresses of this machine, each with its network.
+/// The addresses of this machine that others can call, each with its network.
 fn networks() -> Vec<(IpAddr, AllowedEndpoint)> {
-    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
+    listed().unwrap_or_default()
+}
+
+/// The same; nothing if the system does not tell.
+fn listed() -> Option<Vec<(IpAddr, AllowedEndpoint)>> {
+    let interfaces = if_addrs::get_if_addrs().ok()?;
     let own = interfaces.into_iter().map(|interface| {
         let bits = match &interface.addr {
             if_addrs::IfAddr::V4(address) => address.prefixlen,
@@ -73,7 +91,7 @@ fn networks() -> Vec<(IpAddr, AllowedEndpoint)> {
         let address = interface.ip();
         (address, AllowedEndpoint::network(address, bits))
     });
-    own.filter(|(address, _)| is_reachable(*address)).collect()
+    Some(own.filter(|(address, _)| is_reachable(*address)).collect())
 }
 
 fn is_reachable(address: IpAddr) -> bool {
@@ -90,6 +108,14 @@ mod tests {
         assert!(is_own("127.8.9.1".parse().unwrap()));
         assert!(addresses().iter().all(|address| !address.is_loopback()));
         assert!(!is_own(ANYWHERE.ip()), "nobody has this one");
+    }
+
+    #[test]
+    fn of_a_machine_that_does_not_tell_its_addresses_nothing_is_certain() {
+        assert_eq!(owns(None, ANYWHERE.ip()), None);
+        assert_eq!(owns(None, Ipv4Addr::LOCALHOST.into()), Some(true));
+        assert_eq!(owns(Some(&[]), ANYWHERE.ip()), Some(false));
+        assert!(!may_be_own(ANYWHERE.ip()), "this one tells them");
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Place<'_> {
     ) {
         self.settle(system, manager);
         system.security.allowed_endpoints.extend(more);
-        let own = called(system).parse().ok();
+        let own = called(system, manager).parse().ok();
         let known = own.into_iter().chain(manager.map(|manager| manager.ip()));
         for address in known {
             if !system.security.allows(address) {
@@ -60,7 +60,7 @@ impl Place<'_> {
         more: &[AllowedEndpoint],
     ) {
         self.settle_caller(system, manager, more);
-        system.network.base_host = called(system);
+        system.network.base_host = called(system, manager);
     }
 
     /// Where one listens that would be at loopback alone, and is said to be at another address of
@@ -85,11 +85,12 @@ fn usual_host(bind: IpAddr, peer: Option<SocketAddr>) -> String {
     address.map_or(usual, |address| address.to_string())
 }
 
-/// The host by which agents are called: people may use names, which agents do not look up.
-pub fn called(system: &SystemConfig) -> String {
+/// The host by which agents are called, by `peer` above all: people may use names, which agents do
+/// not look up.
+pub fn called(system: &SystemConfig, peer: Option<SocketAddr>) -> String {
     let host = &system.network.base_host;
     match is_name(host) {
-        true => usual_host(system.security.bind, None),
+        true => usual_host(system.security.bind, peer),
         false => host.clone(),
     }
 }
@@ -153,9 +154,20 @@ mod tests {
 
     #[test]
     fn agents_are_called_by_an_address_where_people_use_a_name() {
-        assert_eq!(called(&settled("192.0.2.7", Some("board"))), "192.0.2.7");
-        assert_eq!(called(&settled("127.0.0.1", Some("board"))), "localhost");
-        assert_eq!(called(&settled("0.0.0.0", Some("192.0.2.7"))), "192.0.2.7");
+        let called = |bind, host| called(&settled(bind, Some(host)), None);
+        assert_eq!(called("192.0.2.7", "board"), "192.0.2.7");
+        assert_eq!(called("127.0.0.1", "board"), "localhost");
+        assert_eq!(called("0.0.0.0", "192.0.2.7"), "192.0.2.7");
+    }
+
+    #[test]
+    fn of_several_addresses_the_one_is_told_by_which_the_manager_is_reached() {
+        let system = settled("0.0.0.0", Some("board"));
+        // On a machine with one network there is only one to tell.
+        for own in machine::addresses() {
+            let manager = SocketAddr::new(own, 8000);
+            assert_eq!(called(&system, Some(manager)), own.to_string());
+        }
     }
 
     #[test]

@@ -1,7 +1,13 @@
-//! What was really said, fit to be kept: bounded, and without tokens.
+//! What was really said, fit to be kept: bounded, and without tokens, passwords and keys.
 //!
-//! The text may be anything, so tokens are looked for by their form and by what stands before them.
-//! Where they could stand in a form in which they are not found, the text is left out.
+//! Where these could stand in a form in which they are not found, the text is left out; and all of
+//! it, if it came with an HTTP status that says that something broke: an error page may tell
+//! whatever its program knows.
+
+use std::borrow::Cow;
+
+use league_protocol::discretion::without_secrets;
+use league_protocol::peer;
 
 use crate::record::Verbatim;
 
@@ -9,23 +15,20 @@ use crate::record::Verbatim;
 pub const LONGEST_VERBATIM: usize = 4 * 1024;
 /// How much of it is looked at, in bytes.
 const LONGEST_LOOK: usize = 64 * 1024;
-/// How many hexadecimal digits in a row may be the secret part of a token.
-const SECRET_DIGITS: usize = 40;
-/// Words in the names of what nobody else may see.
-const SECRET_NAMES: [&str; 7] = [
-    "token",
-    "secret",
-    "password",
-    "api_key",
-    "apikey",
-    "authorization",
-    "bearer",
-];
 /// What stands for something that was taken out.
 const TAKEN_OUT: &str = "…";
 
-/// Keeps what was said, and why it could not be read.
-pub fn verbatim(said: &[u8], problem: Option<&str>) -> Verbatim {
+/// Keeps what was said, with which status of HTTP, and why it could not be read.
+pub fn verbatim(said: &[u8], status: u16, problem: Option<&str>) -> Verbatim {
+    if status >= 400 && !said.is_empty() {
+        let broken = peer::Fault::Status(status);
+        return Verbatim {
+            text: None,
+            bytes: said.len() as u64,
+            cut: false,
+            problem: problem.map(|_| broken.to_string()),
+        };
+    }
     let looked_at = &said[..said.len().min(LONGEST_LOOK)];
     let text = String::from_utf8_lossy(looked_at);
     let whole = looked_at.len() == said.len();
@@ -69,10 +72,10 @@ fn without_tokens(text: &str) -> Option<String> {
         return None;
     }
     let plain = unescaped(text);
-    if plain != text && hidden(&plain)? != plain {
+    if plain != text && without_secrets(&plain)? != plain {
         return None;
     }
-    hidden(text)
+    without_secrets(text).map(Cow::into_owned)
 }
 
 /// A text in which letters that were written by their number are letters.
@@ -97,69 +100,6 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// Hides what has the form of a token, or the name of one; `None` where a whole structure has it.
-fn hidden(text: &str) -> Option<String> {
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find(is_part) {
-        let (between, from) = rest.split_at(start);
-        let end = from.find(|letter| !is_part(letter)).unwrap_or(from.len());
-        let (word, after) = from.split_at(end);
-        kept.push_str(between);
-        if looks_secret(word) {
-            kept.push_str(TAKEN_OUT);
-        } else {
-            kept.push_str(word);
-        }
-        rest = after;
-        if is_secret_name(word)
-            && let Some(value) = value_of(after)
-        {
-            let (sign, value) = after.split_at(value);
-            if value.starts_with(['{', '[']) {
-                return None;
-            }
-            kept.push_str(sign);
-            kept.push_str(TAKEN_OUT);
-            rest = &value[value
-                .find(['"', '\'', '\\', ',', '}', '\n'])
-                .unwrap_or(value.len())..];
-        }
-    }
-    kept.push_str(rest);
-    Some(kept)
-}
-
-/// Where the value begins, if this follows the name of something that has one.
-fn value_of(after: &str) -> Option<usize> {
-    let is_mark = |letter: char| matches!(letter, '"' | '\'' | '\\') || letter.is_whitespace();
-    let sign = after.find(|letter| !is_mark(letter))?;
-    let value = after[sign..].strip_prefix([':', '='])?;
-    let value = value.trim_start_matches(is_mark);
-    (!value.is_empty()).then_some(after.len() - value.len())
-}
-
-pub(super) fn is_secret_name(word: &str) -> bool {
-    let lower = word.to_ascii_lowercase();
-    SECRET_NAMES.iter().any(|name| lower.contains(name))
-}
-
-/// Whether a word is a token, or the secret part of one.
-fn looks_secret(word: &str) -> bool {
-    let lower = word.to_ascii_lowercase();
-    let is_token = ["tok-", "tok_"].iter().any(|start| {
-        lower
-            .find(start)
-            .is_some_and(|place| lower.len() - place > start.len() + 8)
-    });
-    is_token || has_long_number(&lower)
-}
-
-fn has_long_number(word: &str) -> bool {
-    let runs = word.split(|letter: char| !letter.is_ascii_hexdigit());
-    runs.map(str::len).any(|length| length >= SECRET_DIGITS)
-}
-
 #[cfg(test)]
 mod tests {
     use league_protocol::token::AuthToken;
@@ -169,7 +109,7 @@ mod tests {
     const SECRET: &str = "abababab";
 
     fn kept(said: &str) -> Verbatim {
-        verbatim(said.as_bytes(), None)
+        verbatim(said.as_bytes(), 200, None)
     }
 
     #[test]
@@ -182,7 +122,7 @@ mod tests {
             ("secret: {\"s3cr3t\": 1}".to_owned(), "…"),
             ("it is no JSON".to_owned(), "it is no JSON"),
         ] {
-            let problem = verbatim(b"{}", Some(&words)).problem;
+            let problem = verbatim(b"{}", 200, Some(&words)).problem;
             assert_eq!(problem.as_deref(), Some(kept), "{words}");
         }
     }
@@ -237,10 +177,75 @@ mod tests {
     }
 
     #[test]
+    fn no_key_of_a_player_is_kept_by_whatever_name_it_goes() {
+        for said in [
+            "x-api-key: s3cr3t",
+            "api-key: s3cr3t",
+            "the API key = s3cr3t",
+            "Cookie: session=s3cr3t; theme=dark",
+            "Set-Cookie: a=b; id=s3cr3t",
+            "PRIVATE-KEY: s3cr3t",
+            "db credentials: s3cr3t",
+            "<auth_token>s3cr3t</auth_token>",
+            "<tr><td>OPENAI_API_KEY</td><td class=\"v\">s3cr3t</td></tr>",
+            r#"<input name="password" value="s3cr3t">"#,
+            r#"{"auth_token":"abc,s3cr3t"}"#,
+            r#"{"password":"it's s3cr3t"}"#,
+            r#"{"password":"a \" s3cr3t"}"#,
+            r#"{"body":"{\"password\":\"it's \\\" s3cr3t\"}"}"#,
+            "{'password': 'say \"s3cr3t\"'}",
+            "password=it's s3cr3t",
+        ] {
+            let text = kept(said).text.unwrap_or_default();
+            assert!(!text.contains("s3cr3t"), "{said}: {text}");
+        }
+    }
+
+    #[test]
+    fn no_key_of_a_well_known_form_is_kept() {
+        let half = ["eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxIn0", "c2lnbmF0dXJl"];
+        for key in [
+            "sk-ant-api03-A1b2C3d4E5",
+            "sk-proj-A1b2C3d4E5f6",
+            "ghp_A1b2C3d4E5f6G7h8",
+            "github_pat_A1b2C3d4E5",
+            "AKIAA1B2C3D4E5F6G7H8",
+            "xoxb-1234567890-abcdef",
+            "AIzaSyA1b2C3d4E5f6G7",
+            &half.join("."),
+        ] {
+            let text = kept(&format!("cannot log in with {key}.")).text.unwrap();
+            assert_eq!(text.trim_end_matches('.'), "cannot log in with …");
+        }
+        let text = kept("it was sent as Bearer s3cr3t-s3cr3t").text.unwrap();
+        assert_eq!(text, "it was sent as Bearer …");
+    }
+
+    #[test]
+    fn an_error_page_is_not_kept_and_its_status_is_told() {
+        let page = b"<h1>KeyError</h1> environ: OPENAI=s3cr3t";
+        let kept = verbatim(page, 500, Some("the agent complains: KeyError s3cr3t"));
+        assert_eq!(kept.text, None);
+        assert_eq!(kept.bytes, page.len() as u64);
+        let told = kept.problem.unwrap();
+        assert_eq!(told, "the agent answered with the HTTP status 500");
+        let read = verbatim(page, 404, None);
+        assert_eq!((read.text, read.problem), (None, None));
+    }
+
+    #[test]
     fn what_stands_beside_a_token_is_kept() {
         let said = format!(r#"{{"auth_token":"{SECRET}","choice":"even"}}"#);
         let text = kept(&said).text.unwrap();
         assert_eq!(text, r#"{"auth_token":"…","choice":"even"}"#);
+        for said in [
+            r#"{"auth_token": null, "choice": "even"}"#,
+            r#"{"auth_token": "", "choice": "even"}"#,
+            "the token is missing",
+            "a task-based sk-model",
+        ] {
+            assert_eq!(kept(said).text.as_deref(), Some(said));
+        }
     }
 
     #[test]
@@ -254,7 +259,7 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_shown_as_far_as_it_is_one() {
-        let kept = verbatim(b"\xff\xfeeven", Some("it is no JSON"));
+        let kept = verbatim(b"\xff\xfeeven", 200, Some("it is no JSON"));
         assert_eq!(kept.text.as_deref(), Some("\u{fffd}\u{fffd}even"));
         assert_eq!(kept.problem.as_deref(), Some("it is no JSON"));
     }

@@ -175,6 +175,41 @@ fn a_registration_is_known_to_come_from_this_machine_by_whatever_way_it_is_read(
 }
 
 #[test]
+fn whoever_comes_through_a_proxy_registers_nothing_of_its_machine_that_was_not_listed() {
+    let ground = Ground::new();
+    let manager = ground.manager(&["--host", "board.example"]);
+    let port = manager.endpoint.trim_end_matches("/mcp").rsplit(':').next();
+    let reached = format!("http://127.0.0.1:{}/mcp", port.unwrap());
+    let registered = |port: u16| {
+        let endpoint = format!("http://localhost:{port}/mcp");
+        let arguments = registration("Heron", &endpoint);
+        let wanted = json!({"name": "register_player", "arguments": arguments});
+        ask(&reached, "tools/call", &wanted)["result"]["structuredContent"].clone()
+    };
+    let refused = registered(22);
+    assert_eq!(refused["status"], "REJECTED", "{refused}");
+    let reason = refused["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("config/agents/agents_config.json"),
+        "{reason}"
+    );
+    assert_eq!(registered(8101)["status"], "ACCEPTED");
+}
+
+#[test]
+fn a_whole_league_runs_behind_a_proxy() {
+    let ground = Ground::new();
+    let arguments = ["run", "--ports", "auto", "--root", ground.root()];
+    let named = ["--host", "board.example", "--output", "json"];
+    let mut run = Process::start(arguments.iter().chain(&named));
+    let page = run.event("event", "league")["page"].clone();
+    let page = page.as_str().unwrap();
+    assert!(page.starts_with("http://board.example:"), "{page}");
+    assert_eq!(run.end().code, Some(0));
+    assert_eq!(ground.results().len(), 6);
+}
+
+#[test]
 fn a_player_that_is_not_where_it_says_is_told_to_whoever_runs_the_league() {
     let ground = Ground::hasty();
     let counts = ["manager", "--players", "2", "--referees", "1"];

@@ -164,7 +164,7 @@ fn what_was_really_said_is_kept_beside_how_it_was_read_and_without_a_token() {
     };
     assert_eq!(unread["message"], Value::Null);
     let verbatim = &unread["verbatim"];
-    assert_eq!(verbatim["text"], "even! my token is …");
+    assert_eq!(verbatim["text"], "even! my token is tok-p02-…");
     assert_eq!(
         (&verbatim["cut"], &verbatim["bytes"]),
         (&json!(false), &json!(18 + token.len()))
@@ -176,7 +176,9 @@ fn what_was_really_said_is_kept_beside_how_it_was_read_and_without_a_token() {
     assert_eq!(mended["verbatim"]["problem"], Value::Null);
     let replayed = league(["replay", ground.root(), "--match", "R1M1"]);
     assert!(
-        replayed.out.contains("it said `even! my token is …`"),
+        replayed
+            .out
+            .contains("it said `even! my token is tok-p02-…`"),
         "{replayed:?}"
     );
 }

@@ -83,8 +83,9 @@ pub fn mend(content: &str, expected: &Expected<'_>, notes: &mut Notes) -> Option
     }
     let content = inside::parsed(content)?;
     let mut mending = Notes::new(notes.reading);
-    let found = inside::find(content)?;
-    if let Some(complaint) = inside::complaint(&found.message) {
+    let mut found = inside::find(content)?;
+    let refusal = found.refusal.take();
+    if let Some(complaint) = refusal.or_else(|| inside::complaint(&found.message)) {
         return Some(Mended::Complaint(complaint));
     }
     let message = rewritten(found, expected, &mut mending)?;
@@ -126,10 +127,12 @@ fn rewritten(
 /// What says by its name that an invitation is accepted.
 const JOIN_ACK: &str = "GAME_JOIN_ACK";
 
-/// Whether a message says by its name alone that an invitation is accepted.
+/// Whether a message says by its name alone that an invitation is accepted; one that leaves
+/// something open may leave that open too.
 fn acknowledges(message: &Map<String, Value>) -> bool {
     let named = message.get("message_type").and_then(Value::as_str);
-    named == Some(JOIN_ACK) && !message.contains_key("accept")
+    let is_whole = !message.values().any(inside::is_empty);
+    named == Some(JOIN_ACK) && !message.contains_key("accept") && is_whole
 }
 
 /// Whoever acknowledges joining by the right name, and says nothing else, joins.

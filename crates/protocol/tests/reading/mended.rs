@@ -124,6 +124,8 @@ fn a_choice_is_made_out_wherever_it_is() {
         json!({"result": {"structuredContent": {"result": {"choice": "even"}}}}),
         json!({"message_type": "CHOOSE_PARITY_RESPONSE", "choice": "even", "parity_choice": null}),
         json!({"message_type": "CHOOSE_PARITY_RESPONSE", "choice": "even", "parity_choice": ""}),
+        json!({"result": {"choice": "even"}, "error": null}),
+        json!({"result": {"choice": "even"}, "error": ""}),
     ] {
         let Some((Message::MoveResponse(response), forgiven)) = mended(&said, CHOICE, None) else {
             panic!("nothing is made of {said}");
@@ -158,6 +160,11 @@ fn what_could_mean_two_things_is_left_alone() {
         json!({"jsonrpc": "2.0", "id": 7, "error": {"code": -32000, "message": "busy", "data": {"message_type": "GAME_JOIN_ACK", "match_id": "R1M1"}}}),
         json!({"result": {"accepted": false, "response": {"message_type": "GAME_JOIN_ACK", "match_id": "R1M1"}}}),
         json!({"message_type": "GAME_JOIN_ACK", "reason": "busy"}),
+        json!({"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "arrival_timestamp": null}),
+        json!({"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "arrival_timestamp": ""}),
+        json!({"message_type": "GAME_JOIN_ACK", "match_id": " ", "player_id": "P01"}),
+        json!({"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "player_id": {}}),
+        json!({"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "player_id": []}),
     ] {
         assert!(mended(&said, JOIN, None).is_none(), "{said}");
     }
@@ -179,6 +186,31 @@ fn a_complaint_is_told_in_its_own_words() {
             "not now",
         ),
         (json!({"detail": "Not Found"}), "Not Found"),
+        (
+            json!({
+                "result": {"message_type": "GAME_JOIN_ACK", "match_id": "R1M1"},
+                "error": {"code": -32000, "message": "I do not come"},
+            }),
+            "I do not come",
+        ),
+        (
+            json!({
+                "jsonrpc": "2.0", "id": 7, "error": "choice withdrawn",
+                "result": {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": "even"},
+            }),
+            "choice withdrawn",
+        ),
+        (
+            json!({"choice": "even", "error": {"message": "choice withdrawn"}}),
+            "choice withdrawn",
+        ),
+        (
+            json!({
+                "message_type": "CHOOSE_PARITY_RESPONSE", "choice": "even",
+                "error": {"message": "choice withdrawn"},
+            }),
+            "choice withdrawn",
+        ),
     ] {
         let mut notes = Notes::new(Reading::Lenient);
         let expected = Expected {

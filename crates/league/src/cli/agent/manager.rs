@@ -7,7 +7,7 @@ use clap::Args;
 use league::agent::manager;
 use league::config::{AgentsConfig, MatchMode, SystemConfig};
 use league::identity::Life;
-use league::net::endpoint::{AllowList, homes};
+use league::net::endpoint::{AllowList, Home};
 use league::web::Site;
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
@@ -87,7 +87,8 @@ impl Manager {
         let (tell, mut news) = unbounded_channel();
         let guests = guests(&rules, system, &ground.agents, &self.invite)?;
         let told = endpoint(system, &listener);
-        let home = homes(listener.local_addr().ok(), &told);
+        let home = Home::new(listener.local_addr().ok(), &told);
+        let home = home.with_agents(ground.agents.endpoints());
         let (running, door) = manager::start(&shared, rules, &guests, &home, Some(tell))
             .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
         self.greet(&mut out, league, system, &told)?;

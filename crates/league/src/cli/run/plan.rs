@@ -288,7 +288,7 @@ impl Seats {
             port: ports.manager,
             shared_port: ports.shared,
             bind: system.security.bind,
-            host: called(system),
+            host: called(system, None),
         })
     }
 

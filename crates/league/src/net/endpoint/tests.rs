@@ -5,6 +5,13 @@ use crate::config::AllowedEndpoint;
 
 const ANY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
+fn home(own: &[&str]) -> Home {
+    Home {
+        own: own.iter().map(|own| own.parse().unwrap()).collect(),
+        agents: Vec::new(),
+    }
+}
+
 #[test]
 fn an_address_is_read_whole() {
     let endpoint = Endpoint::parse("http://localhost:8101/mcp").unwrap();
@@ -57,7 +64,7 @@ fn nobody_else_answers_at_our_own_address() {
         ("127.0.0.1:8000", "http://[::ffff:127.0.0.1]:8000/mcp", true),
         ("127.0.0.1:8000", "http://localhost:8001/mcp", false),
     ] {
-        let list = AllowList::default().without(&[own.parse().unwrap()]);
+        let list = AllowList::default().within(&home(&[own]));
         let found = list.check(asked);
         let refused = matches!(found, Err(BadEndpoint::Own(_)));
         assert_eq!(refused, is_own, "{own} {asked}: {found:?}");
@@ -118,6 +125,76 @@ fn nobody_elsewhere_registers_an_address_of_this_machine() {
 }
 
 #[test]
+fn nobody_elsewhere_registers_another_port_of_the_address_that_others_are_told() {
+    // Behind a router, or in a container, no interface has that address.
+    let told: IpAddr = "203.0.113.77".parse().unwrap();
+    let list = AllowList::new(SecurityConfig {
+        allowed_endpoints: vec![AllowedEndpoint::address(told)],
+        ..SecurityConfig::default()
+    });
+    let list = list.within(&Home::new(
+        "0.0.0.0:8000".parse().ok(),
+        &url("203.0.113.77", 8000),
+    ));
+    let caller = |from: &str| Origin::Network {
+        from: from.parse().unwrap(),
+        at: "192.0.2.10".parse().unwrap(),
+    };
+    for asked in [
+        "http://203.0.113.77:22/mcp",
+        "http://[::ffff:203.0.113.77]:22/mcp",
+    ] {
+        let refused = list.check_of(caller("192.0.2.20"), asked);
+        assert!(
+            matches!(refused, Err(BadEndpoint::Elsewhere { .. })),
+            "{asked}: {refused:?}"
+        );
+        let refused = list.check_of(Origin::Unknown, asked);
+        assert!(matches!(refused, Err(BadEndpoint::Here(_))), "{refused:?}");
+    }
+    let here = list.check_of(caller("127.0.0.1"), "http://203.0.113.77:8101/mcp");
+    assert!(here.is_ok(), "{here:?}");
+}
+
+#[test]
+fn where_a_proxy_leads_here_nobody_is_known_to_be_here_but_whom_the_organiser_named() {
+    let local = Origin::Network {
+        from: Ipv4Addr::LOCALHOST.into(),
+        at: Ipv4Addr::LOCALHOST.into(),
+    };
+    let asked = |bind: &str, host: &str, asked: &str| {
+        let mut system = SystemConfig::default();
+        system.security.bind = bind.parse().unwrap();
+        system.network.base_host = host.to_owned();
+        let bound = SocketAddr::new(system.security.bind, 8000);
+        let home = Home::new(Some(bound), &url(host, 8000));
+        let home = home.with_agents(["http://localhost:8001/mcp"]);
+        AllowList::of(&system).within(&home).check_of(local, asked)
+    };
+    for (bind, host) in [
+        ("127.0.0.1", "board.example"),
+        ("127.0.0.1", "203.0.113.77"),
+        ("::1", "board.example"),
+    ] {
+        let found = asked(bind, host, "http://localhost:22/mcp");
+        assert!(
+            matches!(found, Err(BadEndpoint::Led(_))),
+            "{host}: {found:?}"
+        );
+        let named = asked(bind, host, "http://localhost:8001/mcp");
+        assert!(named.is_ok(), "{host}: {named:?}");
+    }
+    for (bind, host) in [
+        ("127.0.0.1", "localhost"),
+        ("127.0.0.2", "127.0.0.2"),
+        ("0.0.0.0", "board.example"),
+    ] {
+        let found = asked(bind, host, "http://localhost:22/mcp");
+        assert!(found.is_ok(), "{bind} {host}: {found:?}");
+    }
+}
+
+#[test]
 fn one_of_whom_nothing_is_known_is_elsewhere_unless_no_other_can_reach_us() {
     let asked = "http://localhost:8101/mcp";
     for (own, here) in [
@@ -127,10 +204,8 @@ fn one_of_whom_nothing_is_known_is_elsewhere_unless_no_other_can_reach_us() {
         (&["127.0.0.1:8000", "192.0.2.7:8000"], false),
         (&[], false),
     ] {
-        let own: Vec<_> = own.iter().map(|own| own.parse().unwrap()).collect();
-        let found = AllowList::default()
-            .without(&own)
-            .check_of(Origin::Unknown, asked);
+        let list = AllowList::default().within(&home(own));
+        let found = list.check_of(Origin::Unknown, asked);
         assert_eq!(found.is_ok(), here, "{own:?}: {found:?}");
     }
 }
@@ -142,8 +217,7 @@ fn the_address_that_others_are_told_is_our_own_with_its_port_alone() {
         allowed_endpoints: vec![allowed("192.0.2.7")],
         ..SecurityConfig::default()
     });
-    let own = ["0.0.0.0:8000", "192.0.2.7:8000"].map(|own| own.parse().unwrap());
-    let list = list.without(&own);
+    let list = list.within(&home(&["0.0.0.0:8000", "192.0.2.7:8000"]));
     let found = list.check("http://192.0.2.7:8000/mcp");
     assert!(matches!(found, Err(BadEndpoint::Own(_))), "{found:?}");
     assert!(list.check("http://192.0.2.7:8101/mcp").is_ok());

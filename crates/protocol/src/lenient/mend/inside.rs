@@ -23,6 +23,8 @@ pub(super) struct Found {
     pub(super) message: Map<String, Value>,
     /// The way to it; `None` if it is where it belongs.
     pub(super) place: Option<String>,
+    /// The words by which it is taken back in its frame: an error counts whatever stands beside it.
+    pub(super) refusal: Option<String>,
 }
 
 /// Finds the message: the object that names its type, the outermost of several, else all that came
@@ -31,6 +33,7 @@ pub(super) fn find(content: Value) -> Option<Found> {
     let Value::Object(mut outermost) = opened(content, 0) else {
         return None;
     };
+    let refusal = outermost.get("error").and_then(words);
     let framed = is_frame(&outermost);
     if is_marked(&outermost) {
         outermost.retain(|name, _| !MARKS.contains(&name.as_str()));
@@ -41,14 +44,22 @@ pub(super) fn find(content: Value) -> Option<Found> {
         let mut message = message.clone();
         message.remove(ABOUT);
         return Some(Found {
-            message,
             place: (!at_home).then_some(place),
+            refusal: refusal.filter(|_| !tells_of_an_error(&message)),
+            message,
         });
     }
     Some(Found {
         message: unframed(outermost, framed),
         place: None,
+        refusal,
     })
+}
+
+/// Whether a message is one about an error, which says more than the frame around it.
+fn tells_of_an_error(message: &Map<String, Value>) -> bool {
+    let named = names::take_type(&mut message.clone());
+    named.is_some_and(|(_, said)| names::fold(&said).ends_with("error"))
 }
 
 /// Whether an object has nothing but what belongs to a frame.
@@ -149,15 +160,31 @@ pub(super) fn complaint(message: &Map<String, Value>) -> Option<String> {
     if names::names_a_type(message) {
         return None;
     }
-    let said = message.get("error").or_else(|| message.get("detail"))?;
-    let text = match said {
+    words(message.get("error").or_else(|| message.get("detail"))?)
+}
+
+/// The words of an error; nothing if it says that there is none.
+fn words(error: &Value) -> Option<String> {
+    let text = match error {
         Value::Null | Value::Bool(false) => return None,
+        Value::String(text) if text.trim().is_empty() => return None,
         Value::String(text) => text.clone(),
-        Value::Object(error) => match error.get("message").and_then(Value::as_str) {
+        Value::Object(members) => match members.get("message").and_then(Value::as_str) {
             Some(text) => text.to_owned(),
-            None => said.to_string(),
+            None => error.to_string(),
         },
         other => other.to_string(),
     };
     Some(crate::finding::harmless(&text, LONGEST_COMPLAINT))
+}
+
+/// Whether a value says nothing.
+pub(super) fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(elements) => elements.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
 }

@@ -1,0 +1,247 @@
+//! What nobody else may see, taken out of texts: tokens, passwords, keys.
+//!
+//! A text may be anything, so secrets are looked for by their form, and by the name before them.
+
+mod named;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::token;
+
+/// Parts of the names of what nobody else may see, without what stands between words.
+const SECRET_NAMES: [&str; 14] = [
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "authorization",
+    "bearer",
+    "credential",
+    "cookie",
+    "sessionid",
+    "sessid",
+];
+/// How the keys of well-known services begin.
+const KEYS: [&str; 17] = [
+    "sk-",
+    "sk_",
+    "rk_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "AKIA",
+    "ASIA",
+    "xox",
+    "AIza",
+    "eyJ",
+    "hf_",
+    "gsk_",
+];
+/// What follows the beginning of a key at least, in bytes.
+const SHORTEST_KEY: usize = 10;
+/// What follows the beginning of a token at least, in bytes.
+const SHORTEST_TOKEN: usize = 4;
+/// How many hexadecimal digits in a row may be the secret part of a token.
+const SECRET_DIGITS: usize = 40;
+/// What stands for something that was taken out.
+const TAKEN_OUT: &str = "…";
+
+/// Whether a name is that of something that nobody else may see: `auth_token`, `X-Api-Key`.
+pub fn is_secret_name(name: &str) -> bool {
+    let letters = name.bytes().filter(u8::is_ascii_alphanumeric);
+    let folded: Vec<u8> = letters.map(|letter| letter.to_ascii_lowercase()).collect();
+    let holds = |secret: &str| {
+        folded
+            .windows(secret.len())
+            .any(|part| part == secret.as_bytes())
+    };
+    SECRET_NAMES.into_iter().any(holds)
+}
+
+/// Masks what has the form of a secret. It is enough for sentences of our own: whatever a stranger
+/// says in them was [`hidden`] before, and a name with a colon in them is no secret.
+pub fn masked(text: &str) -> Cow<'_, str> {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(secret) = first_secret(rest) {
+        shown.push_str(&rest[..secret.start]);
+        shown.push_str(&token::mask(&rest[secret.clone()]));
+        rest = &rest[secret.end..];
+    }
+    match rest.len() == text.len() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(shown + rest),
+    }
+}
+
+/// Hides, in the words of a stranger, what has the form of a secret or the name of one; all of them
+/// where a whole structure has such a name.
+pub fn hidden(text: &str) -> Cow<'_, str> {
+    without_secrets(text).unwrap_or(Cow::Borrowed(TAKEN_OUT))
+}
+
+/// The same; `None` where a whole structure has the name of a secret.
+pub fn without_secrets(text: &str) -> Option<Cow<'_, str>> {
+    let values = named::values(text)?;
+    if values.is_empty() {
+        return Some(masked(text));
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut end = 0;
+    for value in values {
+        shown.push_str(&masked(&text[end..value.start]));
+        shown.push_str(&token::mask(&text[value.clone()]));
+        end = value.end;
+    }
+    shown.push_str(&masked(&text[end..]));
+    Some(Cow::Owned(shown))
+}
+
+/// Letters of which words are made, and tokens.
+const fn is_part(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_')
+}
+
+/// Where the next word is, from a place on.
+fn next_word(text: &str, from: usize) -> Option<Range<usize>> {
+    let start = from + text[from..].find(is_part)?;
+    let length = text[start..].find(|letter| !is_part(letter));
+    Some(start..length.map_or(text.len(), |length| start + length))
+}
+
+/// Where the first word is that has the form of a secret.
+fn first_secret(text: &str) -> Option<Range<usize>> {
+    let (mut from, mut shown_next) = (0, false);
+    while let Some(word) = next_word(text, from) {
+        let said = &text[word.clone()];
+        let blank = text[from..word.start].bytes().all(|letter| letter == b' ');
+        let secret = match shown_next && blank && said.bytes().any(|byte| byte.is_ascii_digit()) {
+            true => Some(0),
+            false => secret_in(said),
+        };
+        if let Some(place) = secret {
+            let start = word.start + place;
+            return Some(start..end_of_secret(text, word.end));
+        }
+        shown_next = said.eq_ignore_ascii_case("bearer");
+        from = word.end;
+    }
+    None
+}
+
+/// Where a secret goes on that began with a word: some have more signs than words have. A full stop
+/// at its end is that of a sentence.
+fn end_of_secret(text: &str, word: usize) -> usize {
+    let more = |letter: char| is_part(letter) || ".~+/=".contains(letter);
+    let rest = &text[word..];
+    let rest = &rest[..rest.find(|letter| !more(letter)).unwrap_or(rest.len())];
+    word + rest.trim_end_matches('.').len()
+}
+
+/// Where in a word a secret begins, if there is one.
+fn secret_in(word: &str) -> Option<usize> {
+    // Most words are too short to be asked more.
+    if word.len() < SHORTEST_TOKEN + 4 {
+        return None;
+    }
+    let mut keys = KEYS.iter().filter_map(|key| word.strip_prefix(key));
+    let mut runs = word.split(|letter: char| !letter.is_ascii_hexdigit());
+    let is_secret =
+        runs.any(|run| run.len() >= SECRET_DIGITS) || keys.any(|rest| rest.len() >= SHORTEST_KEY);
+    token_in(word).or_else(|| is_secret.then_some(0))
+}
+
+/// Where in a word a token begins: `tok-<owner>-<secret>`, with `-` or `_` between.
+fn token_in(word: &str) -> Option<usize> {
+    let bytes = word.as_bytes();
+    let last = bytes.len().checked_sub(4 + SHORTEST_TOKEN)?;
+    (0..=last).find(|&start| {
+        let starts = bytes[start..start + 3].eq_ignore_ascii_case(b"tok");
+        let parted = matches!(bytes[start + 3], b'-' | b'_');
+        let alone = start == 0 || !bytes[start - 1].is_ascii_alphanumeric();
+        starts && parted && alone
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_however_it_is_written() {
+        for name in [
+            "auth_token",
+            "X-Api-Key",
+            "api key",
+            "OPENAI_API_KEY",
+            "privateKey",
+            "Set-Cookie",
+            "Mcp-Session-Id",
+        ] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in ["", "choice", "match_id", "key", "session", "seed", "nonce"] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn ordinary_words_stay() {
+        for text in [
+            "token tok-ens took-over stock tok",
+            "stok-p01-abc",
+            "a task-based sk-model",
+            "the bearer of this",
+            "0123456789abcdef0123456789abcdef",
+            "",
+        ] {
+            assert!(
+                matches!(masked(text), Cow::Borrowed(same) if same == text),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_has_the_form_of_a_secret_is_masked_and_nothing_around_it() {
+        let digits = "0123456789abcdef".repeat(4);
+        for (text, shown) in [
+            (format!("x={digits}, y"), "x=…, y"),
+            (format!("é {} é", digits.to_uppercase()), "é … é"),
+            (format!("x_tok-p01-{digits}."), "x_tok-p01-…."),
+            ("TOK-P01-abc".to_owned(), "…"),
+            ("tok-p01-a.b/c== d".to_owned(), "tok-p01-… d"),
+            ("as bearer a1b2c3.".to_owned(), "as bearer …."),
+            ("(sk-ant-A1b2C3d4)".to_owned(), "(…)"),
+            ("sk-ant-A1b2C3d4 tok-p01-abcd".to_owned(), "… tok-p01-…"),
+        ] {
+            assert_eq!(masked(&text), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_has_the_name_of_a_secret_is_hidden_to_its_end() {
+        for (text, shown) in [
+            (r#"{"token": "a,b", "n": 1}"#, r#"{"token": "…", "n": 1}"#),
+            (r#"{"token": 12, "n": 1}"#, r#"{"token": …, "n": 1}"#),
+            (
+                r#"{"a":"{\"pass\\word\":1}"}"#,
+                r#"{"a":"{\"pass\\word\":…}"}"#,
+            ),
+            ("api key: a, b\nn: 1", "api key: …\nn: 1"),
+            ("auth_token=tok-p01-abcd", "auth_token=tok-p01-…"),
+            (r#"{"tokens": [1], "n": 1}"#, "…"),
+        ] {
+            assert_eq!(hidden(text), shown, "{text}");
+        }
+    }
+}
