@@ -154,9 +154,18 @@ impl Inquirer {
     ///
     /// # Errors
     ///
+    /// Nobody answers there, or not a manager.
+    pub async fn table(&self) -> Result<Told, AskError> {
+        understood(self.post("get_standings", Some(&json!({}))).await?)
+    }
+
+    /// Asks for the rows of the table.
+    ///
+    /// # Errors
+    ///
     /// Nobody answers there, or not with a table.
     pub async fn standings(&self) -> Result<Vec<StandingRow>, AskError> {
-        let told = understood(self.post("get_standings", Some(&json!({}))).await?)?;
+        let told = self.table().await?;
         match told.response.answer {
             Ok(QueryAnswer::Standings { rows, .. }) => Ok(rows.to_vec()),
             Ok(_) => Err(AskError::Unclear("it is not the table".to_owned())),

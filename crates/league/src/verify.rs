@@ -32,13 +32,17 @@ use thiserror::Error;
 use crate::record::Record;
 use crate::repository::RepositoryError;
 use crate::root::Root;
-use crate::store::{End, Entry, Journal, StoreError};
+use crate::store::{End, Entry, Journal, StoreError, holder};
 use documents::Documents;
 use matches::MatchFiles;
 use replay::Replay;
 use testimony::Testimony;
 pub use verdict::{Behind, Checked, MOST_DISPUTED, NotCompared, Verdict, Wrong};
 
+/// How far a league is that is not over and that nobody plays on this machine.
+const INTERRUPTED: &str = "interrupted";
+/// What players remember is called, where it is not compared.
+const MEMORIES: &str = "memories of players";
 /// What the files of matches are called where they are not compared.
 const MATCH_FILES: &str = "files of matches";
 
@@ -173,6 +177,9 @@ fn verify_all(root: &Root, league: &LeagueId, checked: &mut Checked) -> Result<(
     let mut replay = Replay::new(league, documents, testimony);
     let end = read_journal(&journal, |entry| replay.take_in(entry));
     replay.tell(checked);
+    if !replay.is_over() && holder(&journal).is_none() {
+        checked.phase = Some(INTERRUPTED.to_owned());
+    }
     let end = end?;
     checked.lines = end.last;
     checked.head = Some(hex(&end.hash));
@@ -181,16 +188,16 @@ fn verify_all(root: &Root, league: &LeagueId, checked: &mut Checked) -> Result<(
         .check_table()
         .map_err(|what| Stop::wrong(&journal, Some(end.last.max(1)), what))?;
     let mut testimony = replay.finish(end.last, checked)?;
-    gathered?;
+    let remembering = gathered?;
     let agreed = testimony.finish();
     testimony.tell(checked);
     agreed?;
-    tell_missing(root, league, checked);
+    tell_missing(root, league, remembering, checked);
     Ok(())
 }
 
-/// Tells which files are not here that a league has.
-fn tell_missing(root: &Root, league: &LeagueId, checked: &mut Checked) {
+/// Tells which files are not here that a league has; so many of its players keep theirs here.
+fn tell_missing(root: &Root, league: &LeagueId, remembering: usize, checked: &mut Checked) {
     let left_out = checked.not_compared.iter();
     let left_out = left_out.filter(|left_out| left_out.what == MATCH_FILES);
     let known =
@@ -199,6 +206,10 @@ fn tell_missing(root: &Root, league: &LeagueId, checked: &mut Checked) {
         MATCH_FILES.to_owned(),
         checked.results.saturating_sub(known),
     )];
+    if checked.results > 0 {
+        let elsewhere = checked.players.saturating_sub(remembering) as u64;
+        missing.push((MEMORIES.to_owned(), elsewhere));
+    }
     for file in [root.standings(league), root.rounds(league)] {
         let what = format!("`{}`", below(root, &file).display());
         missing.push((what, u64::from(!file.exists())));
@@ -213,13 +224,13 @@ fn tell_missing(root: &Root, league: &LeagueId, checked: &mut Checked) {
         }));
 }
 
-/// Takes down what others say of the league.
+/// Takes down what others say of the league; says how many players keep their files here.
 fn gather(
     root: &Root,
     league: &LeagueId,
     testimony: &mut Testimony,
     checked: &mut Checked,
-) -> Result<(), Stop> {
+) -> Result<usize, Stop> {
     let since = beginning(&root.league_journal(league));
     // A file is written after the line of the journal that it tells of, so it is read before.
     let mut files = MatchFiles::load(root, league, since, testimony)?;

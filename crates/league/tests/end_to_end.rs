@@ -5,6 +5,8 @@
     reason = "a test that cannot go on has failed, in a function beside it too"
 )]
 
+#[path = "end_to_end/begun.rs"]
+mod begun;
 #[path = "end_to_end/bodies.rs"]
 mod bodies;
 #[path = "end_to_end/bots.rs"]
@@ -59,6 +61,8 @@ mod shown;
 mod stdio;
 #[path = "end_to_end/stepped.rs"]
 mod stepped;
+#[path = "end_to_end/taken_up.rs"]
+mod taken_up;
 #[path = "end_to_end/told.rs"]
 mod told;
 #[path = "end_to_end/traced.rs"]

@@ -11,7 +11,7 @@ mod wishes;
 
 use std::sync::Arc;
 
-use league_core::league::{Command, Event, League, LeagueRules, Refusal, Reply, Ticket};
+use league_core::league::{Command, Event, League, LeagueRules, Phase, Refusal, Reply, Ticket};
 use league_core::letter::Outcome;
 use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::{LeagueError, LeagueQuery, Message, Query};
@@ -24,6 +24,7 @@ use super::house::{House, Place, Shared, StartError, restore, settle};
 use super::{Running, missing, not_for_me, unattended};
 use crate::archivist::Archivist;
 use crate::chance::Chance;
+use crate::correspondence::Silent;
 use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Newcomer};
 use crate::net::endpoint::{AllowList, Home};
@@ -99,6 +100,7 @@ pub fn start(
         .keep(&shared.root, &league_id, observed::MANAGER);
     let keys = keys.ok_or_else(|| SecretError::missing(&shared.root, &league_id))?;
     clerk.take_up();
+    let over = restored.machine.phase() == Phase::Completed;
     let rules = restored.machine.rules();
     let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
     identity.set_agent(league_protocol::sender::Agent::Manager, league_id.clone());
@@ -113,6 +115,10 @@ pub fn start(
         restored,
         identity,
         transcripts: None,
+        silent: match over {
+            true => Silent::after_the_end(),
+            false => Silent::default(),
+        },
         witness: Box::new(clerk),
     };
     Ok(settle(shared, house, |desk| Manager {

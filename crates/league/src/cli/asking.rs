@@ -6,7 +6,7 @@ use league::secrets::{LeagueKeys, SecretError};
 use league_protocol::id::LeagueId;
 use league_protocol::token::AuthToken;
 
-use super::common::{Common, bad_config};
+use super::common::{Common, USUAL_MANAGER, bad_config, no_manager};
 use super::failure::{Failure, Kind};
 
 /// Finds the manager: the one that is named, else the one of the configuration.
@@ -25,9 +25,8 @@ pub(super) fn inquirer(common: &Common, manager: Option<&str>) -> Result<Inquire
     };
     Inquirer::new(&named).map_err(|error| Failure {
         what: "could not ask the league manager".to_owned(),
-        cause: error.to_string(),
-        hint: "give the address that the manager printed, such as `http://localhost:8000/mcp`"
-            .to_owned(),
+        cause: no_manager(&error),
+        hint: format!("give the address that the manager printed, such as `{USUAL_MANAGER}`"),
         kind: Kind::Use,
     })
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use league::agent::house::Shared;
 use league::chance::Chance;
 use league::config::{ConfigError, ConfigLoader, LeagueConfig, SystemConfig, league_rules};
-use league::net::endpoint::Endpoint;
+use league::net::endpoint::{BadEndpoint, Endpoint};
 use league::root::{DEFAULT_ROOT, Root};
 use league_core::league::LeagueRules;
 use league_protocol::id::{GameType, LeagueId};
@@ -16,6 +16,9 @@ use league_protocol::sender::Dialect;
 
 use super::Output;
 use super::failure::{Failure, Kind};
+
+/// Where the manager of the documents answers.
+pub(super) const USUAL_MANAGER: &str = "http://localhost:8000/mcp";
 
 /// What every command that touches a league takes.
 #[derive(Debug, Clone, Args)]
@@ -167,15 +170,26 @@ pub(super) fn league_id(text: &str) -> Result<LeagueId, String> {
     LeagueId::new(text).map_err(|error| error.to_string())
 }
 
-/// Reads the address of an agent; a name in it is looked up now, and never again.
-pub(super) fn address(text: &str) -> Result<String, String> {
-    let found = Endpoint::look_up(text).map_err(|error| error.to_string())?;
+/// Reads the address of a manager; a name in it is looked up now, and never again.
+pub(super) fn manager(text: &str) -> Result<String, String> {
+    let found = Endpoint::look_up(text).map_err(|error| {
+        let cause = no_manager(&error);
+        format!("{cause}; give the one that the manager printed, such as `{USUAL_MANAGER}`")
+    })?;
     let is_plain = Endpoint::parse(text).is_ok();
     Ok(if is_plain {
         text.to_owned()
     } else {
         found.to_string()
     })
+}
+
+/// Why no manager can be called at an address; an example would be a player's.
+pub(super) fn no_manager(error: &BadEndpoint) -> String {
+    match error {
+        BadEndpoint::Malformed(text) => format!("`{text}` is no address"),
+        other => other.to_string(),
+    }
 }
 
 /// Reads the name of a game.

@@ -19,8 +19,8 @@ const WHAT: &str = "could not ask the league manager";
 
 /// Ask a running manager for the standings, the schedule, or a player's next match or figures
 ///
-/// It asks with the administrator's token, which the manager keeps in a file below its root, so that
-/// both must be given the same --root.
+/// The standings are open to all. The rest is asked with the administrator's token, which the
+/// manager keeps in a file below its root, so that both must be given the same --root.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
@@ -86,10 +86,15 @@ impl Query {
     async fn ask(&self, inquirer: &Inquirer) -> Result<(Health, Told), Failure> {
         let failed = |error| unanswered(WHAT, inquirer, &error);
         let health = inquirer.health().await.map_err(failed)?;
-        let admin = admin(&self.common, &health.league_id)?;
-        let told = inquirer.query(&health.league_id, self.question(), &admin);
-        let told = told.await.map_err(failed)?;
-        Ok((health, told))
+        let told = match self.question() {
+            message::Query::Standings => inquirer.table().await,
+            question => {
+                let league = &health.league_id;
+                let admin = admin(&self.common, league)?;
+                inquirer.query(league, question, &admin).await
+            }
+        };
+        Ok((health, told.map_err(failed)?))
     }
 
     fn question(&self) -> message::Query {

@@ -29,11 +29,14 @@ const GAP: Duration = Duration::from_millis(250);
 #[command(after_help = "\
 Examples:
   league watch
-  league watch http://localhost:9000/mcp
+  league watch http://localhost:9000/mcp            or with --manager, as elsewhere
   league watch --output json | jq '.standings[0].display_name'")]
 pub(super) struct Watch {
     /// Where the league manager answers [default: from config, http://localhost:8000/mcp]
     #[arg(value_name = "URL")]
+    url: Option<String>,
+    /// The same, as the other commands take it
+    #[arg(long, value_name = "URL", conflicts_with = "url")]
     manager: Option<String>,
     #[command(flatten)]
     common: Common,
@@ -42,7 +45,10 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let watcher = Watcher::new(
-            inquirer(&self.common, self.manager.as_deref())?,
+            inquirer(
+                &self.common,
+                self.manager.as_deref().or(self.url.as_deref()),
+            )?,
             self.common.root(),
         );
         let runtime = runtime()?;

@@ -3,6 +3,7 @@
 //! A player may remember less than happened, and may keep neither file here. It may also lie: what
 //! it says otherwise is told and overturns nothing.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use league_core::player::{Event, MatchRecord};
@@ -12,19 +13,20 @@ use league_protocol::time::Timestamp;
 use super::claim::Claim;
 use super::memory::Memory;
 use super::testimony::Testimony;
-use super::{Finding, Stop, names, read_journal, replay};
+use super::{Finding, MEMORIES, Stop, names, read_journal, replay};
 use crate::record::Record;
 use crate::repository::{PlayerHistoryRepository, RepositoryError, SCHEMA_VERSION};
 use crate::root::Root;
 use crate::store::Entry;
 
-/// Takes down what each player remembers.
+/// Takes down what each player remembers; says of how many there is anything here.
 pub(super) fn gather(
     root: &Root,
     league: &LeagueId,
     since: Timestamp,
     testimony: &mut Testimony,
-) -> Result<(), Stop> {
+) -> Result<usize, Stop> {
+    let mut here = BTreeSet::new();
     let mut players: Vec<PlayerId> = names(&root.players_folder())
         .map_err(Stop::Failed)?
         .into_iter()
@@ -37,6 +39,7 @@ pub(super) fn gather(
             since,
             player: None,
             source: 0,
+            here: &mut here,
             testimony: &mut *testimony,
         };
         diary.read_history(root, &player)?;
@@ -46,7 +49,7 @@ pub(super) fn gather(
             read => read?,
         }
     }
-    Ok(())
+    Ok(here.len())
 }
 
 /// The files of one player while they are read.
@@ -56,6 +59,8 @@ struct Diary<'a> {
     /// Who it is in this league, once that is known.
     player: Option<PlayerId>,
     source: usize,
+    /// Who has said anything of this league.
+    here: &'a mut BTreeSet<PlayerId>,
     testimony: &'a mut Testimony,
 }
 
@@ -66,8 +71,9 @@ impl Diary<'_> {
         let history = match repository.load() {
             Ok(history) if history.schema_version == SCHEMA_VERSION => history,
             Ok(_) | Err(RepositoryError::WrongForm { .. }) => {
-                let what = "memories of players".to_owned();
-                self.testimony.leave_out(what, "they have another form");
+                self.here.insert(player.clone());
+                self.testimony
+                    .leave_out(MEMORIES.to_owned(), "they have another form");
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
@@ -102,7 +108,11 @@ impl Diary<'_> {
                 player_id,
                 league_id,
                 ..
-            } => self.player = Some(player_id.clone()).filter(|_| league_id == self.league),
+            } => {
+                self.player = Some(player_id.clone()).filter(|_| league_id == self.league);
+                let now = self.player.clone().filter(|_| entry.at >= self.since);
+                self.here.extend(now);
+            }
             Event::Announced {
                 match_id,
                 commitment: Some(promise),
@@ -124,6 +134,7 @@ impl Diary<'_> {
 
     fn remember(&mut self, line: Option<u64>, player: &PlayerId, record: &MatchRecord) {
         if record.league_id == *self.league && record.at >= self.since {
+            self.here.insert(player.clone());
             let claim = Claim::Remembered(Box::new(Memory::of(player, record)));
             self.testimony
                 .add(self.source, line, &record.match_id, claim);

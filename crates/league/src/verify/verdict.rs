@@ -35,7 +35,8 @@ pub struct Wrong {
 /// What was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Checked {
-    /// How far the league is: `registering`, `running` or `completed`.
+    /// How far the league is: `registering`, `running` or `completed`; `interrupted` if it is not
+    /// over and nobody plays it on this machine.
     pub phase: Option<String>,
     /// Whether all chance came from a seed that was given.
     pub reproducible: bool,

@@ -68,16 +68,41 @@ fn each_call_is_told_to_those_who_want_to_know_and_nothing_that_is_in_it() {
     };
     assert!(health.starts_with("GET http://localhost:"), "{health}");
     assert!(health.contains("/health: status 200 after "), "{health}");
-    let called = "league_query at http://localhost:8000/mcp: status 200 after ";
+    let called = "get_standings at http://localhost:8000/mcp: status 200 after ";
     assert!(query.starts_with(called), "{query}");
     assert!(query.ends_with(" ms"), "{query}");
+}
+
+#[test]
+fn the_table_is_open_to_those_who_have_no_key() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let (_manager, endpoint) = Agent::manager(folder.path());
+    let ask = |form: &str| {
+        let words = ["query", "standings", "--output", form];
+        let from = ["--manager", &endpoint, "--root", "nowhere"];
+        seen(&[&words[..], &from].concat(), &endpoint)
+    };
+    insta::assert_snapshot!(ask("text"), @"
+    exit code 0
+    --- out
+    league_2025_even_odd · even_odd · registering · 0 players, 0 referees
+
+       #  player  played  won  drawn  lost  points
+    --- errors
+    ");
+    let json = ask("json");
+    assert!(json.starts_with("exit code 0\n--- out\n{"), "{json}");
+    assert!(
+        json.contains(r#""message_type":"LEAGUE_QUERY_RESPONSE""#),
+        "{json}"
+    );
 }
 
 #[test]
 fn whoever_has_no_key_is_told_where_it_lies() {
     let folder = tempfile::tempdir().expect("there is room");
     let (_manager, endpoint) = Agent::manager(folder.path());
-    for command in [&["query", "standings"][..], &["start"]] {
+    for command in [&["query", "schedule"][..], &["start"]] {
         let arguments = [command, &["--manager", &endpoint, "--root", "nowhere"]].concat();
         let seen = seen(&arguments, &endpoint);
         assert!(seen.starts_with("exit code 2\n"), "{seen}");
@@ -113,7 +138,7 @@ fn a_question_needs_its_player_and_an_address_its_form() {
     --- out
     --- errors
     error: could not ask the league manager
-      cause: `localhost:8000` is no address; send one such as `http://localhost:8101/mcp`
+      cause: `localhost:8000` is no address
     hint: give the address that the manager printed, such as `http://localhost:8000/mcp`
     ");
 }
@@ -127,5 +152,7 @@ fn a_manager_whose_address_is_none_is_wrong_use() {
             seen.contains("invalid value 'foo' for '--manager <URL>'"),
             "{seen}"
         );
+        assert!(seen.contains("http://localhost:8000/mcp"), "{seen}");
+        assert!(!seen.contains("8101"), "{seen}");
     }
 }

@@ -82,12 +82,19 @@ fn it_is_watched_to_its_end(endpoint: &str) {
         tables.windows(2).all(|two| two[0] != two[1]),
         "only changes are printed: {watched}"
     );
-    let table = league(&["watch", endpoint], "");
+    let table = league(&["watch", "--manager", endpoint], "");
     assert!(table.starts_with("exit code 0\n"), "{table}");
     assert!(
         table.contains("over after 1 round · 1 of 1 match played"),
         "{table}"
     );
+}
+
+#[test]
+fn one_manager_is_watched() {
+    let url = "http://localhost:8000/mcp";
+    let seen = league(&["watch", url, "--manager", url], "");
+    assert!(seen.starts_with("exit code 2\n"), "{seen}");
 }
 
 #[test]

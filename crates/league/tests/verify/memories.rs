@@ -19,6 +19,21 @@ fn disputed(verdict: Verdict) -> Vec<Wrong> {
 }
 
 #[test]
+fn players_whose_memories_are_not_here_are_counted() {
+    let played = Played::league();
+    for player in ["P01", "P03"] {
+        fs::remove_dir_all(played.path("data/players").join(player)).unwrap();
+    }
+    let verdict = played.verdict();
+    assert!(verdict.verified, "{verdict:?}");
+    let [told] = verdict.checked.not_compared.as_slice() else {
+        panic!("{verdict:?}");
+    };
+    assert_eq!((told.count, told.what.as_str()), (2, "memories of players"));
+    assert_eq!(told.why, "not here");
+}
+
+#[test]
 fn without_referees_and_files_both_players_dispute_what_the_manager_says() {
     let played = Played::league();
     let (match_id, _) = decided(&played);

@@ -24,7 +24,7 @@ pub(super) struct Joining {
     #[command(flatten)]
     reach: Reach,
     /// Where the league manager answers [default: from config, http://localhost:8000/mcp]
-    #[arg(long, value_name = "URL", value_parser = common::address)]
+    #[arg(long, value_name = "URL", value_parser = common::manager)]
     manager: Option<String>,
     /// The league whose files it keeps [default: from config]
     #[arg(long, value_name = "ID", value_parser = common::league_id)]
