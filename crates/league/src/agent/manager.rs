@@ -15,6 +15,7 @@ use league_core::league::{Command, Event, League, LeagueRules, Phase, Refusal, R
 use league_core::letter::Outcome;
 use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::{LeagueError, LeagueQuery, Message, Query};
+use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::{Map, Value, json};
@@ -100,11 +101,7 @@ pub fn start(
         .keep(&shared.root, &league_id, observed::MANAGER);
     let keys = keys.ok_or_else(|| SecretError::missing(&shared.root, &league_id))?;
     clerk.take_up();
-    let over = restored.machine.phase() == Phase::Completed;
     let rules = restored.machine.rules();
-    let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
-    identity.set_agent(league_protocol::sender::Agent::Manager, league_id.clone());
-    identity.set_game(rules.game_type.clone());
     let (allowed, chance) = (&shared.roads.allowed, shared.chance.clone());
     let allowed = allowed.within(home);
     let invited = guests.iter().filter(|_| !rules.strict);
@@ -112,13 +109,13 @@ pub fn start(
     let wishes = Wishes::new(rules.strict);
     let house = House {
         first: invited.collect(),
-        restored,
-        identity,
+        identity: identity_of(&restored.machine),
         transcripts: None,
-        silent: match over {
-            true => Silent::after_the_end(),
-            false => Silent::default(),
+        silent: match restored.machine.phase() {
+            Phase::Completed => Silent::after_the_end(),
+            _ => Silent::default(),
         },
+        restored,
         witness: Box::new(clerk),
     };
     Ok(settle(shared, house, |desk| Manager {
@@ -130,6 +127,15 @@ pub fn start(
         admin: keys.admin.hash(),
         wishes,
     }))
+}
+
+/// Who the manager of a league is to others.
+fn identity_of(league: &League) -> Arc<Identity> {
+    let rules = league.rules();
+    let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
+    identity.set_agent(Agent::Manager, rules.league_id.clone());
+    identity.set_game(rules.game_type.clone());
+    identity
 }
 
 /// Sees what happens in the league, writes its documents and tells whoever watches.
