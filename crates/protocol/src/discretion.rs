@@ -5,17 +5,20 @@
 mod named;
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::token;
 
 /// Parts of the names of what nobody else may see, without what stands between words.
-const SECRET_NAMES: [&str; 14] = [
+const SECRET_NAMES: [&str; 16] = [
     "token",
     "secret",
     "password",
     "passwd",
     "passphrase",
+    "pwd",
+    "jwt",
     "apikey",
     "accesskey",
     "privatekey",
@@ -60,26 +63,43 @@ pub fn is_secret_name(name: &str) -> bool {
     let letters = name.bytes().filter(u8::is_ascii_alphanumeric);
     let folded: Vec<u8> = letters.map(|letter| letter.to_ascii_lowercase()).collect();
     let holds = |secret: &str| {
-        folded
-            .windows(secret.len())
-            .any(|part| part == secret.as_bytes())
+        let mut parts = folded.windows(secret.len());
+        parts.any(|part| part == secret.as_bytes())
     };
-    SECRET_NAMES.into_iter().any(holds)
+    is_key(name) || SECRET_NAMES.into_iter().any(holds)
+}
+
+/// Whether a name is that of somebody's key: `OPENAI_KEY`, `openaiKey`.
+fn is_key(name: &str) -> bool {
+    let ends = |end: &str| {
+        let place = name.len().checked_sub(end.len());
+        let last = place.and_then(|place| name.get(place..));
+        last.is_some_and(|last| last.eq_ignore_ascii_case(end))
+    };
+    ends("_key") || ends("-key") || name.ends_with("Key")
 }
 
 /// Masks what has the form of a secret. It is enough for sentences of our own: whatever a stranger
 /// says in them was [`hidden`] before, and a name with a colon in them is no secret.
 pub fn masked(text: &str) -> Cow<'_, str> {
     let mut shown = String::new();
-    let mut rest = text;
-    while let Some(secret) = first_secret(rest) {
-        shown.push_str(&rest[..secret.start]);
-        shown.push_str(&token::mask(&rest[secret.clone()]));
-        rest = &rest[secret.end..];
+    let mut end = 0;
+    let mut found = FORMS.map(|form| form(text, 0));
+    let first = |secret: &&Range<usize>| (secret.start, Reverse(secret.end));
+    while let Some(secret) = found.iter().flatten().min_by_key(first).cloned() {
+        shown.push_str(&text[end..secret.start]);
+        shown.push_str(&token::mask(&text[secret.clone()]));
+        end = secret.end;
+        // Only what was passed is looked for again, so that no text takes long.
+        for (found, form) in found.iter_mut().zip(FORMS) {
+            if found.as_ref().is_some_and(|found| found.start < end) {
+                *found = form(text, end);
+            }
+        }
     }
-    match rest.len() == text.len() {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(shown + rest),
+    match end {
+        0 => Cow::Borrowed(text),
+        _ => Cow::Owned(shown + &text[end..]),
     }
 }
 
@@ -89,8 +109,11 @@ pub fn hidden(text: &str) -> Cow<'_, str> {
     without_secrets(text).unwrap_or(Cow::Borrowed(TAKEN_OUT))
 }
 
-/// The same; `None` where a whole structure has the name of a secret.
+/// The same; `None` where a whole structure has the name of a secret, or is one.
 pub fn without_secrets(text: &str) -> Option<Cow<'_, str>> {
+    if text.contains("PRIVATE KEY-----") {
+        return None;
+    }
     let values = named::values(text)?;
     if values.is_empty() {
         return Some(masked(text));
@@ -118,9 +141,27 @@ fn next_word(text: &str, from: usize) -> Option<Range<usize>> {
     Some(start..length.map_or(text.len(), |length| start + length))
 }
 
+/// How the first part of a text, from a place on, is found that has the form of a secret.
+type Form = fn(&str, usize) -> Option<Range<usize>>;
+
+const FORMS: [Form; 2] = [secret_word, secret_of_address];
+
+/// Where in the first address that tells who calls, and a password, these are.
+fn secret_of_address(text: &str, from: usize) -> Option<Range<usize>> {
+    let mut schemes = text[from..].match_indices("://");
+    schemes.find_map(|(place, sign)| {
+        let start = from + place + sign.len();
+        let rest = &text[start..];
+        let ends = |letter: char| letter.is_whitespace() || "/\"'<>".contains(letter);
+        let host = &rest[..rest.find(ends).unwrap_or(rest.len())];
+        let end = host.rfind('@').filter(|end| *end > 0)?;
+        Some(start..start + end)
+    })
+}
+
 /// Where the first word is that has the form of a secret.
-fn first_secret(text: &str) -> Option<Range<usize>> {
-    let (mut from, mut shown_next) = (0, false);
+fn secret_word(text: &str, from: usize) -> Option<Range<usize>> {
+    let (mut from, mut shown_next) = (from, false);
     while let Some(word) = next_word(text, from) {
         let said = &text[word.clone()];
         let blank = text[from..word.start].bytes().all(|letter| letter == b' ');
@@ -153,11 +194,13 @@ fn secret_in(word: &str) -> Option<usize> {
     if word.len() < SHORTEST_TOKEN + 4 {
         return None;
     }
-    let mut keys = KEYS.iter().filter_map(|key| word.strip_prefix(key));
-    let mut runs = word.split(|letter: char| !letter.is_ascii_hexdigit());
+    let token = token_in(word);
+    let before = &word[..token.unwrap_or(word.len())];
+    let mut keys = KEYS.iter().filter_map(|key| before.strip_prefix(key));
+    let mut runs = before.split(|letter: char| !letter.is_ascii_hexdigit());
     let is_secret =
         runs.any(|run| run.len() >= SECRET_DIGITS) || keys.any(|rest| rest.len() >= SHORTEST_KEY);
-    token_in(word).or_else(|| is_secret.then_some(0))
+    if is_secret { Some(0) } else { token }
 }
 
 /// Where in a word a token begins: `tok-<owner>-<secret>`, with `-` or `_` between.
@@ -186,10 +229,14 @@ mod tests {
             "privateKey",
             "Set-Cookie",
             "Mcp-Session-Id",
+            "OPENAI_KEY",
+            "openaiKey",
         ] {
             assert!(is_secret_name(name), "{name}");
         }
-        for name in ["", "choice", "match_id", "key", "session", "seed", "nonce"] {
+        for name in [
+            "", "choice", "match_id", "key", "monkey", "session", "seed", "nonce",
+        ] {
             assert!(!is_secret_name(name), "{name}");
         }
     }
@@ -222,6 +269,9 @@ mod tests {
             ("tok-p01-a.b/c== d".to_owned(), "tok-p01-… d"),
             ("as bearer a1b2c3.".to_owned(), "as bearer …."),
             ("(sk-ant-A1b2C3d4)".to_owned(), "(…)"),
+            ("x://a:b@c/d e://f@g".to_owned(), "x://…@c/d e://…@g"),
+            ("x://sk-A1b2C3d4E5:b@c".to_owned(), "x://…@c"),
+            (format!("{digits}_tok-p01-abcd"), "…"),
             ("sk-ant-A1b2C3d4 tok-p01-abcd".to_owned(), "… tok-p01-…"),
         ] {
             assert_eq!(masked(&text), shown, "{text}");

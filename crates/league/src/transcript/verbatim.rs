@@ -78,9 +78,23 @@ fn without_tokens(text: &str) -> Option<String> {
     without_secrets(text).map(Cow::into_owned)
 }
 
-/// A text in which letters that were written by their number are letters.
+/// How pages write quotes.
+const QUOTES: [(&str, &str); 6] = [
+    ("&quot;", "\""),
+    ("&#34;", "\""),
+    ("&#x22;", "\""),
+    ("&#39;", "'"),
+    ("&#x27;", "'"),
+    ("&apos;", "'"),
+];
+
+/// A text in which letters that were written by their number or name are letters.
 fn unescaped(text: &str) -> String {
-    let mut parts = text.split("\\u");
+    let named = QUOTES.iter().filter(|(name, _)| text.contains(name));
+    let plain = named.fold(Cow::Borrowed(text), |text, (name, quote)| {
+        Cow::Owned(text.replace(name, quote))
+    });
+    let mut parts = plain.split("\\u");
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let number = part
@@ -195,6 +209,15 @@ mod tests {
             r#"{"body":"{\"password\":\"it's \\\" s3cr3t\"}"}"#,
             "{'password': 'say \"s3cr3t\"'}",
             "password=it's s3cr3t",
+            "ANTHROPIC_KEY=s3cr3t",
+            r#"{"openaiKey":"s3cr3t"}"#,
+            "[(b'host', b'x'), (b'x-api-key', b's3cr3t, s3cr3t')]",
+            r#"[["Authorization", "s3cr3t"]]"#,
+            "{b'token': b'a, s3cr3t'}",
+            "postgres://league:s3cr3t@localhost/matches",
+            "<pre>{&quot;password&quot;: &quot;s3cr3t&quot;}</pre>",
+            "{&#39;api_key&#39;: &#39;s3cr3t&#39;}",
+            "-----BEGIN PRIVATE KEY-----\ns3cr3t\n-----END PRIVATE KEY-----",
         ] {
             let text = kept(said).text.unwrap_or_default();
             assert!(!text.contains("s3cr3t"), "{said}: {text}");
@@ -243,6 +266,8 @@ mod tests {
             r#"{"auth_token": "", "choice": "even"}"#,
             "the token is missing",
             "a task-based sk-model",
+            r#"{"missing":"auth_token","choice":"even"}"#,
+            "call http://localhost:8101/mcp, or mail@example.org",
         ] {
             assert_eq!(kept(said).text.as_deref(), Some(said));
         }

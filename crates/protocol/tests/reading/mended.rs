@@ -201,6 +201,13 @@ fn a_complaint_is_told_in_its_own_words() {
             "choice withdrawn",
         ),
         (
+            json!({"result": {
+                "message_type": "CHOOSE_PARITY_RESPONSE", "choice": "even",
+                "error": "choice withdrawn",
+            }}),
+            "choice withdrawn",
+        ),
+        (
             json!({"choice": "even", "error": {"message": "choice withdrawn"}}),
             "choice withdrawn",
         ),

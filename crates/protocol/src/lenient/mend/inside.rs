@@ -23,7 +23,7 @@ pub(super) struct Found {
     pub(super) message: Map<String, Value>,
     /// The way to it; `None` if it is where it belongs.
     pub(super) place: Option<String>,
-    /// The words by which it is taken back in its frame: an error counts whatever stands beside it.
+    /// The words by which it is taken back: an error counts whatever stands beside it.
     pub(super) refusal: Option<String>,
 }
 
@@ -43,6 +43,7 @@ pub(super) fn find(content: Value) -> Option<Found> {
         let at_home = place.is_empty() || (place == "result" && framed);
         let mut message = message.clone();
         message.remove(ABOUT);
+        let refusal = refusal.or_else(|| message.get("error").and_then(words));
         return Some(Found {
             place: (!at_home).then_some(place),
             refusal: refusal.filter(|_| !tells_of_an_error(&message)),
@@ -59,7 +60,7 @@ pub(super) fn find(content: Value) -> Option<Found> {
 /// Whether a message is one about an error, which says more than the frame around it.
 fn tells_of_an_error(message: &Map<String, Value>) -> bool {
     let named = names::take_type(&mut message.clone());
-    named.is_some_and(|(_, said)| names::fold(&said).ends_with("error"))
+    named.is_some_and(|(_, said)| names::is_type(&said) && names::fold(&said).ends_with("error"))
 }
 
 /// Whether an object has nothing but what belongs to a frame.
