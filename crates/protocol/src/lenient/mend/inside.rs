@@ -35,14 +35,13 @@ pub(super) fn find(content: Value) -> Option<Found> {
     };
     let refusal = outermost.get("error").and_then(words);
     let framed = is_frame(&outermost);
-    if is_marked(&outermost) {
-        outermost.retain(|name, _| !MARKS.contains(&name.as_str()));
-    }
+    unmark(&mut outermost);
     if let Some((place, message)) = typed(&outermost, "", 0) {
         // In a response, that is where it belongs.
         let at_home = place.is_empty() || (place == "result" && framed);
         let mut message = message.clone();
         message.remove(ABOUT);
+        unmark(&mut message);
         let refusal = refusal.or_else(|| message.get("error").and_then(words));
         return Some(Found {
             place: (!at_home).then_some(place),
@@ -72,6 +71,13 @@ fn is_frame(object: &Map<String, Value>) -> bool {
 fn is_marked(object: &Map<String, Value>) -> bool {
     let numbered = object.get("id").is_some_and(Value::is_number);
     object.contains_key("jsonrpc") || numbered && object.contains_key("result")
+}
+
+/// Takes away what marks a response.
+fn unmark(object: &mut Map<String, Value>) {
+    if is_marked(object) {
+        object.retain(|name, _| !MARKS.contains(&name.as_str()));
+    }
 }
 
 /// The content of a response, where what came is one.
