@@ -5,6 +5,8 @@
     reason = "a test that cannot go on has failed, in a function beside it too"
 )]
 
+#[path = "end_to_end/begun.rs"]
+mod begun;
 #[path = "end_to_end/bodies.rs"]
 mod bodies;
 #[path = "end_to_end/bots.rs"]

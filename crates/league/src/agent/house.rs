@@ -210,6 +210,8 @@ pub struct House<M: Worker> {
     pub identity: Arc<Identity>,
     /// What is said in its matches, if it keeps a record of that.
     pub transcripts: Option<Transcripts>,
+    /// What is told of agents that cannot be called.
+    pub silent: Silent,
     /// Sees what happens.
     pub witness: Box<dyn Witness<M>>,
     /// What it does first.
@@ -230,7 +232,7 @@ where
     let correspondence = Arc::new(Correspondence {
         wrong_tokens: WrongTokens::default(),
         unadmitted: Unadmitted::default(),
-        silent: Silent::default(),
+        silent: house.silent,
         identity: Arc::clone(&house.identity),
         deviations: shared.deviations.clone(),
         transcripts: house.transcripts,

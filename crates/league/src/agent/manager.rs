@@ -12,7 +12,7 @@ mod wishes;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use league_core::league::{Command, Event, League, LeagueRules, Refusal, Reply, Ticket};
+use league_core::league::{Command, Event, League, LeagueRules, Phase, Refusal, Reply, Ticket};
 use league_core::letter::Outcome;
 use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::{LeagueError, LeagueQuery, Message, Query};
@@ -25,6 +25,7 @@ use super::house::{House, Place, Shared, StartError, restore, settle};
 use super::{Running, missing, not_for_me, unattended};
 use crate::archivist::Archivist;
 use crate::chance::Chance;
+use crate::correspondence::Silent;
 use crate::desk::{Desk, Witness, Worker};
 use crate::identity::{Identity, Newcomer};
 use crate::net::endpoint::AllowList;
@@ -111,6 +112,7 @@ pub fn start(
     let wishes = Wishes::new(rules.strict);
     let house = House {
         first: invited.collect(),
+        silent: Silent::of(restored.machine.phase() == Phase::Completed),
         restored,
         identity,
         transcripts: None,

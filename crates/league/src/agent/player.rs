@@ -22,6 +22,7 @@ use super::house::{House, Place, Shared, StartError, restore, settle};
 use super::{Running, not_for_me, not_in_yet, unattended};
 use crate::chance::Chance;
 use crate::clock;
+use crate::correspondence::Silent;
 use crate::desk::{Desk, Ruling, Unattended, Worker};
 use crate::identity::{Identity, Life, Newcomer};
 use crate::net::server::Door;
@@ -94,6 +95,7 @@ pub fn start(
         restored,
         identity: Arc::clone(&identity),
         transcripts: None,
+        silent: Silent::default(),
         witness: Box::new(Diary {
             identity: Arc::clone(&identity),
             token_file,

@@ -99,6 +99,7 @@ pub fn start(
         restored,
         identity: Arc::clone(&identity),
         transcripts: Some(transcripts),
+        silent: Silent::default(),
         witness: Box::new(scribe),
         first: vec![begin(&identity)],
     };

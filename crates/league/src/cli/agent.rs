@@ -1,5 +1,6 @@
 //! `league manager`, `league referee`, `league player`: one agent, as chapters 8 and 11 start it.
 
+mod begun;
 mod chronicle;
 mod joining;
 mod manager;
@@ -198,6 +199,7 @@ async fn live<M: Worker>(
             tell(out, common, &running.identity.label(), &now)?;
             said = Some(now.clone());
         }
+        let over = now == Life::Completed;
         match now {
             Life::Rejected(reason) => return Err(rejected(&reason)),
             Life::Completed if exit_when_done => {
@@ -212,7 +214,7 @@ async fn live<M: Worker>(
             Life::Registering | Life::Enrolled | Life::Completed => {}
         }
         tokio::select! {
-            wish = signals.heard() => return ending(out, common, wish),
+            wish = signals.heard() => return ending(out, common, wish, over),
             ended = &mut running.ended => return Err(stopped(ended)),
             Some(line) = lines.recv() => {
                 writeln!(out, "{line}")?;
@@ -225,15 +227,28 @@ async fn live<M: Worker>(
     }
 }
 
-/// Ends as it was asked to: politely, or interrupted, and then says how to go on.
-fn ending(out: &mut impl Write, common: &Common, wish: Wish) -> Result<Answer, Failure> {
+/// Ends as it was asked to: politely, or interrupted, and then says how to go on. Of a league that
+/// is over nothing is interrupted.
+fn ending(
+    out: &mut impl Write,
+    common: &Common,
+    wish: Wish,
+    over: bool,
+) -> Result<Answer, Failure> {
     if wish == Wish::Terminate {
         return Ok(Answer::Yes);
     }
+    let (sentence, answer) = match over {
+        true => ("ended; the league is over", Answer::Yes),
+        false => (
+            "interrupted; go on with the same command",
+            Answer::Interrupted,
+        ),
+    };
     if common.output == Output::Text && !common.quiet {
-        writeln!(out, "interrupted; go on with the same command")?;
+        writeln!(out, "{sentence}")?;
     }
-    Ok(Answer::Interrupted)
+    Ok(answer)
 }
 
 /// Says where an agent answers.

@@ -28,12 +28,28 @@ const NOT_CALLED: &str = "NOT_CALLED";
 
 /// Which trouble with whom has been told.
 #[derive(Debug, Default)]
-pub struct Silent(Mutex<BTreeMap<Agent, BTreeSet<&'static str>>>);
+pub struct Silent {
+    told: Mutex<BTreeMap<Agent, BTreeSet<&'static str>>>,
+    /// Whether nothing is told at all.
+    is_kept: bool,
+}
 
 impl Silent {
+    /// What is told in a league; if that was over before, nothing, as nobody misses those who are
+    /// gone.
+    pub fn of(is_over: bool) -> Self {
+        Self {
+            is_kept: is_over,
+            ..Self::default()
+        }
+    }
+
     /// Notes a kind of trouble with an agent; says whether it is to be told.
     pub fn is_new(&self, agent: &Agent, kind: &'static str) -> bool {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_kept {
+            return false;
+        }
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kinds) = told.get_mut(agent) {
             return kinds.insert(kind);
         }
@@ -46,7 +62,7 @@ impl Silent {
 
     /// Forgets trouble with an agent that is over, so that it is told if it comes again.
     fn forget(&self, agent: &Agent, over: impl Fn(&str) -> bool) {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kinds) = told.get_mut(agent) {
             kinds.retain(|kind| !over(kind));
             if kinds.is_empty() {
@@ -139,5 +155,6 @@ mod tests {
         assert!(silent.is_new(&one, SILENT), "it had answered in between");
         assert!(!silent.is_new(&one, TURNED_DOWN), "nothing was said of it");
         assert!(!silent.is_new(&other, SILENT), "it had not answered");
+        assert!(!Silent::of(true).is_new(&one, SILENT));
     }
 }

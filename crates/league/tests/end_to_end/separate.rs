@@ -31,18 +31,6 @@ fn players_and_referees_may_come_before_the_manager() {
     finish(&ground, &mut manager, others);
 }
 
-#[test]
-fn a_manager_that_is_started_again_waits_for_as_many_as_it_did() {
-    let ground = Ground::new();
-    let counts = |players| ["--players", players, "--referees", "1"];
-    ground.manager(&counts("3")).process.stop();
-    let mut again = ground.manager(&counts("4"));
-    let _player = ground.player(1, &again.endpoint, &[]);
-    let told = again.process.event("event", "player");
-    let sentence = told["sentence"].as_str().unwrap();
-    assert!(sentence.contains("1 of 3 players"), "{sentence}");
-}
-
 /// Sees a league of four to its end.
 fn finish(ground: &Ground, manager: &mut Agent, others: Vec<Agent>) {
     manager.process.event("state", "completed");

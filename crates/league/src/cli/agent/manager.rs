@@ -23,7 +23,7 @@ use super::chronicle::Chronicle;
 use super::{Ground, Serving, endpoint, listen, not_started, object, port_of};
 
 /// What the manager is called when it cannot start.
-const LABEL: &str = "the league manager";
+pub(super) const LABEL: &str = "the league manager";
 
 /// Run the league manager: it registers agents, pairs them, keeps the standings
 #[derive(Debug, Clone, Args)]
@@ -45,19 +45,19 @@ pub(crate) struct Manager {
     league_id: Option<LeagueId>,
     /// Begin when so many players are there; 0 to begin by hand with `league start`
     #[arg(long, value_name = "N")]
-    players: Option<u32>,
+    pub(super) players: Option<u32>,
     /// Begin when so many referees are there
     #[arg(long, value_name = "N")]
-    referees: Option<u32>,
+    pub(super) referees: Option<u32>,
     /// What is played [default: from the league's file]
     #[arg(long, value_name = "NAME", value_parser = game_type)]
-    game: Option<GameType>,
+    pub(super) game: Option<GameType>,
     /// Have every match wait for `league step`
     #[arg(long)]
-    manual: bool,
+    pub(super) manual: bool,
     /// Take all chance from this number: the same league again, not for prizes
     #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    pub(super) seed: Option<u64>,
     /// Invite a player that never registers, by its address; more than once for more
     #[arg(long, value_name = "[NAME=]URL", value_parser = manager::Guest::parse)]
     invite: Vec<manager::Guest>,
@@ -80,6 +80,7 @@ impl Manager {
         let system = &ground.system;
         let league = self.league_id.as_ref().unwrap_or(&system.default_league_id);
         let rules = self.rules(&ground, league)?;
+        self.check_begun(ground.loader.root(), &rules)?;
         let usual = system.network.default_league_manager_port;
         let configured = port_of(&ground.agents.league_manager.endpoint).unwrap_or(usual);
         let listener = listen(system, LABEL, self.port.unwrap_or(configured)).await?;
