@@ -9,6 +9,7 @@ mod explain;
 mod failure;
 mod finished;
 mod forgiven;
+mod interrupted;
 mod keep;
 mod logging;
 mod new;

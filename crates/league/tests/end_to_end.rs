@@ -61,6 +61,8 @@ mod shown;
 mod stdio;
 #[path = "end_to_end/stepped.rs"]
 mod stepped;
+#[path = "end_to_end/taken_up.rs"]
+mod taken_up;
 #[path = "end_to_end/told.rs"]
 mod told;
 #[path = "end_to_end/traced.rs"]

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use league::agent::manager::Guest;
 use league::arena::{Arena, ArenaError, Plan, Taken};
 use league::net::endpoint::{Endpoint, url};
+use league::root::Root;
 use league::store::holder;
 use league::strategy::{self, Strategy};
 use league_core::league::{Event, League};
@@ -129,6 +130,9 @@ impl Run {
         if let Some(pid) = holder(&shared.root.league_journal(&plan.rules.league_id)) {
             return Err(self.running_already(&plan, pid));
         }
+        if let Some(failure) = at_another_table(&shared.root, &plan) {
+            return Err(failure);
+        }
         let usual = plan.rules.mode;
         let (league, root) = (&plan.rules.league_id, self.common.root_flag());
         let reach = self.reach.flags();
@@ -188,6 +192,27 @@ impl Run {
     }
 }
 
+/// A player plays in another league of the same folder, and has one journal for all of them;
+/// nothing is begun then.
+fn at_another_table(root: &Root, plan: &Plan) -> Option<Failure> {
+    let (seat, pid) = plan.players.iter().find_map(|seat| {
+        let pid = holder(&root.player_journal(&seat.id))?;
+        Some((seat, pid))
+    })?;
+    let who = pid.map_or_else(String::new, |pid| format!(", by process {pid}"));
+    Some(Failure {
+        what: format!("could not start league `{}`", plan.rules.league_id),
+        cause: format!(
+            "player `{}` of `{}` is playing already{who}",
+            seat.id,
+            root.as_path().display()
+        ),
+        hint: "wait until the other league is over, or play below another folder with `--root DIR`"
+            .to_owned(),
+        kind: Kind::World,
+    })
+}
+
 /// How a league came to its end.
 enum Ended {
     Completed,
@@ -242,7 +267,7 @@ fn not_opened(error: &ArenaError, again: &str) -> Failure {
         ),
         ArenaError::Start { source, .. } => (
             super::chain(&**source),
-            super::start_hint(source, "`--league-id`"),
+            super::start_hint(source, "`--root DIR`"),
         ),
         ArenaError::Store { source, .. } => (
             super::chain(&**source),

@@ -1,18 +1,15 @@
 //! Which league `league serve` and `league report` show.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use clap::Args;
 use league::root::Root;
-use league::store::holder;
 use league::verify::leagues;
-use league::web::resume;
 use league_protocol::id::LeagueId;
 
-use super::common::{Common, league_id, root_flag};
+use super::common::{Common, league_id};
 use super::failure::{Failure, Kind};
-use super::finished::is_over;
+use super::interrupted::{Interrupted, last_played};
 
 /// A league that lies on the disk.
 #[derive(Debug, Clone, Args)]
@@ -35,8 +32,8 @@ impl Shown {
     /// The command that takes up a league which is not over and which nobody plays on this
     /// machine.
     pub(super) fn resume(&self, root: &Root, league: &LeagueId) -> Option<String> {
-        let stands = holder(&root.league_journal(league)).is_none() && !is_over(root, league);
-        stands.then(|| format!("{}{}", resume(root, league), root_flag(self.dir())))
+        let interrupted = Interrupted::look(root, self.dir(), league.clone());
+        interrupted.map(|interrupted| interrupted.resume)
     }
 
     /// The root and the league that are meant.
@@ -46,12 +43,8 @@ impl Shown {
         let found = match &self.league_id {
             Some(named) => all.into_iter().find(|league| league == named),
             None => {
-                let changed = |league: &LeagueId| {
-                    let file = std::fs::metadata(root.league_journal(league));
-                    let changed = file.and_then(|file| file.modified());
-                    changed.unwrap_or(SystemTime::UNIX_EPOCH)
-                };
-                all.into_iter().max_by_key(changed)
+                let all = all.into_iter();
+                all.max_by_key(|league| last_played(&root, league))
             }
         };
         match (found, &self.league_id) {

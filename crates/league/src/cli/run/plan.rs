@@ -23,9 +23,9 @@ use serde::{Deserialize, Serialize};
 use super::super::agent::guests;
 use super::super::common::{bad_config, rules_of, tell_unknown_keys};
 use super::super::failure::{Failure, Kind};
+use super::super::interrupted::Interrupted;
 use super::{PortChoice, Run};
 use dealt::check_count;
-use found::Found;
 
 /// With more players than this on free ports, they share one listener.
 const MOST_PLAYER_PORTS: usize = 64;
@@ -38,8 +38,8 @@ pub(super) struct Planned {
     pub(super) resumed: bool,
     /// How many players were invited by their address, now or when it began.
     pub(super) invited: usize,
-    /// A league that was interrupted and is not taken up.
-    pub(super) unfinished: Option<LeagueId>,
+    /// The leagues that were interrupted and are not taken up.
+    pub(super) interrupted: Vec<Interrupted>,
     pub(super) seed: Option<u64>,
     /// The host by which people reach it.
     pub(super) host: String,
@@ -85,18 +85,16 @@ impl Planned {
         let agents = loader.load_agents().map_err(bad_config)?;
         let base = run.base_league(&system);
         let root = run.common.root();
-        let found = Found::look(&root, &base, run.league_id.is_some() && run.resume);
         let (league_id, seats) = if run.resume {
-            let league = found
-                .unfinished
-                .clone()
-                .ok_or_else(|| nothing_to_resume(&base))?;
+            let league = run.to_resume(&root)?;
             let seats = Seats::load(&root, &league)?;
             (league, Some(seats))
-        } else if run.league_id.is_some() && found.free != base {
-            return Err(taken(&base));
         } else {
-            (found.free, None)
+            let free = found::free(&root, &base);
+            if run.league_id.is_some() && free != base {
+                return Err(taken(&base));
+            }
+            (free, None)
         };
         let config = loader.load_league(&league_id).map_err(bad_config)?;
         // Nothing here goes by it; it is there for others to read.
@@ -135,7 +133,10 @@ impl Planned {
             display_name: config.display_name.clone(),
             resumed: run.resume,
             invited,
-            unfinished: found.unfinished.filter(|_| !run.resume),
+            interrupted: match run.resume {
+                true => Vec::new(),
+                false => Interrupted::all(&root, &run.common.root),
+            },
             seed,
             host: system.network.base_host,
         })
@@ -326,15 +327,6 @@ fn unknown_strategy(error: strategy::UnknownStrategy) -> Failure {
         what: "could not seat the players".to_owned(),
         cause: error.to_string(),
         hint: "mend `run.json` in the league's folder".to_owned(),
-        kind: Kind::Use,
-    }
-}
-
-fn nothing_to_resume(base: &LeagueId) -> Failure {
-    Failure {
-        what: "could not take up a league".to_owned(),
-        cause: format!("no league `{base}` was interrupted here"),
-        hint: "name it with `--league-id`, or start one with `league run`".to_owned(),
         kind: Kind::Use,
     }
 }

@@ -16,7 +16,11 @@ use super::Run;
 use super::plan::Planned;
 use crate::cli::asking::count;
 use crate::cli::forgiven::Forgiven;
+use crate::cli::interrupted::Interrupted;
 use crate::cli::scores::{Room, Scores};
+
+/// How many leagues that were interrupted are told one by one.
+const MOST_TOLD: usize = 3;
 
 /// What is shown of one league.
 pub(super) struct Screen<'s, W: Write> {
@@ -29,6 +33,7 @@ pub(super) struct Screen<'s, W: Write> {
     facts: Vec<(&'static str, String)>,
     title: String,
     opening: Value,
+    notes: Vec<String>,
     scores: Scores,
     resumed: bool,
     web: bool,
@@ -69,7 +74,7 @@ impl<'s, W: Write> Screen<'s, W> {
             "event": "league", "league_id": league, "game_type": game, "format": "round_robin",
             "players": players, "referees": plan.referees.len(), "matches": total,
             "rounds": rounds, "seed": planned.seed, "root": run.common.root,
-            "resumed": planned.resumed, "unfinished": planned.unfinished,
+            "resumed": planned.resumed, "interrupted": resumes(&planned.interrupted),
         });
         let bar = bar(run, total);
         Self {
@@ -82,6 +87,7 @@ impl<'s, W: Write> Screen<'s, W> {
             league,
             facts,
             opening,
+            notes: notes(&planned.interrupted),
             scores: Scores::of(total),
             resumed: planned.resumed,
             web: run.web,
@@ -122,12 +128,8 @@ impl<'s, W: Write> Screen<'s, W> {
                 "manual"
             )?;
         }
-        if let Some(unfinished) = self.opening["unfinished"].as_str() {
-            writeln!(
-                self.out,
-                "  {:<9}`{unfinished}` was interrupted; take it up with `league run --resume{}`",
-                "note", self.root_flag
-            )?;
+        for note in &self.notes {
+            writeln!(self.out, "  {:<9}{note}", "note")?;
         }
         writeln!(self.out)?;
         Ok(())
@@ -233,6 +235,23 @@ impl<'s, W: Write> Screen<'s, W> {
         self.out.flush()?;
         Ok(())
     }
+}
+
+/// The leagues that were interrupted, for machines.
+fn resumes(interrupted: &[Interrupted]) -> Value {
+    let each = |one: &Interrupted| json!({"league_id": one.league, "resume": one.resume});
+    interrupted.iter().map(each).collect()
+}
+
+/// What is said of leagues that were interrupted: the latest with the command that goes on.
+fn notes(interrupted: &[Interrupted]) -> Vec<String> {
+    let told = interrupted.iter().take(MOST_TOLD);
+    let told = told.map(|Interrupted { league, resume }| {
+        format!("`{league}` was interrupted; go on with `{resume}`")
+    });
+    let more = interrupted.len().saturating_sub(MOST_TOLD);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    told.chain(more).collect()
 }
 
 /// A bar with the time left, for people who watch.
