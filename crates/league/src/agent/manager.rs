@@ -109,13 +109,10 @@ pub fn start(
     let wishes = Wishes::new(rules.strict);
     let house = House {
         first: invited.collect(),
+        silent: Silent::of(restored.machine.phase() == Phase::Completed),
         identity: identity_of(&restored.machine),
-        transcripts: None,
-        silent: match restored.machine.phase() {
-            Phase::Completed => Silent::after_the_end(),
-            _ => Silent::default(),
-        },
         restored,
+        transcripts: None,
         witness: Box::new(clerk),
     };
     Ok(settle(shared, house, |desk| Manager {

@@ -4,6 +4,7 @@ mod begun;
 mod chronicle;
 mod joining;
 mod manager;
+mod past;
 mod place;
 mod player;
 mod referee;
@@ -290,9 +291,7 @@ fn tell(out: &mut impl Write, common: &Common, agent: &str, life: &Life) -> Resu
         Life::Registering => "asks to be admitted",
         Life::Enrolled => "is in the league",
         Life::Rejected(_) => "was not admitted",
-        Life::Completed => {
-            "the league is over; another is named with `--league-id`, for every agent"
-        }
+        Life::Completed => "the league is over; `league manager` begins another with `--league-id`",
     };
     writeln!(out, "{agent}: {sentence}")?;
     out.flush()?;

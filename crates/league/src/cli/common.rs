@@ -7,7 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use league::agent::house::Shared;
 use league::chance::Chance;
-use league::config::{ConfigError, ConfigLoader, LeagueConfig, SystemConfig, league_rules};
+use league::config::{
+    ConfigError, ConfigLoader, DEFAULT_GAME, LeagueConfig, SystemConfig, league_rules,
+};
 use league::net::endpoint::{BadEndpoint, Endpoint};
 use league::root::{DEFAULT_ROOT, Root};
 use league_core::league::LeagueRules;
@@ -163,6 +165,13 @@ pub(super) fn port_hint(error: &io::Error, else_hint: &str) -> String {
         _ => else_hint,
     };
     hint.to_owned()
+}
+
+/// The league that is meant when none is named: one of the game that is, or as configured.
+pub(super) fn usual_league(system: &SystemConfig, game: Option<&GameType>) -> LeagueId {
+    let game = game.filter(|game| game.as_str() != DEFAULT_GAME);
+    let of_game = game.and_then(|game| LeagueId::new(format!("league_2025_{game}")).ok());
+    of_game.unwrap_or_else(|| system.default_league_id.clone())
 }
 
 /// Reads the name of a league.

@@ -188,6 +188,16 @@ impl LeagueConfig {
         }
     }
 
+    /// The same with another game, if one is named; settings and title are of no other game then.
+    pub fn playing(mut self, game: Option<&GameType>) -> Self {
+        if let Some(game) = game.filter(|game| **game != self.game_type) {
+            self.game_type = game.clone();
+            self.game_settings.clear();
+            self.display_name = "League".to_owned();
+        }
+        self
+    }
+
     /// Copies into rules what this file decides.
     pub(super) fn write_rules(&self, rules: &mut LeagueRules) {
         rules.game_settings = Value::Object(self.game_settings.clone());

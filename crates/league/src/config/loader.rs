@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use league_protocol::id::{LeagueId, PlayerId, RefereeId};
+use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -90,11 +90,21 @@ impl ConfigLoader {
 
     /// The rules of a league.
     pub fn load_league(&self, league: &LeagueId) -> Result<Arc<LeagueConfig>, ConfigError> {
+        self.load_league_of(league, None)
+    }
+
+    /// The rules of a league; a file that is not there is written for this game, if one is named.
+    pub fn load_league_of(
+        &self,
+        league: &LeagueId,
+        game: Option<&GameType>,
+    ) -> Result<Arc<LeagueConfig>, ConfigError> {
         if let Some(found) = held(&self.leagues).get(league) {
             return Ok(Arc::clone(found));
         }
         let file = self.root.league(league);
-        let found = self.load(&file, |_| {}, || LeagueConfig::named(league.clone()))?;
+        let first = || LeagueConfig::named(league.clone()).playing(game);
+        let found = self.load(&file, |_| {}, first)?;
         if found.league_id != *league {
             let wrong = Wrong {
                 path: "league_id".to_owned(),

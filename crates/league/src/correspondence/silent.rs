@@ -35,10 +35,11 @@ pub struct Silent {
 }
 
 impl Silent {
-    /// For a league that was over before: whoever is gone from it misses nothing.
-    pub fn after_the_end() -> Self {
+    /// What is told in a league; if that was over before, nothing, as nobody misses those who are
+    /// gone.
+    pub fn of(is_over: bool) -> Self {
         Self {
-            is_kept: true,
+            is_kept: is_over,
             ..Self::default()
         }
     }
@@ -154,6 +155,6 @@ mod tests {
         assert!(silent.is_new(&one, SILENT), "it had answered in between");
         assert!(!silent.is_new(&one, TURNED_DOWN), "nothing was said of it");
         assert!(!silent.is_new(&other, SILENT), "it had not answered");
-        assert!(!Silent::after_the_end().is_new(&one, SILENT));
+        assert!(!Silent::of(true).is_new(&one, SILENT));
     }
 }

@@ -49,7 +49,7 @@ fn a_manager_tells_each_match_and_the_table_at_the_end() {
 
     technical losses: none
     deviations: none
-    league_manager: the league is over; another is named with `--league-id`, for every agent
+    league_manager: the league is over; `league manager` begins another with `--league-id`
     ");
 }
 

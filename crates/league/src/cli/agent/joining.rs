@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use clap::Args;
+use league::ask::Inquirer;
 use league::desk::Worker;
 use league::net::endpoint::Endpoint;
 use league_core::letter::Peer;
@@ -14,6 +15,7 @@ use super::super::Answer;
 use super::super::common::{self, Common};
 use super::super::failure::Failure;
 use super::super::reach::Reach;
+use super::past::Past;
 use super::{Ground, Serving, endpoint, greet};
 
 /// What an agent that joins a league takes.
@@ -26,7 +28,7 @@ pub(super) struct Joining {
     /// Where the league manager answers [default: from config, http://localhost:8000/mcp]
     #[arg(long, value_name = "URL", value_parser = common::manager)]
     manager: Option<String>,
-    /// The league whose files it keeps [default: from config]
+    /// The league whose files it keeps [default: the manager's]
     #[arg(long, value_name = "ID", value_parser = common::league_id)]
     league_id: Option<LeagueId>,
     /// The name that people see
@@ -41,10 +43,18 @@ pub(super) struct Joining {
 }
 
 impl Joining {
-    /// The league whose files it keeps.
-    pub(super) fn league<'g>(&'g self, ground: &'g Ground) -> &'g LeagueId {
-        let named = self.league_id.as_ref();
-        named.unwrap_or(&ground.system.default_league_id)
+    /// The league whose files it keeps: the one that is named, else the manager's, or where it
+    /// was before; as configured where neither is known.
+    pub(super) async fn league(&self, ground: &Ground, past: &Past<'_>) -> LeagueId {
+        if let Some(named) = &self.league_id {
+            return named.clone();
+        }
+        let told = match Inquirer::new(self.manager(ground)) {
+            Ok(manager) => manager.health().await.ok(),
+            Err(_) => None,
+        };
+        let found = past.league(told.map(|health| health.league_id));
+        found.unwrap_or_else(|| ground.system.default_league_id.clone())
     }
 
     /// Runs the agent to its end.

@@ -14,7 +14,7 @@ use league_protocol::id::{GameType, LeagueId};
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::super::common::{Common, bad_config, game_type, league_id, rules_of};
+use super::super::common::{Common, bad_config, game_type, league_id, rules_of, usual_league};
 use super::super::failure::{Failure, Kind};
 use super::super::forgiven::Forgiven;
 use super::super::reach::{Reach, invitation, is_open, joining};
@@ -40,7 +40,7 @@ pub(crate) struct Manager {
     /// The port to listen on [default: from config, 8000]
     #[arg(long, value_name = "N")]
     port: Option<u16>,
-    /// Which league [default: from config]
+    /// Which league [default: from config, or that of the game which is named]
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
     /// Begin when so many players are there; 0 to begin by hand with `league start`
@@ -78,7 +78,8 @@ impl Manager {
     async fn serve(&self, mut ground: Ground, mut out: &mut dyn Write) -> Result<Answer, Failure> {
         self.reach.settle(&mut ground.system);
         let system = &ground.system;
-        let league = self.league_id.as_ref().unwrap_or(&system.default_league_id);
+        let named = self.league_id.clone();
+        let league = &named.unwrap_or_else(|| usual_league(system, self.game.as_ref()));
         let rules = self.rules(&ground, league)?;
         self.check_begun(ground.loader.root(), &rules)?;
         let usual = system.network.default_league_manager_port;
@@ -139,15 +140,12 @@ impl Manager {
 
     /// The rules of the league, with what the flags change.
     fn rules(&self, ground: &Ground, league: &LeagueId) -> Result<LeagueRules, Failure> {
-        let config = ground.loader.load_league(league).map_err(bad_config)?;
+        let game = self.game.as_ref();
+        let config = ground.loader.load_league_of(league, game);
+        let config = config.map_err(bad_config)?;
         // Nothing here goes by it; it is there for others to read.
         ground.loader.load_games_registry().map_err(bad_config)?;
-        let mut config = (*config).clone();
-        let game = self.game.as_ref();
-        if let Some(game) = game.filter(|game| **game != config.game_type) {
-            config.game_type = game.clone();
-            config.game_settings.clear();
-        }
+        let mut config = (*config).clone().playing(game);
         if let Some(players) = self.players {
             config.participants.expected_players = players;
         }

@@ -1,6 +1,7 @@
 //! `league player`.
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,16 +11,18 @@ use league::bot::Bot;
 use league::bot::complaints::shown;
 use league::bot::launch::{self, Launch, LaunchError, Limits};
 use league::config::{PlayerConfig, patience};
+use league::root::Root;
 use league::secrets::BY_PORT;
 use league::strategy::{self, Strategy};
-use league_core::player::PlayerRules;
-use league_protocol::id::PlayerId;
+use league_core::player::{Event, PlayerRules};
+use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::sender::{Dialect, Speech};
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::Answer;
 use super::super::common::{bad_config, dialect, duration};
 use super::super::failure::{Failure, Kind};
+use super::past::{self, Left, Past};
 use super::{Ground, Joining, Serving, endpoint, listen, not_started, port_of, port_taken};
 
 /// Run a player: it registers with the manager, comes to its matches and chooses
@@ -125,8 +128,8 @@ impl Player {
             Mind::Strategy(_) => None,
         };
         let shared = self.joining.common.shared(&ground.system, self.seed)?;
-        let league = self.joining.league(&ground);
-        let (running, door) = player::start(&shared, league, &slot, rules, manner)
+        let league = self.league(&ground, &shared.root, &slot).await;
+        let (running, door) = player::start(&shared, &league, &slot, rules, manner)
             .map_err(|error| not_started(&label, &error, "`--player-id` or `--port`"))?;
         let serving = Serving {
             pages: None,
@@ -142,6 +145,18 @@ impl Player {
             bot.end().await;
         }
         stayed
+    }
+
+    /// The league whose files it keeps.
+    async fn league(&self, ground: &Ground, root: &Root, slot: &PlayerId) -> LeagueId {
+        let past = Past {
+            root,
+            kind: "player",
+            slot: slot.as_str(),
+            journal: &|_| root.player_journal(slot),
+            left,
+        };
+        self.joining.league(ground, &past).await
     }
 
     async fn manner(
@@ -219,6 +234,15 @@ impl BotSpeech {
             Self::Mcp => Speech::Mcp,
         }
     }
+}
+
+/// How a player is left by its journal.
+fn left(journal: &Path) -> Option<Left> {
+    past::left(journal, |event: &Event| match event {
+        Event::Enrolled { league_id, .. } => Some(Left::In(league_id.clone())),
+        Event::LeagueCompleted { .. } => Some(Left::Over),
+        _ => None,
+    })
 }
 
 fn bot_failed(error: &LaunchError) -> Failure {

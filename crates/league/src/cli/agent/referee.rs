@@ -1,19 +1,22 @@
 //! `league referee`.
 
 use std::io::Write;
+use std::path::Path;
 
 use clap::Args;
 use league::agent::referee;
 use league::config::{RefereeConfig, breaker_rule, referee_patience};
+use league::root::Root;
 use league::secrets::BY_PORT;
-use league_core::referee::RefereeRules;
-use league_protocol::id::RefereeId;
+use league_core::referee::{Event, RefereeRules};
+use league_protocol::id::{LeagueId, RefereeId};
 use league_protocol::sender::Dialect;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::Answer;
 use super::super::common::bad_config;
 use super::super::failure::Failure;
+use super::past::{self, Left, Past};
 use super::{Ground, Joining, Serving, endpoint, listen, not_started, port_of, port_taken};
 
 /// Run a referee: it registers with the manager and runs the matches that it is given
@@ -40,6 +43,15 @@ fn referee_id(text: &str) -> Result<RefereeId, String> {
 fn by_port(port: u16) -> RefereeId {
     let named = referee_id(&format!("{BY_PORT}{port}"));
     named.unwrap_or_else(|_| RefereeId::numbered(1))
+}
+
+/// How a referee is left by its journal.
+fn left(journal: &Path) -> Option<Left> {
+    past::left(journal, |event: &Event| match event {
+        Event::Enrolled { league_id, .. } => Some(Left::In(league_id.clone())),
+        Event::LeagueEnded { .. } => Some(Left::Over),
+        _ => None,
+    })
 }
 
 impl Referee {
@@ -69,8 +81,8 @@ impl Referee {
         if !referee::is_here(&rules.manager.endpoint) {
             shared.roads.allowed = shared.roads.allowed.away_from_manager();
         }
-        let league = self.joining.league(&ground);
-        let (running, door) = referee::start(&shared, league, &slot, rules)
+        let league = self.league(&ground, &shared.root, &slot).await;
+        let (running, door) = referee::start(&shared, &league, &slot, rules)
             .map_err(|error| not_started(&label, &error, "`--referee-id` or `--port`"))?;
         let serving = Serving {
             pages: None,
@@ -82,6 +94,18 @@ impl Referee {
             lines: unbounded_channel().1,
         };
         self.joining.stay(ground, serving, &mut out).await
+    }
+
+    /// The league whose files it keeps.
+    async fn league(&self, ground: &Ground, root: &Root, slot: &RefereeId) -> LeagueId {
+        let past = Past {
+            root,
+            kind: "referee",
+            slot: slot.as_str(),
+            journal: &|league| root.referee_journal(league, slot),
+            left,
+        };
+        self.joining.league(ground, &past).await
     }
 
     fn rules(

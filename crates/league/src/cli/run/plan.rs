@@ -10,7 +10,7 @@ use league::agent::house::Shared;
 use league::agent::manager::Guest;
 use league::agent::player::{Manner, Mind};
 use league::arena::{Plan, PlayerSeat, Ports, RefereeSeat};
-use league::config::{AgentsConfig, ConfigLoader, LeagueConfig, SystemConfig};
+use league::config::{AgentsConfig, ConfigLoader, SystemConfig};
 use league::net::reach::called;
 use league::root::Root;
 use league::strategy;
@@ -21,7 +21,7 @@ use league_protocol::sender::Dialect;
 use serde::{Deserialize, Serialize};
 
 use super::super::agent::guests;
-use super::super::common::{bad_config, rules_of, tell_unknown_keys};
+use super::super::common::{bad_config, rules_of, tell_unknown_keys, usual_league};
 use super::super::failure::{Failure, Kind};
 use super::super::interrupted::Interrupted;
 use super::{PortChoice, Run};
@@ -83,7 +83,8 @@ impl Planned {
         system: SystemConfig,
     ) -> Result<Self, Failure> {
         let agents = loader.load_agents().map_err(bad_config)?;
-        let base = run.base_league(&system);
+        let named = run.league_id.clone();
+        let base = named.unwrap_or_else(|| usual_league(&system, run.game.as_ref()));
         let root = run.common.root();
         let (league_id, seats) = if run.resume {
             let league = run.to_resume(&root)?;
@@ -96,14 +97,14 @@ impl Planned {
             }
             (free, None)
         };
-        let config = loader.load_league(&league_id).map_err(bad_config)?;
-        // Nothing here goes by it; it is there for others to read.
-        loader.load_games_registry().map_err(bad_config)?;
-        tell_unknown_keys(loader);
         let game = seats
             .as_ref()
             .map_or(run.game.as_ref(), |seats| Some(&seats.game_type));
-        let config = fitted(&config, game);
+        let config = loader.load_league_of(&league_id, game);
+        let config = (*config.map_err(bad_config)?).clone().playing(game);
+        // Nothing here goes by it; it is there for others to read.
+        loader.load_games_registry().map_err(bad_config)?;
+        tell_unknown_keys(loader);
         let mut rules = rules_of(&root, &system, &config)?;
         let seats = match seats {
             Some(seats) => seats,
@@ -144,18 +145,6 @@ impl Planned {
 }
 
 impl Run {
-    /// The name of the league, before a number is put to it.
-    fn base_league(&self, system: &SystemConfig) -> LeagueId {
-        let named = self.league_id.clone();
-        let of_game = || {
-            let other = |game: &&GameType| game.as_str() != league::config::DEFAULT_GAME;
-            let game = self.game.as_ref().filter(other)?;
-            LeagueId::new(format!("league_2025_{game}")).ok()
-        };
-        let usual = || system.default_league_id.clone();
-        named.or_else(of_game).unwrap_or_else(usual)
-    }
-
     /// The players that are invited by their address; a league that is taken up has them already.
     fn guests(
         &self,
@@ -190,17 +179,6 @@ impl Run {
         }
         Ok(guests)
     }
-}
-
-/// The configuration with another game, if one is named.
-fn fitted(config: &LeagueConfig, game: Option<&GameType>) -> LeagueConfig {
-    let mut config = config.clone();
-    if let Some(game) = game.filter(|game| **game != config.game_type) {
-        config.game_type = game.clone();
-        config.game_settings.clear();
-        config.display_name = "League".to_owned();
-    }
-    config
 }
 
 impl Seats {
