@@ -229,9 +229,10 @@ fn the_last_complaints_of_a_bot_are_told_when_it_ends() {
 fn a_bot_that_says_nothing_is_told_of_before_it_is_given_up() {
     let ground = Ground::new();
     let mut player = ground.start("player", &["--port", "0", "--exec", "sleep 1000"]);
-    let silent = player.warning(|line| line.contains("the bot has said nothing for 5 s"));
-    assert!(silent.contains("flush"), "{silent}");
-    assert!(silent.contains("up to 120 s"), "{silent}");
+    let told = player.event("event_type", "BOT_SILENT");
+    let sentence = told["sentence"].as_str().unwrap();
+    assert!(sentence.contains("does not flush its output"), "{sentence}");
+    assert!(sentence.contains("up to 120 s"), "{sentence}");
 }
 
 #[test]
