@@ -245,7 +245,7 @@ def register():
             if admitted and reply.get("manager_token") != me["manager_token"]:  # another league
                 announced.clear(), choices.clear()
             me.update({name: reply.get(name) or (admitted and me[name]) or None for name in me})
-        except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
+        except Exception as problem:
             reason = str(problem)  # not there yet, or nothing that we understand
         if reason == "Registration closed":
             sys.exit(f"{options.manager} lets in nobody any more: its league has begun or is over")
