@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// A player of the Even/Odd league in one file, on the standard library of Node alone.
+// A player of the league in one file, on the standard library of Node alone.
 //
 //     node player.mjs --port 8101 --manager http://localhost:8000/mcp --name "My Player"
 //
@@ -23,17 +23,27 @@ function choose(opponent, history) {
   return Math.random() < 0.5 ? "even" : "odd";
 }
 
-/** What `choose` says; a mistake in it is shown on standard error, and luck decides instead. */
-async function decide(opponent, history) {
+/** In any other game, says one of `options`, the moves that are legal now; `view` is the position. */
+function chooseMove(options, view) {
+  return options[Math.floor(Math.random() * options.length)];
+}
+
+/** What these two say; a mistake in them is shown on standard error, and luck decides instead. */
+async function decide(call, opponent, history) {
+  const options = call.move_request?.valid_options ?? ["even", "odd"];
+  if (!options.length) throw new Refused("E002", "INVALID_MESSAGE", "there is nothing to choose from");
   try {
-    const choice = await choose(opponent, history);
-    if (choice === "even" || choice === "odd") return choice;
-    throw new Error(`choose said ${JSON.stringify(choice)} instead of "even" or "odd"`);
+    const parity = (call.game_type ?? "even_odd") === "even_odd";
+    const choice = await (parity ? choose(opponent, history) : chooseMove(options, call.move_request?.context?.view));
+    if (options.includes(choice)) return choice;
+    throw new Error(`the choice was ${JSON.stringify(choice)} instead of one of ${JSON.stringify(options)}`);
   } catch (problem) {
     console.error(problem);
-    return Math.random() < 0.5 ? "even" : "odd";
+    return options[Math.floor(Math.random() * options.length)];
   }
 }
+
+const GAMES = ["even_odd", "tic_tac_toe"]; // what we play
 
 // ---- 1. What the player remembers, in a file, so that it can be stopped and started again.
 const text = (value) => ({ type: "string", default: value });
@@ -41,11 +51,14 @@ const { values: OPTIONS } = parseArgs({
   options: {
     port: text("8101"), // where it answers
     host: text("127.0.0.1"), // the IPv4 address by which it is called
+    bind: text(""), // the IPv4 address at which it listens, if that is another: 0.0.0.0 for all
     manager: text("http://localhost:8000/mcp"),
     name: text("My Player"), // the name that people see
     memory: text(""), // the file to remember in; by default .player-javascript-PORT.json
   },
 });
+// What may be left out of the manager's address: http:// before it, /mcp behind it.
+OPTIONS.manager = OPTIONS.manager.replace(/^(?!\w+:\/\/)/, "http://").replace(/^(\w+:\/\/[^/]+)\/?$/, "$1/mcp");
 OPTIONS.memory ||= `.player-javascript-${OPTIONS.port}.json`;
 const NOTHING = { player_id: null, league_id: null, tokens: {}, announced: {}, matches: {}, history: [] };
 const MEMORY = structuredClone(NOTHING);
@@ -53,7 +66,7 @@ if (fs.existsSync(OPTIONS.memory)) {
   Object.assign(MEMORY, JSON.parse(fs.readFileSync(OPTIONS.memory, "utf8")));
   console.log(`it remembers an earlier league; remove ${OPTIONS.memory} to begin anew`);
 }
-const THINKING = new Map(); // by match: a choice that is being made
+const THINKING = new Map(); // by match and turn: a choice that is being made
 const MOST_MATCHES = 1000; // what is older is forgotten
 const LARGEST_BODY = 256 * 1024;
 
@@ -116,6 +129,7 @@ async function react(kind, call) {
     }
     remember();
   }
+  if (kind === "LEAGUE_COMPLETED") console.log(`the league is over; its champion is ${call.champion?.display_name}`);
   if (!(kind in REFEREE)) return { status: "ok" }; // news need a nod only
   const match = call.match_id;
   if (kind === "GAME_OVER" && !announced(match) && !Object.hasOwn(MEMORY.matches, match)) {
@@ -124,31 +138,35 @@ async function react(kind, call) {
   if (!Object.hasOwn(MEMORY.matches, match)) MEMORY.matches[match] = { arrival: now() };
   const table = MEMORY.matches[match];
   table.opponent = call.context?.opponent_id ?? call.opponent_id ?? table.opponent;
-  const ours = (call.game_type ?? "even_odd") === "even_odd";
+  const game = call.game_type ?? "even_odd";
+  const turn = `choice ${call.move_request?.context?.turn_number ?? 1}`;
   if (kind === "GAME_OVER" && isObject(call.game_result) && !table.over) {
     table.over = true;
     MEMORY.history.push({ match_id: match, ...call.game_result });
-  } else if (["CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].includes(kind) && !table.choice) {
-    if (!ours) throw new Refused("E002", "INVALID_MESSAGE", "this player plays even_odd only");
-    if (!THINKING.has(match)) THINKING.set(match, decide(table.opponent, MEMORY.history));
-    table.choice = await THINKING.get(match);
-    THINKING.delete(match);
+    const { winner_player_id: winner, status, reason } = call.game_result;
+    const outcome = winner === MEMORY.player_id ? "won" : winner ? "lost" : String(status).toLowerCase();
+    console.log(`${match}: ${outcome}; ${reason}`);
+  } else if (["CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].includes(kind) && !(turn in table)) {
+    if (!GAMES.includes(game)) {
+      throw new Refused("E002", "INVALID_MESSAGE", `this player plays ${GAMES.join(" and ")} only`);
+    }
+    const thought = `${match} ${turn}`;
+    if (!THINKING.has(thought)) {
+      const choosing = decide(call, table.opponent, MEMORY.history);
+      THINKING.set(thought, choosing.finally(() => THINKING.delete(thought)));
+    }
+    table[turn] = await THINKING.get(thought);
   }
   remember();
   if (kind === "GAME_INVITATION") { // to be answered within 5 seconds
-    return proven("GAME_JOIN_ACK", call, { arrival_timestamp: table.arrival, accept: ours });
+    return proven("GAME_JOIN_ACK", call, { arrival_timestamp: table.arrival, accept: GAMES.includes(game) });
   }
   if (kind === "CHOOSE_PARITY_CALL") { // within 30 seconds
-    return proven("CHOOSE_PARITY_RESPONSE", call, { parity_choice: table.choice });
+    return proven("CHOOSE_PARITY_RESPONSE", call, { parity_choice: table[turn] });
   }
   if (kind === "GAME_MOVE_CALL") { // the same question in words that other games use, too
-    const options = call.move_request?.valid_options ?? ["even", "odd"];
-    if (!options.length) {
-      throw new Refused("E002", "INVALID_MESSAGE", "there is nothing to choose from");
-    }
-    const choice = options.includes(table.choice) ? table.choice : options[0];
-    const move = { move_type: "choose_parity", choice };
-    return proven("GAME_MOVE_RESPONSE", call, { game_type: "even_odd", move_data: move });
+    const move = { move_type: call.move_request?.move_type ?? "choose_parity", choice: table[turn] };
+    return proven("GAME_MOVE_RESPONSE", call, { game_type: game, move_data: move });
   }
   return { status: "ok" };
 }
@@ -335,7 +353,7 @@ async function register() {
     display_name: OPTIONS.name,
     version: "1.0.0",
     protocol_version: "2.1.0",
-    game_types: ["even_odd"],
+    game_types: GAMES,
     contact_endpoint: `http://${OPTIONS.host}:${OPTIONS.port}/mcp`,
   };
   for (let wait = 1, told; ; wait = Math.min(wait * 2, 15)) {
@@ -367,10 +385,16 @@ async function register() {
     } catch (problem) {
       reason = String(problem.cause ?? problem);
     }
+    if (reason === "Registration closed") end(`${OPTIONS.manager} lets in nobody any more: its league has begun or is over`);
     if (reason !== told) console.log(`${OPTIONS.manager} has not let us in yet: ${reason}`);
     told = reason;
     await pause(wait * 1000);
   }
 }
 
-server.listen(Number(OPTIONS.port), OPTIONS.host, register); // open before anybody is told
+/** Says why this is the end, in a line. */
+const end = (reason) => process.exit(console.error(reason) ?? 1);
+const place = OPTIONS.bind || OPTIONS.host;
+server.on("error", (problem) => end(`cannot listen at ${place}:${OPTIONS.port}: ${problem.code}; another port is --port, ` +
+  "and in a container or behind a router --bind 0.0.0.0 listens at all addresses"));
+server.listen(Number(OPTIONS.port), place, register); // open before anybody is told

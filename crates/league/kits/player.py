@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A player of the Even/Odd league in one file, on Python's standard library alone.
+"""A player of the league in one file, on Python's standard library alone.
 
     python3 player.py --port 8101 --manager http://localhost:8000/mcp --name "My Player"
 
@@ -7,7 +7,7 @@ A player is a small web server. It registers with the league manager, and from t
 a referee invites it and asks for its choice, the manager tells it the news. A call is a JSON-RPC 2.0
 object that is posted to /mcp, and so is the answer. Change `choose`, and it is a player of your own.
 """
-import argparse, json, os, random, threading, time, traceback, urllib.request
+import argparse, json, os, random, secrets, sys, threading, time, traceback, urllib.request
 from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
@@ -23,21 +23,32 @@ def choose(opponent, history):
     return random.choice(["even", "odd"])
 
 
-def decide(opponent):
-    """What `choose` says; a mistake in it is shown on standard error, and luck decides instead."""
+def choose_move(options, view):
+    """In any other game, says one of `options`, the moves that are legal now; `view` is the position."""
+    return random.choice(options)
+
+
+def decide(call):
+    """What these two say; a mistake in them is shown on standard error, and luck decides instead."""
+    asked = call.get("move_request") or {"valid_options": ["even", "odd"], "context": call.get("context")}
+    options, context = asked["valid_options"], asked.get("context") or {}
     try:
-        choice = choose(opponent, list(history))
-        if choice not in ("even", "odd"):
-            raise ValueError(f'choose said {choice!r} instead of "even" or "odd"')
+        if call.get("game_type", "even_odd") == "even_odd":
+            choice = choose(context.get("opponent_id"), list(history))
+        else:
+            choice = choose_move(options, context.get("view"))
+        if choice not in options:
+            raise ValueError(f"the choice was {choice!r} instead of one of {options}")
         return choice
     except Exception:
         traceback.print_exc()
-        return random.choice(["even", "odd"])
+        return random.choice(options)
 
 
+GAMES = ["even_odd", "tic_tac_toe"]  # what we play
 LARGEST, MOST = 256 * 1024, 1000  # bytes of a body; matches that are remembered
 me = {"player_id": None, "auth_token": None, "manager_token": None}  # what the manager gives us
-announced, choices, history = {}, {}, deque(maxlen=MOST)  # by match: the referee's token, our choice
+announced, choices, history = {}, {}, deque(maxlen=MOST)  # the referee's token by match, our choices by turn
 
 
 def remember():
@@ -47,6 +58,7 @@ def remember():
     os.replace(memory + ".new", memory)  # whole or not at all, whenever we are stopped
 
 
+say = lambda words: print(words, flush=True)
 now = lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())  # all times of the league are in UTC
 
 
@@ -97,30 +109,51 @@ def answer(kind, call):
         return problem
     log(kind, str(call.get("sender")))
     if kind == "ROUND_ANNOUNCEMENT":  # in the row of our match: what its referee will show
-        announced.update({row["match_id"]: row["match_token"] for row in call.get("matches") or []
-                          if isinstance(row, dict) and row.get("match_token")})
+        for row in call.get("matches") or []:
+            if row.get("match_token"):  # a match is announced once
+                announced.setdefault(row["match_id"], row["match_token"])
         remember()
     if kind == "GAME_INVITATION":  # to be answered within 5 seconds
-        ours = call.get("game_type", "even_odd") == "even_odd"
+        ours = call.get("game_type", "even_odd") in GAMES
         return proven("GAME_JOIN_ACK", call, arrival_timestamp=now(), accept=ours)
-    if kind == "CHOOSE_PARITY_CALL":  # within 30 seconds; whoever asks again hears the same
-        opponent = (call.get("context") or {}).get("opponent_id")
-        choice = choices.get(call["match_id"]) or decide(opponent)
-        return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=choices.setdefault(call["match_id"], choice))
-    if kind == "GAME_OVER":
-        history.append({"match_id": call["match_id"], **(call.get("game_result") or {})})
+    asked = call.get("move_request") or {}
+    turn = call.get("match_id"), str((asked.get("context") or {}).get("turn_number", 1))
+    if kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"):  # within 30 seconds; whoever asks again hears the same
+        choice, nonce = choices.get(turn) or choices.setdefault(turn, (decide(call), secrets.token_hex(8)))
+        if kind == "CHOOSE_PARITY_CALL":  # the nonce is our share in the draw
+            return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=choice, nonce=nonce)
+        return proven("GAME_MOVE_RESPONSE", call, game_type=call.get("game_type"), nonce=nonce,
+                      move_data={"move_type": asked.get("move_type"), "choice": choice})
+    if kind == "GAME_OVER" and not any(turn[0] == result["match_id"] for result in history):
+        over(call, choices.get(turn))
+    if kind == "LEAGUE_COMPLETED":
+        champion = call.get("champion") or {}
+        say(f"the league is over; its champion is {champion.get('display_name') or champion.get('player_id')}")
     for known in (announced, choices):
         while len(known) > MOST:
             known.pop(next(iter(known)))
     return {"status": "ok"}
 
 
+def over(call, chosen):
+    """Keeps how a match ended, and looks for our share in the draw."""
+    result = call.get("game_result") or {}
+    history.append({"match_id": call["match_id"], **result})
+    winner, status = result.get("winner_player_id"), str(result.get("status")).lower()
+    outcome = "won" if winner == me["player_id"] else "lost" if winner else status
+    say(f"{call['match_id']}: {outcome}; {result.get('reason')}")
+    nonces = (result.get("draw") or {}).get("nonces")
+    if chosen and nonces and result.get("drawn_number") and chosen[1] not in nonces:
+        say(f"{call['match_id']}: the nonce that we sent has no part in the draw, so do not trust it")
+
+
 # ---- 2. JSON-RPC 2.0: which tool is called, and the frame around the answer.
-TOOLS = {"handle_game_invitation": "GAME_INVITATION", "choose_parity": "CHOOSE_PARITY_CALL",
+TOOLS = {"handle_game_invitation": "GAME_INVITATION",
+         "choose_parity": "CHOOSE_PARITY_CALL", "choose_move": "GAME_MOVE_CALL",
          "notify_match_result": "GAME_OVER", "notify_game_error": "GAME_ERROR", "ping": "ping",
          "notify_round": "ROUND_ANNOUNCEMENT", "notify_round_completed": "ROUND_COMPLETED",
          "update_standings": "LEAGUE_STANDINGS_UPDATE", "notify_league_completed": "LEAGUE_COMPLETED"}
-REFEREE = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER", "GAME_ERROR")  # all else is the manager's
+REFEREE = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL", "GAME_OVER", "GAME_ERROR")  # else the manager
 
 
 def respond(call):
@@ -136,7 +169,10 @@ def respond(call):
         reply["error"] = {"code": -32602, "message": "Invalid params"}
     else:
         kind = params.get("message_type") if method == "mcp_message" else TOOLS.get(method, method)
-        reply["result"] = answer(kind, params)
+        try:
+            reply["result"] = answer(kind, params)
+        except (AttributeError, LookupError, TypeError):  # a field is not of the kind that it should be
+            reply["result"] = error(params, "E002", "INVALID_MESSAGE")
     return reply if "id" in call else None
 
 
@@ -194,10 +230,10 @@ class Door(BaseHTTPRequestHandler):
 
 # ---- 3. Getting into the league.
 def register():
-    """Asks the manager to let us in, until it is up and does."""
+    """Asks the manager to let us in, until it is up and does, or lets in nobody any more."""
     meta = {"display_name": options.name, "version": "1.0.0", "protocol_version": "2.1.0",
-            "game_types": ["even_odd"], "contact_endpoint": f"http://{options.host}:{options.port}/mcp"}
-    admitted = False
+            "game_types": GAMES, "contact_endpoint": f"http://{options.host}:{options.port}/mcp"}
+    admitted, told = False, None
     while not admitted:
         proof = {"auth_token": me["auth_token"]} if me["auth_token"] else {}
         params = message("LEAGUE_REGISTER_REQUEST", {}, **proof, player_meta=meta)
@@ -209,13 +245,22 @@ def register():
             if admitted and reply.get("manager_token") != me["manager_token"]:  # another league
                 announced.clear(), choices.clear()
             me.update({name: reply.get(name) or (admitted and me[name]) or None for name in me})
-        except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
-            reason = problem  # not there yet, or nothing that we understand
+        except Exception as problem:
+            reason = str(problem)  # not there yet, or nothing that we understand
+        if reason == "Registration closed":
+            sys.exit(f"{options.manager} lets in nobody any more: its league has begun or is over")
         if not admitted:
-            print(f"{options.manager} has not let us in yet: {reason}", flush=True)
+            reason == told or say(f"{options.manager} has not let us in yet: {reason}")
+            told = reason
             time.sleep(2)
     remember()
-    print(f"{options.name} is in the league as {me['player_id']}", flush=True)
+    say(f"{options.name} is in the league as {me['player_id']}")
+
+
+def whole(manager):
+    """The address of a manager with what may be left out: http:// before it, /mcp behind it."""
+    manager = manager if "://" in manager else f"http://{manager}"
+    return manager if manager.split("://")[1].partition("/")[2] else manager.rstrip("/") + "/mcp"
 
 
 def log_below(root):
@@ -227,8 +272,9 @@ def log_below(root):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, default=8101, help="where it answers")
-    parser.add_argument("--host", default="localhost", help="the IPv4 address by which it is called, and listens")
-    parser.add_argument("--manager", default="http://localhost:8000/mcp", help="where the manager is")
+    parser.add_argument("--host", default="localhost", help="the IPv4 address by which it is called")
+    parser.add_argument("--bind", help="the IPv4 address at which it listens, if that is another: 0.0.0.0 for all")
+    parser.add_argument("--manager", type=whole, default="http://localhost:8000/mcp", help="where the manager is")
     parser.add_argument("--name", default="My Player", help="the name that people see")
     parser.add_argument("--root", help="the folder of a league, to log there by league_sdk")
     options = parser.parse_args()
@@ -239,9 +285,18 @@ if __name__ == "__main__":
     except FileNotFoundError:
         pass  # the first time
     except (OSError, ValueError, TypeError) as problem:
-        print(f"{memory} is left aside: {problem}", flush=True)
+        say(f"{memory} is left aside: {problem}")
     log = log_below(options.root) if options.root else lambda *_: None
     ThreadingHTTPServer.server_bind = TCPServer.server_bind  # does not look for a name of the address
-    server = ThreadingHTTPServer((options.host, options.port), Door)  # it listens before it is known
-    threading.Thread(target=register, daemon=True).start()
-    server.serve_forever()
+    place = (options.bind or options.host, options.port)
+    try:
+        server = ThreadingHTTPServer(place, Door)  # it listens before it is known
+    except OSError as problem:
+        sys.exit(f"cannot listen at {place[0]}:{place[1]}: {problem.strerror}; another port is --port, "
+                 "and in a container or behind a router --bind 0.0.0.0 listens at all addresses")
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        register()
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        say(f"{options.name} was stopped, and comes back if it is started again")

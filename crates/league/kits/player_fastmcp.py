@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A player of the Even/Odd league in one file, served by FastMCP: a server of standard MCP.
+"""A player of the league in one file, served by FastMCP: a server of standard MCP.
 
     pip install fastmcp
     python3 player_fastmcp.py --port 8101 --manager http://localhost:8000/mcp --name "My Player"
@@ -9,7 +9,7 @@ called: a referee invites it to a match and asks for its choice, and the manager
 The arguments of a tool are a message of the league, and its result is the message that answers it.
 Change `choose`, and you have a player of your own; the rest may stay as it is.
 """
-import argparse, asyncio, json, os, random, re, socket, threading, time, traceback, urllib.request
+import argparse, asyncio, json, os, random, re, socket, sys, threading, time, traceback, urllib.request
 
 from fastmcp import FastMCP
 from fastmcp.tools import Tool
@@ -33,16 +33,27 @@ def choose(opponent, history):
     return random.choice(["even", "odd"])
 
 
-def decide(opponent, history):
-    """What `choose` says; a mistake in it is shown on standard error, and luck decides instead."""
+def choose_move(options, view):
+    """In any other game, says one of `options`, the moves that are legal now; `view` is the position."""
+    return random.choice(options)
+
+
+def decide(call, opponent, history):
+    """What these two say; a mistake in them is shown on standard error, and luck decides instead."""
+    asked = call.get("move_request") or {}
+    options = asked.get("valid_options", ["even", "odd"])
+    parity, view = call.get("game_type", "even_odd") == "even_odd", (asked.get("context") or {}).get("view")
     try:
-        choice = choose(opponent, history)
-        if choice not in ("even", "odd"):
-            raise ValueError(f'choose said {choice!r} instead of "even" or "odd"')
+        choice = choose(opponent, history) if parity else choose_move(options, view)
+        if choice not in options:
+            raise ValueError(f"the choice was {choice!r} instead of one of {options}")
         return choice
     except Exception:
         traceback.print_exc()
-        return random.choice(["even", "odd"])
+        return random.choice(options)
+
+
+GAMES = ["even_odd", "tic_tac_toe"]  # what we play
 
 
 # ---- 1. What the player remembers, in a file, so that it can be stopped and started again.
@@ -75,25 +86,21 @@ class Refused(Exception):
     """A call that breaks a rule: the error's code, its name, and a sentence for people."""
 
 
-def now():
-    """The time in UTC, as every message has it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+now = lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())  # all times of the league are in UTC
 
 
 def message(kind, call, **fields):
     """A message of ours: first the envelope. An answer repeats the conversation of its call."""
-    envelope = {"protocol": "league.v2", "message_type": kind, "timestamp": now()}
-    envelope["sender"] = f"player:{MEMORY['player_id'] or OPTIONS.name}"
-    given = call.get("conversation_id")
-    envelope["conversation_id"] = given if isinstance(given, str) else f"conv-{random.getrandbits(64):016x}"
-    return {**envelope, **fields}
+    given, sender = call.get("conversation_id"), f"player:{MEMORY['player_id'] or OPTIONS.name}"
+    given = given if isinstance(given, str) else f"conv-{random.getrandbits(64):016x}"
+    return {"protocol": "league.v2", "message_type": kind, "sender": sender, "timestamp": now(),
+            "conversation_id": given, **fields}
 
 
 def proven(kind, call, **fields):
     """An answer to a referee: which match, who we are, and the token that proves it."""
-    own = {"auth_token": MEMORY["tokens"].get("auth_token"), "player_id": MEMORY["player_id"]}
-    own = {name: value for name, value in own.items() if value}
-    return message(kind, call, **own, match_id=call["match_id"], **fields)
+    own = ("auth_token", MEMORY["tokens"].get("auth_token")), ("player_id", MEMORY["player_id"])
+    return message(kind, call, **{name: value for name, value in own if value}, match_id=call["match_id"], **fields)
 
 
 def react(kind, call):
@@ -104,6 +111,9 @@ def react(kind, call):
             if token and MEMORY["announced"].setdefault(row["match_id"], token) != token:
                 raise Refused("E012", "AUTH_TOKEN_INVALID", "that match was announced otherwise")
         remember()
+    if kind == "LEAGUE_COMPLETED":
+        champion = call.get("champion") or {}
+        print("the league is over; its champion is", champion.get("display_name") or champion.get("player_id"), flush=True)
     if kind not in REFEREE:
         return {"status": "ok"}  # news need a nod only
     match, result = call["match_id"], call.get("game_result")
@@ -111,26 +121,25 @@ def react(kind, call):
         raise Refused("E006", "MATCH_NOT_FOUND", "this player was never invited to that match")
     table = MEMORY["matches"].setdefault(match, {"arrival": now()})
     table["opponent"] = (call.get("context") or call).get("opponent_id") or table.get("opponent")
-    ours = call.get("game_type", "even_odd") == "even_odd"
+    game, asked = call.get("game_type", "even_odd"), call.get("move_request") or {}
+    turn = f"choice {(asked.get('context') or {}).get('turn_number', 1)}"
     if kind == "GAME_OVER" and result and "over" not in table:
         table["over"] = True
         MEMORY["history"].append({"match_id": match, **result})
-    elif kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL") and "choice" not in table:
-        if not ours:
-            raise Refused("E002", "INVALID_MESSAGE", "this player plays even_odd only")
-        table["choice"] = decide(table["opponent"], MEMORY["history"])
+        ends = {MEMORY["player_id"]: "won", None: str(result.get("status")).lower()}
+        print(f"{match}: {ends.get(result.get('winner_player_id'), 'lost')}; {result.get('reason')}", flush=True)
+    elif kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL") and turn not in table:
+        if game not in GAMES:
+            raise Refused("E002", "INVALID_MESSAGE", f"this player plays {' and '.join(GAMES)} only")
+        table[turn] = decide(call, table["opponent"], MEMORY["history"])
     remember()
     if kind == "GAME_INVITATION":  # to be answered within 5 seconds
-        return proven("GAME_JOIN_ACK", call, arrival_timestamp=table["arrival"], accept=ours)
+        return proven("GAME_JOIN_ACK", call, arrival_timestamp=table["arrival"], accept=game in GAMES)
     if kind == "CHOOSE_PARITY_CALL":  # within 30 seconds
-        return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=table["choice"])
+        return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=table[turn])
     if kind == "GAME_MOVE_CALL":  # the same question in words that other games use, too
-        options = (call.get("move_request") or {}).get("valid_options", ["even", "odd"])
-        if not options:
-            raise Refused("E002", "INVALID_MESSAGE", "there is nothing to choose from")
-        choice = table["choice"] if table["choice"] in options else options[0]
-        move = {"move_type": "choose_parity", "choice": choice}
-        return proven("GAME_MOVE_RESPONSE", call, game_type="even_odd", move_data=move)
+        move = {"move_type": asked.get("move_type", "choose_parity"), "choice": table[turn]}
+        return proven("GAME_MOVE_RESPONSE", call, game_type=game, move_data=move)
     return {"status": "ok"}
 
 
@@ -170,8 +179,7 @@ def check(kind, call):
     # it announces each match, and nobody else may ask; that may come a moment after the referee.
     if manager_token and kind in ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"):
         for _ in range(40):
-            if call["match_id"] not in MEMORY["announced"]:
-                time.sleep(0.05)
+            call["match_id"] in MEMORY["announced"] or time.sleep(0.05)
         if call["match_id"] not in MEMORY["announced"]:
             raise Refused("E012", "AUTH_TOKEN_INVALID", "the manager did not announce that match")
     promised = MEMORY["announced"].get(call["match_id"]) if kind in REFEREE else manager_token
@@ -191,7 +199,7 @@ def answer(method, call):
         check(kind, call)
         with LOCK:
             said = react(kind, call)
-    except (Refused, AttributeError, KeyError, TypeError) as problem:
+    except (Refused, AttributeError, LookupError, TypeError) as problem:
         broken = ("E002", "INVALID_MESSAGE", "a field is not of the kind that it should be")
         code, name, detail = problem.args if isinstance(problem, Refused) else broken
         said = message("LEAGUE_ERROR", call, error_code=code, error_name=name, error_description=name,
@@ -221,7 +229,7 @@ def start():
     async def health(_):
         return JSONResponse({"status": "ok", "player_id": MEMORY["player_id"]})
 
-    server.run(transport="http", host=OPTIONS.host, port=OPTIONS.port, stateless_http=True,
+    server.run(transport="http", host=OPTIONS.bind, port=OPTIONS.port, stateless_http=True,
                json_response=True, show_banner=False, middleware=[Middleware(Door)],
                uvicorn_config={"log_level": "error"})
 
@@ -266,10 +274,8 @@ def is_mcp(headers, body):
 def again(body, receive):
     """Hands on a body that was read already."""
     parts = [{"type": "http.request", "body": body, "more_body": False}]
-
     async def hand_on():
         return parts.pop() if parts else await receive()
-
     return hand_on
 
 
@@ -309,10 +315,10 @@ def serve(body):
 # ---- 5. Getting into the league.
 def register():
     """Asks the manager to be let in until it does; it may not be up yet."""
-    while socket.socket().connect_ex((OPTIONS.host, OPTIONS.port)):
+    while socket.socket().connect_ex((OPTIONS.bind, OPTIONS.port)):
         time.sleep(0.1)  # our own port is open before anybody is told of it
     meta = {"display_name": OPTIONS.name, "version": "1.0.0", "protocol_version": "2.1.0",
-            "game_types": ["even_odd"], "contact_endpoint": f"http://{OPTIONS.host}:{OPTIONS.port}/mcp"}
+            "game_types": GAMES, "contact_endpoint": f"http://{OPTIONS.host}:{OPTIONS.port}/mcp"}
     wait, told = 1, None
     while True:
         # Who was in before shows an old token, and comes back as the same player.
@@ -335,6 +341,9 @@ def register():
                 remember(**nothing())
         except (OSError, ValueError, AttributeError) as problem:
             reason = str(problem)
+        if reason == "Registration closed":
+            print(f"{OPTIONS.manager} lets in nobody any more: its league has begun or is over", flush=True)
+            os._exit(1)
         if reason != told:
             print(f"{OPTIONS.manager} has not let us in yet: {reason}", flush=True)
         wait, told = min(wait * 2, 15), reason
@@ -353,11 +362,18 @@ def use_the_sdk():
     LOG = JsonLogger(f"player:{OPTIONS.port}", log_root=os.path.join(OPTIONS.root, "logs")).log_message_received
 
 
+def whole(manager):
+    """The address of a manager with what may be left out: http:// before it, /mcp behind it."""
+    manager = manager if "://" in manager else f"http://{manager}"
+    return manager if manager.split("://")[1].partition("/")[2] else manager.rstrip("/") + "/mcp"
+
+
 LOG = lambda *_, **__: None
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--port", type=int, default=8101, help="where it answers")
 parser.add_argument("--host", default="127.0.0.1", help="the IPv4 address by which it is called")
-parser.add_argument("--manager", help="where the manager is (default: http://localhost:8000/mcp)")
+parser.add_argument("--bind", help="the IPv4 address at which it listens, if that is another: 0.0.0.0 for all")
+parser.add_argument("--manager", type=whole, help="where the manager is (default: http://localhost:8000/mcp)")
 parser.add_argument("--name", default="My Player", help="the name that people see")
 parser.add_argument("--memory", help="the file to remember in (default: .player-fastmcp-PORT.json)")
 parser.add_argument("--root", help="the folder of a league, if league_sdk is installed")
@@ -371,6 +387,14 @@ if __name__ == "__main__":
         print(f"it remembers an earlier league; remove {OPTIONS.memory} to begin anew", flush=True)
     if OPTIONS.root:
         use_the_sdk()
-    OPTIONS.manager = OPTIONS.manager or "http://localhost:8000/mcp"
+    OPTIONS.manager, OPTIONS.bind = OPTIONS.manager or "http://localhost:8000/mcp", OPTIONS.bind or OPTIONS.host
+    try:
+        socket.create_server((OPTIONS.bind, OPTIONS.port)).close()  # the real one would fail in many lines
+    except OSError as problem:
+        sys.exit(f"cannot listen at {OPTIONS.bind}:{OPTIONS.port}: {problem.strerror}; another port is --port, "
+                 "and in a container or behind a router --bind 0.0.0.0 listens at all addresses")
     threading.Thread(target=register, daemon=True).start()
-    start()
+    try:
+        start()
+    except KeyboardInterrupt:
+        print(f"{OPTIONS.name} was stopped, and comes back if it is started again", flush=True)

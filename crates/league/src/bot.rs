@@ -9,6 +9,7 @@ pub mod complaints;
 pub mod launch;
 mod pipes;
 mod speech;
+mod waking;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -29,7 +30,8 @@ use crate::peers::link::Link;
 use complaints::{Hearing, shown};
 use launch::{Launch, LaunchError, Life};
 use pipes::Pipes;
-use speech::{understood, without_token, written};
+use speech::{understood, without_move, without_token, written};
+use waking::wakes;
 
 /// How many pieces of news may wait for a bot; more are left out.
 const MOST_NEWS: usize = 256;
@@ -137,14 +139,11 @@ impl Bot {
         from: &Agent,
         patience: Duration,
     ) -> Result<MoveResponse, LeagueError> {
-        match self.ask(message, from, patience).await? {
-            Message::MoveResponse(response) => Ok(Arc::unwrap_or_clone(response)),
-            Message::LeagueError(error) => Err(*error),
-            _ => {
-                let detail =
-                    "the bot answered without a move: `parity_choice`, or `move` in other games";
-                Err(LeagueError::new(Code::InvalidMessage, detail))
-            }
+        match self.ask(message, from, patience).await {
+            Ok(Message::MoveResponse(response)) => Ok(Arc::unwrap_or_clone(response)),
+            Ok(Message::LeagueError(error)) => Err(*error),
+            Err(error) if error.code != Code::MissingField => Err(error),
+            Ok(_) | Err(_) => Err(without_move(message)),
         }
     }
 
@@ -270,7 +269,7 @@ impl Bot {
         *self.hearing() = Some(Hearing::begin(file, started.complaints));
         let limits = &self.launch.limits;
         let pipes = Pipes::open(started.input, started.output, limits.line);
-        if !pipes.wake(limits.start).await {
+        if !wakes(&pipes, limits.start, &self.agent()).await {
             started.life.end().await;
             return Err(LaunchError::Silent);
         }

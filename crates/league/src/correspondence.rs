@@ -24,6 +24,7 @@ use crate::deviations::Deviations;
 use crate::identity::Identity;
 use crate::post::match_of;
 use crate::transcript::Transcripts;
+pub(crate) use reading::owed_types;
 pub use silent::Silent;
 pub use tokens::WrongTokens;
 pub use unadmitted::Unadmitted;

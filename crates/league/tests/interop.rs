@@ -12,6 +12,8 @@
     reason = "the ground is shared with the other leagues, which use all of it"
 )]
 
+#[path = "interop/games.rs"]
+mod games;
 #[path = "end_to_end/ground.rs"]
 mod ground;
 #[path = "end_to_end/http.rs"]

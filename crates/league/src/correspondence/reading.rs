@@ -258,7 +258,7 @@ impl Correspondence {
 }
 
 /// The types that can answer a message, the likeliest first.
-fn owed_types(message: &Message, dialect: Dialect) -> Vec<&'static str> {
+pub(crate) fn owed_types(message: &Message, dialect: Dialect) -> Vec<&'static str> {
     let own = match (message, dialect) {
         (Message::GameInvitation(_), Dialect::V1) => "GAME_INVITATION_RESPONSE",
         (Message::GameInvitation(_), _) => "GAME_JOIN_ACK",

@@ -1,8 +1,8 @@
 //! Players that break one rule each, and the rule that catches them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use league::check::listener::{Heard, Said};
@@ -220,6 +220,49 @@ async fn a_player_that_checks_no_tokens_is_caught_when_it_leaks_its_own() {
     assert!(!format!("{finding:?}").contains(&given), "{finding:?}");
     let discreet = stage(fair, |_| {}).await;
     assert_eq!(discreet.verdict("P-TRUST-08").await, Verdict::Pass);
+}
+
+/// A player that goes by the tokens of announcements: the first of each match, or the last.
+fn guarded(last: bool) -> impl Fn(&Heard) -> Said {
+    let announced: Mutex<BTreeMap<String, Value>> = Mutex::default();
+    move |heard| {
+        let (said, mut announced) = (heard.message(), announced.lock().unwrap());
+        if heard.tool() == Some("notify_round") {
+            let row = &said["matches"][0];
+            let (id, token) = (row["match_id"].to_string(), row["match_token"].clone());
+            let kept = announced.entry(id).or_insert_with(|| token.clone());
+            if last {
+                *kept = token;
+            }
+            return Said::Result(json!({"status": "ok"}));
+        }
+        match announced.get(&said["match_id"].to_string()) {
+            Some(token) if *token != said["auth_token"] => Said::Result(json!({
+                "protocol": "league.v2", "message_type": "LEAGUE_ERROR", "sender": "player:P01",
+                "timestamp": "2026-11-15T12:00:00Z", "conversation_id": said["conversation_id"],
+                "error_code": "E012", "error_name": "AUTH_TOKEN_INVALID",
+                "error_description": "AUTH_TOKEN_INVALID",
+            })),
+            _ => fair(heard),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_announcement_counts_for_nothing_whether_it_is_refused_or_nodded_at() {
+    let rule = "P-TRUST-09";
+    assert_eq!(
+        stage(guarded(false), |_| {}).await.verdict(rule).await,
+        Verdict::Pass
+    );
+    let finding = stage(guarded(true), |_| {}).await.rule(rule).await;
+    assert_eq!(finding.verdict, Verdict::Deviation, "{finding:?}");
+    let careless = |heard: &Heard| match heard.tool() {
+        Some("notify_round") => Said::Result(json!({"status": "ok"})),
+        _ => fair(heard),
+    };
+    let finding = stage(careless, |_| {}).await.rule(rule).await;
+    assert_eq!(finding.verdict, Verdict::Skipped, "{finding:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -33,8 +33,13 @@ struct Table {
 
 impl Table {
     fn new(script: &str) -> Self {
+        Self::of("even_odd", script)
+    }
+
+    fn of(game: &str, script: &str) -> Self {
         let ground = Ground::hasty();
-        let manager = ground.manager(&["--players", "2", "--referees", "1", "--exit-when-done"]);
+        let seats = ["--players", "2", "--referees", "1", "--exit-when-done"];
+        let manager = ground.manager(&[&seats[..], &["--game", game]].concat());
         let path = ground.path("bot.sh");
         fs::write(&path, script).unwrap();
         Self {
@@ -53,16 +58,17 @@ impl Table {
 
     /// Plays the league with this bot, and gives the result of its match.
     fn play(self) -> (Ground, Value) {
+        self.play_against("always-odd")
+    }
+
+    fn play_against(self, strategy: &str) -> (Ground, Value) {
         let manager = &self.manager.endpoint;
         let done = ["--exit-when-done"];
         let bot = self.bot(&done);
         let others = [
             self.ground.referee(1, manager, &done),
-            self.ground.player(
-                2,
-                manager,
-                &["--strategy", "always-odd", "--exit-when-done"],
-            ),
+            self.ground
+                .player(2, manager, &["--strategy", strategy, "--exit-when-done"]),
         ];
         let ended = self.manager.process.end();
         assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -217,6 +223,49 @@ fn the_last_complaints_of_a_bot_are_told_when_it_ends() {
     bot.warning(|line| line.contains("the bot has ended: it is started again (1 of 3)"));
     bot.warning(|line| line.contains("its last complaints:"));
     bot.warning(|line| line.contains("cannot find the book of openings"));
+}
+
+#[test]
+fn a_bot_that_says_nothing_is_told_of_before_it_is_given_up() {
+    let ground = Ground::new();
+    let mut player = ground.start("player", &["--port", "0", "--exec", "sleep 1000"]);
+    let told = player.event("event_type", "BOT_SILENT");
+    let sentence = told["sentence"].as_str().unwrap();
+    assert!(sentence.contains("does not flush its output"), "{sentence}");
+    assert!(sentence.contains("up to 120 s"), "{sentence}");
+}
+
+#[test]
+fn a_bot_moves_as_the_documents_show_it_or_in_any_words_that_mean_one_move() {
+    // The first place that is free, said in another way each time.
+    let bot = r#"
+turn=0
+while IFS= read -r line; do
+  id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  said='"result":{}'
+  case $line in
+    *'"choose_move"'*)
+      free=$(printf %s "$line" | sed 's/.*"valid_options":\[\([0-9]*\).*/\1/')
+      turn=$((turn + 1))
+      case $((turn % 3)) in
+        1) said='"result":{"move":'$free'}' ;;
+        2) said='"result":{"move_data":'$free'}' ;;
+        0) said='"result":{"message_type":"GAME_MOVE_RESPONSE","move_data":{"move":'$free'}}' ;;
+      esac ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$said"
+done
+"#;
+    let (ground, result) = Table::of("tic_tac_toe", bot).play_against("random");
+    assert_ne!(result["status"], "TECHNICAL_LOSS", "{result}");
+    ground.verified();
+}
+
+#[test]
+fn what_is_forgiven_a_player_is_forgiven_a_bot() {
+    let (_, result) = Table::new(&script("Even", "")).play();
+    assert_ne!(result["status"], "TECHNICAL_LOSS", "{result}");
+    assert_eq!(result["choices"]["P01"], "even", "{result}");
 }
 
 #[test]

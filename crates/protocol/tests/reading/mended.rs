@@ -10,6 +10,7 @@ use league_protocol::sender::Dialect;
 use serde_json::{Value, json};
 
 const JOIN: &[&str] = &["GAME_JOIN_ACK", "LEAGUE_ERROR", "GAME_ERROR"];
+const MOVE: &[&str] = &["GAME_MOVE_RESPONSE", "LEAGUE_ERROR", "GAME_ERROR"];
 const CHOICE: &[&str] = &["CHOOSE_PARITY_RESPONSE", "LEAGUE_ERROR", "GAME_ERROR"];
 pub(crate) const ADMITTED: &[&str] = &["LEAGUE_REGISTER_RESPONSE", "LEAGUE_ERROR"];
 
@@ -101,6 +102,25 @@ fn an_acceptance_is_made_out_however_it_is_said() {
             panic!("nothing is made of {said}");
         };
         assert_eq!(ack.accept, accepts, "{said}");
+        assert!(!forgiven.is_empty(), "{said}");
+    }
+}
+
+#[test]
+fn a_move_is_made_out_wherever_it_is() {
+    for said in [
+        json!({"move": 4}),
+        json!({"choice": 4}),
+        json!({"move_data": 4}),
+        json!({"move_data": {"move": 4}}),
+        json!({"message_type": "GAME_MOVE_RESPONSE", "match_id": "R1M1", "move": 4}),
+        json!({"message_type": "GAME_MOVE_RESPONSE", "move_data": 4}),
+    ] {
+        let made = mended(&said, MOVE, None);
+        let Some((Message::MoveResponse(response), forgiven)) = made else {
+            panic!("nothing is made of {said}");
+        };
+        assert_eq!(response.choice, json!(4), "{said}");
         assert!(!forgiven.is_empty(), "{said}");
     }
 }

@@ -210,12 +210,17 @@ async fn announced_anew(act: &OfPlayer) -> Played {
     let match_id = announced(act).await?;
     let mut question = act.stage.announcement(&match_id);
     question.params["matches"][0]["match_token"] = FALSE.into();
-    let reply = act.call(&question).await?;
-    if !reply.is_refusal() {
-        return Err(unconcerned());
+    // It may refuse that, or nod and keep to what it was told first.
+    act.call(&question).await?;
+    let second = with_token(act, act.stage.invitation(&match_id), Some(FALSE)).await?;
+    let first = act.call(&act.stage.invitation(&match_id)).await?;
+    match (second.is_refusal(), first.is_refusal()) {
+        (false, false) => Err(unconcerned()),
+        (false, true) => Err(Trouble::broken(
+            "the player goes by the second announcement of the match",
+        )),
+        (true, _) => first.of_kind(&["GAME_JOIN_ACK"]).map(drop),
     }
-    let reply = act.call(&act.stage.invitation(&match_id)).await?;
-    reply.of_kind(&["GAME_JOIN_ACK"]).map(drop)
 }
 
 async fn unharmed(act: &OfPlayer) -> Played {

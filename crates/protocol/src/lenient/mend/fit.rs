@@ -4,7 +4,9 @@ use serde_json::{Map, Value};
 
 use super::forgive;
 use super::names::fold;
-use super::values::{coerced, fits, is_empty, is_flag, object_schema, words as words_of};
+use super::values::{
+    coerced, fits, is_empty, is_flag, is_telling_nothing, object_schema, words as words_of,
+};
 use crate::finding::{Notes, excerpt};
 use crate::lenient::{nearest, synonyms};
 
@@ -67,6 +69,14 @@ impl<'s> Wanted<'s> {
         required.is_some_and(|required| required.iter().any(|needed| needed == name))
     }
 
+    /// The one thing that it cannot do without, if there is one.
+    fn only(&self) -> Option<&'s str> {
+        match self.lenient["required"].as_array()?.as_slice() {
+            [only] => only.as_str(),
+            _ => None,
+        }
+    }
+
     fn inner(&self, name: &str) -> Option<Wanted<'s>> {
         Some(Wanted {
             strict: object_schema(&self.strict["properties"][name])?,
@@ -124,7 +134,14 @@ fn descend(
         Some(Value::Object(inner)) => {
             object(wanted, inner, here, strays, taken, notes);
         }
-        Some(_) => {}
+        Some(Value::Null) => {}
+        Some(bare) => {
+            if let Some(only) = wanted.only().filter(|only| is_telling_nothing(only)) {
+                let detail = format!("it is the bare value; send it as `{here}.{only}`");
+                forgive(notes, here, "an object", detail);
+                *bare = Value::Object(Map::from_iter([(only.to_owned(), bare.take())]));
+            }
+        }
         None => {
             let mut made = Map::new();
             let (mut used, mut told) = (taken.clone(), Notes::new(notes.reading));

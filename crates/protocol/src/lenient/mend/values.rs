@@ -100,7 +100,12 @@ const PLAIN: [&str; 9] = [
 fn alone(value: &Value) -> Option<&Value> {
     let object = value.as_object().filter(|object| object.len() == 1)?;
     let (name, inner) = object.iter().next()?;
-    PLAIN.contains(&fold(name).as_str()).then_some(inner)
+    is_telling_nothing(name).then_some(inner)
+}
+
+/// Whether a name says nothing of the value that it holds, so that the value alone says as much.
+pub(super) fn is_telling_nothing(name: &str) -> bool {
+    PLAIN.contains(&fold(name).as_str())
 }
 
 /// Whether a value stands for none.

@@ -1,0 +1,29 @@
+//! Kits in another game than Even/Odd.
+
+use crate::ground::Ground;
+use crate::kits::Kit;
+use crate::python::free_port;
+
+#[test]
+fn the_kits_play_tic_tac_toe_and_tell_when_the_league_is_over() {
+    let ground = Ground::new();
+    let port = free_port();
+    let seats = ["--players", "3", "--referees", "1"];
+    let game = ["--game", "tic_tac_toe"];
+    let mut manager = ground.manager_at(port, &[seats.as_slice(), &game].concat());
+    let _referee = ground.referee(1, &manager.endpoint, &[]);
+    // `http://` and `/mcp` may be left out.
+    let short = format!("localhost:{port}");
+    let start = |lang| Kit::start_at(&ground, lang, &short, free_port());
+    let mut kits = ["python", "python-fastmcp", "javascript"].map(start);
+    manager.process.event("state", "completed");
+    for kit in &mut kits {
+        kit.program.says("the league is over");
+    }
+    let results = ground.results();
+    assert_eq!(results.len(), 3);
+    for (id, result) in &results {
+        assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
+    }
+    ground.verified();
+}
