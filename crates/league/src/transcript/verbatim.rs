@@ -132,7 +132,10 @@ mod tests {
         for (words, kept) in [
             ("bad auth_token: s3cr3t".to_owned(), "bad auth_token: …"),
             (format!("wrong: {}", "ab".repeat(32)), "wrong: …"),
-            (format!("`{}` is none", token.reveal()), "`tok-p01-…` is none"),
+            (
+                format!("`{}` is none", token.reveal()),
+                "`tok-p01-…` is none",
+            ),
             ("secret: {\"s3cr3t\": 1}".to_owned(), "…"),
             ("it is no JSON".to_owned(), "it is no JSON"),
         ] {
