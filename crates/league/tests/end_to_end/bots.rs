@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 
-use crate::ground::{Agent, Ground};
+use crate::ground::{Agent, Ground, LEAGUE};
 use crate::process::{Process, eventually};
 
 /// A bot in the shell: it answers each line, with `even` when it is asked for a move.
@@ -39,7 +39,8 @@ impl Table {
     fn of(game: &str, script: &str) -> Self {
         let ground = Ground::hasty();
         let seats = ["--players", "2", "--referees", "1", "--exit-when-done"];
-        let manager = ground.manager(&[&seats[..], &["--game", game]].concat());
+        let plays = ["--game", game, "--league-id", LEAGUE];
+        let manager = ground.manager(&[&seats[..], &plays].concat());
         let path = ground.path("bot.sh");
         fs::write(&path, script).unwrap();
         Self {
