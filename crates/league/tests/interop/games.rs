@@ -1,6 +1,6 @@
 //! Kits in another game than Even/Odd.
 
-use crate::ground::Ground;
+use crate::ground::{Ground, LEAGUE};
 use crate::kits::Kit;
 use crate::python::free_port;
 
@@ -9,7 +9,7 @@ fn the_kits_play_tic_tac_toe_and_tell_when_the_league_is_over() {
     let ground = Ground::new();
     let port = free_port();
     let seats = ["--players", "3", "--referees", "1"];
-    let game = ["--game", "tic_tac_toe"];
+    let game = ["--game", "tic_tac_toe", "--league-id", LEAGUE];
     let mut manager = ground.manager_at(port, &[seats.as_slice(), &game].concat());
     let _referee = ground.referee(1, &manager.endpoint, &[]);
     // `http://` and `/mcp` may be left out.
