@@ -10,7 +10,6 @@ pub mod arena;
 pub mod ask;
 pub mod bot;
 pub mod chance;
-pub mod check;
 pub mod clock;
 pub mod config;
 pub mod correspondence;

@@ -11,14 +11,15 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use league::bot::launch;
 use league::chance::Chance;
-use league::check::launch::Launched;
-use league::check::manager::{self, ManagerStage, Sizes};
-use league::check::office::Office;
-use league::check::player::{self, PlayerStage, rehearse};
-use league::check::referee::{self, RefereeStage};
-use league::check::report::{self, Report};
-use league::check::{Kind, run};
 use league::net::endpoint::Endpoint;
+use league::paragraph::paragraph;
+use league_check::launch::Launched;
+use league_check::manager::{self, ManagerStage, Sizes};
+use league_check::office::Office;
+use league_check::player::{self, PlayerStage, rehearse};
+use league_check::referee::{self, RefereeStage};
+use league_check::report::{self, Report};
+use league_check::{Kind, RandomBytes, Target, run};
 
 use super::common::{duration, runtime};
 use super::failure::{self, Failure};
@@ -46,8 +47,8 @@ Examples:
   league check http://localhost:8101/mcp --output json | jq 'select(.verdict == \"fail\")'")]
 pub(super) struct Check {
     /// Where the agent answers, such as http://localhost:8101/mcp
-    #[arg(value_parser = endpoint, required_unless_present = "list")]
-    url: Option<Endpoint>,
+    #[arg(value_parser = target, required_unless_present = "list")]
+    url: Option<Target>,
     /// List the rules for this kind of agent instead
     #[arg(long)]
     list: bool,
@@ -120,8 +121,13 @@ enum Form {
     Junit,
 }
 
-fn endpoint(text: &str) -> Result<Endpoint, String> {
-    Endpoint::look_up(text).map_err(|error| error.to_string())
+fn target(text: &str) -> Result<Target, String> {
+    let found = Endpoint::look_up(text).map_err(|error| error.to_string())?;
+    Ok(Target {
+        address: found.address,
+        authority: found.authority,
+        path: found.path,
+    })
 }
 
 impl Check {
@@ -190,7 +196,7 @@ impl Check {
         match self.output {
             Form::Text => {
                 let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-                report::text(report, io::stdout().is_terminal() && !plain, out)
+                report::text(report, io::stdout().is_terminal() && !plain, paragraph, out)
             }
             Form::Json => report::json(report, out),
             Form::Junit => report::junit(report, out),
@@ -201,7 +207,7 @@ impl Check {
 /// A check that is being played.
 struct Checking<'c> {
     asked: &'c Check,
-    url: &'c Endpoint,
+    url: &'c Target,
     bar: ProgressBar,
 }
 
@@ -263,8 +269,8 @@ impl Checking<'_> {
     async fn play_referee(&self) -> Result<Report, Failure> {
         let kind = Kind::Referee;
         let office = self.office(kind).await?;
-        let (launched, chance) = (self.launched()?, Self::chance()?);
-        let stage = RefereeStage::new(self.url.clone(), office, launched, self.asked.wait, chance);
+        let (launched, random) = (self.launched()?, Self::random()?);
+        let stage = RefereeStage::new(self.url.clone(), office, launched, self.asked.wait, random);
         let stage = Arc::new(stage);
         if !stage.begin().await {
             return Err(self.unreachable(stage.launched.as_ref()).await);
@@ -319,15 +325,17 @@ impl Checking<'_> {
         })
     }
 
-    fn chance() -> Result<Chance, Failure> {
-        Chance::new(None).map_err(|error| world(error.to_string(), "try again"))
+    fn random() -> Result<RandomBytes, Failure> {
+        let chance = Chance::new(None);
+        let chance = chance.map_err(|error| world(error.to_string(), "try again"))?;
+        Ok(Arc::new(move || chance.bytes()))
     }
 
     /// Opens the manager that the agent will register with.
     async fn office(&self, kind: Kind) -> Result<Office, Failure> {
         let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), self.asked.port);
-        let chance = Self::chance()?;
-        let office = Office::open(address, kind, self.url.address.port(), chance).await;
+        let random = Self::random()?;
+        let office = Office::open(address, kind, self.url.address.port(), random).await;
         office.map_err(|error| {
             world(
                 format!("port {}: {error}", self.asked.port),

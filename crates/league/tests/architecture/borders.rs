@@ -69,7 +69,7 @@ const SIMULATION: &str = "league-simulation";
 const FOR_TESTS: [&str; 4] = ["insta", "jsonschema", "proptest", "serde_json"];
 
 /// Crates that may touch the world.
-const UNBOUND: [&str; 3] = ["league", "league-mcp", "xtask"];
+const UNBOUND: [&str; 4] = ["league", "league-check", "league-mcp", "xtask"];
 
 /// The features that a pure crate may turn on in crates that have others which read the clock, the
 /// local offset or the system's chance.

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use league::check::listener::{Heard, Said};
-use league::check::player::{rehearse, topics};
-use league::check::verdict::Verdict;
+use league_check::listener::{Heard, Said};
+use league_check::player::{rehearse, topics};
+use league_check::verdict::Verdict;
 use serde_json::{Value, json};
 
 use crate::scripted::{but, fair, stage};

@@ -5,14 +5,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use league::check::act::{JSON, PROMPT};
-use league::check::launch::comes_up;
-use league::check::listener::{Heard, Listener, Said};
-use league::check::manager::{ManagerStage, Sizes, topics};
-use league::check::verdict::Verdict;
-use league::check::wire::{Request, exchange};
-use league::check::{Kind, run};
-use league::net::endpoint::Endpoint;
+use league_check::act::{JSON, PROMPT};
+use league_check::launch::comes_up;
+use league_check::listener::{Heard, Listener, Said};
+use league_check::manager::{ManagerStage, Sizes, topics};
+use league_check::verdict::Verdict;
+use league_check::wire::{Request, exchange};
+use league_check::{Kind, Target, run};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
@@ -39,7 +38,7 @@ fn our_manager_keeps_every_rule() {
 /// A manager of ours; it ends with its test.
 struct Manager {
     child: Child,
-    endpoint: Endpoint,
+    endpoint: Target,
     _folder: tempfile::TempDir,
 }
 
@@ -64,7 +63,7 @@ fn manager() -> Manager {
         .unwrap();
     Manager {
         child,
-        endpoint: Endpoint::parse(&format!("http://localhost:{port}/mcp")).unwrap(),
+        endpoint: Target::local(port),
         _folder: folder,
     }
 }
@@ -76,7 +75,7 @@ const COMES_UP: Duration = Duration::from_secs(60);
 type Spoil = fn(&mut Value, Option<&mut Value>);
 
 /// Hands a call on to the manager and its answer back, both spoilt.
-async fn passed_on(to: &Endpoint, mut call: Value, spoil: Spoil) -> Said {
+async fn passed_on(to: &Target, mut call: Value, spoil: Spoil) -> Said {
     spoil(&mut call, None);
     let body = call.to_string();
     let request = Request {
@@ -103,8 +102,7 @@ async fn verdict(spoil: Spoil, rule: &str) -> (Verdict, String) {
     };
     let anywhere = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
     let listener = Listener::open(anywhere, script).await.unwrap();
-    let url = format!("http://localhost:{}/mcp", listener.address.port());
-    let agent = Endpoint::parse(&url).unwrap();
+    let agent = Target::local(listener.address.port());
     let sizes = Sizes {
         players: 4,
         referees: 2,

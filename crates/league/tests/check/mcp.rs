@@ -1,7 +1,7 @@
 //! A player that takes calls by `tools/call` alone is found out, and held to the same rules.
 
-use league::check::listener::{Heard, Said};
-use league::check::verdict::Verdict;
+use league_check::listener::{Heard, Said};
+use league_check::verdict::Verdict;
 use serde_json::json;
 
 use crate::scripted::{but, fair, stage};

@@ -4,18 +4,17 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use league::chance::Chance;
-use league::check::act::{JSON, PROMPT};
-use league::check::listener::{Heard, Listener, Said};
-use league::check::office::Office;
-use league::check::referee::{RefereeStage, topics};
-use league::check::verdict::Verdict;
-use league::check::wire::{Request, exchange};
-use league::check::{Kind, run};
-use league::net::endpoint::Endpoint;
+use league_check::act::{JSON, PROMPT};
+use league_check::listener::{Heard, Listener, Said};
+use league_check::office::{Office, port};
+use league_check::referee::{RefereeStage, topics};
+use league_check::verdict::Verdict;
+use league_check::wire::{Request, exchange};
+use league_check::{Kind, Target, run};
 use serde_json::{Value, json};
 
 use crate::processes::{Checked, checked, free_port};
+use crate::scripted::random;
 
 const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
@@ -46,7 +45,7 @@ type Twist = fn(&mut Value);
 /// A referee that runs a match without a fault, but for the twist.
 struct Scripted {
     twist: Twist,
-    manager: Endpoint,
+    manager: Target,
 }
 
 impl Scripted {
@@ -65,7 +64,7 @@ impl Scripted {
         message
     }
 
-    async fn call(&self, to: &Endpoint, tool: &str, message: Value) -> Value {
+    async fn call(&self, to: &Target, tool: &str, message: Value) -> Value {
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": tool, "params": message});
         let body = call.to_string();
         let request = Request {
@@ -83,7 +82,7 @@ impl Scripted {
         let rows = [&order["players"][0], &order["players"][1]];
         let ids = rows.map(|row| row["player_id"].as_str().unwrap().to_owned());
         let homes =
-            rows.map(|row| Endpoint::parse(row["contact_endpoint"].as_str().unwrap()).unwrap());
+            rows.map(|row| Target::local(port(row["contact_endpoint"].as_str().unwrap()).unwrap()));
         for seat in 0..2 {
             let role = ["PLAYER_A", "PLAYER_B"][seat];
             let says = json!({
@@ -143,12 +142,11 @@ impl Scripted {
 /// What comes of a rule when a referee with a twist is checked.
 async fn verdict(twist: Twist, rule: &str) -> (Verdict, String) {
     // The manager has to know the port of the referee, and the referee that of the manager.
-    let (port, chance) = (free_port(), Chance::new(Some(1)).unwrap());
-    let office = Office::open(ANYWHERE, Kind::Referee, port, chance)
+    let port = free_port();
+    let office = Office::open(ANYWHERE, Kind::Referee, port, random())
         .await
         .unwrap();
-    let manager = format!("http://localhost:{}/mcp", office.listener.address.port());
-    let manager = Endpoint::parse(&manager).unwrap();
+    let manager = Target::local(office.listener.address.port());
     let referee = Arc::new(Scripted { twist, manager });
     let own = Arc::clone(&referee);
     let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
@@ -165,10 +163,9 @@ async fn verdict(twist: Twist, rule: &str) -> (Verdict, String) {
     referee
         .call(&referee.manager, "register_referee", hello)
         .await;
-    let agent = Endpoint::parse(&url).unwrap();
-    let chance = Chance::new(Some(2)).unwrap();
+    let agent = Target::local(port);
     let wait = Duration::from_secs(2);
-    let stage = Arc::new(RefereeStage::new(agent, office, None, wait, chance));
+    let stage = Arc::new(RefereeStage::new(agent, office, None, wait, random()));
     assert!(stage.begin().await);
     let mut topics = topics();
     for topic in &mut topics {

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use league::check::Kind;
-use league::check::player::plan;
-use league::check::report::{Rehearsed, Report, json, junit, text};
-use league::check::rule::Level;
-use league::check::verdict::{Finding, Verdict};
+use league::paragraph::paragraph;
+use league_check::Kind;
+use league_check::player::plan;
+use league_check::report::{Rehearsed, Report, json, junit, text};
+use league_check::rule::Level;
+use league_check::verdict::{Finding, Verdict};
 use serde_json::Value;
 
 fn finding(id: &str, topic: &'static str, level: Level, verdict: Verdict) -> Finding {
@@ -67,7 +68,7 @@ fn printed(print: impl FnOnce(&mut Vec<u8>)) -> String {
 
 #[test]
 fn the_text_begins_with_the_sum_and_the_worst() {
-    let shown = printed(|out| text(&report(), false, out).unwrap());
+    let shown = printed(|out| text(&report(), false, paragraph, out).unwrap());
     let beginning = "\
 player at http://localhost:8101/mcp: dialect v2, speech simple
 5 rules: 2 passed, 1 deviation, 1 failed, 1 skipped
@@ -93,7 +94,7 @@ grade D (57 of 100)
         "{shown}"
     );
     assert!(!shown.contains('\u{1b}'));
-    let coloured = printed(|out| text(&report(), true, out).unwrap());
+    let coloured = printed(|out| text(&report(), true, paragraph, out).unwrap());
     assert!(coloured.contains("\u{1b}[31mP-PICK-02"), "{coloured}");
 }
 
@@ -104,7 +105,7 @@ fn rules_that_are_broken_by_one_cause_are_told_together() {
         let more = finding(id, "choice", Level::Must, Verdict::Fail);
         report.findings.push(more);
     }
-    let shown = printed(|out| text(&report, false, out).unwrap());
+    let shown = printed(|out| text(&report, false, paragraph, out).unwrap());
     let told = "\n3 rules failed because of this: `parity_choice` is \"Even\" & <more>\n  \
                 rules  P-PICK-02 P-PICK-03 P-PICK-04\n";
     assert!(shown.contains(told), "{shown}");
@@ -179,7 +180,7 @@ fn a_rehearsal_tells_its_seed_and_how_much_was_survived() {
         rehearsed: Some(rehearsed),
         ..report()
     };
-    let shown = printed(|out| text(&report, false, out).unwrap());
+    let shown = printed(|out| text(&report, false, paragraph, out).unwrap());
     assert!(
         shown.contains("resilience 50 of 100; seed 7, plan 0123456789abcdef"),
         "{shown}"
@@ -197,7 +198,7 @@ fn a_rehearsal_without_the_player_has_no_score() {
         rehearsed: Some(rehearsed),
         ..report()
     };
-    let shown = printed(|out| text(&report, false, out).unwrap());
+    let shown = printed(|out| text(&report, false, paragraph, out).unwrap());
     let told = "nothing was rehearsed: the player never registered with this manager\n";
     assert!(shown.contains(told), "{shown}");
     assert!(!shown.contains("resilience"), "{shown}");
@@ -250,7 +251,7 @@ fn the_reason_for_a_low_grade_is_told_in_one_sentence() {
     let mut report = kept_but("P-JOIN-01", Verdict::Fail);
     let skipped = finding("P-REG-01", "registration", Level::Must, Verdict::Skipped);
     report.findings.insert(0, skipped);
-    let shown = printed(|out| text(&report, false, out).unwrap());
+    let shown = printed(|out| text(&report, false, paragraph, out).unwrap());
     let told = "grade F (99 of 100)\n  F, because it did not answer an invitation\n";
     assert!(shown.contains(told), "{shown}");
     let shown = printed(|out| json(&report, out).unwrap());

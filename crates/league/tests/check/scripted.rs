@@ -2,21 +2,26 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use league::chance::Chance;
-use league::check::act::{JSON, PROMPT};
-use league::check::listener::{Heard, Listener, Said};
-use league::check::office::Office;
-use league::check::player::{PlayerStage, topics};
-use league::check::verdict::{Finding, Verdict};
-use league::check::wire::{Request, exchange};
-use league::check::{Kind, run};
-use league::net::endpoint::Endpoint;
+use league_check::act::{JSON, PROMPT};
+use league_check::listener::{Heard, Listener, Said};
+use league_check::office::Office;
+use league_check::player::{PlayerStage, topics};
+use league_check::verdict::{Finding, Verdict};
+use league_check::wire::{Request, exchange};
+use league_check::{Kind, RandomBytes, Target, run};
 use serde_json::{Value, json};
 
 /// Any free port of this machine.
 const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// Bytes that differ from call to call.
+pub(crate) fn random() -> RandomBytes {
+    let drawn = AtomicU8::new(0);
+    Arc::new(move || [drawn.fetch_add(1, Ordering::Relaxed); 32])
+}
 
 /// A stage with a scripted player on it.
 pub(crate) struct Played {
@@ -94,23 +99,26 @@ pub(crate) async fn stage(
 /// Sets a stage with a player that answers at a port already, and registers by this message.
 pub(crate) async fn staged(port: u16, registers: impl FnOnce(&mut Value)) -> Played {
     let url = format!("http://localhost:{port}/mcp");
-    let agent = Endpoint::parse(&url).unwrap();
-    let chance = Chance::new(Some(1)).unwrap();
-    let office = Office::open(ANYWHERE, Kind::Player, port, chance)
+    let agent = Target::local(port);
+    let office = Office::open(ANYWHERE, Kind::Player, port, random())
         .await
         .unwrap();
     let mut message = registration(&url);
     registers(&mut message);
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": message});
     let call = call.to_string();
-    let manager = format!("http://localhost:{}/mcp", office.listener.address.port());
     let request = Request {
         method: "POST",
         path: "/mcp",
         headers: &JSON,
         body: call.as_bytes(),
     };
-    let admitted = exchange(&Endpoint::parse(&manager).unwrap(), &request, PROMPT).await;
+    let admitted = exchange(
+        &Target::local(office.listener.address.port()),
+        &request,
+        PROMPT,
+    )
+    .await;
     assert!(admitted.came.is_ok(), "{admitted:?}");
     let stage = PlayerStage::new(agent, office, None, Duration::from_secs(2));
     assert!(stage.begin().await);

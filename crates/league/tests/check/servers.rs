@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
-use league::check::listener::{Heard, Said};
-use league::check::verdict::Verdict;
+use league_check::listener::{Heard, Said};
+use league_check::verdict::Verdict;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};

@@ -1,7 +1,7 @@
 //! What the check says is by the book itself: a player that forgives nothing takes it.
 
-use league::check::listener::{Heard, Said};
-use league::check::verdict::Verdict;
+use league_check::listener::{Heard, Said};
+use league_check::verdict::Verdict;
 use league_protocol::decode::decode;
 use league_protocol::finding::Reading;
 use serde_json::json;

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use league::check::rule::Topic;
-use league::check::{Kind, manager, player, referee};
 use league::paragraph::paragraph;
+use league_check::rule::Topic;
+use league_check::{Kind, manager, player, referee};
 use serde_json::{Value, json};
 
 /// A rule as it is listed.

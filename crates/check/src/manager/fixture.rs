@@ -1,0 +1,173 @@
+//! A match of the league under check: who meets whom, and the report of how it ended.
+
+use league_core::draw;
+use league_protocol::id::{LeagueId, MatchId};
+use league_protocol::message::OpenedDraw;
+use league_protocol::secret::{Commitment, Seed};
+use serde_json::{Value, json};
+
+use super::member::Member;
+use crate::script::message;
+use crate::stage::Question;
+
+/// A match, as the manager announced it or ordered it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Fixture {
+    pub(super) match_id: String,
+    pub(super) round: u64,
+    pub(super) players: [String; 2],
+    /// Which of our referees runs it.
+    pub(super) referee: usize,
+    /// The order, if the manager gives any.
+    pub(super) order: Option<Value>,
+}
+
+/// How a match ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Outcome {
+    pub(super) players: [String; 2],
+    /// The seat that won, if one did.
+    pub(super) winner: Option<usize>,
+}
+
+impl Fixture {
+    /// A match out of an order.
+    pub(super) fn ordered(order: &Value, referee: usize) -> Option<Self> {
+        let player = |seat: usize| {
+            let id = order["players"][seat]["player_id"].as_str();
+            id.map(str::to_owned)
+        };
+        Some(Self {
+            match_id: order["match_id"].as_str()?.to_owned(),
+            round: order["round_id"].as_u64()?,
+            players: [player(0)?, player(1)?],
+            referee,
+            order: Some(order.clone()),
+        })
+    }
+
+    /// A match out of the row of an announcement.
+    pub(super) fn announced(row: &Value, round: u64, referees: &[Member]) -> Option<Self> {
+        let endpoint = row["referee_endpoint"].as_str()?;
+        let port = crate::office::port(endpoint);
+        let runs = |member: &Member| crate::office::port(&member.endpoint) == port;
+        let referee = referees.iter().position(runs)?;
+        let player = |name: &str| row[name].as_str().map(str::to_owned);
+        Some(Self {
+            match_id: row["match_id"].as_str()?.to_owned(),
+            round,
+            players: [player("player_A_id")?, player("player_B_id")?],
+            referee,
+            order: None,
+        })
+    }
+
+    /// Counts the referees that were told to run it.
+    pub(super) fn attempt(&self) -> u64 {
+        let attempt = self.order.as_ref().map(|order| &order["attempt"]);
+        attempt.and_then(Value::as_u64).unwrap_or(1)
+    }
+
+    /// What the players choose: mostly they differ, now and then not.
+    fn choices(&self) -> [&'static str; 2] {
+        let place = self.match_id.bytes().next_back().unwrap_or_default();
+        if (self.round + u64::from(place)).is_multiple_of(3) {
+            ["even", "even"]
+        } else {
+            ["even", "odd"]
+        }
+    }
+
+    fn opened(&self) -> Option<(OpenedDraw, LeagueId, MatchId)> {
+        let order = self.order.as_ref()?;
+        let league = LeagueId::new(order["league_id"].as_str()?).ok()?;
+        let match_id = MatchId::new(&self.match_id).ok()?;
+        let seed = Seed::from_hex(order["draw_seed"].as_str()?)?;
+        let commitment: Commitment = draw::commitment(&league, &match_id, &seed);
+        let opened = OpenedDraw {
+            commitment,
+            seed,
+            attempt: u32::try_from(self.attempt()).ok()?,
+            nonces: [String::new(), String::new()],
+        };
+        Some((opened, league, match_id))
+    }
+
+    /// The promise that follows from the seed of the order.
+    pub(super) fn promise(&self) -> Option<String> {
+        self.opened().map(|(opened, ..)| opened.commitment.to_hex())
+    }
+
+    fn number(&self) -> u64 {
+        match self.opened() {
+            Some((opened, league, match_id)) => {
+                draw::dice(&league, &match_id, &opened).roll(1..=10)
+            }
+            None => 1 + (self.round * 7 + self.match_id.len() as u64) % 10,
+        }
+    }
+
+    /// How it ends.
+    pub(super) fn outcome(&self) -> Outcome {
+        let parity = parity_of(self.number());
+        let right = self.choices().map(|choice| choice == parity);
+        let winner = match right {
+            [true, false] => Some(0),
+            [false, true] => Some(1),
+            _ => None,
+        };
+        Outcome {
+            players: self.players.clone(),
+            winner,
+        }
+    }
+
+    /// What a true report says.
+    pub(super) fn result(&self) -> Value {
+        let Outcome { players, winner } = self.outcome();
+        let points = [0, 1].map(|seat| match winner {
+            Some(won) => 3 * u32::from(won == seat),
+            None => 1,
+        });
+        let (number, [first, second]) = (self.number(), self.choices());
+        let status = if winner.is_some() { "WIN" } else { "DRAW" };
+        let mut details = json!({
+            "drawn_number": number, "status": status, "reason": "as the check decided",
+            "choices": {&*players[0]: first, &*players[1]: second},
+        });
+        if let Some((opened, ..)) = self.opened() {
+            details["game"] = json!({"number_parity": parity_of(number)});
+            details["draw"] = json!({
+                "commitment": opened.commitment.to_hex(), "seed": opened.seed.to_hex(),
+                "attempt": opened.attempt, "nonces": opened.nonces, "guarantee": "commitment",
+            });
+        }
+        json!({
+            "winner": winner.map(|seat| players[seat].clone()),
+            "score": {&*players[0]: points[0], &*players[1]: points[1]},
+            "details": details,
+        })
+    }
+
+    /// A report of the match by a referee.
+    pub(super) fn report(&self, league: &str, by: &Member, result: Value) -> Question {
+        let mut says = json!({
+            "auth_token": by.token(), "league_id": league, "round_id": self.round,
+            "match_id": self.match_id, "game_type": "even_odd", "result": result,
+        });
+        if self.order.is_some() {
+            says["attempt"] = self.attempt().into();
+        }
+        let conversation = format!("check-{}-report", self.match_id.to_ascii_lowercase());
+        let says = message("MATCH_RESULT_REPORT", &by.sender(), &conversation, says);
+        Question::new("report_match_result", says)
+    }
+}
+
+fn parity_of(number: u64) -> &'static str {
+    if number.is_multiple_of(2) {
+        "even"
+    } else {
+        "odd"
+    }
+}

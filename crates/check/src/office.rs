@@ -1,0 +1,315 @@
+//! A league manager that admits the agent under check, or not, as a rule wants it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use league_protocol::token::AuthToken;
+use serde_json::{Value, json};
+
+use super::Kind;
+use super::listener::{Heard, Listener, Said};
+use super::script::message;
+use crate::RandomBytes;
+use crate::script::now;
+
+/// How the office takes registrations.
+#[derive(Debug, Clone, Default)]
+pub enum Mood {
+    /// Everybody is let in.
+    #[default]
+    Open,
+    /// Everybody is turned away, for this reason.
+    Rejecting(String),
+    /// The next so many requests are met like this, then everybody is let in.
+    Failing(u32, Said),
+}
+
+/// What an agent was told when it was let in.
+#[derive(Debug, Clone)]
+pub struct Admission {
+    /// Its id.
+    pub id: String,
+    /// Its token.
+    pub token: String,
+    /// The league.
+    pub league: String,
+    /// The token by which the manager proves itself.
+    pub manager_token: String,
+    /// The registration as it came.
+    pub heard: Heard,
+}
+
+/// What a league is called for players of `league.v1`.
+const V1_LEAGUE: &str = "550e8400-e29b-41d4-a716-446655440000";
+
+/// A manager at its desk.
+pub struct Office {
+    /// Where it listens, and what it heard.
+    pub listener: Listener,
+    /// The league.
+    pub league: String,
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    kind: Kind,
+    port: u16,
+    league: String,
+    random: RandomBytes,
+    manager_token: String,
+    mood: Mood,
+    admission: Option<Admission>,
+    /// Whether the agent first registered in the spelling of 001.
+    is_api: bool,
+    /// What the next report of a match is met with, instead of a nod.
+    spoiled: BTreeMap<String, Said>,
+}
+
+impl Office {
+    /// Opens an office for an agent that answers on a port.
+    ///
+    /// # Errors
+    ///
+    /// Our own port may be in use.
+    pub async fn open(
+        address: SocketAddr,
+        kind: Kind,
+        port: u16,
+        random: RandomBytes,
+    ) -> io::Result<Self> {
+        let league = format!("check_{}", now().as_millis());
+        let manager_token = token("manager", &random);
+        let state = Arc::new(Mutex::new(State {
+            kind,
+            port,
+            league: league.clone(),
+            random,
+            manager_token,
+            mood: Mood::Open,
+            admission: None,
+            is_api: false,
+            spoiled: BTreeMap::new(),
+        }));
+        let seen = Arc::clone(&state);
+        let listener = Listener::open(address, move |heard| lock(&seen).answer(heard)).await?;
+        Ok(Self {
+            listener,
+            league,
+            state,
+        })
+    }
+
+    /// What the agent was told when it was last let in.
+    pub fn admission(&self) -> Option<Admission> {
+        lock(&self.state).admission.clone()
+    }
+
+    /// Changes how registrations are taken.
+    pub fn set_mood(&self, mood: Mood) {
+        lock(&self.state).mood = mood;
+    }
+
+    /// Loses the next report of a match, as if the connection broke.
+    pub fn lose_report(&self, match_id: &str) {
+        lock(&self.state).spoil(match_id, Said::Nothing);
+    }
+
+    /// Refuses the token of the next report of a match.
+    pub fn refuse_report(&self, match_id: &str) {
+        let says = json!({
+            "error_code": "E012", "error_name": "AUTH_TOKEN_INVALID",
+            "error_description": "AUTH_TOKEN_INVALID", "retryable": false,
+            "original_message_type": "MATCH_RESULT_REPORT",
+        });
+        let error = message("LEAGUE_ERROR", "league_manager", "check-report", says);
+        lock(&self.state).spoil(match_id, Said::Result(error));
+    }
+
+    /// Waits for a registration from a place in the row of requests on.
+    pub async fn registration(&self, first: usize, patience: Duration) -> Option<Heard> {
+        self.listener.wait(first, patience, is_registration).await
+    }
+}
+
+/// Whether a request is a registration.
+pub fn is_registration(heard: &Heard) -> bool {
+    let by_tool = matches!(heard.tool(), Some("register_player" | "register_referee"));
+    by_tool || heard.kind().ends_with("REGISTER_REQUEST")
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn token(owner: &str, random: &RandomBytes) -> String {
+    AuthToken::mint(owner, &random()).reveal().to_owned()
+}
+
+impl State {
+    fn answer(&mut self, heard: &Heard) -> Said {
+        if is_registration(heard) {
+            return self.register(heard);
+        }
+        if let Some(said) = self.spoils(heard) {
+            return said;
+        }
+        match heard.json["method"].as_str().unwrap_or_default() {
+            "initialize" => Said::Result(json!({
+                "protocolVersion": heard.json["params"]["protocolVersion"],
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "league-check", "version": env!("CARGO_PKG_VERSION")},
+            })),
+            "tools/list" => Said::Result(json!({"tools": [
+                {"name": "register_player", "inputSchema": {"type": "object"}},
+                {"name": "register_referee", "inputSchema": {"type": "object"}},
+                {"name": "report_match_result", "inputSchema": {"type": "object"}},
+                {"name": "league_query", "inputSchema": {"type": "object"}},
+            ]})),
+            notice if notice.starts_with("notifications/") => Said::Raw(202, String::new()),
+            "" => Said::Raw(404, "{}".to_owned()),
+            "server/discover" => self.unknown(heard),
+            _ => wrapped(heard, json!({"status": "ok"})),
+        }
+    }
+
+    fn spoil(&mut self, match_id: &str, said: Said) {
+        self.spoiled.insert(match_id.to_owned(), said);
+    }
+
+    fn spoils(&mut self, heard: &Heard) -> Option<Said> {
+        if heard.kind() != "MATCH_RESULT_REPORT" {
+            return None;
+        }
+        let match_id = heard.message()["match_id"].as_str()?;
+        self.spoiled.remove(match_id)
+    }
+
+    fn unknown(&self, heard: &Heard) -> Said {
+        let error = json!({"code": -32_601, "message": "there is no such method"});
+        let answer = json!({"jsonrpc": "2.0", "id": heard.json["id"], "error": error});
+        Said::Raw(200, answer.to_string())
+    }
+
+    fn register(&mut self, heard: &Heard) -> Said {
+        match &mut self.mood {
+            Mood::Open => self.admit(heard),
+            Mood::Rejecting(reason) => {
+                let reason = reason.clone();
+                self.respond(heard, json!({"status": "REJECTED", "reason": reason}))
+            }
+            Mood::Failing(times, said) => {
+                let said = said.clone();
+                *times = times.saturating_sub(1);
+                if *times == 0 {
+                    self.mood = Mood::Open;
+                }
+                said
+            }
+        }
+    }
+
+    fn admit(&mut self, heard: &Heard) -> Said {
+        let (id, named, stranger) = match self.kind {
+            Kind::Referee => ("REF01", "referee_id", "REF90"),
+            Kind::Player | Kind::Manager => ("P01", "player_id", "P90"),
+        };
+        let ours = self.is_under_check(heard);
+        let (id, stranger) = match is_old(heard) {
+            true => ("player_001", "player_090"),
+            false => (id, stranger),
+        };
+        let id = if ours { id } else { stranger };
+        if is_old(heard) {
+            self.league = V1_LEAGUE.to_owned();
+        }
+        let token = token(id, &self.random);
+        self.is_api |= is_api(heard);
+        let accepted = if self.is_api {
+            "REGISTERED"
+        } else {
+            "ACCEPTED"
+        };
+        let says = json!({
+            "status": accepted, named: id, "auth_token": token, "league_id": self.league,
+            "manager_token": self.manager_token, "reason": null,
+        });
+        if ours {
+            self.admission = Some(Admission {
+                id: id.to_owned(),
+                token,
+                league: self.league.clone(),
+                manager_token: self.manager_token.clone(),
+                heard: heard.clone(),
+            });
+        }
+        self.respond(heard, says)
+    }
+
+    /// The answer in the words of 003, which has no tokens.
+    fn respond_in_v1(&self, heard: &Heard, says: &Value) -> Said {
+        wrapped(
+            heard,
+            json!({
+                "protocol": "league.v1", "message_type": "LEAGUE_REGISTER_RESPONSE",
+                "league_id": self.league, "round_id": 0, "match_id": "REGISTRATION",
+                "conversation_id": heard.message()["conversation_id"],
+                "sender": "league_manager", "timestamp": now().to_millis_text(),
+                "status": says["status"], "player_id": says["player_id"],
+                "reason": says["reason"],
+            }),
+        )
+    }
+
+    /// Whether it is the agent under check that registers; whoever names no port is taken for it.
+    fn is_under_check(&self, heard: &Heard) -> bool {
+        let message = heard.message();
+        let meta = [&message["player_meta"], &message["referee_meta"]];
+        let endpoint = meta
+            .iter()
+            .find_map(|meta| meta["contact_endpoint"].as_str());
+        let port = endpoint.and_then(port);
+        port.is_none_or(|port| port == self.port)
+    }
+
+    fn respond(&self, heard: &Heard, says: Value) -> Said {
+        if is_old(heard) {
+            return self.respond_in_v1(heard, &says);
+        }
+        let kind = match self.kind {
+            Kind::Referee => "REFEREE_REGISTER_RESPONSE",
+            Kind::Player | Kind::Manager => "LEAGUE_REGISTER_RESPONSE",
+        };
+        let conversation = heard.message()["conversation_id"].as_str();
+        let conversation = conversation.unwrap_or("check-register");
+        wrapped(heard, message(kind, "league_manager", conversation, says))
+    }
+}
+
+/// Whether a registration is in the words of 003.
+fn is_old(heard: &Heard) -> bool {
+    heard.message()["protocol"] == "league.v1"
+}
+
+/// The port that an address names.
+pub fn port(endpoint: &str) -> Option<u16> {
+    let rest = endpoint.split("://").nth(1)?;
+    let authority = rest.split('/').next()?;
+    authority.rsplit(':').next()?.parse().ok()
+}
+
+/// Whether a registration is spelled as in 001.
+fn is_api(heard: &Heard) -> bool {
+    heard.message()["sender"] == "player:UNREGISTERED"
+}
+
+/// An answer in the form in which it was asked.
+fn wrapped(heard: &Heard, message: Value) -> Said {
+    if heard.json["method"] != "tools/call" {
+        return Said::Result(message);
+    }
+    let text = json!({"type": "text", "text": message.to_string()});
+    Said::Result(json!({"content": [text], "structuredContent": message, "isError": false}))
+}

@@ -1,0 +1,136 @@
+//! What is told of a check: for people, for machines, for build servers.
+
+mod junit;
+mod text;
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::Kind;
+use super::essential::Ceiling;
+use super::verdict::{Counts, FORMULA, Finding, Grade, Verdict, count, grade};
+pub use junit::junit;
+pub use text::{Wrap, text};
+
+/// A check that was played to its end.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// Where the agent answers.
+    pub agent: String,
+    /// What kind of agent it is.
+    pub kind: Kind,
+    /// Which spelling of the protocol it uses, as far as that was found.
+    pub dialect: &'static str,
+    /// How it takes calls.
+    pub speech: &'static str,
+    /// Whether nothing was forgiven.
+    pub strict: bool,
+    /// What came of each rule.
+    pub findings: Vec<Finding>,
+    /// What was rehearsed, if it was a rehearsal of faults.
+    pub rehearsed: Option<Rehearsed>,
+}
+
+/// A rehearsal of faults.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rehearsed {
+    /// The number that the plan comes from.
+    pub seed: u64,
+    /// The digest of the plan: the same number gives the same plan.
+    pub digest: String,
+    /// Why nothing was rehearsed, if the agent took no part.
+    pub absent: Option<&'static str>,
+}
+
+impl Report {
+    /// How many rules came to what.
+    pub fn counts(&self) -> Counts {
+        count(&self.findings)
+    }
+
+    /// The mark for all rules together.
+    pub fn grade(&self) -> Grade {
+        grade(&self.findings)
+    }
+
+    /// Whether no rule is broken.
+    pub fn is_clean(&self) -> bool {
+        self.counts().failed == 0
+    }
+
+    /// How much of a rehearsal the agent survived, from 0 to 100.
+    pub fn resilience(&self) -> u32 {
+        let counts = self.counts();
+        let played = counts.passed + counts.deviations + counts.failed;
+        (100 * counts.passed).checked_div(played).unwrap_or(0)
+    }
+
+    fn of(&self, verdict: Verdict) -> impl Iterator<Item = &Finding> {
+        let findings = self.findings.iter();
+        findings.filter(move |finding| finding.verdict == verdict)
+    }
+}
+
+/// Writes one object a line: each rule, then the summary.
+///
+/// # Errors
+///
+/// The output may be closed.
+pub fn json(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    for finding in &report.findings {
+        writeln!(out, "{}", row(finding))?;
+    }
+    let (counts, grade) = (report.counts(), report.grade());
+    let mut summary = json!({
+        "event": "summary",
+        "agent": report.agent,
+        "kind": report.kind.as_str(),
+        "dialect": report.dialect,
+        "speech": report.speech,
+        "strict": report.strict,
+        "rules": report.findings.len(),
+        "passed": counts.passed,
+        "deviations": counts.deviations,
+        "failed": counts.failed,
+        "skipped": counts.skipped,
+        "score": grade.score,
+        "grade": grade.letter.to_string(),
+        "formula": FORMULA,
+    });
+    if let Some(Ceiling { because, .. }) = grade.ceiling {
+        summary["because"] = because.into();
+    }
+    if let Some(rehearsed) = &report.rehearsed {
+        summary["seed"] = rehearsed.seed.into();
+        summary["plan"] = rehearsed.digest.as_str().into();
+        match rehearsed.absent {
+            Some(why) => summary["because"] = why.into(),
+            None => summary["resilience"] = report.resilience().into(),
+        }
+    }
+    writeln!(out, "{summary}")
+}
+
+fn row(finding: &Finding) -> Value {
+    let mut row = json!({
+        "event": "rule",
+        "id": finding.id,
+        "topic": finding.topic,
+        "title": finding.title,
+        "clause": finding.clause,
+        "level": finding.level.as_str(),
+        "verdict": finding.verdict.as_str(),
+        "milliseconds": u64::try_from(finding.took.as_millis()).unwrap_or(u64::MAX),
+    });
+    let more = [
+        ("found", &finding.found),
+        ("fix", &finding.fix),
+        ("sent", &finding.sent),
+        ("came", &finding.came),
+    ];
+    for (name, text) in more.into_iter().filter(|(_, text)| !text.is_empty()) {
+        row[name] = text.as_str().into();
+    }
+    row
+}

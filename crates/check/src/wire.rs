@@ -1,0 +1,297 @@
+//! HTTP by the byte: what was sent, what came back, and how long it took.
+//!
+//! Nothing is forgiven or repaired here, and no connection is used again unless a rule wants it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+use crate::Target;
+
+/// The largest body of an answer that is read, in bytes.
+pub const LARGEST_BODY: usize = 4 * 1024 * 1024;
+/// The longest line of a head that is read, in bytes.
+const LONGEST_LINE: u64 = 16 * 1024;
+/// The most headers that are read.
+const MOST_HEADERS: usize = 128;
+
+/// An answer of HTTP as it came.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// Whether it came by HTTP/1.0, which keeps no connection unless it says so.
+    pub is_old: bool,
+    /// The headers, their names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The first header of a name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Whether the connection ends with this answer, as it says itself or by the age of its HTTP.
+    pub fn closes(&self) -> bool {
+        let words = self.header("connection").unwrap_or_default();
+        let says = |word: &str| {
+            let mut words = words.split(',');
+            words.any(|said| said.trim().eq_ignore_ascii_case(word))
+        };
+        says("close") || self.is_old && !says("keep-alive")
+    }
+
+    /// The body as text, whatever it is.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// What was sent, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exchange {
+    /// The body that was sent, or the whole request if it is no ordinary one.
+    pub sent: String,
+    /// What came back, or why nothing did.
+    pub came: Result<Answer, Silence>,
+    /// How long it took.
+    pub took: Duration,
+    /// Whom the agent called by itself, if this is no answer to us; `came` holds its call.
+    pub overheard: Option<&'static str>,
+}
+
+impl Exchange {
+    /// A call of the agent itself to somebody whom we play.
+    pub fn overheard(whom: &'static str, body: &[u8]) -> Self {
+        Self {
+            sent: String::new(),
+            came: Ok(Answer {
+                body: body.to_vec(),
+                ..Answer::default()
+            }),
+            took: Duration::ZERO,
+            overheard: Some(whom),
+        }
+    }
+}
+
+/// Why nothing came back.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Silence {
+    /// Nobody listens there.
+    #[error("no connection: {0}")]
+    Unreachable(String),
+    /// The connection was closed before an answer was complete.
+    #[error("the connection was closed without a whole answer: {0}")]
+    Closed(String),
+    /// Nothing came in time.
+    #[error("no answer within {0:?}")]
+    Late(Duration),
+    /// What came is no HTTP.
+    #[error("what came is no answer of HTTP: {0}")]
+    NoHttp(String),
+}
+
+/// One connection to an agent.
+pub struct Line(BufReader<TcpStream>);
+
+impl Line {
+    /// Opens a connection.
+    ///
+    /// # Errors
+    ///
+    /// Says that nobody listens there.
+    pub async fn open(address: SocketAddr) -> Result<Self, Silence> {
+        let unreachable = |error: io::Error| Silence::Unreachable(error.to_string());
+        let stream = TcpStream::connect(address).await.map_err(unreachable)?;
+        stream.set_nodelay(true).map_err(unreachable)?;
+        Ok(Self(BufReader::new(stream)))
+    }
+
+    /// Sends bytes as they are.
+    ///
+    /// # Errors
+    ///
+    /// The other side may have closed the connection.
+    pub async fn send(&mut self, bytes: &[u8]) -> Result<(), Silence> {
+        let sent = self.0.get_mut().write_all(bytes).await;
+        sent.map_err(|error| Silence::Closed(error.to_string()))
+    }
+
+    /// Says that nothing more will be sent.
+    ///
+    /// # Errors
+    ///
+    /// The other side may have closed the connection.
+    pub async fn finish(&mut self) -> Result<(), Silence> {
+        let finished = self.0.get_mut().shutdown().await;
+        finished.map_err(|error| Silence::Closed(error.to_string()))
+    }
+
+    /// Reads one answer; `head` is for answers that have no body whatever their headers say.
+    ///
+    /// # Errors
+    ///
+    /// Says what came instead of one.
+    pub async fn answer(&mut self, head: bool) -> Result<Answer, Silence> {
+        let mut answer = self.head().await?;
+        // An interim answer is followed by the one that counts.
+        while (100..200).contains(&answer.status) {
+            answer = self.head().await?;
+        }
+        let empty = head || matches!(answer.status, 204 | 304);
+        answer.body = match answer.header("content-length") {
+            _ if empty => Vec::new(),
+            _ if is_chunked(&answer) => self.chunks().await?,
+            Some(length) => self.counted(length).await?,
+            None => self.rest().await?,
+        };
+        Ok(answer)
+    }
+
+    async fn head(&mut self) -> Result<Answer, Silence> {
+        let first = self.line().await?;
+        let no_http = || Silence::NoHttp(first.clone());
+        let rest = first.strip_prefix("HTTP/1.").ok_or_else(no_http)?;
+        let mut words = rest.split_ascii_whitespace();
+        let is_old = words.next() == Some("0");
+        let status = words.next().and_then(|status| status.parse().ok());
+        let status = status.ok_or_else(no_http)?;
+        let mut headers = Vec::new();
+        loop {
+            let line = self.line().await?;
+            if line.is_empty() {
+                break;
+            }
+            let (name, value) = line
+                .split_once(':')
+                .filter(|_| headers.len() < MOST_HEADERS)
+                .ok_or_else(|| Silence::NoHttp(line.clone()))?;
+            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+        Ok(Answer {
+            status,
+            is_old,
+            headers,
+            body: Vec::new(),
+        })
+    }
+
+    async fn line(&mut self) -> Result<String, Silence> {
+        let mut line = Vec::new();
+        let mut limited = (&mut self.0).take(LONGEST_LINE);
+        let read = limited.read_until(b'\n', &mut line).await;
+        read.map_err(|error| Silence::Closed(error.to_string()))?;
+        if line.pop() != Some(b'\n') {
+            return Err(Silence::Closed("nothing more came".to_owned()));
+        }
+        let line = String::from_utf8_lossy(&line);
+        Ok(line.trim_end_matches('\r').to_owned())
+    }
+
+    async fn counted(&mut self, length: &str) -> Result<Vec<u8>, Silence> {
+        let length = length.parse().ok().filter(|&length| length <= LARGEST_BODY);
+        let length = length.ok_or_else(|| Silence::NoHttp("a length of the body".to_owned()))?;
+        let mut body = vec![0; length];
+        let read = self.0.read_exact(&mut body).await;
+        read.map_err(|error| Silence::Closed(error.to_string()))?;
+        Ok(body)
+    }
+
+    async fn chunks(&mut self) -> Result<Vec<u8>, Silence> {
+        let mut body = Vec::new();
+        loop {
+            let line = self.line().await?;
+            let size = line.split(';').next().unwrap_or_default().trim();
+            let size = usize::from_str_radix(size, 16).ok();
+            let size = size.filter(|size| body.len().saturating_add(*size) <= LARGEST_BODY);
+            let size = size.ok_or_else(|| Silence::NoHttp(line.clone()))?;
+            body.extend(self.counted(&size.to_string()).await?);
+            self.line().await?;
+            if size == 0 {
+                return Ok(body);
+            }
+        }
+    }
+
+    async fn rest(&mut self) -> Result<Vec<u8>, Silence> {
+        let mut body = Vec::new();
+        let mut limited = (&mut self.0).take(LARGEST_BODY as u64);
+        let read = limited.read_to_end(&mut body).await;
+        read.map_err(|error| Silence::Closed(error.to_string()))?;
+        Ok(body)
+    }
+}
+
+fn is_chunked(answer: &Answer) -> bool {
+    let encoding = answer.header("transfer-encoding").unwrap_or_default();
+    encoding.eq_ignore_ascii_case("chunked")
+}
+
+/// A request of HTTP, spelled out.
+#[derive(Debug, Clone)]
+pub struct Request<'r> {
+    /// The method.
+    pub method: &'r str,
+    /// The path.
+    pub path: &'r str,
+    /// Headers besides `Host` and the length of the body.
+    pub headers: &'r [(&'r str, &'r str)],
+    /// The body.
+    pub body: &'r [u8],
+}
+
+impl Request<'_> {
+    /// The bytes of the request.
+    pub fn bytes(&self, authority: &str) -> Vec<u8> {
+        let Self {
+            method,
+            path,
+            headers,
+            body,
+        } = self;
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {authority}\r\n");
+        for (name, value) in *headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if !body.is_empty() || *method == "POST" {
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
+        [head.as_bytes(), b"\r\n", body].concat()
+    }
+}
+
+/// Sends a request over a connection of its own and waits for the answer.
+pub async fn exchange(to: &Target, request: &Request<'_>, patience: Duration) -> Exchange {
+    let began = Instant::now();
+    let spoken = async {
+        let mut line = Line::open(to.address).await?;
+        // Whoever refuses early may close before it has read everything; its answer counts.
+        let sent = line.send(&request.bytes(&to.authority)).await;
+        match line.answer(request.method == "HEAD").await {
+            Ok(answer) => Ok(answer),
+            Err(silence) => Err(sent.err().unwrap_or(silence)),
+        }
+    };
+    let came = tokio::time::timeout(patience, spoken).await;
+    let plain = request.method == "POST" && !request.body.is_empty();
+    Exchange {
+        sent: if plain {
+            String::from_utf8_lossy(request.body).into_owned()
+        } else {
+            format!("{} {}", request.method, request.path)
+        },
+        came: came.unwrap_or(Err(Silence::Late(patience))),
+        took: began.elapsed(),
+        overheard: None,
+    }
+}
