@@ -3,31 +3,12 @@
 //! How to choose is left to a strategy outside: asked for a move, the machine replies
 //! [`Reply::Think`], and the choice comes back as [`Command::Chosen`].
 
-mod announced;
 mod command;
 mod contact;
-mod dispute;
 mod event;
 mod memory;
 mod news;
 mod play;
-mod refusal;
-mod reply;
-mod table;
-
-pub use announced::ANNOUNCED_MATCHES;
-pub use command::{Command, News};
-pub use contact::{LONGEST_REASON, OUTCOME_GRACE, SHORTEST_WAIT};
-pub use dispute::{DrawProblem, SHOWN_DISPUTES};
-pub use event::{Event, Question};
-pub use memory::{
-    DISTINCT_CHOICES, KNOWN_ENDS, LONGEST_CHOICE, MatchRecord, Memory, MemoryRule, Opponent,
-    RECENT_CHOICES, Statistics, Verdict,
-};
-pub use play::{LATE_THOUGHT, LONGEST_REASONING, LONGEST_THOUGHT, LONGEST_WAY};
-pub use refusal::Refusal;
-pub use reply::{Fallback, Phase, PlayerView, Reply, Think};
-pub use table::{OPEN_MATCHES, OPEN_MOVES};
 
 use std::sync::Arc;
 
@@ -39,12 +20,22 @@ use league_protocol::token::TokenHash;
 use crate::letter::{Letter, Peer};
 use crate::machine::{Decision, Keep, Machine};
 use crate::patience::Patience;
-
-use announced::{Announced, Announcements};
 use contact::{Contact, Place};
-use dispute::Disputes;
-use play::Choice;
-use table::{Joined, Tables};
+use news::Disputes;
+use play::{Announced, Announcements, Choice, Joined, Tables};
+
+pub use command::{Command, Fallback, News, Phase, PlayerView, Refusal, Reply, Think};
+pub use contact::{LONGEST_REASON, OUTCOME_GRACE, SHORTEST_WAIT};
+pub use event::{Event, Question};
+pub use memory::{
+    DISTINCT_CHOICES, KNOWN_ENDS, LONGEST_CHOICE, MatchRecord, Memory, MemoryRule, Opponent,
+    RECENT_CHOICES, Statistics, Verdict,
+};
+pub use news::{DrawProblem, SHOWN_DISPUTES};
+pub use play::{
+    ANNOUNCED_MATCHES, LATE_THOUGHT, LONGEST_REASONING, LONGEST_THOUGHT, LONGEST_WAY, OPEN_MATCHES,
+    OPEN_MOVES,
+};
 
 /// What a player is told about itself and its league.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,47 +3,34 @@
 //! It holds its matches and the clock that they share; what happens inside one match is in the
 //! files below. It believes nobody's word on a match but the two players' own answers.
 
-mod answer;
-mod breakers;
-mod chair;
 mod command;
 mod decide;
-mod end;
 mod enrolment;
 mod event;
-mod fixture;
-mod letters;
-mod next;
-mod opening;
-mod order;
-mod position;
-mod recent;
-mod running;
-mod view;
+mod match_end;
+mod match_letters;
+mod match_state;
+mod match_step;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
 use league_protocol::time::Timestamp;
 
-pub use command::{Command, MatchView, Question, Refusal, Reply, Ticket};
-pub use event::{Event, Verdict};
-pub use fixture::{Aside, Fixture, Sealed, Seated, Secrets};
-pub use next::{MANUAL_LIMIT, MOST_ATTEMPTS};
-pub use position::{Position, Unwritten};
-
-use crate::breaker::BreakerRule;
+use crate::breaker::{Breaker, BreakerRule};
 use crate::letter::{Effort, Letter, Peer};
 use crate::machine::{Decision, Keep, Machine};
 use crate::patience::Patience;
-use breakers::Breakers;
 use enrolment::Enrolment;
-use next::Court;
-use opening::Opening;
-use recent::Recent;
-use running::{Match, SEATS};
+use match_state::{Match, Opening, SEATS};
+use match_step::Court;
+
+pub use command::{Command, MatchView, Question, Refusal, Reply, Ticket};
+pub use event::{Aside, Event, Fixture, Sealed, Seated, Secrets, Verdict};
+pub use match_state::{Position, Unwritten};
+pub use match_step::{MANUAL_LIMIT, MOST_ATTEMPTS};
 
 /// What a referee is told once, at its start.
 #[derive(Debug, Clone)]
@@ -347,5 +334,75 @@ impl Machine for Referee {
 
     fn keep(event: &Event) -> Keep {
         event.keep()
+    }
+}
+
+/// How many failing addresses are remembered; beyond it a new one is simply tried.
+const MOST_BREAKERS: usize = 20_000;
+
+/// The breakers of all addresses that have failed since they last answered.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Breakers(BTreeMap<Arc<str>, Breaker>);
+
+impl Breakers {
+    /// Whether a question may be sent there.
+    /// Whether nobody has failed of late, so that a good answer changes nothing.
+    pub(crate) fn are_closed(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn allow(&self, endpoint: &str, rule: &BreakerRule, at: Timestamp) -> bool {
+        let breaker = self.0.get(endpoint);
+        breaker.is_none_or(|breaker| breaker.allows(rule, at))
+    }
+
+    /// Notes silence.
+    pub(crate) fn fail(&mut self, endpoint: &Arc<str>, rule: &BreakerRule, at: Timestamp) {
+        if let Some(breaker) = self.0.get_mut(endpoint) {
+            breaker.fail(rule, at);
+        } else if self.0.len() < MOST_BREAKERS {
+            let mut breaker = Breaker::default();
+            breaker.fail(rule, at);
+            self.0.insert(endpoint.clone(), breaker);
+        }
+    }
+
+    /// Notes a good answer.
+    pub(crate) fn succeed(&mut self, endpoint: &str) {
+        self.0.remove(endpoint);
+    }
+}
+
+/// How many matches are remembered after their last letter.
+const MOST_RECENT: usize = 256;
+
+/// The last matches, oldest first.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Recent {
+    matches: BTreeMap<MatchId, Box<Match>>,
+    order: VecDeque<MatchId>,
+}
+
+impl Recent {
+    pub(crate) fn get(&self, match_id: &MatchId) -> Option<&Match> {
+        self.matches.get(match_id).map(|game| &**game)
+    }
+
+    pub(crate) fn keep(&mut self, game: Box<Match>) {
+        let match_id = game.fixture.match_id.clone();
+        if self.matches.insert(match_id.clone(), game).is_none() {
+            self.order.push_back(match_id);
+        }
+        if self.order.len() > MOST_RECENT
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.matches.remove(&oldest);
+        }
+    }
+
+    pub(crate) fn forget(&mut self, match_id: &MatchId) {
+        if self.matches.remove(match_id).is_some() {
+            self.order.retain(|kept| kept != match_id);
+        }
     }
 }

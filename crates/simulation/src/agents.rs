@@ -1,19 +1,19 @@
-//! What a shell does for its machine: it turns messages into commands and replies into messages.
-//!
-//! One file for each kind of agent; the desk that they all work at is in `desk.rs`.
-
-mod manager;
-mod player;
-mod referee;
+//! The machines as the simulation runs them: what each does with a reply, a message or a planted bug.
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 
+use league_core::league::{self, Candidate, League};
 use league_core::letter::Outcome;
 use league_core::machine::Machine;
+use league_core::player::{self, Player};
+use league_core::referee::{self, Referee};
 use league_protocol::fault::Code;
 use league_protocol::id::MatchId;
-use league_protocol::message::{LeagueError, MatchResult, Message};
+use league_protocol::message::{
+    Enrolment, LeagueError, MatchResult, Message, RegisterRequest, RegisterResponse, StartMatch,
+};
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -22,6 +22,7 @@ use serde::de::DeserializeOwned;
 
 use crate::oracle::Oracle;
 use crate::sabotage::Sabotage;
+use crate::setting::is_barred;
 use crate::{Checked, Who};
 
 /// The three kinds of agent.
@@ -123,4 +124,347 @@ fn not_for_me(message_type: Option<&'static str>) -> Box<Message> {
     let mut error = LeagueError::new(Code::InvalidMessage, detail);
     error.original_message_type = message_type.map(str::to_owned);
     Box::new(Message::from(error))
+}
+
+impl Worker for League {
+    const KIND: Kind = Kind::Manager;
+
+    fn tick() -> league::Command {
+        league::Command::Tick
+    }
+
+    fn heard(ticket: league::Ticket, outcome: Outcome) -> league::Command {
+        league::Command::Heard { ticket, outcome }
+    }
+
+    fn begin(_token: Option<&AuthToken>) -> Option<league::Command> {
+        None
+    }
+
+    fn name(&self) -> Option<Agent> {
+        Some(Agent::Manager)
+    }
+
+    fn knows_manager(&self) -> bool {
+        true
+    }
+
+    fn understand(call: Call) -> Result<league::Command, Box<Message>> {
+        let token = call.token;
+        let candidate = |mut request: Box<RegisterRequest>| {
+            request.token = request.token.take().or(call.own_token);
+            Candidate {
+                speech: request.meta.speech,
+                request,
+                dialect: call.dialect,
+                endpoint: Ok(()),
+                chance: call.chance,
+            }
+        };
+        match call.message {
+            Message::RefereeRegisterRequest(request) => {
+                Ok(league::Command::RegisterReferee(candidate(request)))
+            }
+            Message::PlayerRegisterRequest(request) => {
+                Ok(league::Command::RegisterPlayer(candidate(request)))
+            }
+            Message::MatchResultReport(report) => Ok(league::Command::Report {
+                token,
+                sender: call.sender,
+                report,
+            }),
+            Message::LeagueQuery(query) => Ok(league::Command::Query {
+                token,
+                sender: call.sender,
+                query,
+            }),
+            Message::Ping => Err(Box::new(Message::Acknowledged)),
+            other => Err(not_for_me(other.v2_type())),
+        }
+    }
+
+    fn follow(reply: league::Reply, _token: Option<&AuthToken>) -> Step<league::Command> {
+        reply.to_message().map_or(Step::Nothing, Step::Say)
+    }
+
+    fn refuse(refusal: &league::Refusal) -> LeagueError {
+        refusal.to_league_error()
+    }
+
+    fn promise(command: &league::Command, reply: &league::Reply) -> Option<Promise> {
+        match (command, reply) {
+            (league::Command::Report { report, .. }, league::Reply::Acknowledged) => Some(
+                Promise::Acked(report.match_id.clone(), report.result.clone()),
+            ),
+            (_, league::Reply::Player(RegisterResponse::Accepted(enrolment))) => Some(
+                Promise::Enrolled(Agent::Player(enrolment.id.clone()), tokens(enrolment)),
+            ),
+            (_, league::Reply::Referee(RegisterResponse::Accepted(enrolment))) => Some(
+                Promise::Enrolled(Agent::Referee(enrolment.id.clone()), tokens(enrolment)),
+            ),
+            _ => None,
+        }
+    }
+
+    fn watch(
+        &self,
+        oracle: &mut Oracle,
+        _who: Who,
+        at: Timestamp,
+        event: &league::Event,
+    ) -> Checked {
+        oracle.watch_league(self, at, event)
+    }
+
+    fn recall(oracle: &mut Oracle, _who: Who, journal: &[league::Event]) -> Checked {
+        oracle.recall_league(journal)
+    }
+
+    fn differs(&self, replayed: &Self) -> Option<String> {
+        let same = self.after_restart() == replayed.after_restart();
+        (!same).then(|| "the manager remembers what its journal does not say".into())
+    }
+
+    fn tamper(
+        &self,
+        sabotage: Sabotage,
+        at: Timestamp,
+        command: &league::Command,
+        events: &mut Vec<league::Event>,
+        reply: &mut Result<league::Reply, league::Refusal>,
+    ) {
+        sabotage.tamper_league(self, at, command, events, reply);
+    }
+}
+
+/// All that an admitted agent is told and nobody else may know.
+fn tokens<Id>(enrolment: &Enrolment<Id>) -> Vec<AuthToken> {
+    let lasting = [&enrolment.manager_token, &enrolment.return_token];
+    let own = std::iter::once(&enrolment.token);
+    own.chain(lasting.into_iter().flatten()).cloned().collect()
+}
+
+/// A question that is older than this has passed its deadline.
+const LONGEST_QUESTION: Duration = Duration::from_secs(30);
+
+/// Why a match is better run by another.
+fn barred(order: &StartMatch) -> Option<String> {
+    let mut players = order.players.iter();
+    let barred = players.find(|player| is_barred(&player.endpoint))?;
+    Some(format!("player {} is not called", barred.player_id))
+}
+
+impl Worker for Referee {
+    const KIND: Kind = Kind::Referee;
+
+    fn tick() -> referee::Command {
+        referee::Command::Tick
+    }
+
+    fn heard(ticket: referee::Ticket, outcome: Outcome) -> referee::Command {
+        referee::Command::Heard { ticket, outcome }
+    }
+
+    fn begin(token: Option<&AuthToken>) -> Option<referee::Command> {
+        Some(referee::Command::Begin {
+            token: token.cloned(),
+        })
+    }
+
+    fn name(&self) -> Option<Agent> {
+        self.enrolled().map(|(id, _)| Agent::Referee(id.clone()))
+    }
+
+    fn knows_manager(&self) -> bool {
+        Referee::knows_manager(self)
+    }
+
+    fn understand(call: Call) -> Result<referee::Command, Box<Message>> {
+        match call.message {
+            Message::StartMatch(order) => Ok(referee::Command::StartMatch {
+                barred: barred(&order),
+                order,
+                token: call.token,
+            }),
+            Message::LeagueCompleted(end) => Ok(referee::Command::LeagueCompleted {
+                league_id: end.league_id.clone(),
+                token: call.token,
+            }),
+            Message::Ping => Ok(referee::Command::Ping),
+            other => Err(not_for_me(other.v2_type())),
+        }
+    }
+
+    fn follow(reply: referee::Reply, token: Option<&AuthToken>) -> Step<referee::Command> {
+        match reply {
+            referee::Reply::Noted => Step::Say(Message::Acknowledged),
+            referee::Reply::TokenGranted {
+                token,
+                return_token,
+            } => Step::Keep(token, return_token),
+            referee::Reply::TokenRefused => {
+                Self::begin(token).map_or(Step::Nothing, |command| Step::Next(Box::new(command)))
+            }
+            referee::Reply::StartMatchAck(ack) => Step::Say(Message::StartMatchAck(ack)),
+            referee::Reply::MatchState(_) => Step::Nothing,
+        }
+    }
+
+    fn refuse(refusal: &referee::Refusal) -> LeagueError {
+        refusal.to_league_error()
+    }
+
+    fn promise(_command: &referee::Command, _reply: &referee::Reply) -> Option<Promise> {
+        None
+    }
+
+    fn watch(
+        &self,
+        oracle: &mut Oracle,
+        who: Who,
+        at: Timestamp,
+        event: &referee::Event,
+    ) -> Checked {
+        oracle.watch_referee(self, who, at, event)
+    }
+
+    fn recall(oracle: &mut Oracle, who: Who, journal: &[referee::Event]) -> Checked {
+        oracle.recall_referee(who, journal);
+        Ok(())
+    }
+
+    fn differs(&self, replayed: &Self) -> Option<String> {
+        if self.enrolled() != replayed.enrolled() || self.league_over() != replayed.league_over() {
+            return Some("the referee forgot who it is".into());
+        }
+        let (before, after) = (self.held(), replayed.held());
+        if before != after {
+            return Some(format!(
+                "the referee held {before} matches, and now {after}"
+            ));
+        }
+        let same = self.views().zip(replayed.views()).all(|(before, after)| {
+            before.match_id == after.match_id
+                && before.attempt == after.attempt
+                && before.moves == after.moves
+                && (after.result.is_none() || before.result == after.result)
+        });
+        (!same).then(|| "a match of the referee differs after replay".into())
+    }
+
+    fn tamper(
+        &self,
+        sabotage: Sabotage,
+        at: Timestamp,
+        command: &referee::Command,
+        events: &mut Vec<referee::Event>,
+        _reply: &mut Result<referee::Reply, referee::Refusal>,
+    ) {
+        sabotage.tamper_referee(self, at, command, events);
+    }
+
+    fn time(sabotage: Sabotage, at: Timestamp, command: &referee::Command) -> Timestamp {
+        match command {
+            referee::Command::Heard {
+                ticket: referee::Ticket::Question(question),
+                outcome: Ok(_),
+            } if sabotage == Sabotage::LateAnswerCounted
+                && at.since(question.asked_at) > LONGEST_QUESTION =>
+            {
+                question.asked_at
+            }
+            _ => at,
+        }
+    }
+}
+
+impl Worker for Player {
+    const KIND: Kind = Kind::Player;
+
+    fn tick() -> player::Command {
+        player::Command::Tick
+    }
+
+    fn heard(ticket: player::Ticket, outcome: Outcome) -> player::Command {
+        player::Command::Heard { ticket, outcome }
+    }
+
+    fn begin(_token: Option<&AuthToken>) -> Option<player::Command> {
+        Some(player::Command::Begin)
+    }
+
+    fn name(&self) -> Option<Agent> {
+        self.player_id().cloned().map(Agent::Player)
+    }
+
+    fn knows_manager(&self) -> bool {
+        Player::knows_manager(self)
+    }
+
+    fn understand(call: Call) -> Result<player::Command, Box<Message>> {
+        if matches!(call.message, Message::Ping) {
+            return Err(Box::new(Message::Acknowledged));
+        }
+        let refused = call.message.v2_type();
+        player::Command::from_message(call.message, call.token).ok_or_else(|| not_for_me(refused))
+    }
+
+    fn follow(reply: player::Reply, _token: Option<&AuthToken>) -> Step<player::Command> {
+        match reply {
+            player::Reply::TokenGranted {
+                token,
+                return_token,
+            } => Step::Keep(token, return_token),
+            player::Reply::Think(think) => Step::Think(think),
+            other => other.into_message().map_or(Step::Nothing, Step::Say),
+        }
+    }
+
+    fn refuse(refusal: &player::Refusal) -> LeagueError {
+        refusal.to_league_error()
+    }
+
+    fn is_early(refusal: &player::Refusal) -> bool {
+        matches!(refusal, player::Refusal::NotAnnounced { .. })
+    }
+
+    fn announces(event: &player::Event) -> bool {
+        matches!(event, player::Event::Announced { .. })
+    }
+
+    fn promise(_command: &player::Command, _reply: &player::Reply) -> Option<Promise> {
+        None
+    }
+
+    fn watch(
+        &self,
+        oracle: &mut Oracle,
+        who: Who,
+        _at: Timestamp,
+        event: &player::Event,
+    ) -> Checked {
+        oracle.watch_player(who, event)
+    }
+
+    fn recall(oracle: &mut Oracle, who: Who, journal: &[player::Event]) -> Checked {
+        oracle.recall_player(who, journal);
+        Ok(())
+    }
+
+    fn differs(&self, replayed: &Self) -> Option<String> {
+        let same = self.player_id() == replayed.player_id()
+            && self.memory() == replayed.memory()
+            && self.rejection() == replayed.rejection();
+        (!same).then(|| "the player remembers what its journal does not say".into())
+    }
+
+    fn tamper(
+        &self,
+        _sabotage: Sabotage,
+        _at: Timestamp,
+        _command: &player::Command,
+        _events: &mut Vec<player::Event>,
+        _reply: &mut Result<player::Reply, player::Refusal>,
+    ) {
+    }
 }

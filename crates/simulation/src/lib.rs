@@ -31,32 +31,30 @@
 //! of agents at the end and not after every round, the text of one fact in 4,096, one draw in 16,
 //! and all journals at the end of one league in 256.
 
+mod actor;
 mod agents;
-mod around;
+mod behaviour;
 mod chance;
 mod clock;
-mod desk;
-mod digest;
+mod environment;
 mod fault;
-mod manners;
-mod mischief;
+mod hostile;
 mod oracle;
-mod plan;
-mod post;
+mod outbox;
 mod report;
 mod sabotage;
 mod setting;
-mod shelf;
+mod slab;
 mod world;
 
+use crate::chance::Chance;
+use crate::setting::Setting;
+use crate::world::World;
+
 pub use fault::Fault;
-pub use plan::Plan;
 pub use report::{Invariant, Report, Violation};
 pub use sabotage::Sabotage;
-
-use chance::Chance;
-use setting::Setting;
-use world::World;
+pub use setting::Plan;
 
 /// An agent by number: 0 is the manager, then come the referees, then the players.
 type Who = u32;

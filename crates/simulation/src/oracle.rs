@@ -9,8 +9,6 @@ mod draw;
 mod league;
 mod referee;
 mod secrets;
-mod states;
-mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! One league before it begins: who takes part, by which rules, and what will go wrong.
+//! What a run is asked to do, and the league that is drawn from the seed for it: players, referees,
+//! rules and rates of faults.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +13,56 @@ use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 
-use crate::Plan;
+use crate::behaviour::Manners;
 use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::fault::Rates;
-use crate::manners::Manners;
+use crate::sabotage::Sabotage;
+
+/// What a run of the simulation is asked to do.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The run ends with the league that brings it to so many matches.
+    pub matches: u64,
+    /// Whether anything fails at all.
+    pub faults: bool,
+    /// Runs this league of the seed and no other.
+    pub league: Option<u64>,
+    /// The fewest and the most players of a league.
+    pub players: (u32, u32),
+    /// The fewest and the most referees of a league.
+    pub referees: (u32, u32),
+    /// The one game that is played; all of them in turn without one.
+    pub game: Option<&'static str>,
+    /// A bug that is planted, to see that it is found.
+    pub sabotage: Option<Sabotage>,
+    /// Whether a digest is made of everything that happens.
+    pub digest: bool,
+}
+
+impl Plan {
+    /// So many matches with all faults, in leagues of 2 to 40 players and 1 to 5 referees.
+    pub fn new(matches: u64) -> Self {
+        Self {
+            matches,
+            faults: true,
+            league: None,
+            players: (2, 40),
+            referees: (1, 5),
+            game: None,
+            sabotage: None,
+            digest: false,
+        }
+    }
+
+    /// The same without any fault.
+    pub fn without_faults(matches: u64) -> Self {
+        Self {
+            faults: false,
+            ..Self::new(matches)
+        }
+    }
+}
 
 /// How addresses end that no referee calls before it has to.
 const BARRED: &str = "/barred";

@@ -1,31 +1,26 @@
 //! The world of one league: all desks, and the loop that goes from one appointment to the next.
 
-mod people;
-
 use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{League, Phase};
 use league_core::letter::Peer;
-use league_core::player::Player;
-use league_core::referee::Referee;
+use league_core::player::{MemoryRule, Player, PlayerRules};
+use league_core::referee::{Referee, RefereeRules};
 use league_protocol::sender::{Agent, Dialect, Speech};
 use league_protocol::time::Timestamp;
 
+use crate::actor::Desk;
 use crate::agents::Worker;
-use crate::around::{Answered, Around, Errand, Parcel, Silence, Thought};
+use crate::behaviour::Manners;
 use crate::clock::Clock;
-use crate::desk::Desk;
-use crate::digest::Digest;
-use crate::manners::Manners;
-use crate::mischief::Loot;
+use crate::environment::{Answered, Around, Errand, Parcel, Silence, Thought};
+use crate::hostile::Loot;
 use crate::oracle::Oracle;
-use crate::plan::Plan;
-use crate::report::{Invariant, Report};
-use crate::setting::{Person, Setting, endpoint};
-use crate::shelf::Shelf;
+use crate::report::{Digest, Invariant, Report};
+use crate::setting::{Person, Plan, Setting, barred_endpoint, endpoint};
+use crate::slab::Shelf;
 use crate::{Breach, Checked, Who, breach};
-use people::{UsualFacts, league, player_rules, referee_rules};
 
 /// How long a round may last once nothing fails any more: a referee that lost its token is found
 /// out by the limit on a match.
@@ -385,6 +380,77 @@ fn search<M: Worker>(oracle: &Oracle, desk: &Desk<M>, whole: bool) -> Checked {
     let most = if whole { usize::MAX } else { 50 };
     let mut facts = desk.journal.iter().take(most);
     facts.try_for_each(|event| oracle.search(event))
+}
+
+#[expect(
+    clippy::unwrap_used,
+    reason = "the rules are drawn from values that make a league"
+)]
+pub(crate) fn league(setting: &Setting) -> League {
+    League::new(setting.rules.clone(), setting.secret).unwrap()
+}
+
+pub(crate) fn referee_rules(
+    setting: &Setting,
+    who: Who,
+    capacity: u32,
+    manager: &Arc<Peer>,
+) -> RefereeRules {
+    RefereeRules {
+        display_name: format!("Referee {who}"),
+        version: "1.0.0".into(),
+        wanted_id: None,
+        endpoint: endpoint(who).to_string(),
+        games: vec![setting.rules.game_type.clone()],
+        max_concurrent: capacity,
+        patience: setting.rules.patience,
+        breaker: setting.rules.breaker,
+        manager: Arc::clone(manager),
+    }
+}
+
+pub(crate) fn player_rules(
+    setting: &Setting,
+    (who, person): (Who, &Person),
+    manager: &Arc<Peer>,
+) -> PlayerRules {
+    let home = match person.is_barred {
+        true => barred_endpoint(who),
+        false => endpoint(who),
+    };
+    PlayerRules {
+        display_name: format!("Player {who}"),
+        version: "1.0.0".into(),
+        endpoint: home.to_string(),
+        games: vec![setting.rules.game_type.clone()],
+        patience: setting.rules.patience,
+        manager: Arc::clone(manager),
+        wanted_id: None,
+        strict: setting.rules.strict,
+        memory: MemoryRule::default(),
+    }
+}
+
+/// How many facts each agent notes if nothing fails, so that its journal has room for them.
+pub(crate) struct UsualFacts {
+    pub(crate) manager: usize,
+    pub(crate) referee: usize,
+    pub(crate) player: usize,
+}
+
+impl UsualFacts {
+    pub(crate) fn of(setting: &Setting) -> Self {
+        let (players, referees) = (setting.players.len(), setting.capacities.len());
+        let matches = players * players / 2;
+        Self {
+            // Each comes, each match has a result, each round opens and closes.
+            manager: players + referees + matches + 2 * players,
+            // A match is taken, begins, is decided and put away.
+            referee: 4 * matches / referees.max(1),
+            // A match is announced and remembered.
+            player: 2 * players + 2,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,19 @@
-//! How each fact changes the league; nothing is decided here.
+//! State changes: how each event changes the league, its agents and its matches. Nothing is decided
+//! here, and nothing can fail.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{MatchResult, RoundSummary};
+use league_protocol::message::{AgentMeta, MatchResult, RoundSummary};
 use league_protocol::secret::Commitment;
+use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
+use league_protocol::token::TokenHash;
 
-use super::event::Event;
-use super::roster::Who;
+use super::event::{Event, Move};
+use super::roster::{Member, Player, Referee, Who, capacity, folded};
 use super::round::{Fixture, Round, Stage, read_match_id};
 use super::schedule::{Pairing, Schedule, Sides};
 use super::standings::{Ending, Standings};
@@ -22,7 +25,7 @@ use crate::draw::{self, KeyedSecret};
 const MOST_PAST_MATCHES: usize = 20_000;
 
 impl League {
-    pub(super) fn take_in(&mut self, event: &Event) {
+    pub(crate) fn take_in(&mut self, event: &Event) {
         match event {
             Event::PlayerRegistered { .. }
             | Event::RefereeRegistered { .. }
@@ -118,7 +121,7 @@ impl League {
         }
     }
 
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.phase = Phase::Running;
         self.seat_players();
         let sides = Sides::for_game(self.rules.sides_matter);
@@ -297,7 +300,7 @@ impl League {
     }
 
     /// The place of a match in the present round.
-    pub(super) fn index_now(&self, match_id: &MatchId) -> Option<u32> {
+    pub(crate) fn index_now(&self, match_id: &MatchId) -> Option<u32> {
         let (round, index) = read_match_id(match_id)?;
         let present = self.round.as_ref()?;
         (present.number == round && present.fixture(index).is_some()).then_some(index)
@@ -309,5 +312,263 @@ impl League {
         rounds
             .find(|round| round.number == number)?
             .fixture_mut(index)
+    }
+}
+
+impl League {
+    /// The facts of who is in the league.
+    pub(crate) fn take_in_agent(&mut self, event: &Event) {
+        match event {
+            Event::PlayerRegistered {
+                player_id,
+                meta,
+                dialect,
+                token,
+                pledge,
+                at,
+            } => {
+                let agent = Agent::Player(player_id.clone());
+                let mut member = self.make_member(agent, meta, *dialect, *token, *at);
+                member.pledge = *pledge;
+                self.add_player(player_id, member);
+            }
+            Event::RefereeRegistered {
+                referee_id,
+                meta,
+                dialect,
+                token,
+                pledge,
+                at,
+            } => {
+                let agent = Agent::Referee(referee_id.clone());
+                let mut member = self.make_member(agent, meta, *dialect, *token, *at);
+                member.pledge = *pledge;
+                self.add_referee(referee_id, member, capacity(meta));
+            }
+            Event::AgentReturned {
+                agent,
+                meta,
+                dialect,
+                token,
+                proof,
+                at,
+            } => {
+                let fresh = self.make_member(agent.clone(), meta, *dialect, *token, *at);
+                self.take_back(agent, meta, fresh, *proof, *at);
+            }
+            _ => {}
+        }
+    }
+
+    fn make_member(
+        &self,
+        agent: Agent,
+        meta: &AgentMeta,
+        dialect: Dialect,
+        token: TokenHash,
+        at: Timestamp,
+    ) -> Member {
+        let manager_token = self.manager_token(&agent, dialect);
+        Member {
+            manager_token,
+            ..Member::new(agent, meta, dialect, token, at)
+        }
+    }
+
+    fn add_player(&mut self, id: &PlayerId, member: Member) {
+        let who = Who::Player(self.players.len());
+        self.names.insert(folded(&member.name), who);
+        self.tokens.insert(member.token, who);
+        let player = Player {
+            id: id.clone(),
+            member,
+            forfeits: 0,
+            shut_down: false,
+        };
+        self.players.add(id, player);
+    }
+
+    /// Gives players numbers by their ids, so that who meets whom does not depend on who was
+    /// quickest to register.
+    pub(crate) fn seat_players(&mut self) {
+        let numbers = self.players.sort();
+        let renumber = |who: Who| match who {
+            Who::Player(old) => Who::Player(numbers.get(&old).copied().unwrap_or(old)),
+            Who::Referee(_) => who,
+        };
+        for who in self.names.values_mut().chain(self.tokens.values_mut()) {
+            *who = renumber(*who);
+        }
+        let suspended = self.fleeting.suspended.iter().copied();
+        self.fleeting.suspended = suspended.map(renumber).collect();
+    }
+
+    fn add_referee(&mut self, id: &RefereeId, member: Member, capacity: u32) {
+        let who = Who::Referee(self.referees.len());
+        self.names.insert(folded(&member.name), who);
+        self.tokens.insert(member.token, who);
+        let referee = Referee {
+            id: id.clone(),
+            member,
+            capacity,
+            running: 0,
+            queue: VecDeque::new(),
+            given: 0,
+        };
+        self.referees.add(id, referee);
+        self.fleeting.referee_came = true;
+    }
+
+    /// A token that a stranger may have got is forgotten as soon as a proven one takes its place;
+    /// one that a stranger may have displaced stays good for coming back.
+    fn take_back(
+        &mut self,
+        agent: &Agent,
+        meta: &AgentMeta,
+        mut fresh: Member,
+        proof: Option<TokenHash>,
+        at: Timestamp,
+    ) {
+        let Some(who) = self.find_agent(agent) else {
+            return;
+        };
+        fresh.health.succeed(at);
+        fresh.unproved = proof.is_none();
+        let token = fresh.token;
+        if let Some(member) = self.member_mut(who) {
+            fresh.pledge = member.pledge;
+            let displaced = member.unproved && proof.is_some_and(|proof| proof != member.token);
+            fresh.replaced = if displaced {
+                std::mem::take(&mut member.replaced)
+            } else {
+                member.tokens_so_far()
+            };
+            let old = std::mem::replace(member, fresh);
+            self.tokens.remove(&old.token);
+        }
+        self.tokens.insert(token, who);
+        self.fleeting.suspended.remove(&who);
+        if let Who::Referee(number) = who {
+            self.fleeting.referee_came = true;
+            if let Some(referee) = self.referees.get_mut(number) {
+                referee.capacity = capacity(meta);
+            }
+            self.fill(number, at);
+        }
+    }
+}
+
+impl League {
+    /// Puts a match of a new round where it belongs.
+    pub(crate) fn place(&mut self, index: u32, referee: Option<u32>, attempt: u32, at: Timestamp) {
+        let Some(round) = &mut self.round else { return };
+        let Some(fixture) = round.fixture_mut(index) else {
+            return;
+        };
+        let out = |seat: u32| {
+            let player = self.players.get(seat);
+            player.is_some_and(|player| player.shut_down)
+        };
+        if fixture.pairing.seats.into_iter().any(out) {
+            fixture.stage = Stage::Unplayable;
+            round.unplayable.insert(index);
+        } else {
+            self.attach(index, referee, attempt, at);
+        }
+    }
+
+    /// Gives a match to a referee: at once if it can run one more, else behind the others.
+    pub(crate) fn attach(&mut self, index: u32, referee: Option<u32>, attempt: u32, at: Timestamp) {
+        let Some(round) = &mut self.round else { return };
+        let Some(fixture) = round.fixtures.get_mut(index as usize) else {
+            return;
+        };
+        let Some((number, referee)) =
+            referee.and_then(|number| Some((number, self.referees.get_mut(number)?)))
+        else {
+            fixture.stage = Stage::Waiting;
+            round.waiting.insert(index);
+            return;
+        };
+        (fixture.referee, fixture.attempt) = (Some(number), attempt);
+        fixture.stage = Stage::Queued;
+        referee.queue.push_back(index);
+        self.queued += 1;
+        referee.given += 1;
+        self.turn += 1;
+        self.fill(number, at);
+    }
+
+    /// Starts what waits for a referee, as far as it can run more.
+    pub(crate) fn fill(&mut self, number: u32, at: Timestamp) {
+        let Some(round) = &mut self.round else { return };
+        let Some(referee) = self.referees.get_mut(number) else {
+            return;
+        };
+        while referee.running < referee.capacity
+            && let Some(index) = referee.queue.pop_front()
+        {
+            self.queued = self.queued.saturating_sub(1);
+            start(round, referee, index, at);
+        }
+    }
+
+    pub(crate) fn hand_over(&mut self, moved: &Move, at: Timestamp) {
+        let Some(index) = self.index_now(&moved.match_id) else {
+            return;
+        };
+        self.detach(index);
+        let number = moved.to.as_ref();
+        let number = number.and_then(|id| self.referees.find(id));
+        self.attach(index, number, moved.attempt, at);
+    }
+
+    /// Takes a match out of the hands that hold it.
+    pub(crate) fn detach(&mut self, index: u32) {
+        let Some(round) = &mut self.round else { return };
+        round.waiting.remove(&index);
+        round.unplayable.remove(&index);
+        let Some(fixture) = round.fixtures.get_mut(index as usize) else {
+            return;
+        };
+        let Some(number) = fixture.referee.take() else {
+            return;
+        };
+        fixture.former.push(number);
+        if let Some(referee) = self.referees.get_mut(number) {
+            if fixture.is_started() {
+                referee.running = referee.running.saturating_sub(1);
+            } else if referee.leaves_queue(index) {
+                self.queued = self.queued.saturating_sub(1);
+            }
+        }
+    }
+
+    /// Starts the match that a referee takes up after another.
+    pub(crate) fn take_up(&mut self, next: Option<&MatchId>, at: Timestamp) {
+        let Some(index) = next.and_then(|next| self.index_now(next)) else {
+            return;
+        };
+        let Some(round) = &mut self.round else { return };
+        let fixture = round.fixture(index);
+        let queued = fixture.filter(|fixture| fixture.stage == Stage::Queued);
+        let number = queued.and_then(|fixture| fixture.referee);
+        if let Some(referee) = number.and_then(|number| self.referees.get_mut(number)) {
+            if referee.leaves_queue(index) {
+                self.queued = self.queued.saturating_sub(1);
+            }
+            start(round, referee, index, at);
+        }
+    }
+}
+
+fn start(round: &mut Round, referee: &mut Referee, index: u32, at: Timestamp) {
+    if let Some(fixture) = round.fixture_mut(index) {
+        fixture.stage = Stage::Ordered;
+        fixture.since = at;
+        if referee.running == 0 {
+            referee.member.health.quiet_since = at;
+        }
+        referee.running += 1;
     }
 }

@@ -11,7 +11,7 @@ use league_protocol::time::Timestamp;
 use thiserror::Error;
 
 use super::event::{Event, Move};
-use super::problem::ReportProblem;
+use super::report::ReportProblem;
 use super::round::{Fixture, Round, read_match_id};
 use super::{League, Phase};
 use crate::draw;

@@ -1,16 +1,19 @@
-//! What the world may bring to a league, and what it is answered.
+//! Commands to the league manager, its replies, and its refusals with their error codes.
 
 use std::sync::Arc;
 
-use league_protocol::id::{MatchId, PlayerId, RefereeId};
+use league_protocol::fault::Code;
+use league_protocol::id::{GameType, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
-    LeagueQuery, LeagueQueryResponse, MatchResultReport, Message, RegisterRequest,
+    LeagueError, LeagueQuery, LeagueQueryResponse, MatchResultReport, Message, RegisterRequest,
     RegisterResponse, RoundListing,
 };
 use league_protocol::sender::{Agent, Dialect, Speech};
 use league_protocol::token::TokenHash;
+use league_protocol::{CURRENT_VERSION, MINIMUM_VERSION};
+use thiserror::Error;
 
-use super::refusal::Refusal;
+use super::report::ReportProblem;
 use crate::letter::Outcome;
 
 /// What the world may bring.
@@ -133,5 +136,226 @@ impl Reply {
             Self::Acknowledged | Self::Noted => Message::Acknowledged,
             Self::Schedule { .. } | Self::Started => return None,
         })
+    }
+}
+
+/// In what an agent says of itself when it registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meta {
+    /// `player_meta`
+    Player,
+    /// `referee_meta`
+    Referee,
+}
+
+/// Why a command is turned down.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// The call belongs to the administrator.
+    #[error("this call takes the administrator's token: only the administrator may make it")]
+    NotAdmin,
+    /// The call belongs to the administrator, and nobody showed a token.
+    #[error(
+        "send the administrator's token as `auth_token`: the manager keeps it as `admin_token` \
+         with the secrets of its league"
+    )]
+    AdminTokenMissing,
+    /// The league has begun, or is over.
+    #[error("the league has begun already")]
+    AlreadyStarted,
+    /// Too few agents have come.
+    #[error(
+        "`{players}` players and `{referees}` referees have registered, \
+         at least `{min_players}` players and 1 referee are needed"
+    )]
+    TooFew {
+        /// Players so far.
+        players: u32,
+        /// Referees so far.
+        referees: u32,
+        /// The players that are needed.
+        min_players: u32,
+    },
+    /// The process is about to end.
+    #[error("the league manager is stopping: try again when it is back")]
+    Stopping,
+    /// A version that is not spoken here.
+    #[error(
+        "protocol version `{found}` is not spoken here: \
+         use {MINIMUM_VERSION} or later, {CURRENT_VERSION} at best"
+    )]
+    Version {
+        /// Where it stands.
+        of: Meta,
+        /// What stands there.
+        found: String,
+    },
+    /// A referee of the first protocol has no token, so its results could not be believed.
+    #[error("a referee must speak league.v2: without a token its results cannot be believed")]
+    RefereeWithoutToken,
+    /// A name that cannot be shown.
+    #[error(
+        "a display name has 1 to 64 characters, none of which controls the terminal or the \
+         direction of text"
+    )]
+    Name(Meta),
+    /// Nobody holds this player id.
+    #[error("no player `{0}` is registered: register first")]
+    UnknownPlayer(PlayerId),
+    /// Nobody holds this referee id.
+    #[error("no referee `{0}` is registered: register first")]
+    UnknownReferee(RefereeId),
+    /// No token.
+    #[error("send the `auth_token` that registration gave you")]
+    TokenMissing,
+    /// A token that nobody holds, or another than the sender.
+    #[error("the token is not the sender's: register again for a fresh one")]
+    TokenInvalid,
+    /// A token that was good once.
+    #[error("the token has expired: register again for a fresh one")]
+    TokenExpired,
+    /// A result from someone who runs no matches.
+    #[error("only a referee reports results")]
+    NotAReferee,
+    /// No such match, or not yet.
+    #[error("there is no match `{0}`, or not yet")]
+    UnknownMatch(MatchId),
+    /// A match of another referee.
+    #[error("match `{0}` was never given to this referee")]
+    NotYours(MatchId),
+    /// A match that went to another referee.
+    #[error("match `{0}` was taken from this referee: drop it")]
+    TakenAway(MatchId),
+    /// An attempt that is no longer the one that counts.
+    #[error("match `{match_id}` is at attempt `{current}`, not `{found}`")]
+    OldAttempt {
+        /// Which match.
+        match_id: MatchId,
+        /// The attempt that counts.
+        current: u32,
+        /// The attempt that was told.
+        found: u32,
+    },
+    /// A match that waits for its turn.
+    #[error("match `{0}` was not started yet")]
+    NotStarted(MatchId),
+    /// A result that differs from the one that stands.
+    #[error("match `{0}` has a different result already, and that one stands")]
+    Conflict(MatchId),
+    /// A match that needs nobody to step it.
+    #[error("match `{0}` plays by itself: start the manager with `--manual` to step matches")]
+    PlaysByItself(MatchId),
+    /// A match that has its result.
+    #[error("match `{0}` is over")]
+    Over(MatchId),
+    /// A match so long past that only its points are remembered.
+    #[error("match `{0}` was decided long ago")]
+    LongDecided(MatchId),
+    /// A report that the rules do not allow.
+    #[error("the report of match `{match_id}` is not believed: {problem}")]
+    BadReport {
+        /// Which match.
+        match_id: MatchId,
+        /// What is wrong.
+        problem: ReportProblem,
+    },
+}
+
+impl Refusal {
+    /// The one code that goes with this reason.
+    pub const fn code(&self) -> Code {
+        match self {
+            Self::UnknownPlayer(_) => Code::PlayerNotRegistered,
+            Self::UnknownReferee(_) => Code::RefereeNotRegistered,
+            Self::TokenMissing | Self::AdminTokenMissing => Code::TokenMissing,
+            Self::NotAdmin | Self::TokenInvalid | Self::TokenExpired | Self::NotAReferee => {
+                Code::TokenInvalid
+            }
+            Self::UnknownMatch(_) | Self::NotYours(_) => Code::MatchNotFound,
+            // Whoever asks again later may find the manager back.
+            Self::Stopping => Code::Connection,
+            Self::AlreadyStarted
+            | Self::TooFew { .. }
+            | Self::TakenAway(_)
+            | Self::OldAttempt { .. }
+            | Self::NotStarted(_)
+            | Self::Conflict(_)
+            | Self::PlaysByItself(_)
+            | Self::Over(_)
+            | Self::LongDecided(_) => Code::OutOfTurn,
+            Self::Version { .. } | Self::RefereeWithoutToken => Code::VersionMismatch,
+            Self::Name(_) | Self::BadReport { .. } => Code::InvalidMessage,
+        }
+    }
+
+    /// The error as it is told to an agent.
+    pub fn to_league_error(&self) -> LeagueError {
+        let mut error = LeagueError::new(self.code(), self.to_string());
+        error.path = self.path().map(str::to_owned);
+        error
+    }
+
+    const fn path(&self) -> Option<&'static str> {
+        match self {
+            Self::Name(Meta::Player) => Some("player_meta.display_name"),
+            Self::Name(Meta::Referee) => Some("referee_meta.display_name"),
+            Self::Version { of, .. } => Some(match of {
+                Meta::Player => "player_meta.protocol_version",
+                Meta::Referee => "referee_meta.protocol_version",
+            }),
+            Self::UnknownPlayer(_) | Self::UnknownReferee(_) => Some("sender"),
+            Self::TokenMissing
+            | Self::AdminTokenMissing
+            | Self::TokenInvalid
+            | Self::TokenExpired
+            | Self::NotAdmin => Some("auth_token"),
+            Self::UnknownMatch(_)
+            | Self::NotYours(_)
+            | Self::TakenAway(_)
+            | Self::NotStarted(_)
+            | Self::PlaysByItself(_)
+            | Self::Over(_)
+            | Self::LongDecided(_) => Some("match_id"),
+            Self::OldAttempt { .. } => Some("attempt"),
+            Self::BadReport { problem, .. } => Some(problem.path()),
+            Self::AlreadyStarted
+            | Self::TooFew { .. }
+            | Self::Stopping
+            | Self::RefereeWithoutToken
+            | Self::NotAReferee
+            | Self::Conflict(_) => None,
+        }
+    }
+}
+
+/// Why an agent is not let in; begins with the documents' own words.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum Rejection {
+    #[error("Unsupported game type: `{0}` is played here; name it in `game_types`")]
+    Game(GameType),
+    #[error("Invalid endpoint: {0}")]
+    Endpoint(String),
+    #[error("Invalid endpoint: it is not the registered one; show the return token to move")]
+    Moved,
+    /// The name is another's, or nothing proves that it is the candidate's own.
+    #[error(
+        "Duplicate display name: `{name}` is taken by {holder}; choose another, or show the token \
+         that registration gave you if it is yours"
+    )]
+    Name { name: String, holder: String },
+    #[error("Registration closed")]
+    Closed,
+}
+
+impl Rejection {
+    /// Says whose name it is.
+    pub(crate) fn taken(name: &str, holder: &Agent) -> Self {
+        let name = name.to_owned();
+        let holder = match holder {
+            Agent::Player(id) => id.to_string(),
+            Agent::Referee(id) => id.to_string(),
+            Agent::Manager => holder.to_string(),
+        };
+        Self::Name { name, holder }
     }
 }

@@ -13,7 +13,7 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 use serde::{Deserialize, Serialize};
 
-use super::problem::ReportProblem;
+use super::report::ReportProblem;
 use crate::machine::Keep;
 
 /// A fact.

@@ -1,15 +1,22 @@
-//! What happens by itself: the start, the next round, rulings, probes, and what letters brought.
+//! Steps that the league takes by itself: the start, the next round, assignment of referees,
+//! rulings, probes, and reactions to the outcome of a letter.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use league_protocol::id::MatchId;
 use league_protocol::message::Message;
+use league_protocol::secret::Commitment;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
-use super::command::{Reply, Ticket};
-use super::event::Event;
-use super::refusal::Refusal;
-use super::roster::Who;
+use super::command::{Refusal, Reply, Ticket};
+use super::event::{Event, Move};
+use super::roster::{Referee, Who};
 use super::round::{Fixture, Round, Stage};
+use super::rules::Assignment;
 use super::{League, Phase};
+use crate::draw;
 use crate::letter::Outcome;
 use crate::machine::Decision;
 use crate::patience::LAST_RESORT;
@@ -22,7 +29,7 @@ const MOST_RULINGS: usize = 256;
 const MOST_PROBES: usize = 1_024;
 
 impl League {
-    pub(super) fn start(
+    pub(crate) fn start(
         &self,
         at: Timestamp,
         admin: bool,
@@ -43,7 +50,7 @@ impl League {
         })
     }
 
-    pub(super) fn check_enough(&self) -> Result<(), Refusal> {
+    pub(crate) fn check_enough(&self) -> Result<(), Refusal> {
         let (players, referees) = (self.players.len(), self.referees.len());
         let min_players = self.rules.min_players;
         if players >= min_players && referees >= 1 {
@@ -57,7 +64,7 @@ impl League {
     }
 
     /// When the next step is due.
-    pub(super) fn next_step(&self) -> Option<Timestamp> {
+    pub(crate) fn next_step(&self) -> Option<Timestamp> {
         if self.fleeting.stopped {
             return None;
         }
@@ -72,7 +79,7 @@ impl League {
     }
 
     /// Takes the next step, if one is due.
-    pub(super) fn go_on(&self, at: Timestamp) -> Vec<Event> {
+    pub(crate) fn go_on(&self, at: Timestamp) -> Vec<Event> {
         if self.fleeting.stopped {
             return Vec::new();
         }
@@ -175,7 +182,7 @@ impl League {
     }
 
     /// A referee fails a match: it loses this one, and all if it has failed too often.
-    pub(super) fn lose(&self, at: Timestamp, fixture: &Fixture, number: u32) -> Vec<Event> {
+    pub(crate) fn lose(&self, at: Timestamp, fixture: &Fixture, number: u32) -> Vec<Event> {
         let Some(referee) = self.referees.get(number) else {
             return Vec::new();
         };
@@ -189,7 +196,7 @@ impl League {
         events
     }
 
-    pub(super) fn hear(&self, at: Timestamp, ticket: &Ticket, outcome: &Outcome) -> Vec<Event> {
+    pub(crate) fn hear(&self, at: Timestamp, ticket: &Ticket, outcome: &Outcome) -> Vec<Event> {
         if self.phase != Phase::Running {
             return Vec::new();
         }
@@ -311,4 +318,197 @@ fn at_once() -> Option<Timestamp> {
 /// Whether a round calls for a step before anything else happens.
 fn is_due(round: &Round) -> bool {
     round.open == 0 || !round.unplayable.is_empty()
+}
+
+impl League {
+    /// The round that begins, with a referee planned for each match.
+    pub(crate) fn open_round(&self, at: Timestamp, round: u32) -> Event {
+        let matches = self.schedule.matches_a_round() as usize;
+        let plan = self.plan(matches, |_| true);
+        Event::RoundOpened {
+            round,
+            referees: plan.iter().map(|referee| referee.id.clone()).collect(),
+            commitments: self.promises(round),
+            at,
+        }
+    }
+
+    /// The promises on the draws of a round, which anyone may hold against its results.
+    fn promises(&self, round: u32) -> Vec<Commitment> {
+        let (league, secret) = (&self.rules.league_id, self.secret.keyed());
+        let promise = |number| {
+            let match_id = MatchId::numbered(round, number);
+            draw::commitment(league, &match_id, &secret.seed(league, &match_id))
+        };
+        (1..=self.schedule.matches_a_round()).map(promise).collect()
+    }
+
+    /// Takes all matches from a referee and gives them to others.
+    pub(crate) fn relieve(&self, at: Timestamp, number: u32) -> Option<Event> {
+        let round = self.round.as_ref()?;
+        let mut fixtures = round
+            .fixtures
+            .iter()
+            .filter(|fixture| fixture.referee == Some(number) && fixture.stage != Stage::Finished);
+        let first = fixtures.next()?;
+        let fixtures: Vec<&Fixture> = std::iter::once(first).chain(fixtures).collect();
+        Some(Event::MatchesMoved {
+            moves: self.moves(&fixtures, |other| other != number),
+            next: None,
+            at,
+        })
+    }
+
+    /// Takes one match from its referee, which takes up its next one instead.
+    pub(crate) fn take_away(&self, at: Timestamp, fixture: &Fixture, number: u32) -> Event {
+        self.move_one(at, fixture, number, |other| other != number)
+    }
+
+    /// Gives a match that its referee turned down to one that has not had it yet; without one it
+    /// waits a while.
+    pub(crate) fn pass_on(&self, at: Timestamp, fixture: &Fixture, number: u32) -> Event {
+        self.move_one(at, fixture, number, |other| {
+            other != number && !fixture.former.contains(&other)
+        })
+    }
+
+    fn move_one(
+        &self,
+        at: Timestamp,
+        fixture: &Fixture,
+        from: u32,
+        to: impl Fn(u32) -> bool,
+    ) -> Event {
+        let referee = self.referees.get(from);
+        Event::MatchesMoved {
+            moves: self.moves(&[fixture], to),
+            next: referee.and_then(|referee| self.next_for(referee)),
+            at,
+        }
+    }
+
+    /// Gives the last match of the longest line to a referee that would be idle otherwise.
+    ///
+    /// Nobody was told to run it, so it is no further attempt.
+    pub(crate) fn relieve_longest(&self, at: Timestamp, idle: &Referee) -> Option<Event> {
+        if self.queued == 0 || idle.running > idle.capacity {
+            return None;
+        }
+        let referees = self.referees.members.iter();
+        let longest = referees.max_by_key(|referee| referee.queue.len())?;
+        let fixture = self.round.as_ref()?.fixture(*longest.queue.back()?)?;
+        let moved = Move {
+            match_id: fixture.match_id.clone(),
+            to: Some(idle.id.clone()),
+            attempt: fixture.attempt,
+        };
+        Some(Event::MatchesMoved {
+            moves: vec![moved],
+            next: None,
+            at,
+        })
+    }
+
+    /// Gives the matches that wait to those who can take them by now.
+    pub(crate) fn give_waiting(&self, at: Timestamp, round: &Round) -> Option<Event> {
+        let waiting = round.waiting.iter();
+        let fixtures: Vec<&Fixture> = waiting.filter_map(|&index| round.fixture(index)).collect();
+        if fixtures.is_empty() || !self.has_referee() {
+            return None;
+        }
+        Some(Event::MatchesMoved {
+            moves: self.moves(&fixtures, |_| true),
+            next: None,
+            at,
+        })
+    }
+
+    fn moves(&self, fixtures: &[&Fixture], to: impl Fn(u32) -> bool) -> Vec<Move> {
+        let plan = self.plan(fixtures.len(), to);
+        let mut takers = plan.iter();
+        let to_move = |fixture: &&Fixture| {
+            let to = takers.next().map(|referee| referee.id.clone());
+            Move {
+                match_id: fixture.match_id.clone(),
+                attempt: fixture.attempt + u32::from(to.is_some() && !is_unheard_of(fixture)),
+                to,
+            }
+        };
+        fixtures.iter().map(to_move).collect()
+    }
+
+    /// Finds a referee for each of so many matches, of those who may have them; nobody for any if
+    /// nobody can be had.
+    fn plan(&self, matches: usize, may: impl Fn(u32) -> bool) -> Vec<&Referee> {
+        let referees: Vec<&Referee> = (0..)
+            .zip(&self.referees.members)
+            .filter(|(number, referee)| may(*number) && is_available(referee))
+            .map(|(_, referee)| referee)
+            .collect();
+        if referees.is_empty() {
+            return Vec::new();
+        }
+        match self.rules.assignment {
+            Assignment::RoundRobin => {
+                let from = usize::try_from(self.turn % referees.len() as u64).unwrap_or(0);
+                let turns = referees.iter().cycle().skip(from);
+                turns.take(matches).copied().collect()
+            }
+            Assignment::LeastLoaded => by_load(&referees, matches, |_| 1),
+            Assignment::Weighted => by_load(&referees, matches, |referee| referee.capacity),
+        }
+    }
+
+    /// Whether there is anyone to give a match to.
+    pub(crate) fn has_referee(&self) -> bool {
+        self.referees.members.iter().any(is_available)
+    }
+
+    pub(crate) fn is_suspended(&self, who: Who) -> bool {
+        self.member(who)
+            .is_some_and(|member| member.health.suspended_since.is_some())
+    }
+}
+
+/// Whether its referee was never told to run it, so that another one is no further attempt.
+fn is_unheard_of(fixture: &Fixture) -> bool {
+    fixture.stage == Stage::Queued
+}
+
+fn is_available(referee: &Referee) -> bool {
+    referee.member.health.suspended_since.is_none()
+}
+
+/// Gives each match to the one whose load would be least for its weight; equals take turns by
+/// how many matches they were given in all.
+fn by_load<'a>(
+    referees: &[&'a Referee],
+    matches: usize,
+    weight: impl Fn(&Referee) -> u32,
+) -> Vec<&'a Referee> {
+    /// Loads are compared in so many parts of a match.
+    const PARTS: u64 = 1 << 20;
+    let key = |referee: &Referee, load: u64| (load + 1) * PARTS / u64::from(weight(referee).max(1));
+    let mut heap: BinaryHeap<_> = (0..)
+        .zip(referees)
+        .map(|(place, referee): (usize, _)| {
+            let load = referee.load();
+            Reverse((key(referee, load), referee.given, place, load))
+        })
+        .collect();
+    let mut plan = Vec::with_capacity(matches);
+    for _ in 0..matches {
+        let Some(Reverse((_, given, place, load))) = heap.pop() else {
+            break;
+        };
+        let referee = referees[place];
+        plan.push(referee);
+        heap.push(Reverse((
+            key(referee, load + 1),
+            given + 1,
+            place,
+            load + 1,
+        )));
+    }
+    plan
 }

@@ -1,26 +1,31 @@
-//! Whether the end of a match is believed (ruling 26).
+//! Verification of match results (ruling 26): a report counts if it is from the right referee, about
+//! the right attempt, and if the rules lead from its choices and its draw to its result.
 
 use std::sync::Arc;
 
+use league_games::{Outcome, Seat, Turn};
 use league_protocol::fault::Code;
-use league_protocol::id::MatchId;
+use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{ByPlayer, MatchResult, MatchResultReport, MatchStatus, OpenedDraw};
 use league_protocol::time::Timestamp;
 use league_protocol::token::hex;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
+use thiserror::Error;
 
-use super::authenticate::Caller;
-use super::command::Reply;
+use super::command::{Refusal, Reply};
 use super::event::Event;
-use super::refusal::Refusal;
+use super::registration::Caller;
 use super::roster::Referee;
 use super::round::{self, Fixture, Stage};
 use super::standings::Ending;
 use super::{League, Phase};
+use crate::draw::{self, MAX_NONCE_LENGTH};
 use crate::machine::Decision;
 
 impl League {
-    pub(super) fn weigh_report(
+    pub(crate) fn weigh_report(
         &self,
         at: Timestamp,
         caller: &Caller,
@@ -156,7 +161,7 @@ impl League {
     }
 
     /// The match that a referee takes up when it is done with one.
-    pub(super) fn next_for(&self, referee: &Referee) -> Option<MatchId> {
+    pub(crate) fn next_for(&self, referee: &Referee) -> Option<MatchId> {
         if referee.running > referee.capacity {
             return None;
         }
@@ -166,7 +171,7 @@ impl League {
     }
 
     /// The manager's own ruling on a match whose player is out of the league.
-    pub(super) fn ruled(&self, at: Timestamp, index: u32) -> Option<Event> {
+    pub(crate) fn ruled(&self, at: Timestamp, index: u32) -> Option<Event> {
         let fixture = self.round.as_ref()?.fixture(index)?;
         let players = self.seats_of(fixture)?.map(Clone::clone);
         let out = fixture.pairing.seats.map(|seat| {
@@ -265,5 +270,303 @@ fn refused(
     Decision {
         events,
         reply: Reply::Refused(refusal),
+    }
+}
+
+/// The longest sentence on how a match ended, in bytes.
+const LONGEST_REASON: usize = 1_000;
+/// The most moves that one seat may make in a match.
+const MOST_MOVES: usize = 1_000;
+/// The longest move of a technical loss, in bytes of JSON.
+const LONGEST_CHOICE: usize = 4_096;
+
+impl League {
+    /// Checks a report against all that is known of the match; gives how it ended.
+    ///
+    /// The seed is ours, so the opened one is simply compared with it. Whoever was given the match
+    /// knows it; without it a stolen token could report how a match ended that was never played.
+    pub(crate) fn verify(
+        &self,
+        fixture: &Fixture,
+        report: &MatchResultReport,
+    ) -> Result<Ending, ReportProblem> {
+        self.check_match(fixture, report)?;
+        self.check_result(fixture, &report.result, |opened| {
+            opened.seed == fixture.seed && opened.commitment == fixture.commitment
+        })
+    }
+
+    /// Checks that a result follows from the rules, with a draw that was `promised`.
+    pub(crate) fn check_result(
+        &self,
+        fixture: &Fixture,
+        result: &MatchResult,
+        promised: impl FnOnce(&OpenedDraw) -> bool,
+    ) -> Result<Ending, ReportProblem> {
+        self.check_players(fixture, result)?;
+        let ending = self.check_ending(result)?;
+        check_draw(fixture, result, promised)?;
+        check_length(result)?;
+        match ending {
+            Ending::Win(_) | Ending::Draw => self.play_again(fixture, result, ending)?,
+            Ending::Forfeit(_) | Ending::BothForfeit if result.details.is_empty() => {}
+            Ending::Forfeit(_) | Ending::BothForfeit => return Err(ReportProblem::Unplayed),
+        }
+        Ok(ending)
+    }
+
+    fn check_match(
+        &self,
+        fixture: &Fixture,
+        report: &MatchResultReport,
+    ) -> Result<(), ReportProblem> {
+        if report.league_id != self.rules.league_id {
+            return Err(ReportProblem::League(self.rules.league_id.clone()));
+        }
+        let (expected, found) = (fixture.pairing.round, report.round_id);
+        if expected != found {
+            return Err(ReportProblem::Round { expected, found });
+        }
+        if report.game_type != self.rules.game_type {
+            return Err(ReportProblem::Game(report.game_type.clone()));
+        }
+        Ok(())
+    }
+
+    fn check_players(&self, fixture: &Fixture, result: &MatchResult) -> Result<(), ReportProblem> {
+        let told = &result.players;
+        match self.seats_of(fixture) {
+            Some([a, b]) if *a == told[0] && *b == told[1] => Ok(()),
+            Some([a, b]) => Err(ReportProblem::Players([a.clone(), b.clone()])),
+            None => Err(ReportProblem::Players(told.clone())),
+        }
+    }
+
+    fn check_ending(&self, result: &MatchResult) -> Result<Ending, ReportProblem> {
+        let lost_without_play = result.status == MatchStatus::TechnicalLoss;
+        let ending =
+            Ending::of(result).ok_or(if lost_without_play || !result.failed.is_empty() {
+                ReportProblem::Failed
+            } else {
+                ReportProblem::Winner
+            })?;
+        let winner = ending.winner().map(|seat| &result.players[seat]);
+        if winner != result.winner.as_ref() {
+            return Err(ReportProblem::Winner);
+        }
+        let points = [0, 1].map(|seat| ending.points(seat, &self.rules.score));
+        if points != result.points {
+            return Err(ReportProblem::Points(points));
+        }
+        let mut choosers = result.choices.keys();
+        if choosers.all(|chooser| result.players.contains(chooser)) {
+            Ok(ending)
+        } else {
+            Err(ReportProblem::Choosers)
+        }
+    }
+
+    /// Plays the game again from the choices and the draw.
+    fn play_again(
+        &self,
+        fixture: &Fixture,
+        result: &MatchResult,
+        ending: Ending,
+    ) -> Result<(), ReportProblem> {
+        let mut table = self.opening.0.boxed_clone();
+        let mut moves = [0, 1].map(|seat| moves_of(result, seat));
+        let mut dice = result
+            .draw
+            .as_ref()
+            .map(|opened| draw::dice(&self.rules.league_id, &fixture.match_id, opened));
+        for _ in 0..2 * MOST_MOVES {
+            match table.turn() {
+                Turn::Over(outcome) => {
+                    let whole = moves.iter().all(|moves| moves.is_empty());
+                    return agree(outcome, ending, whole, table.details() == result.details);
+                }
+                Turn::Dice => table.roll(dice.as_mut().ok_or(ReportProblem::DrawMissing)?),
+                Turn::Seats(seats) => {
+                    for seat in seats {
+                        let left = moves.get_mut(seat.index()).ok_or(ReportProblem::Choices)?;
+                        let (mv, rest) = left.split_first().ok_or(ReportProblem::Choices)?;
+                        table.play(seat, mv).map_err(|_| ReportProblem::Choices)?;
+                        *left = rest;
+                    }
+                }
+            }
+        }
+        Err(ReportProblem::Choices)
+    }
+}
+
+/// The moves of a seat: a list in the order of play, or the one move of a game that has one.
+fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {
+    match result.choices.get(&result.players[seat]) {
+        Some(Value::Array(moves)) => moves,
+        Some(mv) => std::slice::from_ref(mv),
+        None => &[],
+    }
+}
+
+fn agree(
+    outcome: Outcome,
+    ending: Ending,
+    whole: bool,
+    same_details: bool,
+) -> Result<(), ReportProblem> {
+    let told = match ending {
+        Ending::Win(0) => Some(Outcome::Win(Seat::A)),
+        Ending::Win(_) => Some(Outcome::Win(Seat::B)),
+        Ending::Draw => Some(Outcome::Draw),
+        Ending::Forfeit(_) | Ending::BothForfeit => None,
+    };
+    if told != Some(outcome) {
+        Err(ReportProblem::End)
+    } else if !whole {
+        Err(ReportProblem::Choices)
+    } else if !same_details {
+        Err(ReportProblem::Details)
+    } else {
+        Ok(())
+    }
+}
+
+fn check_draw(
+    fixture: &Fixture,
+    result: &MatchResult,
+    promised: impl FnOnce(&OpenedDraw) -> bool,
+) -> Result<(), ReportProblem> {
+    let Some(opened) = &result.draw else {
+        return Err(ReportProblem::DrawMissing);
+    };
+    if opened.attempt != fixture.attempt || !promised(opened) {
+        return Err(ReportProblem::Draw);
+    }
+    let mut nonces = opened.nonces.iter();
+    if nonces.all(|nonce| nonce.len() <= MAX_NONCE_LENGTH) {
+        Ok(())
+    } else {
+        Err(ReportProblem::TooLong(ReportPart::Nonces))
+    }
+}
+
+fn check_length(result: &MatchResult) -> Result<(), ReportProblem> {
+    if result.reason.len() > LONGEST_REASON {
+        return Err(ReportProblem::TooLong(ReportPart::Reason));
+    }
+    let too_long = |choice: &Value| match choice {
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => text.len() > LONGEST_CHOICE,
+        Value::Array(moves) if moves.len() > MOST_MOVES => true,
+        long => long.to_string().len() > LONGEST_CHOICE,
+    };
+    if result.choices.values().any(too_long) {
+        return Err(ReportProblem::TooLong(ReportPart::Choices));
+    }
+    Ok(())
+}
+
+/// Why a report is not believed.
+///
+/// It is written into the journal while the match may still be running, so it never repeats a
+/// choice, a number or a seed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportProblem {
+    /// Another league.
+    #[error("this is not league `{0}`")]
+    League(LeagueId),
+    /// Another round.
+    #[error("the match belongs to round `{expected}`, not `{found}`")]
+    Round {
+        /// The match's round.
+        expected: u32,
+        /// The round that was told.
+        found: u32,
+    },
+    /// Another game.
+    #[error("the league does not play `{0}`")]
+    Game(GameType),
+    /// Other players, or at other seats.
+    #[error("the players are `{}` at A and `{}` at B", .0[0], .0[1])]
+    Players([PlayerId; 2]),
+    /// A technical loss of someone who does not sit there, or of nobody, or beside another end.
+    #[error("`failed` names the one or two players of a technical loss, and nobody otherwise")]
+    Failed,
+    /// A winner that does not go with the status.
+    #[error("the winner does not go with the status")]
+    Winner,
+    /// Points that do not follow.
+    #[error("the points of this end are `{}` and `{}`", .0[0], .0[1])]
+    Points([u32; 2]),
+    /// A choice of someone who does not sit there.
+    #[error("`choices` names the players of the match only")]
+    Choosers,
+    /// A part that is longer than it can honestly be.
+    #[error("`{0}` is too long")]
+    TooLong(ReportPart),
+    /// The game never came to an end, and yet there are details of one.
+    #[error("a technical loss has no details of the game")]
+    Unplayed,
+    /// The draw is not opened.
+    #[error("the draw must be opened: commitment, seed, attempt, nonces")]
+    DrawMissing,
+    /// The draw does not keep the promise.
+    #[error("the opened draw is not the one that was promised for this match and attempt")]
+    Draw,
+    /// The choices are no whole game.
+    #[error("the choices do not make a game that ends")]
+    Choices,
+    /// The choices and the draw lead to another end.
+    #[error("the choices and the draw lead to another end")]
+    End,
+    /// The choices and the draw lead to other details.
+    #[error("the choices and the draw lead to other details")]
+    Details,
+}
+
+/// A part of a report that has a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportPart {
+    /// The sentence for people.
+    Reason,
+    /// What a player chose.
+    Choices,
+    /// What a player put into the draw.
+    Nonces,
+}
+
+impl std::fmt::Display for ReportPart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Reason => "reason",
+            Self::Choices => "choices",
+            Self::Nonces => "nonces",
+        })
+    }
+}
+
+impl ReportProblem {
+    /// Where in the report the problem is.
+    pub const fn path(&self) -> &'static str {
+        match self {
+            Self::League(_) => "league_id",
+            Self::Round { .. } => "round_id",
+            Self::Game(_) => "game_type",
+            Self::Players(_) => "result.players",
+            Self::Failed => "result.failed",
+            Self::Winner => "result.winner",
+            Self::Points(_) => "result.score",
+            Self::Choosers | Self::Choices | Self::TooLong(ReportPart::Choices) => {
+                "result.details.choices"
+            }
+            Self::TooLong(ReportPart::Reason) => "result.reason",
+            Self::TooLong(ReportPart::Nonces) => "result.draw.nonces",
+            Self::DrawMissing | Self::Draw => "result.draw",
+            Self::End => "result.status",
+            Self::Unplayed | Self::Details => "result.details",
+        }
     }
 }

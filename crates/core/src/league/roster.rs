@@ -40,7 +40,7 @@ impl AgentState {
 
 /// An agent by its number in its roster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Who {
+pub(crate) enum Who {
     Player(u32),
     Referee(u32),
 }
@@ -51,24 +51,24 @@ const MOST_REPLACED: usize = 8;
 /// What every agent of the league has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
-    pub(super) peer: Arc<Peer>,
-    pub(super) name: Arc<str>,
-    pub(super) version: Arc<str>,
+    pub(crate) peer: Arc<Peer>,
+    pub(crate) name: Arc<str>,
+    pub(crate) version: Arc<str>,
     /// What the manager shows it; nothing to those whose protocol has no tokens.
-    pub(super) manager_token: Option<AuthToken>,
-    pub(super) token: TokenHash,
-    pub(super) token_given: Timestamp,
+    pub(crate) manager_token: Option<AuthToken>,
+    pub(crate) token: TokenHash,
+    pub(crate) token_given: Timestamp,
     /// What it made for itself and showed when it came first.
-    pub(super) pledge: Option<TokenHash>,
+    pub(crate) pledge: Option<TokenHash>,
     /// The tokens before this one, oldest first; at most [`MOST_REPLACED`].
-    pub(super) replaced: Vec<TokenHash>,
+    pub(crate) replaced: Vec<TokenHash>,
     /// Whether it was given its token without showing an older one.
-    pub(super) unproved: bool,
-    pub(super) health: Health,
+    pub(crate) unproved: bool,
+    pub(crate) health: Health,
 }
 
 impl Member {
-    pub(super) fn new(
+    pub(crate) fn new(
         agent: Agent,
         meta: &AgentMeta,
         dialect: Dialect,
@@ -95,7 +95,7 @@ impl Member {
     }
 
     /// Its tokens up to now, as far as they are remembered.
-    pub(super) fn tokens_so_far(&self) -> Vec<TokenHash> {
+    pub(crate) fn tokens_so_far(&self) -> Vec<TokenHash> {
         let forgotten = (self.replaced.len() + 1).saturating_sub(MOST_REPLACED);
         let mut tokens = self.replaced[forgotten..].to_vec();
         tokens.push(self.token);
@@ -130,26 +130,26 @@ impl Member {
 
 /// How an agent answers lately; a restart forgets it and asks again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Health {
-    pub(super) breaker: Breaker,
-    pub(super) suspended_since: Option<Timestamp>,
+pub(crate) struct Health {
+    pub(crate) breaker: Breaker,
+    pub(crate) suspended_since: Option<Timestamp>,
     /// When it was last asked whether it is there.
-    pub(super) asked: Option<Timestamp>,
+    pub(crate) asked: Option<Timestamp>,
     /// Probes since it was last heard.
-    pub(super) unanswered: u32,
+    pub(crate) unanswered: u32,
     /// When it was last heard, or given its first match.
-    pub(super) quiet_since: Timestamp,
+    pub(crate) quiet_since: Timestamp,
 }
 
 impl Health {
-    pub(super) fn fail(&mut self, rule: &BreakerRule, at: Timestamp) {
+    pub(crate) fn fail(&mut self, rule: &BreakerRule, at: Timestamp) {
         self.breaker.fail(rule, at);
         if self.breaker.is_open() {
             self.suspended_since.get_or_insert(at);
         }
     }
 
-    pub(super) fn succeed(&mut self, at: Timestamp) {
+    pub(crate) fn succeed(&mut self, at: Timestamp) {
         *self = Self {
             quiet_since: at,
             ..Self::default()
@@ -157,12 +157,12 @@ impl Health {
     }
 
     /// Whether one more failure suspends the agent.
-    pub(super) fn is_last_straw(&self, rule: &BreakerRule) -> bool {
+    pub(crate) fn is_last_straw(&self, rule: &BreakerRule) -> bool {
         self.breaker.failures().saturating_add(1) >= rule.threshold.max(1)
     }
 
     /// Whether a suspended agent has rested long enough to be asked.
-    pub(super) fn may_be_asked(&self, rule: &BreakerRule, at: Timestamp) -> bool {
+    pub(crate) fn may_be_asked(&self, rule: &BreakerRule, at: Timestamp) -> bool {
         let rested = |since: Option<Timestamp>| since.is_none_or(|since| since + rule.rest <= at);
         rested(self.suspended_since) && rested(self.asked) && self.breaker.allows(rule, at)
     }
@@ -171,11 +171,11 @@ impl Health {
 /// A player of the league.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Player {
-    pub(super) id: PlayerId,
-    pub(super) member: Member,
+    pub(crate) id: PlayerId,
+    pub(crate) member: Member,
     /// Technical losses in a row.
-    pub(super) forfeits: u32,
-    pub(super) shut_down: bool,
+    pub(crate) forfeits: u32,
+    pub(crate) shut_down: bool,
 }
 
 impl Player {
@@ -193,13 +193,13 @@ impl Player {
 /// A referee of the league.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Referee {
-    pub(super) id: RefereeId,
-    pub(super) member: Member,
-    pub(super) capacity: u32,
-    pub(super) running: u32,
-    pub(super) queue: VecDeque<u32>,
+    pub(crate) id: RefereeId,
+    pub(crate) member: Member,
+    pub(crate) capacity: u32,
+    pub(crate) running: u32,
+    pub(crate) queue: VecDeque<u32>,
     /// Matches it was given in all.
-    pub(super) given: u64,
+    pub(crate) given: u64,
 }
 
 impl Referee {
@@ -229,13 +229,13 @@ impl Referee {
     }
 
     /// Takes a match out of the line; says whether it stood there.
-    pub(super) fn leaves_queue(&mut self, index: u32) -> bool {
+    pub(crate) fn leaves_queue(&mut self, index: u32) -> bool {
         let before = self.queue.len();
         self.queue.retain(|&queued| queued != index);
         self.queue.len() < before
     }
 
-    pub(super) fn load(&self) -> u64 {
+    pub(crate) fn load(&self) -> u64 {
         u64::from(self.running) + self.queue.len() as u64
     }
 }
@@ -246,14 +246,14 @@ const USUAL_CAPACITY: u32 = 1;
 const MOST_CAPACITY: u32 = 10_000;
 
 /// How many matches a referee is given at once.
-pub(super) fn capacity(meta: &AgentMeta) -> u32 {
+pub(crate) fn capacity(meta: &AgentMeta) -> u32 {
     meta.max_concurrent_matches
         .unwrap_or(USUAL_CAPACITY)
         .clamp(1, MOST_CAPACITY)
 }
 
 /// An id that is found whatever its case: ids become file names, and some disks see no case.
-pub(super) trait AnyCase: Ord + Clone {
+pub(crate) trait AnyCase: Ord + Clone {
     /// The id of the `number`th agent.
     fn numbered(number: u32) -> Self;
     /// The form in which ids are compared; those that we number have it already.
@@ -283,8 +283,8 @@ any_case!(PlayerId, RefereeId);
 
 /// Agents of one kind, by number and by id.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Roster<Id, T> {
-    pub(super) members: Vec<T>,
+pub(crate) struct Roster<Id, T> {
+    pub(crate) members: Vec<T>,
     by_id: BTreeMap<Id, u32>,
     /// Every number below this one is taken.
     free_from: u32,
@@ -301,25 +301,25 @@ impl<Id, T> Default for Roster<Id, T> {
 }
 
 impl<Id: AnyCase, T> Roster<Id, T> {
-    pub(super) fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         u32::try_from(self.members.len()).unwrap_or(u32::MAX)
     }
 
-    pub(super) fn get(&self, number: u32) -> Option<&T> {
+    pub(crate) fn get(&self, number: u32) -> Option<&T> {
         self.members.get(number as usize)
     }
 
-    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.members.get_mut(number as usize)
     }
 
     /// Finds an id whatever its case.
-    pub(super) fn find(&self, id: &Id) -> Option<u32> {
+    pub(crate) fn find(&self, id: &Id) -> Option<u32> {
         self.by_id.get(&id.without_case()).copied()
     }
 
     /// The id that a candidate gets: the wanted one if it is free, else the next number.
-    pub(super) fn choose_id(&self, wanted: Option<Id>) -> Id {
+    pub(crate) fn choose_id(&self, wanted: Option<Id>) -> Id {
         if let Some(wanted) = wanted
             && self.find(&wanted).is_none()
         {
@@ -332,7 +332,7 @@ impl<Id: AnyCase, T> Roster<Id, T> {
         Id::numbered(number)
     }
 
-    pub(super) fn add(&mut self, id: &Id, member: T) -> u32 {
+    pub(crate) fn add(&mut self, id: &Id, member: T) -> u32 {
         let number = self.len();
         self.members.push(member);
         self.by_id.insert(id.without_case().into_owned(), number);
@@ -346,7 +346,7 @@ impl<Id: AnyCase, T> Roster<Id, T> {
 impl Roster<PlayerId, Player> {
     /// Puts players in the order of their ids, short ones first as numbers grow longer, and gives
     /// each one's new number by its old one.
-    pub(super) fn sort(&mut self) -> BTreeMap<u32, u32> {
+    pub(crate) fn sort(&mut self) -> BTreeMap<u32, u32> {
         let order = |player: &Player| {
             let id = player.id.without_case().into_owned();
             (id.as_str().len(), id)
@@ -363,6 +363,6 @@ impl Roster<PlayerId, Player> {
 }
 
 /// The form in which names are compared.
-pub(super) fn folded(name: &str) -> String {
+pub(crate) fn folded(name: &str) -> String {
     name.trim().to_lowercase()
 }

@@ -31,25 +31,25 @@ pub enum Stage {
 /// A match of the present round, or of one just past.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fixture {
-    pub(super) match_id: MatchId,
-    pub(super) pairing: Pairing,
-    pub(super) referee: Option<u32>,
+    pub(crate) match_id: MatchId,
+    pub(crate) pairing: Pairing,
+    pub(crate) referee: Option<u32>,
     /// Referees that had it before, in order.
-    pub(super) former: Vec<u32>,
-    pub(super) attempt: u32,
-    pub(super) stage: Stage,
+    pub(crate) former: Vec<u32>,
+    pub(crate) attempt: u32,
+    pub(crate) stage: Stage,
     /// When it came to its present referee's hands; renewed when the order is accepted.
-    pub(super) since: Timestamp,
-    pub(super) seed: Seed,
-    pub(super) commitment: Commitment,
-    pub(super) tokens: [AuthToken; 2],
-    pub(super) result: Option<Arc<MatchResult>>,
+    pub(crate) since: Timestamp,
+    pub(crate) seed: Seed,
+    pub(crate) commitment: Commitment,
+    pub(crate) tokens: [AuthToken; 2],
+    pub(crate) result: Option<Arc<MatchResult>>,
     /// Digests of reports that were turned down and noted.
-    pub(super) noted: Vec<String>,
+    pub(crate) noted: Vec<String>,
 }
 
 /// How many bad or contradicting reports of one match are noted in the journal.
-pub(super) const MOST_NOTED_REPORTS: usize = 8;
+pub(crate) const MOST_NOTED_REPORTS: usize = 8;
 
 impl Fixture {
     /// Names the match.
@@ -87,7 +87,7 @@ impl Fixture {
         matches!(self.stage, Stage::Ordered | Stage::Running)
     }
 
-    pub(super) fn may_note(&self, digest: &str) -> bool {
+    pub(crate) fn may_note(&self, digest: &str) -> bool {
         self.noted.len() < MOST_NOTED_REPORTS && !self.noted.iter().any(|noted| noted == digest)
     }
 }
@@ -95,16 +95,16 @@ impl Fixture {
 /// A round of the league.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
-    pub(super) number: u32,
-    pub(super) fixtures: Vec<Fixture>,
+    pub(crate) number: u32,
+    pub(crate) fixtures: Vec<Fixture>,
     /// Matches without a result.
-    pub(super) open: u32,
-    pub(super) closed: bool,
-    pub(super) summary: RoundSummary,
+    pub(crate) open: u32,
+    pub(crate) closed: bool,
+    pub(crate) summary: RoundSummary,
     /// Matches that no referee can take for now.
-    pub(super) waiting: BTreeSet<u32>,
+    pub(crate) waiting: BTreeSet<u32>,
     /// Matches that the manager has to rule.
-    pub(super) unplayable: BTreeSet<u32>,
+    pub(crate) unplayable: BTreeSet<u32>,
 }
 
 impl Round {
@@ -128,15 +128,15 @@ impl Round {
         self.summary
     }
 
-    pub(super) fn fixture(&self, index: u32) -> Option<&Fixture> {
+    pub(crate) fn fixture(&self, index: u32) -> Option<&Fixture> {
         self.fixtures.get(index as usize)
     }
 
-    pub(super) fn fixture_mut(&mut self, index: u32) -> Option<&mut Fixture> {
+    pub(crate) fn fixture_mut(&mut self, index: u32) -> Option<&mut Fixture> {
         self.fixtures.get_mut(index as usize)
     }
 
-    pub(super) fn count(&mut self, status: MatchStatus) {
+    pub(crate) fn count(&mut self, status: MatchStatus) {
         self.open = self.open.saturating_sub(1);
         match status {
             MatchStatus::Win => self.summary.wins += 1,
@@ -147,7 +147,7 @@ impl Round {
 }
 
 /// The round and place, from 1 and 0, that a match id names: `R2M1` is round 2, place 0.
-pub(super) fn read_match_id(match_id: &MatchId) -> Option<(u32, u32)> {
+pub(crate) fn read_match_id(match_id: &MatchId) -> Option<(u32, u32)> {
     let (round, number) = match_id.numbers()?;
     Some((round, number - 1))
 }

@@ -1,16 +1,22 @@
-//! What the world may bring to a player.
+//! Commands to a player, its replies and its refusals.
 
 use std::sync::Arc;
 
-use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::fault::Code;
+use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{
-    GameError, GameInvitation, GameOver, GameStart, LeagueCompleted, LeagueStart, Message,
-    MoveCall, PlayValidation, RegisterResponse, RoundAnnouncement, RoundCompleted, StandingsUpdate,
+    GameError, GameInvitation, GameJoinAck, GameOver, GameStart, LeagueCompleted, LeagueError,
+    LeagueStart, Message, MoveCall, MoveResponse, PlayValidation, RegisterResponse,
+    RoundAnnouncement, RoundCompleted, StandingRow, StandingsUpdate, WinLossDraw,
 };
-use league_protocol::token::TokenHash;
+use league_protocol::time::Timestamp;
+use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::Value;
+use thiserror::Error;
 
 use super::Ticket;
+use super::memory::{MatchRecord, Opponent, Statistics};
+use super::news::DrawProblem;
 use crate::letter::Outcome;
 
 /// What the world may bring to a player.
@@ -140,5 +146,237 @@ impl Command {
             | Message::Acknowledged => return None,
         };
         Some(Self::Told { news, token })
+    }
+}
+
+/// What the bringer of a command is answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// Heard, nothing to add.
+    Acknowledged,
+    /// The player is admitted.
+    TokenGranted {
+        /// What proves the player; the shell keeps it from now on and drops any older one.
+        token: AuthToken,
+        /// What it comes back with; if none came, one that is kept of this league stays good.
+        return_token: Option<AuthToken>,
+    },
+    /// The player is not admitted, and asking again would not help.
+    Rejected {
+        /// Why, in the manager's words.
+        reason: String,
+    },
+    /// The answer to an invitation.
+    Joined(Box<GameJoinAck>),
+    /// A choice is wanted: think, then come back with
+    /// [`Command::Chosen`](super::Command::Chosen).
+    Think(Box<Think>),
+    /// A move, ready to be sent.
+    Move {
+        /// The move.
+        response: Arc<MoveResponse>,
+        /// Why it is not the one that was chosen, if it is not.
+        fallback: Option<Fallback>,
+    },
+    /// How the player stands.
+    State(Box<PlayerView>),
+}
+
+impl Reply {
+    /// The message that answers the caller; `None` where the shell has something to do first, or
+    /// where no other agent is waiting.
+    pub fn into_message(self) -> Option<Message> {
+        match self {
+            Self::Acknowledged => Some(Message::Acknowledged),
+            Self::Joined(ack) => Some(Message::GameJoinAck(ack)),
+            Self::Move { response, .. } => Some(Message::MoveResponse(response)),
+            Self::TokenGranted { .. } | Self::Rejected { .. } | Self::Think(_) | Self::State(_) => {
+                None
+            }
+        }
+    }
+}
+
+/// All that a strategy may know for one choice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Think {
+    /// In which match.
+    pub match_id: MatchId,
+    /// Which move of this player it is, from 1.
+    pub turn: u32,
+    /// What is played.
+    pub game_type: GameType,
+    /// What kind of move is wanted.
+    pub move_type: Arc<str>,
+    /// What the player may see.
+    pub view: Arc<Value>,
+    /// What it may do; never empty.
+    pub options: Arc<[Value]>,
+    /// When thinking must stop for the answer to be in time.
+    pub until: Timestamp,
+    /// Who sits opposite.
+    pub opponent_id: PlayerId,
+    /// What is remembered of it; nothing if they never met.
+    pub opponent: Option<Arc<Opponent>>,
+    /// The player's record as the referee tells it.
+    pub record: WinLossDraw,
+}
+
+/// Why a move is not the one that was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fallback {
+    /// Nothing was chosen in time.
+    Missing,
+    /// What was chosen was not among the options.
+    Illegal,
+}
+
+/// How a player stands; open choices are not in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlayerView {
+    /// The name that people see.
+    pub display_name: String,
+    /// Its id, once it is admitted.
+    pub player_id: Option<PlayerId>,
+    /// Its league, once it is admitted.
+    pub league_id: Option<LeagueId>,
+    /// Where it is on its way through the league.
+    pub phase: Phase,
+    /// Its figures over all remembered matches.
+    pub statistics: Statistics,
+    /// Its row in the last table that it was told.
+    pub standing: Option<StandingRow>,
+    /// The matches that it plays now.
+    pub open_matches: Vec<MatchId>,
+    /// The latest matches, oldest first.
+    pub history: Vec<Arc<MatchRecord>>,
+    /// The latest draws that it does not believe, oldest first.
+    pub disputed: Vec<(MatchId, DrawProblem)>,
+}
+
+/// Where a player is on its way through a league.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing was tried yet.
+    Idle,
+    /// It asks to be admitted.
+    Registering,
+    /// It was not admitted.
+    Rejected,
+    /// It is in.
+    Enrolled,
+    /// The league is over.
+    Completed,
+}
+
+/// Why a player turns a command down.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// A call of the manager that does not prove the manager.
+    #[error("only the league manager may tell that; show the manager's token")]
+    NoManagerToken,
+    /// A call that shows another token than the manager's.
+    #[error("the token is not the one by which the league manager proves itself here")]
+    WrongManagerToken,
+    /// An answer to a registration that nobody waits for.
+    #[error("no registration of this player waits for an answer that comes as a call")]
+    NoRegistration,
+    /// A match was announced with a token, and the caller shows none.
+    #[error("match `{match_id}` wants its token; show the one that came with START_MATCH")]
+    NoToken {
+        /// Which match.
+        match_id: MatchId,
+    },
+    /// The caller shows another token than the one that was announced.
+    #[error("the token is not the one announced for match `{match_id}`")]
+    WrongToken {
+        /// Which match.
+        match_id: MatchId,
+    },
+    /// A player that is strict, or knows its manager, was never told of this match.
+    #[error("match `{match_id}` was not announced; try again after the round announcement")]
+    NotAnnounced {
+        /// Which match.
+        match_id: MatchId,
+    },
+    /// A match is announced again with another token.
+    #[error("match `{match_id}` was announced before with another token")]
+    AnnouncedOtherwise {
+        /// Which match.
+        match_id: MatchId,
+    },
+    /// The message is meant for another player.
+    #[error("this is player `{own}`, not `{named}`")]
+    OtherPlayer {
+        /// Who is here.
+        own: PlayerId,
+        /// Who was named.
+        named: PlayerId,
+    },
+    /// The message belongs to another league.
+    #[error("this player is in league `{own}`, not `{named}`")]
+    OtherLeague {
+        /// The player's league.
+        own: LeagueId,
+        /// The league that was named.
+        named: LeagueId,
+    },
+    /// A move is wanted and no option offered.
+    #[error("a move in match `{match_id}` is wanted but no option is offered; name at least one")]
+    NothingToChoose {
+        /// Which match.
+        match_id: MatchId,
+    },
+    /// A choice that nobody waits for.
+    #[error("no choice is wanted for move `{turn}` of match `{match_id}`")]
+    NotAsked {
+        /// Which match.
+        match_id: MatchId,
+        /// Which move.
+        turn: u32,
+    },
+    /// The end of a match in which this player had no seat.
+    #[error("player `{own}` had no seat in match `{match_id}`")]
+    NotSeated {
+        /// Who is here.
+        own: PlayerId,
+        /// Which match.
+        match_id: MatchId,
+    },
+    /// The end of a match that was neither announced nor joined.
+    #[error("match `{match_id}` was neither announced to this player nor joined by it")]
+    NotPlayed {
+        /// Which match.
+        match_id: MatchId,
+    },
+    /// A win without a winner.
+    #[error("match `{match_id}` is told as won, but by nobody; name the winner")]
+    NoWinner {
+        /// Which match.
+        match_id: MatchId,
+    },
+}
+
+impl Refusal {
+    /// The refusal as it is told to the caller.
+    pub fn to_league_error(&self) -> LeagueError {
+        let (code, path) = match self {
+            Self::NoToken { .. } | Self::NoManagerToken => (Code::TokenMissing, Some("auth_token")),
+            Self::WrongManagerToken
+            | Self::WrongToken { .. }
+            | Self::NotAnnounced { .. }
+            | Self::AnnouncedOtherwise { .. } => (Code::TokenInvalid, Some("auth_token")),
+            Self::OtherPlayer { .. } => (Code::TokenInvalid, Some("player_id")),
+            Self::OtherLeague { .. } => (Code::TokenInvalid, Some("league_id")),
+            Self::NothingToChoose { .. } => (Code::InvalidMessage, Some("options")),
+            Self::NotAsked { .. } | Self::NoRegistration => (Code::OutOfTurn, None),
+            Self::NotSeated { .. } | Self::NotPlayed { .. } => {
+                (Code::MatchNotFound, Some("match_id"))
+            }
+            Self::NoWinner { .. } => (Code::InvalidMessage, Some("game_result.winner_player_id")),
+        };
+        let mut error = LeagueError::new(code, self.to_string());
+        error.path = path.map(str::to_owned);
+        error
     }
 }

@@ -13,9 +13,8 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use sha2::{Digest, Sha256};
 
+use super::command::{Refusal, Reply};
 use super::event::Event;
-use super::refusal::Refusal;
-use super::reply::Reply;
 use super::{Player, Ticket};
 use crate::letter::{Credential, Effort, Letter, Outcome};
 use crate::machine::Decision;
@@ -30,7 +29,7 @@ pub const LONGEST_REASON: usize = 300;
 
 /// Where the talk with the manager stands.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Contact {
+pub(crate) struct Contact {
     talk: Talk,
     /// Letters so far.
     letters: u32,
@@ -57,16 +56,16 @@ enum Talk {
 
 /// A place in a league.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Place {
-    pub(super) player_id: PlayerId,
-    pub(super) league_id: LeagueId,
+pub(crate) struct Place {
+    pub(crate) player_id: PlayerId,
+    pub(crate) league_id: LeagueId,
     /// What the manager's token must hash to.
-    pub(super) manager: Option<TokenHash>,
+    pub(crate) manager: Option<TokenHash>,
 }
 
 impl Place {
     /// The place that the manager gave.
-    pub(super) fn of(event: &Event) -> Option<Self> {
+    pub(crate) fn of(event: &Event) -> Option<Self> {
         let Event::Enrolled {
             player_id,
             league_id,
@@ -85,11 +84,11 @@ impl Place {
 }
 
 impl Contact {
-    pub(super) fn is_quiet(&self) -> bool {
+    pub(crate) fn is_quiet(&self) -> bool {
         self.talk == Talk::Quiet
     }
 
-    pub(super) fn wakeup(&self) -> Option<Timestamp> {
+    pub(crate) fn wakeup(&self) -> Option<Timestamp> {
         match self.talk {
             Talk::Quiet => None,
             Talk::Asked { give_up_at, .. } => Some(give_up_at),
@@ -97,7 +96,7 @@ impl Contact {
         }
     }
 
-    pub(super) fn asked(&mut self, show_token: bool, number: u32, give_up_at: Timestamp) {
+    pub(crate) fn asked(&mut self, show_token: bool, number: u32, give_up_at: Timestamp) {
         self.letters = number;
         self.nodded = false;
         self.talk = Talk::Asked {
@@ -106,7 +105,7 @@ impl Contact {
         };
     }
 
-    pub(super) fn silent(&mut self, retry_at: Timestamp) {
+    pub(crate) fn silent(&mut self, retry_at: Timestamp) {
         self.failures = self.failures.saturating_add(1);
         if let Talk::Asked { show_token, .. } = self.talk {
             self.talk = Talk::Waiting {
@@ -116,12 +115,12 @@ impl Contact {
         }
     }
 
-    pub(super) fn nodded(&mut self, retry_at: Timestamp) {
+    pub(crate) fn nodded(&mut self, retry_at: Timestamp) {
         self.silent(retry_at);
         self.nodded = true;
     }
 
-    pub(super) fn settled(&mut self) {
+    pub(crate) fn settled(&mut self) {
         self.failures = 0;
         self.nodded = false;
         self.talk = Talk::Quiet;
@@ -133,7 +132,7 @@ impl Player {
     ///
     /// A player that is in the league and starts again asks too: only so does the manager learn
     /// that it was away, and say again what it may have missed.
-    pub(super) fn register(&self, at: Timestamp) -> Decision<Event, Reply> {
+    pub(crate) fn register(&self, at: Timestamp) -> Decision<Event, Reply> {
         if self.contact.is_quiet() {
             self.ask_now(at, true)
         } else {
@@ -141,7 +140,7 @@ impl Player {
         }
     }
 
-    pub(super) fn tick(&self, at: Timestamp) -> Decision<Event, Reply> {
+    pub(crate) fn tick(&self, at: Timestamp) -> Decision<Event, Reply> {
         match self.contact.talk {
             Talk::Asked { give_up_at, .. } if at >= give_up_at => self.ask_later(at, Code::Timeout),
             Talk::Waiting {
@@ -154,7 +153,7 @@ impl Player {
         }
     }
 
-    pub(super) fn heard(
+    pub(crate) fn heard(
         &self,
         at: Timestamp,
         ticket: &Ticket,
@@ -179,7 +178,7 @@ impl Player {
     /// did no more than nod when it was asked, and in the conversation in which it was asked.
     ///
     /// A rejection is never taken so: its caller has proved nothing, and it would end everything.
-    pub(super) fn admitted(
+    pub(crate) fn admitted(
         &self,
         at: Timestamp,
         response: &RegisterResponse<PlayerId>,
@@ -197,14 +196,14 @@ impl Player {
     }
 
     /// The letter that is under way, to be sent again by a shell that lost it.
-    pub(super) fn letter_under_way(&self) -> Option<Letter<Ticket>> {
+    pub(crate) fn letter_under_way(&self) -> Option<Letter<Ticket>> {
         match self.contact.talk {
             Talk::Asked { show_token, .. } => Some(self.letter(show_token)),
             Talk::Quiet | Talk::Waiting { .. } => None,
         }
     }
 
-    pub(super) fn letter(&self, show_token: bool) -> Letter<Ticket> {
+    pub(crate) fn letter(&self, show_token: bool) -> Letter<Ticket> {
         Letter {
             to: self.rules.manager.clone(),
             message: Message::PlayerRegisterRequest(Box::new(self.request())),
@@ -220,7 +219,7 @@ impl Player {
     }
 
     /// When an outcome that has not come counts as silence.
-    pub(super) fn give_up_at(&self, at: Timestamp) -> Timestamp {
+    pub(crate) fn give_up_at(&self, at: Timestamp) -> Timestamp {
         at + self.effort().timeout + OUTCOME_GRACE
     }
 

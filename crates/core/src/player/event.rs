@@ -14,9 +14,9 @@ use league_protocol::token::TokenHash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::dispute::DrawProblem;
+use super::command::Fallback;
 use super::memory::MatchRecord;
-use super::reply::Fallback;
+use super::news::DrawProblem;
 use crate::machine::Keep;
 
 /// A fact of a player's life.

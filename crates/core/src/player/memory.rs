@@ -209,7 +209,7 @@ impl Memory {
     }
 
     /// Takes in a match.
-    pub(super) fn add(&mut self, record: &Arc<MatchRecord>) {
+    pub(crate) fn add(&mut self, record: &Arc<MatchRecord>) {
         self.statistics.add(record);
         self.note_end(record.round_id, record.match_id.clone());
         self.learn(record);
@@ -220,7 +220,7 @@ impl Memory {
     }
 
     /// Makes ready for another league, whose matches may bear the same names.
-    pub(super) fn forget_ends(&mut self) {
+    pub(crate) fn forget_ends(&mut self) {
         self.ended.clear();
         self.ended_through = None;
     }

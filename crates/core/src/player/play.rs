@@ -1,20 +1,22 @@
-//! Coming to a match and moving in it.
+//! Joining matches and moving in them, and the open matches themselves.
+//!
+//! Open matches live in memory: a referee that asked before a crash asks again after it.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{GameInvitation, GameJoinAck, MoveCall, MoveResponse};
+use league_protocol::secret::Commitment;
 use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 use serde_json::Value;
 
 use super::Player;
+use super::command::{Fallback, Refusal, Reply, Think};
 use super::event::{Event, Question};
-use super::refusal::Refusal;
-use super::reply::{Fallback, Reply, Think};
-use super::table::{Joined, OpenMove};
 use crate::draw::MAX_NONCE_LENGTH;
 use crate::machine::Decision;
 
@@ -31,14 +33,14 @@ pub const LONGEST_REASONING: usize = 1_000;
 type Weighed = Result<Decision<Event, Reply>, Refusal>;
 
 /// A choice as the shell brings it.
-pub(super) struct Choice<'a> {
-    pub(super) choice: Option<&'a Value>,
-    pub(super) nonce: Option<&'a str>,
-    pub(super) reasoning: Option<&'a str>,
+pub(crate) struct Choice<'a> {
+    pub(crate) choice: Option<&'a Value>,
+    pub(crate) nonce: Option<&'a str>,
+    pub(crate) reasoning: Option<&'a str>,
 }
 
 impl Player {
-    pub(super) fn invited(
+    pub(crate) fn invited(
         &self,
         at: Timestamp,
         invitation: &GameInvitation,
@@ -70,7 +72,7 @@ impl Player {
         })
     }
 
-    pub(super) fn move_wanted(
+    pub(crate) fn move_wanted(
         &self,
         at: Timestamp,
         call: &MoveCall,
@@ -97,7 +99,7 @@ impl Player {
         }
     }
 
-    pub(super) fn chosen(&self, match_id: &MatchId, turn: u32, brought: &Choice<'_>) -> Weighed {
+    pub(crate) fn chosen(&self, match_id: &MatchId, turn: u32, brought: &Choice<'_>) -> Weighed {
         let open = self
             .open_move(match_id, turn)
             .ok_or_else(|| Refusal::NotAsked {
@@ -125,7 +127,7 @@ impl Player {
     /// Lets a caller pass that shows the token announced for its match, or one whose match nobody
     /// announced: that only in a player that could not know an announcement from a forged one, or
     /// whose dialect has none.
-    pub(super) fn prove(
+    pub(crate) fn prove(
         &self,
         league_id: &LeagueId,
         match_id: &MatchId,
@@ -147,13 +149,13 @@ impl Player {
     }
 
     /// Whether others have to prove what they say: it is strict, or its manager proves itself.
-    pub(super) fn is_guarded(&self) -> bool {
+    pub(crate) fn is_guarded(&self) -> bool {
         self.rules.strict || self.knows_manager()
     }
 
     /// Refuses what is meant for another player; one that has no id yet cannot tell, and only a
     /// strict one minds how its id is written.
-    pub(super) fn is_me(&self, named: &PlayerId) -> Result<(), Refusal> {
+    pub(crate) fn is_me(&self, named: &PlayerId) -> Result<(), Refusal> {
         let same = |own: &PlayerId| match self.rules.strict {
             true => own == named,
             false => own.as_str().eq_ignore_ascii_case(named.as_str()),
@@ -169,7 +171,7 @@ impl Player {
 
     /// Refuses what belongs to another league; a player that is in none yet cannot tell, and one
     /// that nobody proves anything to takes whatever name its league goes by.
-    pub(super) fn is_my_league(&self, named: &LeagueId) -> Result<(), Refusal> {
+    pub(crate) fn is_my_league(&self, named: &LeagueId) -> Result<(), Refusal> {
         match self.league_id().filter(|_| self.is_guarded()) {
             Some(own) if own != named => Err(Refusal::OtherLeague {
                 own: own.clone(),
@@ -193,7 +195,7 @@ impl Player {
     }
 
     /// Who sits opposite: whoever is named, or else whom the invitation named.
-    pub(super) fn opponent_in(&self, match_id: &MatchId, named: &PlayerId) -> PlayerId {
+    pub(crate) fn opponent_in(&self, match_id: &MatchId, named: &PlayerId) -> PlayerId {
         let table = self.tables.get(match_id).filter(|_| named.is_unknown());
         let joined = table.and_then(|table| table.joined.as_ref());
         joined.map_or(named, |joined| &joined.opponent_id).clone()
@@ -301,5 +303,244 @@ impl Player {
         question.game_type == *self.game_of(call)
             && question.options == call.options
             && question.view == call.view
+    }
+}
+
+/// How many matches a player sits in at once; one more makes it leave the oldest.
+pub const OPEN_MATCHES: usize = 64;
+/// How many moves of one match are kept; one more drops the oldest.
+pub const OPEN_MOVES: usize = 32;
+
+/// The matches that a player sits in, in the order of their ids; there are few at a time.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Tables {
+    open: Vec<(MatchId, Table)>,
+    opened: u64,
+}
+
+/// One match.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Table {
+    /// The answer to the invitation.
+    pub(crate) joined: Option<Joined>,
+    moves: Vec<OpenMove>,
+    /// The shares in the draw that were sent with a first move, empty where none was.
+    nonces: Vec<String>,
+    number: u64,
+}
+
+/// The answer to an invitation.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Joined {
+    pub(crate) game_type: GameType,
+    pub(crate) opponent_id: PlayerId,
+    pub(crate) accept: bool,
+    pub(crate) at: Timestamp,
+}
+
+impl Joined {
+    /// The answer that an event tells of.
+    pub(crate) fn of(event: &Event) -> Option<Self> {
+        let Event::Joined {
+            game_type,
+            opponent_id,
+            accept,
+            at,
+            ..
+        } = event
+        else {
+            return None;
+        };
+        Some(Self {
+            game_type: game_type.clone(),
+            opponent_id: opponent_id.clone(),
+            accept: *accept,
+            at: *at,
+        })
+    }
+}
+
+/// A move that was asked for, and the answer once there is one.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct OpenMove {
+    pub(crate) question: Question,
+    pub(crate) answer: Option<(Arc<MoveResponse>, Option<Fallback>)>,
+}
+
+impl Tables {
+    pub(crate) fn get(&self, match_id: &MatchId) -> Option<&Table> {
+        let place = self.place(match_id).ok()?;
+        self.open.get(place).map(|(_, table)| table)
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &MatchId> {
+        self.open.iter().map(|(match_id, _)| match_id)
+    }
+
+    pub(crate) fn leave(&mut self, match_id: &MatchId) {
+        if let Ok(place) = self.place(match_id) {
+            self.open.remove(place);
+        }
+    }
+
+    pub(crate) fn join(&mut self, match_id: &MatchId, joined: Joined) {
+        self.sit(match_id).joined = Some(joined);
+    }
+
+    pub(crate) fn ask(&mut self, match_id: &MatchId, question: Question) {
+        let table = self.sit(match_id);
+        table
+            .moves
+            .retain(|open| open.question.turn != question.turn);
+        if table.moves.len() >= OPEN_MOVES {
+            table.moves.remove(0);
+        }
+        table.moves.push(OpenMove {
+            question,
+            answer: None,
+        });
+    }
+
+    pub(crate) fn answer(
+        &mut self,
+        match_id: &MatchId,
+        turn: u32,
+        answer: (Arc<MoveResponse>, Option<Fallback>),
+    ) {
+        let Some(table) = self.get_mut(match_id) else {
+            return;
+        };
+        if turn == 1 && table.nonces.len() < OPEN_MOVES {
+            table
+                .nonces
+                .push(answer.0.nonce.clone().unwrap_or_default());
+        }
+        if let Some(open) = table.find_mut(turn) {
+            open.answer = Some(answer);
+        }
+    }
+
+    /// Forgets the questions and answers of a match, but not that the player sits in it.
+    pub(crate) fn forget_moves(&mut self, match_id: &MatchId) {
+        if let Some(table) = self.get_mut(match_id) {
+            table.moves.clear();
+        }
+    }
+
+    fn sit(&mut self, match_id: &MatchId) -> &mut Table {
+        self.opened += 1;
+        let place = match self.place(match_id) {
+            Ok(place) => place,
+            Err(_) => self.open_table(match_id),
+        };
+        &mut self.open[place].1
+    }
+
+    fn open_table(&mut self, match_id: &MatchId) -> usize {
+        if self.open.len() >= OPEN_MATCHES {
+            self.leave_oldest();
+        }
+        let table = Table {
+            number: self.opened,
+            ..Table::default()
+        };
+        let place = self.place(match_id).unwrap_or_else(|place| place);
+        self.open.insert(place, (match_id.clone(), table));
+        place
+    }
+
+    fn leave_oldest(&mut self) {
+        let tables = self.open.iter().enumerate();
+        let oldest = tables.min_by_key(|(_, (_, table))| table.number);
+        if let Some((place, _)) = oldest {
+            self.open.remove(place);
+        }
+    }
+
+    fn get_mut(&mut self, match_id: &MatchId) -> Option<&mut Table> {
+        let place = self.place(match_id).ok()?;
+        self.open.get_mut(place).map(|(_, table)| table)
+    }
+
+    /// Where a match is, or belongs.
+    fn place(&self, match_id: &MatchId) -> Result<usize, usize> {
+        self.open.binary_search_by(|(open, _)| open.cmp(match_id))
+    }
+}
+
+impl Table {
+    /// The move with this number, if it was asked for.
+    pub(crate) fn find(&self, turn: u32) -> Option<&OpenMove> {
+        self.moves.iter().find(|open| open.question.turn == turn)
+    }
+
+    /// The shares in the draw that were sent so far; a refused move may be followed by another.
+    pub(crate) fn nonces(&self) -> &[String] {
+        &self.nonces
+    }
+
+    /// Whether any move was asked for.
+    pub(crate) fn has_moves(&self) -> bool {
+        !self.moves.is_empty()
+    }
+
+    fn find_mut(&mut self, turn: u32) -> Option<&mut OpenMove> {
+        self.moves
+            .iter_mut()
+            .find(|open| open.question.turn == turn)
+    }
+}
+
+/// How many announced matches are known; one more drops the oldest.
+pub const ANNOUNCED_MATCHES: usize = 64;
+
+/// The matches that were announced last, oldest first: the one that is asked for is most often the
+/// last.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Announcements(VecDeque<(MatchId, Announced)>);
+
+/// What was said of one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Announced {
+    pub(crate) token: TokenHash,
+    pub(crate) commitment: Option<Commitment>,
+}
+
+impl Announced {
+    pub(crate) const fn new(token: TokenHash, commitment: Option<Commitment>) -> Self {
+        Self { token, commitment }
+    }
+}
+
+impl Announcements {
+    pub(crate) fn token(&self, match_id: &MatchId) -> Option<&TokenHash> {
+        self.find(match_id).map(|announced| &announced.token)
+    }
+
+    /// The promise on the draw, where one was made.
+    pub(crate) fn commitment(&self, match_id: &MatchId) -> Option<Commitment> {
+        self.find(match_id)?.commitment
+    }
+
+    pub(crate) fn add(&mut self, match_id: &MatchId, announced: Announced) {
+        let mut all = self.0.iter_mut();
+        if let Some((_, known)) = all.find(|(known, _)| known == match_id) {
+            *known = announced;
+            return;
+        }
+        self.0.push_back((match_id.clone(), announced));
+        if self.0.len() > ANNOUNCED_MATCHES {
+            self.0.pop_front();
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    fn find(&self, match_id: &MatchId) -> Option<&Announced> {
+        let mut latest = self.0.iter().rev();
+        let found = latest.find(|(announced, _)| announced == match_id);
+        found.map(|(_, announced)| announced)
     }
 }

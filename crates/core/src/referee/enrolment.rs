@@ -12,16 +12,16 @@ use league_protocol::token::{AuthToken, TokenHash};
 use super::RefereeRules;
 use super::command::{Reply, Ticket};
 use super::event::Event;
-use super::next::patient;
+use super::match_step::patient;
 use crate::letter::{Credential, Letter, Outcome};
 use crate::machine::Decision;
 
 /// How the referee stands with the manager.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Enrolment {
-    pub(super) held: Option<(RefereeId, LeagueId)>,
+pub(crate) struct Enrolment {
+    pub(crate) held: Option<(RefereeId, LeagueId)>,
     /// What the manager's token must hash to.
-    pub(super) manager: Option<TokenHash>,
+    pub(crate) manager: Option<TokenHash>,
     tried: u32,
     token: Option<AuthToken>,
     wait: Wait,
@@ -37,7 +37,7 @@ enum Wait {
 }
 
 impl Enrolment {
-    pub(super) fn due(&self, rules: &RefereeRules) -> Option<Timestamp> {
+    pub(crate) fn due(&self, rules: &RefereeRules) -> Option<Timestamp> {
         match self.wait {
             Wait::Nothing => None,
             Wait::Answer(sent) => Some(sent + rules.patience.register),
@@ -46,11 +46,11 @@ impl Enrolment {
     }
 
     /// Why the manager has not let the referee in so far.
-    pub(super) fn refused(&self) -> Option<&str> {
+    pub(crate) fn refused(&self) -> Option<&str> {
         self.refused.as_deref()
     }
 
-    pub(super) fn begin(&self, at: Timestamp, token: Option<&AuthToken>) -> Event {
+    pub(crate) fn begin(&self, at: Timestamp, token: Option<&AuthToken>) -> Event {
         Event::RegistrationTried {
             tried: self.tried.saturating_add(1),
             token: token.cloned(),
@@ -59,7 +59,7 @@ impl Enrolment {
     }
 
     /// What time alone brings.
-    pub(super) fn tick(&self, at: Timestamp, rules: &RefereeRules) -> Option<Event> {
+    pub(crate) fn tick(&self, at: Timestamp, rules: &RefereeRules) -> Option<Event> {
         self.due(rules).filter(|&due| at >= due)?;
         Some(match self.wait {
             Wait::Nothing => return None,
@@ -68,7 +68,7 @@ impl Enrolment {
         })
     }
 
-    pub(super) fn hear(
+    pub(crate) fn hear(
         &self,
         at: Timestamp,
         rules: &RefereeRules,
@@ -108,7 +108,7 @@ impl Enrolment {
         }
     }
 
-    pub(super) fn apply(&mut self, event: &Event) {
+    pub(crate) fn apply(&mut self, event: &Event) {
         match event {
             Event::RegistrationTried { tried, token, at } => {
                 self.tried = *tried;
@@ -141,7 +141,7 @@ impl Enrolment {
     }
 
     /// The registration that is under way.
-    pub(super) fn letter(&self, rules: &RefereeRules) -> Option<Letter<Ticket>> {
+    pub(crate) fn letter(&self, rules: &RefereeRules) -> Option<Letter<Ticket>> {
         let Wait::Answer(_) = self.wait else {
             return None;
         };

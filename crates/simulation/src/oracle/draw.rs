@@ -20,7 +20,7 @@ const FEW: u64 = 16;
 
 impl Oracle {
     /// Whether a round opens with the promise that belongs to the match.
-    pub(super) fn check_promise(&mut self, match_id: &MatchId, promise: Commitment) -> Checked {
+    pub(crate) fn check_promise(&mut self, match_id: &MatchId, promise: Commitment) -> Checked {
         if !self.looks_at_draws() {
             return Ok(());
         }
@@ -34,7 +34,7 @@ impl Oracle {
     }
 
     /// Whether a result is what the draw and the choices of the players make of it.
-    pub(super) fn check_result(
+    pub(crate) fn check_result(
         &mut self,
         match_id: &MatchId,
         attempt: u32,
@@ -66,7 +66,7 @@ impl Oracle {
     }
 
     /// No honest draw is disputed; but whoever fell may have sent a share that it forgot.
-    pub(super) fn check_dispute(
+    pub(crate) fn check_dispute(
         &mut self,
         who: Who,
         match_id: &MatchId,
@@ -89,7 +89,7 @@ impl Oracle {
     }
 
     /// The points follow from the end.
-    pub(super) fn check_points(&self, match_id: &MatchId, result: &MatchResult) -> Checked {
+    pub(crate) fn check_points(&self, match_id: &MatchId, result: &MatchResult) -> Checked {
         let score = &self.facts.rules.score;
         for seat in [0, 1] {
             let player = &result.players[seat];

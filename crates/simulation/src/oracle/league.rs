@@ -1,21 +1,21 @@
-//! Watches the manager: rounds, pairs, who has which match, results.
+//! Watches the league manager: rounds, results, standings and the states of agents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use league_core::league::{AgentState, Event, League, Move};
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{MatchResult, MatchStatus};
+use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
-use super::{Facts, Oracle, is_same, number, table};
+use super::{Facts, Oracle, is_same, number};
 use crate::report::Invariant;
 use crate::{Checked, Who, breach};
 
 /// What the facts of the manager add up to; rebuilt from its journal when it falls.
 #[derive(Default)]
-pub(super) struct LeagueWatch {
+pub(crate) struct LeagueWatch {
     a_round: u32,
     /// Every id that was given, in lower case.
     given: BTreeSet<String>,
@@ -30,20 +30,20 @@ pub(super) struct LeagueWatch {
     /// Results of the present round.
     full: u32,
     out: BTreeSet<PlayerId>,
-    pub(super) states: BTreeMap<Agent, AgentState>,
+    pub(crate) states: BTreeMap<Agent, AgentState>,
 }
 
 impl LeagueWatch {
-    pub(super) fn result(&self, match_id: &MatchId) -> Option<&Arc<MatchResult>> {
+    pub(crate) fn result(&self, match_id: &MatchId) -> Option<&Arc<MatchResult>> {
         let number = number(match_id, self.a_round)?;
         self.results.get(number)?.as_ref()
     }
 
-    pub(super) fn hand(&self, match_id: &MatchId) -> Option<&(Option<RefereeId>, u32)> {
+    pub(crate) fn hand(&self, match_id: &MatchId) -> Option<&(Option<RefereeId>, u32)> {
         self.hands.get(number(match_id, self.a_round)?)
     }
 
-    pub(super) fn played(&self) -> (u64, u64) {
+    pub(crate) fn played(&self) -> (u64, u64) {
         let results = self.results.iter().flatten();
         let lost = results
             .clone()
@@ -51,21 +51,21 @@ impl LeagueWatch {
         (results.count() as u64, lost.count() as u64)
     }
 
-    pub(super) fn results(&self) -> impl Iterator<Item = &MatchResult> {
+    pub(crate) fn results(&self) -> impl Iterator<Item = &MatchResult> {
         self.results.iter().flatten().map(|result| &**result)
     }
 
-    pub(super) fn ids(&self) -> impl Iterator<Item = &PlayerId> {
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &PlayerId> {
         self.players.keys()
     }
 
     /// The agent that is known as this player.
-    pub(super) fn player(&self, id: &PlayerId) -> Option<Who> {
+    pub(crate) fn player(&self, id: &PlayerId) -> Option<Who> {
         self.players.get(id).copied()
     }
 
     /// The agent that is known as this referee.
-    pub(super) fn referee(&self, id: &RefereeId) -> Option<Who> {
+    pub(crate) fn referee(&self, id: &RefereeId) -> Option<Who> {
         self.referees.get(id).copied()
     }
 
@@ -360,9 +360,9 @@ impl Oracle {
     }
 
     fn check_table(&self, league: &League) -> Checked {
-        let expected = table::from_results(&self.league, &self.facts.rules.score);
+        let expected = table_from_results(&self.league, &self.facts.rules.score);
         let found = league.standings();
-        match table::difference(&expected, &found) {
+        match difference(&expected, &found) {
             None => Ok(()),
             Some(what) => breach(Invariant::TableFollowsFromResults, what),
         }
@@ -388,4 +388,156 @@ fn who_is_called(name: &str) -> Who {
     number
         .and_then(|number| number.parse().ok())
         .unwrap_or(Who::MAX)
+}
+
+/// One player's row.
+pub(crate) struct Row {
+    id: PlayerId,
+    points: u32,
+    wins: u32,
+    draws: u32,
+    losses: u32,
+    technical_losses: u32,
+    /// Points against those with the same points, wins and difference.
+    among_equals: u32,
+}
+
+impl Row {
+    fn record(&self) -> (u32, u32, i64) {
+        let difference = i64::from(self.draws) - i64::from(self.losses);
+        (self.points, self.wins, difference)
+    }
+}
+
+/// Adds up every result and puts the players in order (ruling 20).
+pub(crate) fn table_from_results(league: &LeagueWatch, score: &Score) -> Vec<Row> {
+    let mut rows: Vec<Row> = league
+        .ids()
+        .map(|id| Row {
+            id: id.clone(),
+            points: 0,
+            wins: 0,
+            draws: 0,
+            losses: 0,
+            technical_losses: 0,
+            among_equals: 0,
+        })
+        .collect();
+    let count = rows.len();
+    let mut between = vec![0; count * count];
+    for result in league.results() {
+        let seats = [0, 1].map(|seat| {
+            let player = &result.players[seat];
+            rows.binary_search_by(|row| row.id.cmp(player)).unwrap_or(0)
+        });
+        for seat in [0, 1] {
+            let player = &result.players[seat];
+            let row = &mut rows[seats[seat]];
+            let failed = result.failed.contains_key(player);
+            let points = match result.status {
+                MatchStatus::Draw => score.draw,
+                _ if result.winner.as_ref() == Some(player) => score.win,
+                _ if failed => score.technical_loss,
+                _ => score.loss,
+            };
+            match result.status {
+                MatchStatus::Draw => row.draws += 1,
+                _ if result.winner.as_ref() == Some(player) => row.wins += 1,
+                _ => row.losses += 1,
+            }
+            row.technical_losses += u32::from(failed);
+            row.points += points;
+            between[seats[seat] * count + seats[1 - seat]] += points;
+        }
+    }
+    for one in 0..count {
+        let equals = (0..count).filter(|&other| rows[other].record() == rows[one].record());
+        rows[one].among_equals = equals.map(|other| between[one * count + other]).sum();
+    }
+    let order = |row: &Row| (row.record(), row.among_equals);
+    rows.sort_by(|one, other| {
+        let (id, other_id) = (one.id.as_str(), other.id.as_str());
+        let by_id = (id.len(), id).cmp(&(other_id.len(), other_id));
+        order(other).cmp(&order(one)).then(by_id)
+    });
+    rows
+}
+
+/// What is different in a table, if anything is.
+pub(crate) fn difference(expected: &[Row], found: &[StandingRow]) -> Option<String> {
+    if expected.len() != found.len() {
+        return Some(format!(
+            "the table has {} rows, not {}",
+            found.len(),
+            expected.len()
+        ));
+    }
+    for (place, (wanted, row)) in expected.iter().zip(found).enumerate() {
+        let first_equal = expected
+            .iter()
+            .position(|other| other.record() == wanted.record());
+        let same = row.player_id == wanted.id
+            && row.rank as usize == place + 1
+            && Some(row.shared_rank as usize) == first_equal.map(|first| first + 1)
+            && (row.points, row.wins, row.draws) == (wanted.points, wanted.wins, wanted.draws)
+            && (row.losses, row.technical_losses) == (wanted.losses, wanted.technical_losses)
+            && row.played == row.wins + row.draws + row.losses;
+        if !same {
+            let (id, points) = (&wanted.id, wanted.points);
+            return Some(format!(
+                "at place {} stands `{}` with {} points, expected `{id}` with {points}",
+                place + 1,
+                row.player_id,
+                row.points
+            ));
+        }
+    }
+    None
+}
+
+impl Oracle {
+    pub(crate) fn check_states(&mut self, league: &League) -> Checked {
+        let players = league.players().iter();
+        let agents: Vec<Agent> = players
+            .map(|player| Agent::Player(player.id().clone()))
+            .chain(
+                league
+                    .referees()
+                    .iter()
+                    .map(|referee| Agent::Referee(referee.id().clone())),
+            )
+            .collect();
+        agents
+            .iter()
+            .try_for_each(|agent| self.check_state(league, agent))
+    }
+
+    /// REGISTERED, ACTIVE and SUSPENDED in turn, SHUTDOWN and nothing after.
+    pub(crate) fn check_state(&mut self, league: &League, agent: &Agent) -> Checked {
+        use AgentState::{Active, Registered, Shutdown, Suspended};
+        let state = match agent {
+            Agent::Player(id) => league.player(id).map(|player| league.player_state(player)),
+            Agent::Referee(id) => league
+                .referee(id)
+                .map(|referee| league.referee_state(referee)),
+            Agent::Manager => None,
+        };
+        let Some(state) = state else {
+            return breach(
+                Invariant::StatesFollowTheDiagrams,
+                format!("`{agent}` is unknown"),
+            );
+        };
+        let before = self.league.states.insert(agent.clone(), state);
+        let allowed = match before {
+            None => true,
+            Some(Registered | Active | Suspended) if state != Registered => true,
+            Some(before) => before == state,
+        };
+        if allowed && !(before == Some(Shutdown) && state != Shutdown) {
+            return Ok(());
+        }
+        let what = format!("`{agent}` goes from {before:?} to {state:?}");
+        breach(Invariant::StatesFollowTheDiagrams, what)
+    }
 }

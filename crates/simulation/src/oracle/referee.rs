@@ -19,7 +19,7 @@ const GLANCE: u64 = 16;
 
 /// What the facts of a referee add up to; rebuilt from its journal when it falls.
 #[derive(Default)]
-pub(super) struct RefereeWatch {
+pub(crate) struct RefereeWatch {
     bouts: BTreeMap<MatchId, Box<Bout>>,
 }
 

@@ -9,8 +9,8 @@ use league_protocol::message::{Message, MoveCall};
 use serde::Serialize;
 
 use super::{Oracle, QUIET_SAMPLE, SAMPLE, number};
-use crate::around::Back;
-use crate::manners::MARK;
+use crate::behaviour::MARK;
+use crate::environment::Back;
 use crate::report::Invariant;
 use crate::{Checked, Who, breach};
 
@@ -65,7 +65,7 @@ impl Oracle {
     }
 
     /// Writes some facts out and searches them.
-    pub(super) fn sample(&mut self, event: &impl Serialize, keep: Keep) -> Checked {
+    pub(crate) fn sample(&mut self, event: &impl Serialize, keep: Keep) -> Checked {
         if keep == Keep::Memory {
             return Ok(());
         }
@@ -166,7 +166,7 @@ impl Oracle {
     }
 
     /// Whether the manager has told a referee that the result stands.
-    pub(super) fn is_acked(&self, match_id: &MatchId) -> bool {
+    pub(crate) fn is_acked(&self, match_id: &MatchId) -> bool {
         let number = number(match_id, self.facts.matches_a_round());
         let note = number.and_then(|number| self.matches.get(number));
         note.is_some_and(|note| note.acked.is_some())

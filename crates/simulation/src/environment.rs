@@ -13,14 +13,13 @@ use crate::Who;
 use crate::agents::Kind;
 use crate::chance::Chance;
 use crate::clock::Clock;
-use crate::digest::Digest;
 use crate::fault::Fault;
 use crate::oracle::Oracle;
-use crate::post::Trying;
-use crate::report::Report;
+use crate::outbox::Trying;
+use crate::report::{Digest, Report};
 use crate::sabotage::Sabotage;
 use crate::setting::Setting;
-use crate::shelf::{Place, Shelf};
+use crate::slab::{Place, Shelf};
 
 /// What is to happen next.
 pub(crate) enum Errand {

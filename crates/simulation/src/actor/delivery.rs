@@ -11,10 +11,10 @@ use league_protocol::token::{AuthToken, TokenHash};
 
 use super::Desk;
 use crate::agents::{Call, Kind, Worker};
-use crate::around::{Again, Answered, Around, Back, Errand, Parcel};
+use crate::environment::{Again, Answered, Around, Back, Errand, Parcel};
 use crate::fault::Fault;
-use crate::mischief::VILLAIN;
-use crate::post::{Arrived, Failed, Trying};
+use crate::hostile::VILLAIN;
+use crate::outbox::{Arrived, Failed, Trying};
 use crate::sabotage::Sabotage;
 use crate::{Checked, Who};
 
@@ -172,7 +172,7 @@ impl<M: Worker> Desk<M> {
         }
     }
 
-    pub(super) fn send_first(&mut self, around: &mut Around, to: Who) {
+    pub(crate) fn send_first(&mut self, around: &mut Around, to: Who) {
         let sent = self.post.begin(to).map(|(trying, letter)| {
             let only = letter.effort.attempts <= 1;
             (trying, letter.effort.timeout, parcel_of(letter, only))

@@ -7,10 +7,8 @@ use league_protocol::fault::Code;
 use league_protocol::message::{ByPlayer, MatchResult, MatchStatus, OpenedDraw};
 use serde_json::{Map, Value};
 
-use super::chair::Loss;
-use super::fixture::Fixture;
-use super::position::Position;
-use super::running::{Match, SEATS};
+use super::event::Fixture;
+use super::match_state::{Loss, Match, Position, SEATS};
 use crate::draw;
 
 /// The most rolls in a row that a game may ask for.
@@ -21,7 +19,7 @@ const DECLINED: Code = Code::OutOfTurn;
 
 impl Match {
     /// The result of a game that was played to its end.
-    pub(super) fn played(&self) -> Option<Arc<MatchResult>> {
+    pub(crate) fn played(&self) -> Option<Arc<MatchResult>> {
         let Turn::Over(outcome) = self.table.turn() else {
             return None;
         };
@@ -49,7 +47,7 @@ impl Match {
     }
 
     /// The result of a match that one player, or both, did not play.
-    pub(super) fn forfeited(&self) -> Option<Arc<MatchResult>> {
+    pub(crate) fn forfeited(&self) -> Option<Arc<MatchResult>> {
         let score = &self.fixture.score;
         let lost = self.chairs.each_ref().map(|chair| chair.loss.is_some());
         let (winner, points) = match lost {
@@ -71,7 +69,7 @@ impl Match {
     /// The table with the dice rolled that are owed; `None` without the secrets.
     ///
     /// One row of numbers serves the whole match: a later roll goes on where the first one ended.
-    pub(super) fn rolled(&self) -> Option<Position> {
+    pub(crate) fn rolled(&self) -> Option<Position> {
         if self.first_roll.is_some() {
             return self.replayed(true);
         }
@@ -83,7 +81,7 @@ impl Match {
 
     /// The table after all moves so far, with the dice rolled between them; `last` says whether
     /// dice that are owed now are rolled too. `None` without the secrets.
-    pub(super) fn replayed(&self, last: bool) -> Option<Position> {
+    pub(crate) fn replayed(&self, last: bool) -> Option<Position> {
         let mut dice = self.dice()?;
         Some(Position::changed(&*self.opening.table, |table| {
             for (seat, sealed) in self.moves.iter() {

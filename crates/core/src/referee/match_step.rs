@@ -1,20 +1,21 @@
-//! What follows by itself from the state of a match: who is asked, who has been silent for too
-//! long, when it starts, when it is decided, when it can be put away.
+//! What happens next in a match: questions, deadlines, retries, and the judgement of answers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use league_games::{Seat, Turn};
 use league_protocol::fault::Code;
-use league_protocol::message::Mode;
+use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::message::{GameJoinAck, Message, Mode, MoveResponse};
 use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 
-use super::RefereeRules;
-use super::answer::Fault;
-use super::breakers::Breakers;
-use super::event::{Event, Verdict};
-use super::running::{Ending, Match, Report, SEATS};
-use crate::letter::Effort;
+use super::command::{Question, Refusal};
+use super::event::{Aside, Event, Sealed, Verdict};
+use super::match_state::{Ending, Match, Position, Report, SEATS, Unwritten};
+use super::{Breakers, RefereeRules};
+use crate::draw::MAX_NONCE_LENGTH;
+use crate::letter::{Answer, Effort, Outcome};
 use crate::patience::{Backoff, LONGEST_WAIT};
 
 /// The most attempts that one question gets, whatever the configuration says.
@@ -27,13 +28,13 @@ pub const MANUAL_LIMIT: Duration = Duration::from_secs(15 * 60);
 const MOST_FACTS_A_STEP: usize = 64;
 
 /// Room for the facts of most steps.
-pub(super) const USUAL_FACTS: usize = 4;
+pub(crate) const USUAL_FACTS: usize = 4;
 
 /// What a match has to know of the referee that runs it.
-pub(super) struct Court<'a> {
-    pub(super) rules: &'a RefereeRules,
-    pub(super) breakers: &'a Breakers,
-    pub(super) league_over: bool,
+pub(crate) struct Court<'a> {
+    pub(crate) rules: &'a RefereeRules,
+    pub(crate) breakers: &'a Breakers,
+    pub(crate) league_over: bool,
 }
 
 impl Court<'_> {
@@ -44,7 +45,7 @@ impl Court<'_> {
 
 impl Match {
     /// Takes in the first facts of a step but for those it `knows`, and adds all that follow.
-    pub(super) fn step(
+    pub(crate) fn step(
         mut self,
         at: Timestamp,
         court: &Court<'_>,
@@ -66,7 +67,7 @@ impl Match {
     }
 
     /// The same for a fact of a match whose result stands: no more than its ending is copied.
-    pub(super) fn step_ending(&self, at: Timestamp, court: &Court<'_>, first: Event) -> Vec<Event> {
+    pub(crate) fn step_ending(&self, at: Timestamp, court: &Court<'_>, first: Event) -> Vec<Event> {
         let Some(mut ending) = self.ending.clone() else {
             return vec![first];
         };
@@ -84,7 +85,7 @@ impl Match {
     }
 
     /// When time alone brings the next fact.
-    pub(super) fn due(&self, rules: &RefereeRules) -> Option<Timestamp> {
+    pub(crate) fn due(&self, rules: &RefereeRules) -> Option<Timestamp> {
         if let Some(ending) = &self.ending {
             return ending.due(rules);
         }
@@ -99,7 +100,7 @@ impl Match {
     }
 
     /// The failure of the question that a seat owes an answer to.
-    pub(super) fn failure(
+    pub(crate) fn failure(
         &self,
         seat: Seat,
         at: Timestamp,
@@ -235,7 +236,7 @@ impl Match {
     }
 
     /// Spreads the waits of different matches and seats; FNV-1a, as it need only be uneven.
-    pub(super) fn chance(&self, seat: Seat) -> u64 {
+    pub(crate) fn chance(&self, seat: Seat) -> u64 {
         let id = self.fixture.match_id.as_str().bytes();
         id.chain([b'A' + (seat.index() & 1) as u8])
             .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
@@ -294,7 +295,7 @@ impl Ending {
     }
 
     /// The report got no answer: it is sent again for as long as the league goes on.
-    pub(super) fn unanswered(&self, game: &Match, at: Timestamp, court: &Court<'_>) -> Event {
+    pub(crate) fn unanswered(&self, game: &Match, at: Timestamp, court: &Court<'_>) -> Event {
         let match_id = game.fixture.match_id.clone();
         if court.league_over {
             let report = Verdict::Unanswered;
@@ -314,7 +315,7 @@ impl Ending {
 }
 
 /// The waits between tries that never end: they grow, and are bounded.
-pub(super) fn patient(backoff: Backoff) -> Backoff {
+pub(crate) fn patient(backoff: Backoff) -> Backoff {
     match backoff {
         Backoff::Fixed(wait) | Backoff::Exponential(wait) => {
             Backoff::Exponential(wait.max(Duration::from_secs(1)))
@@ -325,4 +326,201 @@ pub(super) fn patient(backoff: Backoff) -> Backoff {
 /// The longest that an effort can take, when its outcome has got lost.
 fn longest(effort: Effort) -> Duration {
     (effort.timeout + LONGEST_WAIT).saturating_mul(effort.attempts)
+}
+
+/// The longest account of a failure that is kept, in characters.
+const LONGEST_DETAIL: usize = 300;
+
+/// Why an answer does not count, and what is said of it.
+pub(crate) struct Fault {
+    pub(crate) code: Code,
+    pub(crate) detail: String,
+    pub(crate) aside: Option<Aside>,
+}
+
+impl Fault {
+    /// A fault that may be told to everybody.
+    pub(crate) fn open(code: Code, detail: impl Into<String>) -> Self {
+        let (detail, aside) = (cut(detail.into()), None);
+        Self {
+            code,
+            detail,
+            aside,
+        }
+    }
+
+    /// A fault whose account may repeat the answer.
+    fn hidden(code: Code, detail: String) -> Self {
+        Self {
+            code,
+            detail: format!("no answer that counts ({})", code.name()),
+            aside: Some(Aside(cut(detail))),
+        }
+    }
+}
+
+fn cut(text: String) -> String {
+    match text.char_indices().nth(LONGEST_DETAIL) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+impl Match {
+    /// Weighs the outcome of a question; no fact if the silence is not one yet.
+    pub(crate) fn hear(
+        &self,
+        at: Timestamp,
+        court: &Court<'_>,
+        question: &Question,
+        outcome: &Outcome,
+    ) -> Result<Option<Event>, Refusal> {
+        let seat = question.seat;
+        let late = || Refusal::Late {
+            match_id: question.match_id.clone(),
+            seat,
+        };
+        let asking = self.chair(seat).question;
+        let Some(asking) = asking.filter(|_| self.question(seat).as_ref() == Some(question)) else {
+            return if outcome.is_ok() {
+                Err(late())
+            } else {
+                Ok(None)
+            };
+        };
+        let weighed = match outcome {
+            Ok(_) if at > self.chair(seat).latest(asking) => return Err(late()),
+            // Nobody loses by the clock of somebody else: the deadline itself makes it a fact.
+            Err(failure) if failure.code == Code::Timeout && at < asking.deadline => {
+                return Ok(None);
+            }
+            Ok(answer) => self.weigh(seat, answer, at),
+            Err(failure) => Err(self.fault(failure.code, failure.detail.clone())),
+        };
+        Ok(Some(weighed.unwrap_or_else(|fault| {
+            self.failure(seat, at, court, fault)
+        })))
+    }
+
+    /// What came instead of an answer may hold half of a hidden move.
+    fn fault(&self, code: Code, detail: String) -> Fault {
+        if self.started && self.rules().hidden_moves {
+            Fault::hidden(code, detail)
+        } else {
+            Fault::open(code, detail)
+        }
+    }
+
+    fn weigh(&self, seat: Seat, answer: &Answer, at: Timestamp) -> Result<Event, Fault> {
+        self.prove(seat, answer)?;
+        match &answer.message {
+            Message::GameJoinAck(ack) if !self.started => self.weigh_join(seat, ack, at),
+            Message::MoveResponse(response) if self.started => self.weigh_move(seat, response, at),
+            Message::LeagueError(error) => {
+                let detail = format!(
+                    "the player refused with `{}` where an answer is owed",
+                    error.code
+                );
+                let code = match error.code {
+                    // One that stands for another says what became of that one.
+                    own @ (Code::Timeout | Code::Connection | Code::InvalidMove) => own,
+                    _ => Code::InvalidMessage,
+                };
+                Err(Fault::open(code, detail))
+            }
+            other => {
+                let said = other.v2_type().unwrap_or("nothing of use");
+                let detail = format!("the player said `{said}` where `{}` is owed", self.owed());
+                Err(Fault::open(Code::InvalidMessage, detail))
+            }
+        }
+    }
+
+    /// Checks the token: another player's is never taken, none or one that is nobody's only where
+    /// the league is lenient (ruling 51).
+    fn prove(&self, seat: Seat, answer: &Answer) -> Result<(), Fault> {
+        let seated = self.seated(seat);
+        let strict = self.fixture.strict && seated.dialect != Dialect::V1;
+        let [a, b] = &self.fixture.players;
+        let issued = |token| token == a.token_hash || token == b.token_hash;
+        match answer.token {
+            Some(token) if token == seated.token_hash => Ok(()),
+            Some(token) if strict || issued(token) => {
+                let detail = format!("the token is not the one of `{}`", seated.player_id);
+                Err(Fault::open(Code::TokenInvalid, detail))
+            }
+            None if strict => {
+                let detail = "this league is strict: put your token into `auth_token`";
+                Err(Fault::open(Code::TokenMissing, detail))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn identify(
+        &self,
+        seat: Seat,
+        match_id: &MatchId,
+        player_id: Option<&PlayerId>,
+    ) -> Result<(), Fault> {
+        let (owed, asked) = (&self.fixture.match_id, &self.seated(seat).player_id);
+        if match_id != owed {
+            let detail =
+                format!("the answer is for match `{match_id}`, the question was for `{owed}`");
+            return Err(Fault::open(Code::MatchNotFound, detail));
+        }
+        match player_id.filter(|&player| player != asked) {
+            Some(player) => {
+                let detail =
+                    format!("the answer is from `{player}`, the question was for `{asked}`");
+                Err(Fault::open(Code::TokenInvalid, detail))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn weigh_join(&self, seat: Seat, ack: &GameJoinAck, at: Timestamp) -> Result<Event, Fault> {
+        self.identify(seat, &ack.match_id, ack.player_id.as_ref())?;
+        let match_id = self.fixture.match_id.clone();
+        Ok(if ack.accept {
+            Event::Joined { match_id, seat }
+        } else {
+            Event::Declined { match_id, seat, at }
+        })
+    }
+
+    fn weigh_move(&self, seat: Seat, said: &MoveResponse, at: Timestamp) -> Result<Event, Fault> {
+        self.identify(seat, &said.match_id, said.player_id.as_ref())?;
+        let length = said.nonce.as_ref().map_or(0, String::len);
+        if length > MAX_NONCE_LENGTH {
+            let detail =
+                format!("a nonce has at most {MAX_NONCE_LENGTH} bytes, this one has {length}");
+            return Err(Fault::open(Code::InvalidMove, detail));
+        }
+        let mut played = Ok(());
+        let position = Position::changed(&*self.table, |own| {
+            played = own.play(seat, &said.choice);
+        });
+        played.map_err(|illegal| self.fault(Code::InvalidMove, illegal.to_string()))?;
+        let match_id = self.fixture.match_id.clone();
+        let (choice, nonce) = (said.choice.clone(), said.nonce.clone());
+        Ok(if self.rules().hidden_moves {
+            let sealed = Arc::new(Sealed { choice, nonce });
+            Event::ChoiceSealed {
+                match_id,
+                seat,
+                sealed,
+                position,
+            }
+        } else {
+            Event::MovePlayed {
+                match_id,
+                seat,
+                choice,
+                nonce,
+                position: Unwritten(Some(position)),
+                at,
+            }
+        })
+    }
 }

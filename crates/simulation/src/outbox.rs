@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use league_core::letter::Letter;
 
 use crate::Who;
-use crate::shelf::{Place, Shelf};
+use crate::slab::{Place, Shelf};
 
 /// The letters of one agent, a line for each address.
 pub(crate) struct Post<Ticket> {

@@ -1,4 +1,4 @@
-//! Who is let in: new agents, and those who come back (rulings 7 and 12).
+//! Admission of new and returning agents (rulings 7 and 12), and authentication of callers.
 
 use std::time::Duration;
 
@@ -8,11 +8,9 @@ use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
-use super::command::{Candidate, Reply};
+use super::command::{Candidate, Meta, Refusal, Rejection, Reply};
 use super::event::Event;
-use super::refusal::{Meta, Refusal};
-use super::rejection::Rejection;
-use super::roster::{Who, folded};
+use super::roster::{Referee, Who, folded};
 use super::{League, Phase};
 use crate::machine::Decision;
 
@@ -43,7 +41,7 @@ enum Admission {
 }
 
 impl League {
-    pub(super) fn register_player(
+    pub(crate) fn register_player(
         &self,
         at: Timestamp,
         candidate: &Candidate,
@@ -89,7 +87,7 @@ impl League {
         })
     }
 
-    pub(super) fn register_referee(
+    pub(crate) fn register_referee(
         &self,
         at: Timestamp,
         candidate: &Candidate,
@@ -165,7 +163,7 @@ impl League {
     }
 
     /// What the manager shows an agent, unless its protocol has no place for a token.
-    pub(super) fn manager_token(&self, agent: &Agent, dialect: Dialect) -> Option<AuthToken> {
+    pub(crate) fn manager_token(&self, agent: &Agent, dialect: Dialect) -> Option<AuthToken> {
         let token = || self.secret.manager_token(&self.rules.league_id, agent);
         (dialect != Dialect::V1).then(token)
     }
@@ -359,6 +357,68 @@ fn read_version(text: &str) -> Option<(u64, u64, u64)> {
     });
     let version = (parts.next()??, parts.next()??, parts.next()??);
     parts.next().is_none().then_some(version)
+}
+
+/// An agent whose token was checked; only [`League::authenticate`] can make one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller(Who);
+
+impl League {
+    /// Finds out who is calling.
+    ///
+    /// A sender that nobody knows is refused first, then a missing token, then a token that is
+    /// void, expired or another's.
+    pub fn authenticate(
+        &self,
+        at: Timestamp,
+        token: Option<TokenHash>,
+        sender: Option<&Agent>,
+    ) -> Result<Caller, Refusal> {
+        let claimed = sender.map(|sender| self.claimed(sender)).transpose()?;
+        let token = token.ok_or(Refusal::TokenMissing)?;
+        let owner = *self.tokens.get(&token).ok_or(Refusal::TokenInvalid)?;
+        if claimed.is_some_and(|claimed| claimed != Some(owner)) {
+            return Err(Refusal::TokenInvalid);
+        }
+        let member = self.member(owner).ok_or(Refusal::TokenInvalid)?;
+        if at >= member.token_given + self.rules.token_ttl {
+            return Err(Refusal::TokenExpired);
+        }
+        Ok(Caller(owner))
+    }
+
+    /// The number of the referee that is calling.
+    pub(crate) fn calling_referee(&self, caller: &Caller) -> Result<(u32, &Referee), Refusal> {
+        match caller.0 {
+            Who::Referee(number) => self
+                .referees
+                .get(number)
+                .map(|referee| (number, referee))
+                .ok_or(Refusal::NotAReferee),
+            Who::Player(_) => Err(Refusal::NotAReferee),
+        }
+    }
+
+    /// Whom a sender claims to be; the manager is nobody who calls.
+    fn claimed(&self, sender: &Agent) -> Result<Option<Who>, Refusal> {
+        match sender {
+            Agent::Manager => Ok(None),
+            Agent::Player(id) => self
+                .players
+                .find(id)
+                .map(|number| Some(Who::Player(number)))
+                .ok_or_else(|| Refusal::UnknownPlayer(id.clone())),
+            Agent::Referee(id) => self
+                .referees
+                .find(id)
+                .map(|number| Some(Who::Referee(number)))
+                .ok_or_else(|| Refusal::UnknownReferee(id.clone())),
+        }
+    }
+
+    pub(crate) fn find_agent(&self, agent: &Agent) -> Option<Who> {
+        self.claimed(agent).ok().flatten()
+    }
 }
 
 #[cfg(test)]

@@ -1,31 +1,27 @@
-//! A desk: a machine, its journal, its post and its token, as a shell keeps them.
+//! A simulated process: a machine with its journal, its outbox and its token.
 //!
-//! What is written is safe only once it is synced, and nothing leaves the desk before that. How
-//! mail is carried is in `mail.rs`, which calls wait in `early.rs`, how a process falls and comes
-//! back in `life.rs`.
+//! A record is safe only once it is synced, and nothing leaves the actor before that. A crash loses
+//! the rest. How letters and answers travel is in `actor/delivery.rs`.
 
-mod early;
-mod life;
-mod mail;
+mod delivery;
 
 use std::time::Duration;
 
 use league_core::letter::Letter;
-use league_core::machine::Keep;
+use league_core::machine::{Decision, Keep};
 use league_protocol::message::Message;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
 use crate::agents::{Promise, Step, Worker};
-use crate::around::{Answered, Around, Back, Errand, Thought};
+use crate::behaviour::{Manners, spoil};
+use crate::environment::{Answered, Around, Back, Errand, Thought};
 use crate::fault::Fault;
-use crate::manners::{Manners, spoil};
-use crate::post::Post;
+use crate::outbox::Post;
 use crate::report::Invariant;
 use crate::sabotage::Sabotage;
 use crate::setting::{Person, who_answers};
 use crate::{Checked, Who, breach};
-use early::{Early, Ruling};
 
 /// A machine with all that its process keeps.
 pub(crate) struct Desk<M: Worker> {
@@ -361,5 +357,188 @@ impl<M: Worker> Desk<M> {
             let (who, life) = (self.who, self.life);
             around.clock.note(due, Errand::Wake { who, life });
         }
+    }
+}
+
+/// What a machine makes of a command.
+pub(crate) type Ruling<M> = Result<
+    Decision<
+        <M as league_core::machine::Machine>::Event,
+        <M as league_core::machine::Machine>::Reply,
+    >,
+    <M as league_core::machine::Machine>::Refusal,
+>;
+
+/// A call that waits.
+pub(crate) struct Early<Command> {
+    command: Command,
+    from: Who,
+    back: Option<Back>,
+    until: Timestamp,
+}
+
+impl<M: Worker> Desk<M> {
+    /// Weighs a call and answers it, at once or when it is no longer early.
+    pub(crate) fn answer_call(
+        &mut self,
+        around: &mut Around,
+        command: M::Command,
+        back: Option<Back>,
+    ) -> Checked {
+        let ruling = self.weigh(around, &command);
+        if !is_early::<M>(&ruling) {
+            return self.settle(around, &command, ruling, back);
+        }
+        let (who, life) = (self.who, self.life);
+        let until = around.now() + around.setting.rules.patience.join / 2;
+        around.clock.note(until, Errand::Enough { who, life });
+        let from = around.oracle.from();
+        self.early.push(Early {
+            command,
+            from,
+            back,
+            until,
+        });
+        Ok(())
+    }
+
+    /// Calls have waited long enough: they are answered as matters stand.
+    pub(crate) fn end_waiting(&mut self, around: &mut Around, life: u32) -> Checked {
+        if self.up && self.life == life {
+            self.call_again(around)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Brings the calls that wait once more.
+    pub(crate) fn call_again(&mut self, around: &mut Around) -> Checked {
+        let life = self.life;
+        for early in std::mem::take(&mut self.early) {
+            if !self.up || self.life != life {
+                around.cut(early.back);
+                continue;
+            }
+            around.oracle.now_from(early.from);
+            let ruling = self.weigh(around, &early.command);
+            if is_early::<M>(&ruling) && around.now() < early.until {
+                self.early.push(early);
+            } else {
+                self.settle(around, &early.command, ruling, early.back)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The process dies, and whoever waited for it is cut off.
+    pub(crate) fn drop_calls(&mut self, around: &mut Around) {
+        for early in std::mem::take(&mut self.early) {
+            around.cut(early.back);
+        }
+    }
+}
+
+fn is_early<M: Worker>(ruling: &Ruling<M>) -> bool {
+    ruling.as_ref().is_err_and(M::is_early)
+}
+
+/// The longest that a fallen agent stays away, in seconds.
+const LONGEST_ABSENCE: u64 = 180;
+
+impl<M: Worker> Desk<M> {
+    /// The process dies, and comes back after a while.
+    pub(crate) fn fall(&mut self, around: &mut Around) -> Checked {
+        self.go_down(around)?;
+        let absence = Duration::from_millis(around.chance.between(10, LONGEST_ABSENCE * 1_000));
+        let rise = Errand::Rise { who: self.who };
+        around.clock.note(around.now() + absence, rise);
+        Ok(())
+    }
+
+    /// The process dies: what was not safe is lost, but for what had reached the disk by chance.
+    pub(crate) fn go_down(&mut self, around: &mut Around) -> Checked {
+        around.report.crashes += 1;
+        let unsafe_facts = (self.journal.len() - self.synced) as u64;
+        let kept = around.chance.below(unsafe_facts + 1);
+        if kept < unsafe_facts {
+            around.report.fault(Fault::TornTail);
+        }
+        self.journal
+            .truncate(self.synced + usize::try_from(kept).unwrap_or(0));
+        self.synced = self.journal.len();
+        for held in std::mem::take(&mut self.held) {
+            around.cut(held.back);
+        }
+        self.drop_calls(around);
+        self.post.burn();
+        self.up = false;
+        self.life += 1;
+        self.wake_at = None;
+        if self.token.is_some() && around.fails(around.setting.rates.token_lost, Fault::TokenLost) {
+            (self.token, self.return_token, self.hash) = (None, None, None);
+        }
+        around.log(format_args!("{} falls", self.who));
+        M::recall(&mut around.oracle, self.who, &self.journal)
+    }
+
+    /// The process comes back with nothing but its journal.
+    pub(crate) fn rise(&mut self, around: &mut Around) -> Checked {
+        around.log(format_args!("{} rises", self.who));
+        self.machine = self.replayed(around.sabotage);
+        self.up = true;
+        let mut letters = self.machine.pending();
+        self.show(around, &mut letters)?;
+        let held = Held {
+            letters,
+            step: Step::Nothing,
+            back: None,
+            promise: None,
+        };
+        self.release(around, held)?;
+        self.set_alarm(around);
+        self.begin(around)
+    }
+
+    /// A fresh machine that has been told the whole journal.
+    pub(crate) fn replayed(&self, sabotage: Option<Sabotage>) -> M {
+        let mut machine = self.origin.clone();
+        let forgetful = sabotage == Some(Sabotage::ResultDroppedAtReplay);
+        let is_result = |event: &&M::Event| format!("{event:?}").starts_with("ResultRecorded");
+        let results = self.journal.iter().filter(|_| forgetful).filter(is_result);
+        let dropped = results.last();
+        for event in &self.journal {
+            if !dropped.is_some_and(|dropped| std::ptr::eq(dropped, event)) {
+                machine.apply(event);
+            }
+        }
+        machine
+    }
+
+    /// Whether the journal says all that the machine knows, however often it is replayed.
+    pub(crate) fn check_replay(&self, text_too: bool) -> Checked {
+        let (once, twice) = (self.replayed(None), self.replayed(None));
+        if let Some(what) = once.differs(&twice) {
+            return breach(Invariant::TheJournalSaysAll, what);
+        }
+        if let Some(what) = self.machine.differs(&once).filter(|_| self.up) {
+            return breach(Invariant::TheJournalSaysAll, what);
+        }
+        let events = self.journal.iter().filter(|_| text_too);
+        for event in events {
+            let text = serde_json::to_string(event).unwrap_or_default();
+            let read = serde_json::from_str::<M::Event>(&text).ok();
+            // Asides to one player are left out of the text by design, so texts are compared.
+            if read
+                .and_then(|read| serde_json::to_string(&read).ok())
+                .as_ref()
+                != Some(&text)
+            {
+                return breach(
+                    Invariant::TheJournalSaysAll,
+                    format!("a fact is not read back as it was written: {text}"),
+                );
+            }
+        }
+        Ok(())
     }
 }

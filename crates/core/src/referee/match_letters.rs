@@ -15,8 +15,8 @@ use serde_json::Value;
 use super::RefereeRules;
 use super::command::Ticket;
 use super::event::Event;
-use super::next::MOST_ATTEMPTS;
-use super::running::{Match, Report, SEATS};
+use super::match_state::{Match, Report, SEATS};
+use super::match_step::MOST_ATTEMPTS;
 use crate::letter::{Credential, Effort, Letter};
 
 /// The least time that is given to a notice, however soon the next question follows it.
@@ -26,7 +26,7 @@ type Letters = Vec<Letter<Ticket>>;
 
 impl Match {
     /// Adds the letters that a fact of this match calls for.
-    pub(super) fn letters(&self, rules: &RefereeRules, event: &Event, out: &mut Letters) {
+    pub(crate) fn letters(&self, rules: &RefereeRules, event: &Event, out: &mut Letters) {
         match event {
             Event::Asked { seat, .. } => out.extend(self.ask_letter(rules, *seat)),
             Event::Started { .. } => self.start_letters(rules, out),
@@ -43,7 +43,7 @@ impl Match {
     }
 
     /// Adds the letters that are still owed.
-    pub(super) fn pending(&self, rules: &RefereeRules, out: &mut Letters) {
+    pub(crate) fn pending(&self, rules: &RefereeRules, out: &mut Letters) {
         let Some(ending) = &self.ending else {
             out.extend(
                 SEATS
@@ -75,13 +75,13 @@ impl Match {
     }
 
     /// The report under the number of its present try.
-    pub(super) fn report_again(&self, rules: &RefereeRules) -> Option<Letter<Ticket>> {
+    pub(crate) fn report_again(&self, rules: &RefereeRules) -> Option<Letter<Ticket>> {
         let ending = self.ending.as_ref()?;
         Some(self.report_letter(rules, &ending.result, ending.report.tried()))
     }
 
     /// The answer that is owed now, in the words of `league.v2`.
-    pub(super) fn owed(&self) -> &'static str {
+    pub(crate) fn owed(&self) -> &'static str {
         self.answer_to(u32::from(self.started))
     }
 

@@ -13,8 +13,8 @@ use league_protocol::sender::{Agent, Dialect, Speech};
 use league_protocol::token::{AuthToken, TokenHash};
 
 use crate::Who;
-use crate::around::{Around, Errand, Parcel};
 use crate::chance::Chance;
+use crate::environment::{Around, Errand, Parcel};
 use crate::fault::Fault;
 use crate::setting::{Setting, endpoint};
 

@@ -1,0 +1,534 @@
+//! The state of one match, from the order to its last letter, and how events change it. What follows
+//! from the state is in `match_step.rs`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use league_games::{BadSettings, Rules, Seat, Table, Turn};
+use league_protocol::fault::Code;
+use league_protocol::id::GameType;
+use league_protocol::message::{MatchResult, MatchState};
+use league_protocol::sender::{Agent, Speech};
+use league_protocol::time::Timestamp;
+use serde_json::Value;
+use thiserror::Error;
+
+use super::command::{MatchView, Question};
+use super::event::{Event, Fixture, Sealed, Seated, Secrets, Verdict};
+use crate::letter::Peer;
+use crate::patience::FIRST_WORDS;
+
+/// The seats of every match.
+pub(crate) const SEATS: [Seat; 2] = [Seat::A, Seat::B];
+
+/// One match that this referee runs; a copy shares all that a step leaves as it is.
+#[derive(Clone)]
+pub(crate) struct Match {
+    pub(crate) fixture: Arc<Fixture>,
+    /// When it was taken.
+    pub(crate) taken_at: Timestamp,
+    pub(crate) opening: Arc<Opening>,
+    pub(crate) secrets: Option<Arc<Secrets>>,
+    pub(crate) table: Arc<dyn Table>,
+    pub(crate) moves: Vec<(Seat, Arc<Sealed>)>,
+    pub(crate) chairs: [Chair; 2],
+    pub(crate) started: bool,
+    pub(crate) drawn: bool,
+    /// How many moves had been made when dice were rolled first.
+    pub(crate) first_roll: Option<usize>,
+    pub(crate) ending: Option<Ending>,
+    /// When it is due, as the referee has it in its list.
+    pub(crate) listed_at: Option<Timestamp>,
+}
+
+/// What is left to do once the result stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Ending {
+    pub(crate) result: Arc<MatchResult>,
+    pub(crate) at: Timestamp,
+    pub(crate) report: Report,
+    /// When the manager took the result, so that the players may know it.
+    pub(crate) shown_at: Option<Timestamp>,
+    pub(crate) told: [bool; 2],
+    pub(crate) closed: bool,
+}
+
+/// How far the report has come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Report {
+    /// Sent when the result stood; nothing was heard yet.
+    Fresh,
+    Sent {
+        tried: u32,
+        until: Timestamp,
+    },
+    Resting {
+        tried: u32,
+        retry_at: Timestamp,
+    },
+    Settled(Verdict),
+}
+
+impl Report {
+    /// Which try is, or was last, under way.
+    pub(crate) const fn tried(self) -> u32 {
+        match self {
+            Self::Fresh | Self::Settled(_) => 1,
+            Self::Sent { tried, .. } | Self::Resting { tried, .. } => tried,
+        }
+    }
+}
+
+impl Match {
+    /// Sets up the table, like the last one if both begin the same way; refused if there is no
+    /// such game or it cannot be played like this.
+    pub(crate) fn open(
+        fixture: Arc<Fixture>,
+        last: Option<&Arc<Opening>>,
+        at: Timestamp,
+    ) -> Result<Self, NoTable> {
+        let (game_type, settings) = (&fixture.game_type, &fixture.settings);
+        let opening = match last.filter(|last| last.fits(game_type, settings)) {
+            Some(last) => Arc::clone(last),
+            None => Arc::new(Opening::of(game_type, settings)?),
+        };
+        Ok(Self {
+            taken_at: at,
+            table: Arc::clone(&opening.table),
+            opening,
+            secrets: None,
+            moves: Vec::new(),
+            chairs: [0, 1].map(|seat| Chair::new(&fixture.players[seat])),
+            started: false,
+            drawn: false,
+            first_roll: None,
+            ending: None,
+            listed_at: None,
+            fixture,
+        })
+    }
+
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.opening.rules
+    }
+
+    pub(crate) fn seated(&self, seat: Seat) -> &Seated {
+        &self.fixture.players[seat.index() & 1]
+    }
+
+    pub(crate) fn chair(&self, seat: Seat) -> &Chair {
+        &self.chairs[seat.index() & 1]
+    }
+
+    fn chair_mut(&mut self, seat: Seat) -> &mut Chair {
+        &mut self.chairs[seat.index() & 1]
+    }
+
+    /// Whether it goes on: it has its secrets and no result.
+    pub(crate) fn is_playing(&self) -> bool {
+        self.secrets.is_some() && self.ending.is_none()
+    }
+
+    /// 0 while the player is invited, then the number of the move that it owes.
+    pub(crate) fn turn_of(&self, seat: Seat) -> u32 {
+        if self.started {
+            self.chair(seat).moves.saturating_add(1)
+        } else {
+            0
+        }
+    }
+
+    /// The question that is open for a seat.
+    pub(crate) fn question(&self, seat: Seat) -> Option<Question> {
+        let chair = self.chair(seat);
+        chair.question.map(|asking| Question {
+            match_id: self.fixture.match_id.clone(),
+            attempt: self.fixture.attempt,
+            seat,
+            turn: self.turn_of(seat),
+            failed: chair.failed,
+            asked_at: asking.at,
+        })
+    }
+
+    /// Takes in a fact of this match.
+    pub(crate) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::SecretsGiven { secrets, .. } => self.take_secrets(secrets.clone()),
+            Event::Asked { seat, .. }
+            | Event::AttemptFailed { seat, .. }
+            | Event::Joined { seat, .. }
+            | Event::Declined { seat, .. } => self.chair_mut(*seat).apply(event),
+            Event::Started { .. } => {
+                self.started = true;
+                for chair in &mut self.chairs {
+                    chair.turn_page();
+                    chair.joined = true;
+                }
+            }
+            Event::ChoiceSealed {
+                seat,
+                sealed,
+                position,
+                ..
+            } => self.take_move(*seat, Arc::clone(sealed), Some(position)),
+            Event::MovePlayed {
+                seat,
+                choice,
+                nonce,
+                position,
+                ..
+            } => {
+                let (choice, nonce) = (choice.clone(), nonce.clone());
+                let sealed = Arc::new(Sealed { choice, nonce });
+                self.take_move(*seat, sealed, position.0.as_ref());
+            }
+            Event::NumberDrawn { position, .. } => {
+                self.drawn = true;
+                self.first_roll.get_or_insert(self.moves.len());
+                self.table = Arc::clone(&position.0);
+            }
+            Event::Readdressed { players, .. } => self.readdress(players),
+            Event::Decided { result, at, .. } => self.finish(result.clone(), *at),
+            _ => {
+                if let Some(ending) = &mut self.ending {
+                    ending.apply(event);
+                }
+            }
+        }
+    }
+
+    fn take_secrets(&mut self, secrets: Arc<Secrets>) {
+        self.secrets = Some(secrets);
+        // Dice that fell before a restart fall again the same way.
+        if self.first_roll.is_some()
+            && let Some(position) = self.replayed(false)
+        {
+            self.table = position.0;
+        }
+    }
+
+    fn take_move(&mut self, seat: Seat, sealed: Arc<Sealed>, position: Option<&Position>) {
+        if let Some(position) = position {
+            self.table = Arc::clone(&position.0);
+        } else if !self.play(seat, &sealed.choice) {
+            // After a restart dice are owed that had been rolled before; the secrets bring them back.
+            self.first_roll.get_or_insert(self.moves.len());
+        }
+        self.moves.push((seat, sealed));
+        let chair = self.chair_mut(seat);
+        chair.turn_page();
+        chair.moves = chair.moves.saturating_add(1);
+    }
+
+    /// Plays a move at a table of its own; says whether it was legal.
+    fn play(&mut self, seat: Seat, choice: &Value) -> bool {
+        let mut legal = false;
+        let own = Position::changed(&*self.table, |own| legal = own.play(seat, choice).is_ok());
+        if legal {
+            self.table = own.0;
+        }
+        legal
+    }
+
+    fn readdress(&mut self, players: &[Seated; 2]) {
+        for (chair, seated) in self.chairs.iter_mut().zip(players) {
+            chair.peer = peer(seated);
+        }
+        Arc::make_mut(&mut self.fixture).players = players.clone();
+    }
+
+    fn finish(&mut self, result: Arc<MatchResult>, at: Timestamp) {
+        for chair in &mut self.chairs {
+            chair.turn_page();
+        }
+        self.ending = Some(Ending {
+            result,
+            at,
+            report: Report::Fresh,
+            shown_at: None,
+            told: [false; 2],
+            closed: false,
+        });
+    }
+}
+
+impl Ending {
+    /// Takes in a fact of a match whose result stands.
+    pub(crate) fn apply(&mut self, event: &Event) {
+        let tried = self.report.tried();
+        match event {
+            Event::PlayerTold { seat, .. } => self.told[seat.index() & 1] = true,
+            Event::ReportTried { until, .. } => {
+                self.report = Report::Sent {
+                    tried: tried.saturating_add(1),
+                    until: *until,
+                };
+            }
+            Event::ReportFailed { retry_at, .. } => {
+                self.report = Report::Resting {
+                    tried,
+                    retry_at: *retry_at,
+                };
+            }
+            Event::ReportSettled { report, at, .. } => {
+                self.report = Report::Settled(*report);
+                self.shown_at = (*report == Verdict::Acknowledged).then_some(*at);
+            }
+            Event::Closed { report, at, .. } => {
+                if *report == Verdict::Acknowledged {
+                    self.shown_at.get_or_insert(*at);
+                }
+                self.closed = true;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Shows no move that is still hidden.
+impl std::fmt::Debug for Match {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Match")
+            .field("fixture", &self.fixture)
+            .field("chairs", &self.chairs)
+            .field("moves", &self.moves.len())
+            .field("started", &self.started)
+            .field("drawn", &self.drawn)
+            .field("ending", &self.ending)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One player in a match.
+#[derive(Debug, Clone)]
+pub(crate) struct Chair {
+    pub(crate) peer: Arc<Peer>,
+    pub(crate) joined: bool,
+    /// Moves made.
+    pub(crate) moves: u32,
+    /// How often the present question has failed.
+    pub(crate) failed: u32,
+    pub(crate) question: Option<Asking>,
+    pub(crate) retry_at: Option<Timestamp>,
+    pub(crate) loss: Option<Loss>,
+}
+
+/// A question that is open.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asking {
+    pub(crate) at: Timestamp,
+    pub(crate) deadline: Timestamp,
+}
+
+/// Why a player has lost without playing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Loss {
+    Declined,
+    Failed(Code),
+}
+
+impl Chair {
+    pub(crate) fn new(seated: &Seated) -> Self {
+        Self {
+            peer: peer(seated),
+            joined: false,
+            moves: 0,
+            failed: 0,
+            question: None,
+            retry_at: None,
+            loss: None,
+        }
+    }
+
+    /// When silence becomes a fact: at the deadline, and later by the time it takes to find out how
+    /// the player takes calls, if that is not known for sure. Whoever carries the question keeps
+    /// the player's own clock.
+    pub(crate) fn latest(&self, asking: Asking) -> Timestamp {
+        match self.peer.speech {
+            Some(Speech::Simple) => asking.deadline,
+            Some(Speech::Mcp | Speech::Habit(_)) | None => asking.deadline + FIRST_WORDS,
+        }
+    }
+
+    /// Takes in a fact of this player alone.
+    pub(crate) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Asked { at, deadline, .. } => {
+                let (at, deadline) = (*at, *deadline);
+                self.question = Some(Asking { at, deadline });
+            }
+            Event::AttemptFailed {
+                failed,
+                code,
+                retry_at,
+                ..
+            } => {
+                self.question = None;
+                self.failed = *failed;
+                self.retry_at = *retry_at;
+                if retry_at.is_none() {
+                    self.loss = Some(Loss::Failed(*code));
+                }
+            }
+            Event::Joined { .. } => {
+                self.question = None;
+                self.retry_at = None;
+                self.joined = true;
+            }
+            Event::Declined { .. } => {
+                self.turn_page();
+                self.loss = Some(Loss::Declined);
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins the next question with all its attempts.
+    pub(crate) fn turn_page(&mut self) {
+        self.question = None;
+        self.retry_at = None;
+        self.failed = 0;
+    }
+}
+
+pub(crate) fn peer(seated: &Seated) -> Arc<Peer> {
+    Arc::new(Peer {
+        agent: Agent::Player(seated.player_id.clone()),
+        endpoint: seated.endpoint.clone(),
+        dialect: seated.dialect,
+        speech: seated.speech,
+    })
+}
+
+/// Why a match cannot be set up.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum NoTable {
+    #[error("no such game is known here")]
+    UnknownGame,
+    #[error(transparent)]
+    BadSettings(#[from] BadSettings),
+}
+
+/// The first position of a game with certain settings, and what each seat is told of it.
+pub(crate) struct Opening {
+    game_type: GameType,
+    settings: Value,
+    pub(crate) rules: Rules,
+    pub(crate) move_type: Arc<str>,
+    pub(crate) table: Arc<dyn Table>,
+    pub(crate) views: [Arc<Value>; 2],
+    pub(crate) options: [Arc<[Value]>; 2],
+}
+
+impl Opening {
+    /// Sets a game up; refused if there is no such game or it cannot be played like this.
+    pub(crate) fn of(game_type: &GameType, settings: &Value) -> Result<Self, NoTable> {
+        let listing = league_games::find(game_type.as_str()).ok_or(NoTable::UnknownGame)?;
+        let table: Arc<dyn Table> = (listing.open)(settings)?.into();
+        Ok(Self {
+            game_type: game_type.clone(),
+            settings: settings.clone(),
+            rules: listing.rules,
+            move_type: listing.rules.move_type.into(),
+            views: SEATS.map(|seat| Arc::new(table.view(seat))),
+            options: SEATS.map(|seat| table.options(seat).into()),
+            table,
+        })
+    }
+
+    /// Whether a match of this game with these settings begins so.
+    pub(crate) fn fits(&self, game_type: &GameType, settings: &Value) -> bool {
+        self.game_type == *game_type && self.settings == *settings
+    }
+}
+
+/// Says which game it is; what may be played in it is no news.
+impl fmt::Debug for Opening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Opening({})", self.game_type)
+    }
+}
+
+/// The table as a fact leaves it, worked out once: by whoever weighed the fact.
+///
+/// It follows from the facts before it, so that it makes no two facts different, and neither does
+/// one that was lost. It may hold hidden moves: it is never written and does not print itself.
+#[derive(Clone)]
+pub struct Position(pub(crate) Arc<dyn Table>);
+
+impl Position {
+    /// A table of its own that differs by a change.
+    pub(crate) fn changed(table: &dyn Table, change: impl FnOnce(&mut dyn Table)) -> Self {
+        let mut own = table.shared_clone();
+        // Nobody shares it yet.
+        if let Some(own) = Arc::get_mut(&mut own) {
+            change(own);
+        }
+        Self(own)
+    }
+}
+
+impl PartialEq for Position {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Position(…)")
+    }
+}
+
+/// The position that goes with a fact until that is written: whoever reads it back has none.
+#[derive(Debug, Clone, Default)]
+pub struct Unwritten(pub(crate) Option<Position>);
+
+impl PartialEq for Unwritten {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Match {
+    /// Where the match stands.
+    pub(crate) fn state(&self) -> MatchState {
+        if self.ending.is_some() {
+            return MatchState::Finished;
+        }
+        if !self.started {
+            return MatchState::WaitingForPlayers;
+        }
+        match self.table.turn() {
+            Turn::Seats(_) => MatchState::CollectingChoices,
+            Turn::Dice | Turn::Over(_) => MatchState::DrawingNumber,
+        }
+    }
+
+    /// What anybody may know.
+    pub(crate) fn view(&self) -> MatchView {
+        let fixture = &self.fixture;
+        let ending = self.ending.as_ref();
+        let shown = ending.filter(|ending| ending.shown_at.is_some());
+        let moves = if self.rules().hidden_moves {
+            &[]
+        } else {
+            &self.moves[..]
+        };
+        let named = |(seat, sealed): &(Seat, Arc<Sealed>)| {
+            (self.seated(*seat).player_id.clone(), sealed.choice.clone())
+        };
+        MatchView {
+            league_id: fixture.league_id.clone(),
+            round_id: fixture.round_id,
+            match_id: fixture.match_id.clone(),
+            attempt: fixture.attempt,
+            game_type: fixture.game_type.clone(),
+            state: self.state(),
+            players: [0, 1].map(|seat| fixture.players[seat].player_id.clone()),
+            moves: moves.iter().map(named).collect(),
+            result: shown.map(|ending| ending.result.clone()),
+        }
+    }
+}
