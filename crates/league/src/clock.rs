@@ -17,7 +17,7 @@ static FIXED: LazyLock<Mutex<(SystemTime, Instant)>> =
 /// Time is counted on from a look at the clock on the wall, so that small corrections of it move
 /// nothing backwards. A clock that was set, or a machine that slept, is followed: all processes of
 /// a league go by one time.
-pub fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     let (wall, here) = (SystemTime::now(), Instant::now());
     let mut fixed = FIXED.lock().unwrap_or_else(PoisonError::into_inner);
     let counted = fixed.0 + here.saturating_duration_since(fixed.1);

@@ -1,45 +1,36 @@
-//! The house around the machines of a league: files, journal, servers, post, strategies.
+//! Everything of a league that touches the world: servers, calls, agents, files, pages, commands.
 //!
-//! Agents are run by the binary of the same name. What other programs may use as a library is
-//! [`config`], [`repository`] and [`log`] below a [`root`], the toolkit of 000 chapter 10,
-//! [`strategy`], and [`entrant`] for a player of one's own.
+//! The binary of the same name runs [`cli::main`]. Other programs may use [`config`],
+//! [`documents`] and [`log`] below a [`root`] (the toolkit of 000 chapter 10), [`strategy`], and
+//! [`entrant`] to write a player of their own.
 
-pub mod agent;
-pub mod archivist;
-pub mod arena;
-pub mod ask;
-pub mod bot;
-pub mod chance;
-pub mod clock;
+mod agents;
+mod chance;
+#[doc(hidden)]
+pub mod cli;
+mod clock;
 pub mod config;
-pub mod correspondence;
-pub mod desk;
-pub mod deviations;
-pub mod entrant;
-pub mod identity;
+mod http;
 pub mod log;
-pub mod net;
-pub mod observed;
+#[doc(hidden)]
 pub mod paragraph;
-pub mod peers;
-pub mod post;
-pub mod projection;
-pub mod reading_room;
-pub mod reception;
-pub mod record;
-pub mod replay;
-pub mod repository;
-pub mod root;
-pub mod secrets;
-pub mod store;
-pub mod strategy;
-pub mod traffic;
-pub mod transcript;
-pub mod turnstile;
-pub mod verify;
-pub mod web;
+mod site;
+mod storage;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use agents::{entrant, strategy};
+pub use storage::{documents, root};
 
 /// Keeps the page on the toolkit true: its examples are compiled and run with the other tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/library.md")]
 struct Toolkit;
+
+/// The server and the router alone, for the examples that measure them; not an interface to keep.
+#[doc(hidden)]
+pub mod bare {
+    pub use crate::http::server::{Doors, Limits, bind, serve};
+    pub use crate::wire::router::{Caller, Reception, Simple};
+}

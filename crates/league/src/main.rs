@@ -1,9 +1,7 @@
 //! Arguments in, exit code out.
 
-mod cli;
-
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::main()
+    league::cli::main()
 }

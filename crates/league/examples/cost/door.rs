@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use league::net::server::{self, Doors, Limits};
-use league::reception::{Reception, Simple};
+use league::bare::{self, Doors, Limits};
+use league::bare::{Reception, Simple};
 use league_mcp::{
     About, Caller, Completing, Given, Mcp, Offering, Pending, Prompt, PromptFault, Read, Resource,
     Template, Tool,
@@ -27,7 +27,7 @@ pub(crate) async fn serve(listener: TcpListener) {
     };
     doors.open("", Arc::new(reception));
     let end = watch::Sender::new(false);
-    server::serve(listener, doors, Limits::default(), end.subscribe()).await;
+    bare::serve(listener, doors, Limits::default(), end.subscribe()).await;
 }
 
 /// Has the one tool.
@@ -60,7 +60,7 @@ impl Simple for Chooser {
         method == TOOL
     }
 
-    async fn attend(&self, call: &Call<'_>, _caller: league::reception::Caller<'_>) -> Vec<u8> {
+    async fn attend(&self, call: &Call<'_>, _caller: league::bare::Caller<'_>) -> Vec<u8> {
         let named = call.params.named().ok().flatten();
         match choose(named).filter(|_| self.has(&call.method)) {
             Some(choice) => rpc::respond(&call.id, &choice),

@@ -25,7 +25,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use league::net::server::bind;
+use league::bare::bind;
 use tokio::net::TcpListener;
 
 #[derive(Parser)]

@@ -12,15 +12,15 @@ mod referee;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use league::agent::Running;
-use league::agent::house::{Shared, StartError};
-use league::arena::LAST_LETTERS;
-use league::config::{AgentsConfig, ConfigLoader, SystemConfig};
-use league::desk::Worker;
-use league::identity::{Life, Newcomer};
-use league::net::server::{Door, Doors, Pages, serve};
-use league::observed::Observed;
-use league::post::Quiet;
+use crate::agents::Running;
+use crate::agents::actor::Worker;
+use crate::agents::arena::LAST_LETTERS;
+use crate::agents::assemble::{Shared, StartError};
+use crate::agents::identity::{Life, Newcomer};
+use crate::config::{AgentsConfig, ConfigLoader, SystemConfig};
+use crate::http::server::{Door, Doors, Pages, serve};
+use crate::wire::observed::Observed;
+use crate::wire::outbox::Quiet;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -325,7 +325,7 @@ fn rejected(reason: &str) -> Failure {
 }
 
 fn stopped(
-    ended: Result<Result<(), league::store::StoreError>, tokio::task::JoinError>,
+    ended: Result<Result<(), crate::storage::store::StoreError>, tokio::task::JoinError>,
 ) -> Failure {
     let cause = match ended {
         Ok(Err(error)) => super::chain(&error),

@@ -1,8 +1,8 @@
 //! What the commands share that ask a running manager.
 
-use league::ask::{AskError, Health, Inquirer, State};
-use league::config::{AgentsConfig, ConfigLoader};
-use league::secrets::{LeagueKeys, SecretError};
+use crate::config::{AgentsConfig, ConfigLoader};
+use crate::storage::secrets::{LeagueKeys, SecretError};
+use crate::wire::ask::{AskError, Health, Inquirer, State};
 use league_protocol::id::LeagueId;
 use league_protocol::token::AuthToken;
 

@@ -7,12 +7,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::agents::bot::launch;
+use crate::chance::Chance;
+use crate::http::endpoint::Endpoint;
+use crate::paragraph::paragraph;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use league::bot::launch;
-use league::chance::Chance;
-use league::net::endpoint::Endpoint;
-use league::paragraph::paragraph;
 use league_check::launch::Launched;
 use league_check::manager::{self, ManagerStage, Sizes};
 use league_check::office::Office;

@@ -4,14 +4,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
-use league::agent::house::Shared;
-use league::chance::Chance;
-use league::config::{
+use crate::agents::assemble::Shared;
+use crate::chance::Chance;
+use crate::config::{
     ConfigError, ConfigLoader, DEFAULT_GAME, LeagueConfig, SystemConfig, league_rules,
 };
-use league::net::endpoint::{BadEndpoint, Endpoint};
-use league::root::{DEFAULT_ROOT, Root};
+use crate::http::endpoint::{BadEndpoint, Endpoint};
+use crate::storage::root::{DEFAULT_ROOT, Root};
+use clap::Args;
 use league_core::league::LeagueRules;
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;

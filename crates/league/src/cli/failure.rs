@@ -1,7 +1,6 @@
 //! What went wrong, the cause, and what helps.
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 /// A command that could not do its work.
 #[derive(Debug)]
@@ -30,21 +29,20 @@ pub(super) enum Kind {
 }
 
 impl Failure {
-    /// Prints the failure on standard error and gives its exit code.
-    pub(super) fn tell(&self) -> ExitCode {
+    /// Prints the failure and gives its exit code.
+    pub(super) fn print(&self, errors: &mut impl Write) -> u8 {
         if self.kind != Kind::ReaderGone {
             let Self {
                 what, cause, hint, ..
             } = self;
-            let text = format!("error: {what}\n  cause: {cause}\nhint: {hint}\n");
             // Nothing is left to be done if even this cannot be printed.
-            let _ = io::stderr().write_all(text.as_bytes());
+            let _ = write!(errors, "error: {what}\n  cause: {cause}\nhint: {hint}\n");
         }
         match self.kind {
-            Kind::No => ExitCode::from(1),
-            Kind::Use => ExitCode::from(2),
-            Kind::World => ExitCode::from(3),
-            Kind::ReaderGone => ExitCode::SUCCESS,
+            Kind::No => 1,
+            Kind::Use => 2,
+            Kind::World => 3,
+            Kind::ReaderGone => 0,
         }
     }
 }

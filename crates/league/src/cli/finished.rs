@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use league::ask::{Health, State};
-use league::repository::{StandingEntry, StandingsRepository};
-use league::root::Root;
+use crate::storage::documents::{StandingEntry, StandingsRepository};
+use crate::storage::root::Root;
+use crate::wire::ask::{Health, State};
 use league_protocol::id::LeagueId;
 use league_protocol::message::StandingRow;
 

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use league::deviations::Deviations;
-use league::observed::{self, MANAGER, ObservedDocument};
-use league::root::Root;
+use crate::storage::root::Root;
+use crate::wire::deviations::Deviations;
+use crate::wire::observed::{self, MANAGER, ObservedDocument};
 use league_protocol::id::LeagueId;
 use league_protocol::time::Timestamp;
 
@@ -107,8 +107,8 @@ fn told(root: &Root, league: &LeagueId) -> Vec<ObservedDocument> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use league::deviations::{Count, Kind};
-    use league::observed::AgentObserved;
+    use crate::wire::deviations::{Count, Kind};
+    use crate::wire::observed::AgentObserved;
 
     use super::*;
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use league::root::Root;
-use league::store::holder;
-use league::verify::leagues;
-use league::web::resume;
+use crate::site::resume;
+use crate::storage::root::Root;
+use crate::storage::store::holder;
+use crate::storage::verify::leagues;
 use league_protocol::id::LeagueId;
 
 use super::common::root_flag;

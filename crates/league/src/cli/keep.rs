@@ -1,6 +1,6 @@
 //! `league keep`: stands between a league and a bot, holds its limits, and ends all of it.
 //!
-//! Not for people: `league player --exec` starts it. See [`league::bot`].
+//! Not for people: `league player --exec` starts it. See [`crate::agents::bot`].
 
 use std::convert::Infallible;
 use std::io::{self, Write};

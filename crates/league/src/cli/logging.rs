@@ -6,9 +6,9 @@ use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use league::clock::now;
-use league::config::{LogLevel, SystemConfig};
-use league::log::{Bounds, LogGuard, escape, layer};
+use crate::clock::now;
+use crate::config::{LogLevel, SystemConfig};
+use crate::log::{Bounds, LogGuard, escape, layer};
 use serde_json::json;
 use tokio::runtime::Runtime;
 use tracing::field::{Field, Visit};
@@ -83,7 +83,7 @@ struct Calls;
 
 impl<S: Subscriber> Layer<S> for Calls {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if event.metadata().target() == "league::ask" {
+        if event.metadata().target() == "crate::wire::ask" {
             let mut sentence = Sentence::default();
             event.record(&mut sentence);
             // Nothing is left to be done if even this cannot be printed.
@@ -181,7 +181,7 @@ fn plain(value: &dyn std::fmt::Debug) -> String {
 mod tests {
     use std::future::pending;
 
-    use league::root::Root;
+    use crate::storage::root::Root;
 
     use super::*;
 

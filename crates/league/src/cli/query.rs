@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
+use crate::log::escape;
+use crate::wire::ask::{Health, Inquirer, Told};
 use clap::{Args, ValueEnum};
-use league::ask::{Health, Inquirer, Told};
-use league::log::escape;
 use league_protocol::finding::excerpt;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{self, NextMatch, PlayerStats, QueryAnswer, RoundListing};

@@ -5,10 +5,10 @@ mod said;
 use std::io::Write;
 use std::path::PathBuf;
 
+use crate::storage::documents::{MatchRepository, RepositoryError};
+use crate::storage::replay::{Rebuilt, ReplayError, leagues, rebuild};
+use crate::storage::root::{DEFAULT_ROOT, Root};
 use clap::Args;
-use league::replay::{Rebuilt, ReplayError, leagues, rebuild};
-use league::repository::{MatchRepository, RepositoryError};
-use league::root::{DEFAULT_ROOT, Root};
 use league_protocol::id::{LeagueId, MatchId};
 use serde_json::json;
 

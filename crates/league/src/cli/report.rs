@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::site::Exhibition;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use league::web::Exhibition;
 use league_protocol::id::LeagueId;
 use league_web::tables::{self, Table};
 use serde_json::json;

@@ -10,7 +10,7 @@ use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
 use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
 
-use league::paragraph::{WIDTH, paragraph};
+use crate::paragraph::{WIDTH, paragraph};
 
 use super::forgiven::{Forgiven, SeenBy};
 use super::table;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::storage::root::Root;
+use crate::storage::verify::leagues;
 use clap::Args;
-use league::root::Root;
-use league::verify::leagues;
 use league_protocol::id::LeagueId;
 
 use super::common::{Common, league_id};

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use crate::wire::ask::{AskError, Health, Inquirer, State};
 use clap::Args;
-use league::ask::{AskError, Health, Inquirer, State};
 use serde_json::json;
 
 use super::asking::{admin, count, inquirer, unanswered};

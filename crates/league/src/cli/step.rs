@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use crate::wire::ask::{AskError, Inquirer, State, Stepped};
 use clap::Args;
-use league::ask::{AskError, Inquirer, State, Stepped};
 use league_protocol::finding::excerpt;
 use league_protocol::id::MatchId;
 use serde_json::{Value, json};

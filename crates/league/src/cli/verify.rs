@@ -4,9 +4,9 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::storage::root::{DEFAULT_ROOT, Root};
+use crate::storage::verify::{Checked, NotCompared, Verdict, VerifyError, Wrong, leagues, verify};
 use clap::Args;
-use league::root::{DEFAULT_ROOT, Root};
-use league::verify::{Checked, NotCompared, Verdict, VerifyError, Wrong, leagues, verify};
 use league_protocol::id::LeagueId;
 
 use super::failure::{Failure, Kind};

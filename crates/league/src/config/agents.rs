@@ -8,7 +8,7 @@ use league_protocol::time::Timestamp;
 
 use super::defaults::{PlayerDefaults, RefereeDefaults};
 use super::setting::{SchemaVersion, settings};
-use crate::strategy;
+use crate::agents::strategy;
 
 /// How many agents stand in the list that is written first.
 const FIRST_REFEREES: u32 = 2;

@@ -19,8 +19,8 @@ use super::{
     RefereeDefaults, SystemConfig,
 };
 use crate::clock;
-use crate::repository::atomic;
-use crate::root::Root;
+use crate::storage::documents::atomic;
+use crate::storage::root::Root;
 
 /// The largest file that is read, in bytes.
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;

@@ -18,7 +18,7 @@ use super::line::Line;
 use super::waiting::{Place, Waiting};
 use crate::clock;
 use crate::config::LogLevel;
-use crate::root::Root;
+use crate::storage::root::Root;
 
 /// Carries what is said through `tracing` to the files below a root.
 ///

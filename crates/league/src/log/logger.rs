@@ -13,7 +13,7 @@ use super::files::{Bounds, LogFile};
 use super::line::Line;
 use crate::clock;
 use crate::config::LogLevel;
-use crate::root::Root;
+use crate::storage::root::Root;
 
 /// Why no line can be written.
 #[derive(Debug, Error)]

@@ -18,7 +18,7 @@ use super::files::{Bounds, LogFiles};
 use super::line::Line;
 use crate::clock;
 use crate::config::LogLevel;
-use crate::root::Root;
+use crate::storage::root::Root;
 
 /// How many bytes of lines wait to be written at most, of all logs together.
 pub const MOST_WAITING: usize = 16 * 1024 * 1024;

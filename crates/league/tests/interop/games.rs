@@ -1,6 +1,6 @@
 //! Kits in another game than Even/Odd.
 
-use crate::ground::{Ground, LEAGUE};
+use crate::end_to_end::ground::{Ground, LEAGUE};
 use crate::kits::Kit;
 use crate::python::free_port;
 

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::ground::{Ground, LEAGUE};
-use crate::http::{Answer, request, request_with};
-use crate::process::league;
+use crate::end_to_end::ground::{Ground, LEAGUE};
+use crate::end_to_end::http::{Answer, request, request_with};
+use crate::end_to_end::process::league;
 use crate::python::{Python, free_port, interpreter};
 
 /// The languages of `league new`.
@@ -367,7 +367,7 @@ fn answering(kit: Kit) -> Kit {
         .trim_start_matches("http://")
         .trim_end_matches("/mcp");
     let open = || std::net::TcpStream::connect(place).ok();
-    crate::process::eventually(open).unwrap();
+    crate::end_to_end::process::eventually(open).unwrap();
     kit
 }
 

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::ground::Ground;
-use crate::http::request;
-use crate::process::{eventually, league};
+use crate::end_to_end::ground::Ground;
+use crate::end_to_end::http::request;
+use crate::end_to_end::process::{eventually, league};
 use crate::python::{Python, free_port, interpreter};
 
 /// A language, the line that opens `choose`, and a mistake to put below it.

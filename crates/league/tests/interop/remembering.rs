@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::ground::Ground;
+use crate::end_to_end::ground::Ground;
 use crate::kits::{Kit, LANGUAGES, memory};
 use crate::python::free_port;
 

@@ -7,8 +7,8 @@ use league::config::ConfigLoader;
 use league::root::Root;
 
 use crate::LINES;
-use crate::ground::{Ground, LEAGUE};
-use crate::process::league;
+use crate::end_to_end::ground::{Ground, LEAGUE};
+use crate::end_to_end::process::league;
 use crate::python::{Python, interpreter};
 
 fn tests() -> PathBuf {

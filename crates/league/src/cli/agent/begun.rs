@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use league::record::{Opening, Record};
-use league::root::Root;
-use league::store::{Entry, Journal};
+use crate::storage::record::{Opening, Record};
+use crate::storage::root::Root;
+use crate::storage::store::{Entry, Journal};
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::LeagueId;
 use league_protocol::message::Mode;

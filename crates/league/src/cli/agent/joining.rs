@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use crate::agents::actor::Worker;
+use crate::http::endpoint::Endpoint;
+use crate::wire::ask::Inquirer;
 use clap::Args;
-use league::ask::Inquirer;
-use league::desk::Worker;
-use league::net::endpoint::Endpoint;
 use league_core::letter::Peer;
 use league_protocol::id::LeagueId;
 use league_protocol::sender::{Agent, Dialect, Speech};

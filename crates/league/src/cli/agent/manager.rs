@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use crate::agents::identity::Life;
+use crate::agents::manager;
+use crate::config::{AgentsConfig, MatchMode, SystemConfig};
+use crate::http::endpoint::{AllowList, Home};
+use crate::site::Site;
 use clap::Args;
-use league::agent::manager;
-use league::config::{AgentsConfig, MatchMode, SystemConfig};
-use league::identity::Life;
-use league::net::endpoint::{AllowList, Home};
-use league::web::Site;
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
 use serde_json::json;

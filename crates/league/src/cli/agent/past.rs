@@ -4,10 +4,10 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use league::record::Record;
-use league::root::Root;
-use league::secrets::place_of_agent;
-use league::store::{Entry, Journal};
+use crate::storage::record::Record;
+use crate::storage::root::Root;
+use crate::storage::secrets::place_of_agent;
+use crate::storage::store::{Entry, Journal};
 use league_protocol::id::LeagueId;
 use serde::de::DeserializeOwned;
 

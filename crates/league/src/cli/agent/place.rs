@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use league::config::SystemConfig;
-use league::net::endpoint::{Endpoint, url};
-use league::net::server::bind;
+use crate::config::SystemConfig;
+use crate::http::endpoint::{Endpoint, url};
+use crate::http::server::bind;
 use tokio::net::TcpListener;
 
 use super::super::common::port_hint;

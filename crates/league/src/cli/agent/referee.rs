@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
+use crate::agents::referee;
+use crate::config::{RefereeConfig, breaker_rule, referee_patience};
+use crate::storage::root::Root;
+use crate::storage::secrets::BY_PORT;
 use clap::Args;
-use league::agent::referee;
-use league::config::{RefereeConfig, breaker_rule, referee_patience};
-use league::root::Root;
-use league::secrets::BY_PORT;
 use league_core::referee::{Event, RefereeRules};
 use league_protocol::id::{LeagueId, RefereeId};
 use league_protocol::sender::Dialect;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use league::paragraph::paragraph;
+use crate::paragraph::paragraph;
 use league_check::rule::Topic;
 use league_check::{Kind, manager, player, referee};
 use serde_json::{Value, json};

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use league::log::escape;
-use league::record::{Said, Verbatim};
-use league::repository::MatchDocument;
+use crate::log::escape;
+use crate::storage::documents::MatchDocument;
+use crate::storage::record::{Said, Verbatim};
 use serde_json::{Map, Value, json};
 
 /// The longest content of a message that is shown, in characters.

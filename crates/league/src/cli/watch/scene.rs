@@ -1,7 +1,7 @@
 //! What there is to see of a league, and looking again.
 
-use league::ask::{AskError, Health, Inquirer, State};
-use league::root::Root;
+use crate::storage::root::Root;
+use crate::wire::ask::{AskError, Health, Inquirer, State};
 use league_protocol::message::StandingRow;
 
 use super::super::finished::last_state;

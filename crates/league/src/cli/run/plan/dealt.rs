@@ -1,9 +1,9 @@
 //! Who sits down to a new league: as configured, and as the flags say instead.
 
-use league::arena::Ports;
-use league::config::{AgentsConfig, PlayerConfig};
-use league::root::Root;
-use league::strategy::{self, Strategy};
+use crate::agents::arena::Ports;
+use crate::agents::strategy::{self, Strategy};
+use crate::config::{AgentsConfig, PlayerConfig};
+use crate::storage::root::Root;
 use league_core::league::LeagueRules;
 use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::sender::Dialect;

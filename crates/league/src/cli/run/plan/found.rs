@@ -1,8 +1,8 @@
 //! The leagues that lie below a root already: which name is free, and which one is taken up.
 
-use league::root::Root;
-use league::store::holder;
-use league::verify::leagues;
+use crate::storage::root::Root;
+use crate::storage::store::holder;
+use crate::storage::verify::leagues;
 use league_protocol::id::LeagueId;
 
 use super::super::Run;

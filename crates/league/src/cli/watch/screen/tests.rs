@@ -1,6 +1,6 @@
 //! What a person sees.
 
-use league::ask::{Health, State};
+use crate::wire::ask::{Health, State};
 use league_protocol::id::{GameType, LeagueId, PlayerId};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

@@ -1,0 +1,83 @@
+//! The three kinds of agents: a machine at its desk, a post, a reception, and what belongs to each.
+
+pub(crate) mod actor;
+pub(crate) mod arena;
+pub(crate) mod assemble;
+pub(crate) mod bot;
+pub mod entrant;
+pub(crate) mod identity;
+pub(crate) mod manager;
+pub(crate) mod player;
+pub(crate) mod referee;
+pub mod strategy;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use league_protocol::fault::Code;
+use league_protocol::message::{LeagueError, Message};
+use league_protocol::token::AuthToken;
+use tokio::task::JoinHandle;
+
+use crate::agents::actor::{Desk, Unattended, Worker};
+use crate::agents::identity::Identity;
+use crate::storage::secrets::Tokens;
+use crate::storage::store::StoreError;
+use crate::wire::outbox::Quiet;
+use crate::wire::router::Spoken;
+
+/// An agent at work.
+pub(crate) struct Running<M: Worker> {
+    /// The way to its desk.
+    pub(crate) desk: Desk<M>,
+    /// Ends with the desk, or when a fact could not be written.
+    pub(crate) ended: JoinHandle<Result<(), StoreError>>,
+    /// Tells when it has nothing left to say.
+    pub(crate) quiet: Quiet,
+    /// Who it is.
+    pub(crate) identity: Arc<Identity>,
+}
+
+/// The answer of an agent whose desk does not attend.
+fn unattended(error: Unattended) -> Spoken {
+    let code = match error {
+        Unattended::Busy => Code::RateLimited,
+        Unattended::Closed => Code::Connection,
+    };
+    Spoken::error(LeagueError::new(code, error.to_string()))
+}
+
+/// The answer to a message that an agent of this kind is never sent.
+fn not_for_me(message: &Message) -> Spoken {
+    let detail = "this agent is not asked for that";
+    let mut error = LeagueError::new(Code::InvalidMessage, detail);
+    error.original_message_type = message.v2_type().map(str::to_owned);
+    Spoken::error(error)
+}
+
+/// The answer of an agent that no league has admitted: nobody could prove anything to it.
+fn not_in_yet() -> Spoken {
+    let detail = "this agent is not in a league yet: try again when it is";
+    Spoken::error(LeagueError::new(Code::Connection, detail))
+}
+
+/// The answer to a call of a tool without an argument that it needs.
+fn missing(name: &str) -> Spoken {
+    let detail = format!("the argument `{name}` is missing or no text; add it");
+    let mut error = LeagueError::new(Code::MissingField, detail);
+    error.path = Some(name.to_owned());
+    Spoken::error(error)
+}
+
+/// Takes tokens for this process and keeps them for the next; without them an agent that starts
+/// again has to register as a newcomer.
+fn keep_tokens(identity: &Identity, path: &Path, token: &AuthToken, back: Option<&AuthToken>) {
+    let tokens = Tokens {
+        token: token.clone(),
+        return_token: back.cloned().or_else(|| identity.return_token()),
+    };
+    if let Err(error) = crate::storage::secrets::save_tokens(path, &tokens) {
+        tracing::error!(event_type = "TOKEN_NOT_KEPT", "{error}");
+    }
+    identity.set_tokens(&tokens);
+}

@@ -1,0 +1,324 @@
+//! A whole league in one process: manager, referees and players, each a server of its own.
+
+mod plan;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use league_core::league::{Command, League};
+use league_core::letter::Peer;
+use league_core::player::{MemoryRule, Player, PlayerRules};
+use league_core::referee::{Referee, RefereeRules};
+use league_protocol::id::{PlayerId, RefereeId};
+use league_protocol::sender::{Agent, Dialect, Speech};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+
+use crate::agents::Running;
+use crate::agents::actor::Worker;
+use crate::agents::assemble::{Shared, StartError};
+use crate::agents::manager::{self, News};
+use crate::agents::{player, referee};
+use crate::http::endpoint::Home;
+use crate::http::gate::Gate;
+use crate::http::server::{Door, Doors, Limits, serve};
+use crate::site::Site;
+use crate::storage::store::StoreError;
+
+pub(crate) use plan::{Plan, PlayerSeat, Ports, RefereeSeat, Taken};
+
+/// How long the last letters of a league may take.
+pub(crate) const LAST_LETTERS: Duration = Duration::from_secs(10);
+
+/// What the manager is called when it cannot start.
+const MANAGER: &str = "the league manager";
+
+/// A league could not be opened or went down.
+#[derive(Debug, Error)]
+pub(crate) enum ArenaError {
+    /// A port could not be had.
+    #[error("could not start {agent} on port {port}")]
+    Port {
+        /// Whose.
+        agent: String,
+        /// Which; 0 for any.
+        port: u16,
+        /// Why.
+        source: io::Error,
+    },
+    /// An agent could not start.
+    #[error("could not start {agent}")]
+    Start {
+        /// Who.
+        agent: String,
+        /// Why.
+        source: Box<StartError>,
+    },
+    /// An agent could not write down a fact, and stopped.
+    #[error("`{agent}` stopped, as it could not write its journal")]
+    Store {
+        /// Who.
+        agent: String,
+        /// Why.
+        source: Box<StoreError>,
+    },
+}
+
+/// A league at work.
+pub(crate) struct Arena {
+    /// The manager.
+    pub(crate) manager: Running<League>,
+    /// Where it answers.
+    pub(crate) endpoint: String,
+    /// The referees.
+    pub(crate) referees: Vec<(RefereeId, Running<Referee>)>,
+    /// The players.
+    pub(crate) players: Vec<(PlayerId, Running<Player>)>,
+    /// What happens in the league, from its first fact on.
+    pub(crate) news: UnboundedReceiver<News>,
+    /// Agents that stopped because they could not write.
+    pub(crate) failures: UnboundedReceiver<String>,
+    failing: UnboundedSender<String>,
+    limits: Limits,
+    gate: Gate,
+    end: watch::Sender<bool>,
+}
+
+impl Arena {
+    /// Starts all agents behind ports that are taken.
+    ///
+    /// # Errors
+    ///
+    /// Says which agent could not start, and why.
+    pub(crate) fn open(shared: &Shared, plan: &Plan, taken: Taken) -> Result<Self, ArenaError> {
+        let end = watch::Sender::new(false);
+        let (tell, news) = unbounded_channel();
+        let (failing, failures) = unbounded_channel();
+        let endpoint = plan.endpoint(&taken.manager);
+        let home = Home::new(taken.manager.local_addr().ok(), &endpoint);
+        let home = home.with_agents(taken.agents().map(|agent| plan.endpoint(agent)));
+        let (manager, door) =
+            manager::start(shared, plan.rules.clone(), &plan.guests, &home, Some(tell))
+                .map_err(started(MANAGER))?;
+        let mut arena = Self {
+            manager: watched(manager, "league_manager", &failing),
+            endpoint,
+            referees: Vec::new(),
+            players: Vec::new(),
+            news,
+            failures,
+            failing,
+            limits: shared.limits,
+            gate: shared.gate.clone(),
+            end,
+        };
+        let league = plan.rules.league_id.clone();
+        let site = Site::new(shared.root.clone(), league, shared.limits.viewers(), false);
+        let doors = Doors::behind(arena.gate.clone()).with_pages(Arc::new(site));
+        arena.receive_behind(taken.manager, doors, door);
+        arena.seat_referees(shared, plan, taken.referees)?;
+        match taken.shared {
+            Some(listener) => arena.seat_crowd(shared, plan, listener)?,
+            None => arena.seat_players(shared, plan, taken.players)?,
+        }
+        Ok(arena)
+    }
+
+    /// Serves one agent behind a listener of its own.
+    fn receive(&self, listener: TcpListener, door: Arc<dyn Door>) {
+        self.receive_behind(listener, Doors::behind(self.gate.clone()), door);
+    }
+
+    fn receive_behind(&self, listener: TcpListener, mut doors: Doors, door: Arc<dyn Door>) {
+        doors.open("", door);
+        tokio::spawn(serve(listener, doors, self.limits, self.end.subscribe()));
+    }
+
+    fn seat_referees(
+        &mut self,
+        shared: &Shared,
+        plan: &Plan,
+        listeners: Vec<TcpListener>,
+    ) -> Result<(), ArenaError> {
+        for (seat, listener) in plan.referees.iter().zip(listeners) {
+            let rules = RefereeRules {
+                display_name: seat.name.clone(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                wanted_id: Some(seat.id.to_string()),
+                endpoint: plan.endpoint(&listener),
+                games: vec![plan.rules.game_type.clone()],
+                max_concurrent: seat.max_concurrent,
+                patience: plan.rules.patience,
+                breaker: plan.rules.breaker,
+                manager: self.manager_peer(Dialect::V2),
+            };
+            let league = &plan.rules.league_id;
+            let (running, door) =
+                referee::start(shared, league, &seat.id, rules).map_err(started(&seat.label()))?;
+            self.receive(listener, door);
+            let running = watched(running, seat.id.as_str(), &self.failing);
+            self.referees.push((seat.id.clone(), running));
+        }
+        Ok(())
+    }
+
+    /// Seats players with a port each.
+    fn seat_players(
+        &mut self,
+        shared: &Shared,
+        plan: &Plan,
+        listeners: Vec<TcpListener>,
+    ) -> Result<(), ArenaError> {
+        for (seat, listener) in plan.players.iter().zip(listeners) {
+            let endpoint = plan.endpoint(&listener);
+            let door = self.seat_player(shared, plan, seat, endpoint)?;
+            self.receive(listener, door);
+        }
+        Ok(())
+    }
+
+    /// Seats players who share a port, each below a path of its own. Callers wait until all doors
+    /// are there, so that none is told that nobody is.
+    fn seat_crowd(
+        &mut self,
+        shared: &Shared,
+        plan: &Plan,
+        listener: TcpListener,
+    ) -> Result<(), ArenaError> {
+        let mut doors = Doors::behind(self.gate.clone());
+        let base = plan.endpoint(&listener);
+        let base = base.trim_end_matches("/mcp");
+        for seat in &plan.players {
+            let prefix = format!("/agents/{}", seat.id);
+            let endpoint = format!("{base}{prefix}/mcp");
+            let door = self.seat_player(shared, plan, seat, endpoint)?;
+            doors.open(prefix, door);
+        }
+        // The manager may call all of them at once, and so may referees.
+        let limits = Limits {
+            connections: self.limits.connections.max(4 * plan.players.len()),
+            ..self.limits
+        };
+        tokio::spawn(serve(listener, doors, limits, self.end.subscribe()));
+        Ok(())
+    }
+
+    fn seat_player(
+        &mut self,
+        shared: &Shared,
+        plan: &Plan,
+        seat: &PlayerSeat,
+        endpoint: String,
+    ) -> Result<Arc<dyn Door>, ArenaError> {
+        let rules = self.player_rules(plan, seat, endpoint);
+        let league = &plan.rules.league_id;
+        let (running, door) = player::start(shared, league, &seat.id, rules, seat.manner.clone())
+            .map_err(started(&seat.label()))?;
+        let running = watched(running, seat.id.as_str(), &self.failing);
+        self.players.push((seat.id.clone(), running));
+        Ok(door)
+    }
+
+    fn player_rules(&self, plan: &Plan, seat: &PlayerSeat, endpoint: String) -> PlayerRules {
+        PlayerRules {
+            display_name: seat.name.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            endpoint,
+            games: vec![plan.rules.game_type.clone()],
+            patience: plan.rules.patience,
+            manager: self.manager_peer(seat.dialect),
+            wanted_id: Some(seat.id.to_string()),
+            strict: plan.rules.strict,
+            memory: MemoryRule::default(),
+        }
+    }
+
+    fn manager_peer(&self, dialect: Dialect) -> Arc<Peer> {
+        Arc::new(Peer {
+            agent: Agent::Manager,
+            endpoint: self.endpoint.as_str().into(),
+            dialect,
+            speech: Some(Speech::Simple),
+        })
+    }
+
+    /// Lets the last letters go out, within a bound.
+    pub(crate) async fn quieten(&mut self) {
+        let mut quiets = vec![self.manager.quiet.clone()];
+        quiets.extend(
+            self.referees
+                .iter()
+                .map(|(_, running)| running.quiet.clone()),
+        );
+        let all = async {
+            for mut quiet in quiets {
+                quiet.wait().await;
+            }
+        };
+        let _ = tokio::time::timeout(LAST_LETTERS, all).await;
+    }
+
+    /// Ends all agents; what they decided is written.
+    ///
+    /// # Errors
+    ///
+    /// Says if one of them could not write.
+    pub(crate) async fn close(self) -> Result<(), ArenaError> {
+        self.manager.desk.bring(Command::Stop).await;
+        self.end.send_replace(true);
+        let mut closed = finish("league_manager", self.manager).await;
+        for (id, running) in self.referees {
+            closed = closed.and(finish(id.as_str(), running).await);
+        }
+        for (id, running) in self.players {
+            closed = closed.and(finish(id.as_str(), running).await);
+        }
+        closed
+    }
+}
+
+/// Tells of an agent that stops because it cannot write.
+fn watched<M: Worker>(
+    running: Running<M>,
+    agent: &str,
+    failing: &UnboundedSender<String>,
+) -> Running<M> {
+    let (agent, failing) = (agent.to_owned(), failing.clone());
+    let ended = running.ended;
+    let ended = tokio::spawn(async move {
+        let ended = ended.await;
+        let failure = match &ended {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(failure) = failure {
+            // Whoever watched may have gone.
+            let _ = failing.send(format!("`{agent}` stopped: {failure}"));
+        }
+        ended.unwrap_or(Ok(()))
+    });
+    Running { ended, ..running }
+}
+
+async fn finish<M: Worker>(agent: &str, running: Running<M>) -> Result<(), ArenaError> {
+    running.desk.end().await;
+    match running.ended.await {
+        Ok(Err(source)) => Err(ArenaError::Store {
+            agent: agent.to_owned(),
+            source: Box::new(source),
+        }),
+        Ok(Ok(())) | Err(_) => Ok(()),
+    }
+}
+
+fn started(agent: &str) -> impl FnOnce(StartError) -> ArenaError {
+    let agent = agent.to_owned();
+    move |source| ArenaError::Start {
+        agent,
+        source: Box::new(source),
+    }
+}

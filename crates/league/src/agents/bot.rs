@@ -1,0 +1,345 @@
+//! A bot: a program that plays, spoken to over its standard input and output.
+//!
+//! A player of ours stands for it in the league: it registers, proves itself and keeps the
+//! journal, and hands every message on to the bot without the tokens. What the bot answers to a
+//! question of the referee is what the player answers. A bot speaks MCP or simple JSON-RPC, a
+//! message a line; which of them is found out as with any peer.
+
+pub(crate) mod complaints;
+pub(crate) mod launch;
+mod pipes;
+mod speech;
+mod waking;
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use league_protocol::fault::Code;
+use league_protocol::message::{LeagueError, Message, MoveResponse};
+use league_protocol::peer::{Found, Manner};
+use league_protocol::sender::{Agent, Speech};
+use tokio::sync::{mpsc, watch};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::agents::identity::Identity;
+use crate::http::client::CallError;
+use crate::wire::sessions::link::Link;
+use complaints::{Hearing, shown};
+use launch::{Launch, LaunchError, Life};
+use pipes::Pipes;
+use speech::{understood, without_move, without_token, written};
+use waking::wakes;
+
+/// How many pieces of news may wait for a bot; more are left out.
+const MOST_NEWS: usize = 256;
+/// How long a bot may take to nod at a piece of news.
+const NEWS_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A bot.
+pub(crate) struct Bot {
+    launch: Launch,
+    /// Whom it plays for in logs, until that one has an id.
+    name: String,
+    identity: OnceLock<Arc<Identity>>,
+    /// How it is spoken to, if it was said.
+    speech: Option<Speech>,
+    stage: Mutex<Stage>,
+    started: AtomicU32,
+    /// What its latest life complains of.
+    hearing: Mutex<Option<Hearing>>,
+    news: mpsc::Sender<(Message, Agent)>,
+}
+
+/// A bot that could not be started.
+#[derive(Debug)]
+pub(crate) struct Unstarted {
+    /// Why.
+    pub(crate) error: Arc<LaunchError>,
+    /// What it complained of last, for its owner.
+    pub(crate) last_words: Vec<String>,
+}
+
+/// How far the bot is.
+enum Stage {
+    /// It was not started yet, or is not there any more.
+    Absent,
+    /// It is being started; all who need it wait for the same start.
+    Starting(watch::Receiver<Start>, AbortHandle),
+    /// It is there, or was when it was last looked at.
+    Here(Arc<Present>),
+    /// It is needed no more.
+    Ended,
+}
+
+/// What a start came to; nothing until it is known.
+type Start = Option<Result<Arc<Present>, Arc<LaunchError>>>;
+
+/// One life of the bot.
+struct Present {
+    life: tokio::sync::Mutex<Life>,
+    link: Link<Pipes>,
+    found: Arc<Found>,
+}
+
+impl fmt::Debug for Bot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bot")
+            .field("launch", &self.launch)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Bot {
+    /// Starts a bot and waits until it is known how it is spoken to.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be started, or says nothing.
+    pub(crate) async fn start(
+        launch: Launch,
+        name: String,
+        speech: Option<Speech>,
+    ) -> Result<Arc<Self>, Unstarted> {
+        let (news, waiting) = mpsc::channel(MOST_NEWS);
+        let bot = Arc::new(Self {
+            launch,
+            name,
+            identity: OnceLock::new(),
+            speech,
+            stage: Mutex::new(Stage::Absent),
+            started: AtomicU32::new(0),
+            hearing: Mutex::new(None),
+            news,
+        });
+        if let Err(error) = bot.present().await {
+            let last_words = bot.last_words().await.unwrap_or_default();
+            return Err(Unstarted { error, last_words });
+        }
+        tokio::spawn(tell_all(Arc::downgrade(&bot), waiting));
+        Ok(bot)
+    }
+
+    /// Says who the player is that it plays for.
+    pub(crate) fn plays_for(&self, identity: &Arc<Identity>) {
+        // It plays for one player all its life.
+        let _ = self.identity.set(Arc::clone(identity));
+    }
+
+    /// Asks the bot for a move.
+    ///
+    /// # Errors
+    ///
+    /// Says why there is none, as the referee is told it.
+    pub(crate) async fn choose(
+        self: &Arc<Self>,
+        message: &Message,
+        from: &Agent,
+        patience: Duration,
+    ) -> Result<MoveResponse, LeagueError> {
+        match self.ask(message, from, patience).await {
+            Ok(Message::MoveResponse(response)) => Ok(Arc::unwrap_or_clone(response)),
+            Ok(Message::LeagueError(error)) => Err(*error),
+            Err(error) if error.code != Code::MissingField => Err(error),
+            Ok(_) | Err(_) => Err(without_move(message)),
+        }
+    }
+
+    /// Asks the bot whether it comes to a match; it does unless it says no in time.
+    pub(crate) async fn comes(
+        self: &Arc<Self>,
+        message: &Message,
+        from: &Agent,
+        patience: Duration,
+    ) -> bool {
+        match self.ask(message, from, patience).await {
+            Ok(Message::GameJoinAck(ack)) => ack.accept,
+            Ok(_) | Err(_) => true,
+        }
+    }
+
+    /// Has the bot told something, in the order in which it happens; nobody waits for its nod.
+    pub(crate) fn tell(&self, message: Message, from: Agent) {
+        if self.news.try_send((without_token(message), from)).is_err() {
+            tracing::warn!(
+                agent_id = %self.agent(),
+                event_type = "BOT_BEHIND",
+                "the bot is so far behind that it is not told everything"
+            );
+        }
+    }
+
+    /// Ends the bot and all that it has started, also one that is just being started.
+    pub(crate) async fn end(&self) {
+        let stage = std::mem::replace(&mut *self.stage(), Stage::Ended);
+        match stage {
+            Stage::Here(present) => present.life.lock().await.end().await,
+            // What was started is dropped with the start, and ends with that.
+            Stage::Starting(_, start) => start.abort(),
+            Stage::Absent | Stage::Ended => {}
+        }
+    }
+
+    async fn ask(
+        self: &Arc<Self>,
+        message: &Message,
+        from: &Agent,
+        patience: Duration,
+    ) -> Result<Message, LeagueError> {
+        let until = Instant::now() + patience;
+        let late = |_| LeagueError::new(Code::Timeout, "the bot: it is still starting");
+        let present = tokio::time::timeout(patience, self.present());
+        let present = present
+            .await
+            .map_err(late)?
+            .map_err(|error| LeagueError::new(Code::Connection, format!("the bot: {error}")))?;
+        let write = |found: &Found, id: u64| written(message, from, found, id);
+        let (found, rest) = (Arc::clone(&present.found), until - Instant::now());
+        match present.link.call(found, rest, write).await {
+            Ok(Some(called)) => {
+                let manner = &called.found.manner;
+                understood(message, &called.answer, called.id, manner)
+            }
+            // It has no tool for that, so it does not want to know.
+            Ok(None) => Ok(Message::Acknowledged),
+            Err(error) => Err(unreached(&error)),
+        }
+    }
+
+    /// The bot as it is there; a new life is begun if the last has ended and it may have another.
+    ///
+    /// The start goes on whoever waits for it, so that nobody who hangs up cuts it short.
+    async fn present(self: &Arc<Self>) -> Result<Arc<Present>, Arc<LaunchError>> {
+        let mut start = {
+            let mut stage = self.stage();
+            match &*stage {
+                Stage::Here(present) if !present.link.carrier().is_closed() => {
+                    return Ok(Arc::clone(present));
+                }
+                Stage::Starting(start, _) => start.clone(),
+                Stage::Ended => return Err(Arc::new(LaunchError::Silent)),
+                Stage::Absent | Stage::Here(_) => {
+                    let (tell, start) = watch::channel(None);
+                    let last = std::mem::replace(&mut *stage, Stage::Absent);
+                    let task = tokio::spawn(Arc::clone(self).start_over(last, tell));
+                    *stage = Stage::Starting(start.clone(), task.abort_handle());
+                    start
+                }
+            }
+        };
+        match start.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(started)) => started.clone(),
+            Ok(None) | Err(_) => Err(Arc::new(LaunchError::Silent)),
+        }
+    }
+
+    async fn start_over(self: Arc<Self>, last: Stage, tell: watch::Sender<Start>) {
+        if let Stage::Here(last) = last {
+            last.life.lock().await.end().await;
+        }
+        let started = self.give_life().await.map_err(Arc::new);
+        let mut stage = self.stage();
+        if !matches!(*stage, Stage::Ended) {
+            *stage = match &started {
+                Ok(present) => Stage::Here(Arc::clone(present)),
+                Err(_) => Stage::Absent,
+            };
+        }
+        drop(stage);
+        tell.send_replace(Some(started));
+    }
+
+    async fn give_life(&self) -> Result<Arc<Present>, LaunchError> {
+        let restarts = self.launch.limits.restarts;
+        let before = self.started.fetch_add(1, Ordering::Relaxed);
+        let last_words = self.last_words().await;
+        if before > restarts {
+            self.started.store(before, Ordering::Relaxed);
+            self.tell_end(last_words.as_deref(), "it is given up");
+            return Err(LaunchError::TooOften(restarts));
+        }
+        if before > 0 {
+            let again = format!("it is started again ({before} of {restarts})");
+            self.tell_end(last_words.as_deref(), &again);
+        }
+        let mut started = self.launch.start()?;
+        let file = self.launch.complaints.clone();
+        *self.hearing() = Some(Hearing::begin(file, started.complaints));
+        let limits = &self.launch.limits;
+        let pipes = Pipes::open(started.input, started.output, limits.line);
+        if !wakes(&pipes, limits.start, &self.agent()).await {
+            started.life.end().await;
+            return Err(LaunchError::Silent);
+        }
+        let link = Link::new(pipes);
+        let found = match self.speech {
+            Some(Speech::Simple) => Arc::new(Found {
+                manner: Manner::PLAIN,
+                tools: None,
+                heard: true,
+            }),
+            Some(Speech::Mcp | Speech::Habit(_)) | None => link.found().await,
+        };
+        Ok(Arc::new(Present {
+            life: tokio::sync::Mutex::new(started.life),
+            link,
+            found,
+        }))
+    }
+
+    /// What its latest life, which has ended, complained of last; nothing if that was told.
+    async fn last_words(&self) -> Option<Vec<String>> {
+        let hearing = self.hearing().take()?;
+        Some(hearing.last_words().await)
+    }
+
+    /// Tells that a life has ended, and what follows.
+    fn tell_end(&self, last_words: Option<&[String]>, follows: &str) {
+        let Some(words) = last_words else { return };
+        tracing::warn!(
+            agent_id = %self.agent(),
+            event_type = "BOT_ENDED",
+            aside = shown(words),
+            "the bot has ended: {follows}; what it complains of is kept in `logs/bots`"
+        );
+    }
+
+    fn hearing(&self) -> std::sync::MutexGuard<'_, Option<Hearing>> {
+        self.hearing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn agent(&self) -> String {
+        let known = self.identity.get().map(|identity| identity.log_name());
+        known.map_or_else(|| self.name.clone(), |name| name.to_string())
+    }
+
+    fn stage(&self) -> std::sync::MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unreached(error: &CallError) -> LeagueError {
+    let code = match error {
+        CallError::Timeout(_) => Code::Timeout,
+        CallError::Connection(_) => Code::Connection,
+        CallError::TooLarge => Code::InvalidMessage,
+    };
+    LeagueError::new(code, format!("the bot: {error}"))
+}
+
+/// Tells the bot what happens, one thing after the other, for as long as anybody holds it.
+async fn tell_all(bot: std::sync::Weak<Bot>, mut news: mpsc::Receiver<(Message, Agent)>) {
+    while let Some((message, from)) = news.recv().await {
+        let Some(bot) = bot.upgrade() else { return };
+        if let Err(error) = bot.ask(&message, &from, NEWS_PATIENCE).await {
+            tracing::info!(
+                agent_id = %bot.agent(),
+                event_type = "BOT_NOT_TOLD",
+                message_type = message.v2_type(),
+                "{}", error.detail
+            );
+        }
+    }
+}

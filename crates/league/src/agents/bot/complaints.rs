@@ -1,0 +1,156 @@
+//! What a bot says on standard error, kept for its owner.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use league_protocol::finding::harmless;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::task::JoinHandle;
+
+/// The most bytes of complaints that are kept of one life of a bot.
+const MOST_COMPLAINTS: u64 = 1024 * 1024;
+/// How many lines are told when a bot has ended.
+const MOST_LAST: usize = 6;
+/// The longest of these, in bytes.
+const LONGEST_LAST: usize = 200;
+/// How long the last words of a bot that has ended are waited for: others may hold its pipe.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Listens to the complaints of one life of a bot.
+#[derive(Debug)]
+pub(super) struct Hearing {
+    last: Arc<Mutex<Last>>,
+    keeping: JoinHandle<()>,
+}
+
+impl Hearing {
+    /// Begins to listen.
+    pub(super) fn begin(
+        path: PathBuf,
+        complaints: impl AsyncRead + Send + Unpin + 'static,
+    ) -> Self {
+        let last = Arc::new(Mutex::new(Last::default()));
+        let keeping = tokio::spawn(keep(path, complaints, Arc::clone(&last)));
+        Self { last, keeping }
+    }
+
+    /// The last lines of a bot that has ended.
+    pub(super) async fn last_words(self) -> Vec<String> {
+        // What was not heard by then is in the file at most.
+        let _ = tokio::time::timeout(PATIENCE, self.keeping).await;
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.end_line();
+        std::mem::take(&mut last.lines).into()
+    }
+}
+
+/// The last lines of what is said.
+#[derive(Debug, Default)]
+struct Last {
+    lines: VecDeque<String>,
+    /// The beginning of a line that goes on.
+    begun: Vec<u8>,
+}
+
+impl Last {
+    fn hear(&mut self, chunk: &[u8]) {
+        for (place, part) in chunk.split(|byte| *byte == b'\n').enumerate() {
+            if place > 0 {
+                self.end_line();
+            }
+            let room = LONGEST_LAST.saturating_sub(self.begun.len());
+            self.begun.extend(&part[..part.len().min(room)]);
+        }
+    }
+
+    fn end_line(&mut self) {
+        let line = String::from_utf8_lossy(&self.begun);
+        let line = harmless(line.trim_end(), LONGEST_LAST);
+        self.begun.clear();
+        if !line.is_empty() {
+            self.lines.push_back(line);
+        }
+        if self.lines.len() > MOST_LAST {
+            self.lines.pop_front();
+        }
+    }
+}
+
+/// Keeps what a bot complains of in a file that only its owner reads, as it may tell its plans;
+/// the rest is swallowed, so that the bot never waits for us.
+async fn keep(
+    path: PathBuf,
+    mut complaints: impl AsyncRead + Send + Unpin,
+    last: Arc<Mutex<Last>>,
+) {
+    let mut file = match private(&path).await {
+        Ok(file) => Some(file),
+        Err(error) => {
+            tracing::warn!(
+                event_type = "BOT_UNHEARD",
+                "could not open `{}`: {error}",
+                path.display()
+            );
+            None
+        }
+    };
+    let (mut kept, mut chunk) = (0, vec![0; 8 * 1024]);
+    while let Ok(length @ 1..) = complaints.read(&mut chunk).await {
+        let heard = &chunk[..length];
+        last.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .hear(heard);
+        let Some(open) = file.as_mut().filter(|_| kept < MOST_COMPLAINTS) else {
+            continue;
+        };
+        kept += length as u64;
+        let written = async {
+            open.write_all(heard).await?;
+            open.flush().await
+        };
+        if written.await.is_err() {
+            file = None;
+        }
+    }
+}
+
+async fn private(path: &Path) -> io::Result<tokio::fs::File> {
+    if let Some(folder) = path.parent() {
+        tokio::fs::create_dir_all(folder).await?;
+    }
+    let mut options = tokio::fs::OpenOptions::new();
+    options.create(true).append(true).mode(0o600);
+    options.open(path).await
+}
+
+/// The last words of a bot, for whoever sits before it alone: they may tell its plans, so they
+/// stand in no log.
+pub(crate) fn shown(words: &[String]) -> String {
+    match words {
+        [] => "it complained of nothing".to_owned(),
+        words => format!("its last complaints:\n    {}", words.join("\n    ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_last_lines_are_told_harmless_and_short() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = "x".repeat(10_000);
+        let said = format!("one\ntwo\nthree\n\nfour\n{long}\nsix\u{1b}[2J\r\nlast word");
+        let file = folder.path().join("deep/P01.stderr.log");
+        let hearing = Hearing::begin(file.clone(), io::Cursor::new(said.clone()));
+        let words = hearing.last_words().await;
+        let cut = "x".repeat(LONGEST_LAST);
+        let expected = ["two", "three", "four", &cut, "six\\u{1b}[2J", "last word"];
+        assert_eq!(words, expected);
+        assert_eq!(std::fs::read_to_string(file).unwrap(), said);
+        assert!(shown(&words).contains("\n    last word"));
+    }
+}

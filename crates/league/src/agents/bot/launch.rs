@@ -1,0 +1,233 @@
+//! Starts a bot: a program of somebody else's, within limits, whose whole group ends with us.
+//!
+//! The program is not started directly but by `league keep`, a small process of our own between
+//! the two. It takes the limits upon itself, so that the bot has them from its first instruction,
+//! and it ends the bot's whole group when either side is gone, even by `kill -9`.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use thiserror::Error;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+
+use crate::config::BotsConfig;
+
+/// What of our surroundings a bot sees, besides what it is given by name.
+const SURROUNDINGS: [&str; 14] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "VIRTUAL_ENV",
+    "PYTHONPATH",
+    "NODE_PATH",
+    "JAVA_HOME",
+    "LD_LIBRARY_PATH",
+    "SSL_CERT_FILE",
+];
+
+/// A program and its limits.
+#[derive(Debug, Clone)]
+pub(crate) struct Launch {
+    /// Our own program, which keeps the bot.
+    pub(crate) keeper: PathBuf,
+    /// The bot's program and its arguments; no shell reads them.
+    pub(crate) words: Vec<String>,
+    /// Names of variables that the bot may see besides the usual ones.
+    pub(crate) passed: Vec<String>,
+    /// Where its complaints are kept.
+    pub(crate) complaints: PathBuf,
+    /// What it may use.
+    pub(crate) limits: Limits,
+}
+
+/// What a bot may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Memory that it fills, in bytes.
+    pub(crate) memory: u64,
+    /// Time on a processor, in seconds.
+    pub(crate) cpu: u64,
+    /// Open files.
+    pub(crate) files: u64,
+    /// The largest file that it writes, in bytes.
+    pub(crate) file_size: u64,
+    /// The longest line that it says, in bytes.
+    pub(crate) line: usize,
+    /// How long it may take to say its first word.
+    pub(crate) start: Duration,
+    /// How often it is started again.
+    pub(crate) restarts: u32,
+}
+
+impl Limits {
+    /// Those of the configuration.
+    pub(crate) fn of(config: &BotsConfig) -> Self {
+        Self {
+            memory: config.max_memory_bytes,
+            cpu: config.max_cpu_sec,
+            files: config.max_open_files,
+            file_size: config.max_file_bytes,
+            line: config.max_line_bytes,
+            start: config.start_timeout_sec.duration(),
+            restarts: config.max_restarts,
+        }
+    }
+}
+
+/// Why a command is no bot.
+#[derive(Debug, Error)]
+pub(crate) enum LaunchError {
+    /// There are no words in it, or a quote is left open.
+    #[error("`{0}` is no command: a program and its arguments, with every quote closed")]
+    NoCommand(String),
+    /// The keeper could not be started.
+    #[error("could not start the bot")]
+    Start(#[source] io::Error),
+    /// It was started so often that it is given up.
+    #[error("it was started again {0} times, and is given up")]
+    TooOften(u32),
+    /// It ended before it said anything, or never did.
+    #[error("the bot does not answer; what it complains of is kept in `logs/bots`")]
+    Silent,
+    /// A pipe to it is missing.
+    #[error("the bot has no pipes")]
+    NoPipes,
+}
+
+/// A bot that was started.
+pub(crate) struct Started {
+    /// Its life.
+    pub(crate) life: Life,
+    /// What it reads.
+    pub(crate) input: ChildStdin,
+    /// What it says.
+    pub(crate) output: ChildStdout,
+    /// What it complains of.
+    pub(crate) complaints: ChildStderr,
+}
+
+/// The life of a bot; its whole group ends when this is dropped.
+pub(crate) struct Life {
+    child: Child,
+    group: Option<Pid>,
+}
+
+/// Takes a command apart as a shell would, without anything that a shell would do.
+///
+/// # Errors
+///
+/// Says that it has no words, or an open quote.
+pub(crate) fn words(command: &str) -> Result<Vec<String>, LaunchError> {
+    let words = shlex::split(command).filter(|words| !words.is_empty());
+    words.ok_or_else(|| LaunchError::NoCommand(command.to_owned()))
+}
+
+impl Launch {
+    /// Starts the bot in a group of its own.
+    ///
+    /// # Errors
+    ///
+    /// Says why it could not be started. That the program itself is missing is told by the keeper.
+    pub(crate) fn start(&self) -> Result<Started, LaunchError> {
+        let mut child = self.command().spawn().map_err(LaunchError::Start)?;
+        let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let complaints = child.stderr.take();
+        let life = Life { child, group };
+        match (input, output, complaints) {
+            (Some(input), Some(output), Some(complaints)) => Ok(Started {
+                life,
+                input,
+                output,
+                complaints,
+            }),
+            _ => Err(LaunchError::NoPipes),
+        }
+    }
+
+    fn command(&self) -> Command {
+        let Limits {
+            memory,
+            cpu,
+            files,
+            file_size,
+            ..
+        } = self.limits;
+        let mut command = Command::new(&self.keeper);
+        command
+            .arg("keep")
+            .args(["--parent", &std::process::id().to_string()])
+            .args(["--memory", &memory.to_string()])
+            .args(["--cpu", &cpu.to_string()])
+            .args(["--files", &files.to_string()])
+            .args(["--file-size", &file_size.to_string()])
+            .arg("--")
+            .args(&self.words)
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        let passed = self.passed.iter().map(String::as_str);
+        for name in SURROUNDINGS.into_iter().chain(passed) {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command
+    }
+}
+
+impl Life {
+    /// Ends the whole group, and waits until its first process is gone.
+    pub(crate) async fn end(&mut self) {
+        self.end_group();
+        // It was killed; a wait that fails has nothing to wait for.
+        let _ = self.child.wait().await;
+    }
+
+    fn end_group(&self) {
+        if let Some(group) = self.group {
+            // A group that is gone needs no ending.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        // Once it was waited for, its number may be somebody else's.
+        if self.child.id().is_some() {
+            self.end_group();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_taken_apart_like_a_shell_does_it() {
+        let apart = |command| words(command).unwrap();
+        assert_eq!(apart("python3 bot.py"), ["python3", "bot.py"]);
+        assert_eq!(
+            apart("'my bot' --name \"a b\""),
+            ["my bot", "--name", "a b"]
+        );
+        assert_eq!(apart("bot ; rm x $HOME"), ["bot", ";", "rm", "x", "$HOME"]);
+        for wrong in ["", "  ", "bot 'open"] {
+            let error = words(wrong).unwrap_err().to_string();
+            assert!(error.contains("is no command"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! The pipes to a bot: a line of JSON for each message, answers in whatever order they come.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use league_protocol::peer::Request;
+use league_protocol::rpc::members::{split, text};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::ChildStdin;
+use tokio::sync::{oneshot, watch};
+
+use crate::http::client::{Answer, CallError};
+use crate::wire::sessions::link::Carrier;
+
+/// What a bot is asked first; it may answer whatever it likes.
+const WAKE_UP: &[u8] = br#"{"jsonrpc":"2.0","method":"ping","id":0}"#;
+/// The id of that question, which nobody waits for; those of all others begin at 1.
+const WAKE_UP_ID: u64 = 0;
+/// How long a bot may take to read the answer to a question of its own.
+const SLOWEST_READER: Duration = Duration::from_secs(1);
+/// The most calls that wait for a bot at once.
+const MOST_OPEN: usize = 64;
+/// The most lines of a bot that answer nothing; one that says more is not listened to any more.
+const MOST_STRAY: usize = 10_000;
+/// How many of them are told of.
+const MOST_NOTED: usize = 3;
+/// The most bytes of one line that is too long; then the bot is not listened to any more.
+const MOST_SKIPPED: usize = 64 * 1024 * 1024;
+
+/// The pipes to one life of a bot.
+pub(super) struct Pipes {
+    input: Arc<tokio::sync::Mutex<ChildStdin>>,
+    open: Open,
+    /// Whether it has said anything yet, or can say nothing more.
+    mouth: watch::Receiver<Mouth>,
+    /// Whether it can be told nothing more.
+    deaf: Arc<AtomicBool>,
+}
+
+/// Who waits for which answer.
+type Open = Arc<Mutex<BTreeMap<u64, oneshot::Sender<Bytes>>>>;
+
+/// How far a bot is with saying things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mouth {
+    Silent,
+    Speaking,
+    Closed,
+}
+
+impl Pipes {
+    /// Listens to a bot that was just started.
+    pub(super) fn open(
+        input: ChildStdin,
+        output: impl AsyncRead + Send + Unpin + 'static,
+        longest: usize,
+    ) -> Self {
+        let (mouth, heard) = watch::channel(Mouth::Silent);
+        let input = Arc::new(tokio::sync::Mutex::new(input));
+        let (open, deaf) = (Open::default(), Arc::new(AtomicBool::new(false)));
+        let ear = Ear {
+            input: Arc::clone(&input),
+            open: Arc::clone(&open),
+            deaf: Arc::clone(&deaf),
+            mouth,
+            longest,
+            woken: false,
+        };
+        tokio::spawn(ear.listen(output));
+        Self {
+            input,
+            open,
+            mouth: heard,
+            deaf,
+        }
+    }
+
+    /// Says a first word and waits for any answer to it; tells whether one came.
+    ///
+    /// To start may take long, so that this is not on the clock of anything that follows.
+    pub(super) async fn wake(&self, patience: Duration) -> bool {
+        let mut mouth = self.mouth.clone();
+        let answered = async {
+            self.say(WAKE_UP).await.ok()?;
+            let heard = mouth.wait_for(|mouth| *mouth != Mouth::Silent).await;
+            heard
+                .ok()
+                .filter(|mouth| **mouth == Mouth::Speaking)
+                .map(drop)
+        };
+        let answered = tokio::time::timeout(patience, answered).await;
+        answered.is_ok_and(|answered| answered.is_some())
+    }
+
+    /// Whether nothing more can come of it.
+    pub(super) fn is_closed(&self) -> bool {
+        *self.mouth.borrow() == Mouth::Closed || self.deaf.load(Ordering::Relaxed)
+    }
+
+    async fn say(&self, body: &[u8]) -> Result<(), CallError> {
+        let mut input = self.input.lock().await;
+        let torn = Torn(&self.deaf);
+        let said = async {
+            input.write_all(body).await?;
+            input.write_all(b"\n").await?;
+            input.flush().await
+        };
+        let said = said.await;
+        if said.is_ok() {
+            std::mem::forget(torn);
+        }
+        said.map_err(|error| CallError::Connection(error.to_string()))
+    }
+
+    async fn exchange(&self, request: &Request) -> Result<Answer, CallError> {
+        let Some(id) = request.id else {
+            self.say(&request.body).await?;
+            return Ok(line(Bytes::new()));
+        };
+        let (answered, answer) = oneshot::channel();
+        let _forgotten = Waiting::enter(&self.open, id, answered)?;
+        self.say(&request.body).await?;
+        let mut mouth = self.mouth.clone();
+        tokio::select! {
+            biased;
+            Ok(answer) = answer => Ok(line(answer)),
+            _ = mouth.wait_for(|mouth| *mouth == Mouth::Closed) => Err(gone()),
+        }
+    }
+}
+
+impl Carrier for Pipes {
+    async fn carry(&self, request: &Request, timeout: Duration) -> Result<Answer, CallError> {
+        let exchanged = tokio::time::timeout(timeout, self.exchange(request)).await;
+        exchanged.unwrap_or(Err(CallError::Timeout(timeout)))
+    }
+}
+
+/// A line that is being said; one that is dropped half-way leaves a bot that can be told nothing
+/// more.
+struct Torn<'p>(&'p AtomicBool);
+
+impl Drop for Torn<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A place among those who wait, left when it is dropped.
+struct Waiting<'o> {
+    open: &'o Open,
+    id: u64,
+}
+
+impl<'o> Waiting<'o> {
+    fn enter(open: &'o Open, id: u64, answered: oneshot::Sender<Bytes>) -> Result<Self, CallError> {
+        let mut waiting = lock(open);
+        if waiting.len() >= MOST_OPEN {
+            let cause = format!("{MOST_OPEN} calls wait for the bot already");
+            return Err(CallError::Connection(cause));
+        }
+        waiting.insert(id, answered);
+        Ok(Self { open, id })
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        lock(self.open).remove(&self.id);
+    }
+}
+
+/// Listens to what a bot says.
+struct Ear {
+    input: Arc<tokio::sync::Mutex<ChildStdin>>,
+    open: Open,
+    mouth: watch::Sender<Mouth>,
+    deaf: Arc<AtomicBool>,
+    longest: usize,
+    /// Whether the first question was answered; that counts once.
+    woken: bool,
+}
+
+impl Ear {
+    async fn listen(mut self, output: impl AsyncRead + Send + Unpin) {
+        let mut lines = BufReader::new(output);
+        let mut stray = 0;
+        while let Some(line) = next_line(&mut lines, self.longest).await {
+            self.mouth.send_if_modified(|mouth| {
+                std::mem::replace(mouth, Mouth::Speaking) == Mouth::Silent
+            });
+            let length = line.len();
+            if !self.hand_over(line).await {
+                stray += 1;
+                self.note_stray(stray, length);
+            }
+            if stray > MOST_STRAY {
+                tracing::warn!(
+                    event_type = "BOT_CHATTERS",
+                    "the bot has said {MOST_STRAY} lines that answer nothing, and is not listened to any more"
+                );
+                break;
+            }
+        }
+        self.mouth.send_replace(Mouth::Closed);
+    }
+
+    /// Tells of lines that answer nothing, a few times; what they say may be a move.
+    fn note_stray(&self, stray: usize, length: usize) {
+        if stray <= MOST_NOTED {
+            tracing::warn!(
+                event_type = "BOT_STRAY",
+                "the bot said a line of {length} bytes that answers no question; \
+                 an answer is JSON with the `id` of the question"
+            );
+        }
+    }
+
+    /// Gives a line to whoever waits for it; tells whether it is in its place, which a notification
+    /// always is.
+    async fn hand_over(&mut self, line: Vec<u8>) -> bool {
+        let id = match read_id(&line) {
+            Said::Answer(WAKE_UP_ID) => return !std::mem::replace(&mut self.woken, true),
+            Said::Answer(id) => Some(id),
+            Said::Notification => return true,
+            Said::Question { id, method } => {
+                self.reply(&id, &method).await;
+                return false;
+            }
+            Said::Bare => None,
+            Said::Nothing => return false,
+        };
+        let waiting = {
+            let mut open = lock(&self.open);
+            match id {
+                Some(id) => open.remove(&id),
+                // Without an id it answers the one question that is open, if there is just one.
+                None if open.len() == 1 => open.pop_first().map(|(_, waiting)| waiting),
+                None => None,
+            }
+        };
+        waiting.is_some_and(|waiting| waiting.send(line.into()).is_ok())
+    }
+
+    /// Answers a question of the bot: we are here, and can do nothing for it.
+    async fn reply(&self, id: &str, method: &str) {
+        let answer = if method == "ping" {
+            json!({})
+        } else {
+            json!({"code": -32601, "message": "this client answers `ping` and nothing else"})
+        };
+        let member = if method == "ping" { "result" } else { "error" };
+        let reply = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{member}\":{answer}}}\n");
+        let torn = Torn(&self.deaf);
+        let said = async { self.input.lock().await.write_all(reply.as_bytes()).await };
+        // A bot that asks and does not read would have us wait for ever.
+        if let Ok(Ok(())) = tokio::time::timeout(SLOWEST_READER, said).await {
+            std::mem::forget(torn);
+        }
+    }
+}
+
+/// What a line of a bot is.
+#[derive(Debug, PartialEq, Eq)]
+enum Said {
+    Answer(u64),
+    Question {
+        id: String,
+        method: String,
+    },
+    /// A message without a frame.
+    Bare,
+    /// It tells something and wants no answer, such as `notifications/message` of MCP.
+    Notification,
+    Nothing,
+}
+
+fn read_id(line: &[u8]) -> Said {
+    let members = std::str::from_utf8(line)
+        .ok()
+        .and_then(|line| split(line).ok());
+    let Some(members) = members else {
+        return Said::Nothing;
+    };
+    let id = members.get("id").map(|id| id.get());
+    match (id, members.get("method").and_then(text)) {
+        (Some(id), Some(method)) => Said::Question {
+            id: id.to_owned(),
+            method: method.into_owned(),
+        },
+        (Some(id), None) => id.parse().map_or(Said::Nothing, Said::Answer),
+        (None, None) if members.has("message_type") => Said::Bare,
+        (None, Some(_)) if !members.has("result") && !members.has("error") => Said::Notification,
+        (None, _) => Said::Nothing,
+    }
+}
+
+/// Reads a line; of one that is too long, nothing but its end. `None` at the end of all.
+async fn next_line(lines: &mut (impl AsyncBufReadExt + Unpin), longest: usize) -> Option<Vec<u8>> {
+    let mut line = Vec::new();
+    let most = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);
+    let read = (&mut *lines).take(most).read_until(b'\n', &mut line).await;
+    if read.ok()? == 0 {
+        return None;
+    }
+    if line.pop() == Some(b'\n') {
+        return Some(line);
+    }
+    line.clear();
+    let mut most = MOST_SKIPPED;
+    while most > 0 {
+        let (skipped, ended) = {
+            let more = lines.fill_buf().await.ok()?;
+            let end = more.iter().position(|byte| *byte == b'\n');
+            (
+                end.map_or(more.len(), |end| end + 1),
+                end.is_some() || more.is_empty(),
+            )
+        };
+        lines.consume(skipped);
+        if ended {
+            return Some(line);
+        }
+        most = most.saturating_sub(skipped);
+    }
+    None
+}
+
+fn line(body: Bytes) -> Answer {
+    Answer {
+        status: 200,
+        session: None,
+        body,
+    }
+}
+
+fn gone() -> CallError {
+    CallError::Connection("the bot says nothing any more".to_owned())
+}
+
+fn lock(open: &Open) -> std::sync::MutexGuard<'_, BTreeMap<u64, oneshot::Sender<Bytes>>> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_is_skipped_and_the_next_one_heard() {
+        let said = [
+            b"short\n".as_slice(),
+            &[b'x'; 5_000],
+            b"\nagain\n",
+            b"unfinished",
+        ]
+        .concat();
+        let mut lines = BufReader::with_capacity(64, said.as_slice());
+        let mut heard = Vec::new();
+        while let Some(line) = next_line(&mut lines, 100).await {
+            heard.push(String::from_utf8(line).unwrap());
+        }
+        assert_eq!(heard, ["short", "", "again", ""]);
+    }
+
+    #[test]
+    fn answers_and_questions_are_told_apart() {
+        for (line, said) in [
+            (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, Said::Answer(7)),
+            (r#"{"id":7}"#, Said::Answer(7)),
+            (r#"{"id":"7","result":{}}"#, Said::Nothing),
+            (r#"{"id":-1,"result":{}}"#, Said::Nothing),
+            (r#"{"method":"notifications/message"}"#, Said::Notification),
+            (r#"{"method":"ping","result":{}}"#, Said::Nothing),
+            (r#"{"method":7}"#, Said::Nothing),
+            (r#"{"message_type":"GAME_JOIN_ACK"}"#, Said::Bare),
+            ("hello", Said::Nothing),
+            ("", Said::Nothing),
+            (
+                r#"{"id":"a","method":"ping"}"#,
+                Said::Question {
+                    id: "\"a\"".to_owned(),
+                    method: "ping".to_owned(),
+                },
+            ),
+        ] {
+            assert_eq!(read_id(line.as_bytes()), said, "{line}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! What a bot is told, and what its answers say.
+
+use std::sync::Arc;
+
+use league_protocol::decode::decode;
+use league_protocol::dialect::Hints;
+use league_protocol::encode::{Sender, Stamp, conversation, encode, tool};
+use league_protocol::fault::Code;
+use league_protocol::finding::{Notes, Reading, excerpt};
+use league_protocol::lenient::{self, Expected, Mended};
+use league_protocol::message::{EVEN_ODD, LeagueError, Message};
+use league_protocol::peer::{self, Found, Manner, Request, Told};
+use league_protocol::rpc::members::split;
+use league_protocol::sender::{Agent, Dialect};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::clock;
+use crate::http::client::Answer;
+use crate::wire::outbound::owed_types;
+use crate::wire::outbox::match_of;
+
+/// What the bot may know of a message: all of it but the token that proves a referee.
+pub(super) fn without_token(mut message: Message) -> Message {
+    if let Message::RoundAnnouncement(announcement) = &mut message {
+        Arc::make_mut(announcement).own = None;
+    }
+    message
+}
+
+/// A message as the bot takes it; `None` if it has no tool for it.
+pub(super) fn written(message: &Message, from: &Agent, found: &Found, id: u64) -> Option<Request> {
+    let own = tool(message);
+    let (name, inputs) = match &found.tools {
+        Some(tools) => tools
+            .offered(own)
+            .map(|(name, inputs)| (name, Some(inputs)))?,
+        None => (own, None),
+    };
+    let conversation = conversation(message, &from.to_string());
+    let stamp = Stamp {
+        sender: Sender::Agent(from),
+        at: clock::now(),
+        conversation: &conversation,
+        token: None,
+    };
+    let outgoing = encode(message, Dialect::V2, stamp, &hints(message))?;
+    peer::call(&found.manner, id, name, &outgoing, inputs)
+}
+
+/// What a message says that its answer may leave out.
+fn hints(message: &Message) -> Hints<'_> {
+    let (game_type, reader) = match message {
+        Message::MoveCall(call) => (Some(&call.game_type), Some(&call.player_id)),
+        Message::GameInvitation(invitation) => (Some(&invitation.game_type), None),
+        _ => (None, None),
+    };
+    Hints {
+        game_type,
+        reader,
+        match_id: match_of(message),
+        ..Hints::default()
+    }
+}
+
+/// What the bot says to a message: exactly if it can be read so, else by what it must mean.
+///
+/// The player says it in the league's words, so that this is no departure in a strict league.
+pub(super) fn understood(
+    message: &Message,
+    answer: &Answer,
+    id: u64,
+    manner: &Manner,
+) -> Result<Message, LeagueError> {
+    let (read, said) = if manner.form().is_some() {
+        (simple(message, answer, id), text(&answer.body))
+    } else {
+        let result = peer::read(&answer.reply(), id).map_err(|fault| wrong(&fault.to_string()))?;
+        match peer::told(&result).map_err(|fault| wrong(&fault.to_string()))? {
+            Told::Message(said) => (exactly(message, &said), said.get().to_owned()),
+            Told::Nod => return Ok(Message::Acknowledged),
+            Told::Failed(words) => return Err(wrong(&format!("its tool failed: {words}"))),
+        }
+    };
+    match read {
+        Ok(Message::Acknowledged) | Err(_) => meant(message, &said).unwrap_or(read),
+        Ok(said) => Ok(said),
+    }
+}
+
+/// A line of a bot; one that is no text says nothing.
+fn text(line: &[u8]) -> String {
+    std::str::from_utf8(line).unwrap_or_default().to_owned()
+}
+
+/// What the line of a simple bot says.
+fn simple(message: &Message, answer: &Answer, id: u64) -> Result<Message, LeagueError> {
+    let mut notes = Notes::new(Reading::Lenient);
+    match lenient::reply(&answer.body, id, &mut notes) {
+        Some(said) => exactly(message, &said),
+        None => Err(unclear(&notes)),
+    }
+}
+
+/// A message in the words of the league; what names no type is a nod.
+fn exactly(message: &Message, said: &RawValue) -> Result<Message, LeagueError> {
+    if !split(said.get()).is_ok_and(|members| members.has("message_type")) {
+        return Ok(Message::Acknowledged);
+    }
+    let decoded = decode(said, Reading::Lenient, None);
+    let mut decoded = decoded.map_err(|notes| unclear(&notes))?;
+    let answer = decoded.message(&hints(message));
+    answer.map_err(|finding| LeagueError::new(finding.code, format!("the bot: {}", finding.detail)))
+}
+
+/// The answer that is meant, as a lenient league makes it out; `None` if nothing can be.
+fn meant(message: &Message, said: &str) -> Option<Result<Message, LeagueError>> {
+    let types = owed_types(message, Dialect::V2);
+    let expected = Expected {
+        types: &types,
+        method: None,
+        dialect: Some(Dialect::V2),
+    };
+    types.first()?;
+    match lenient::mend(said, &expected, &mut Notes::new(Reading::Lenient))? {
+        Mended::Message(mended) => exactly(message, &mended).ok().map(Ok),
+        Mended::Complaint(words) => Some(Err(wrong(&words))),
+    }
+}
+
+fn unclear(notes: &Notes) -> LeagueError {
+    let first = notes.first_error().or(notes.findings.first());
+    wrong(first.map_or("its answer holds no message", |finding| &finding.detail))
+}
+
+fn wrong(detail: &str) -> LeagueError {
+    LeagueError::new(Code::InvalidMessage, format!("the bot: {detail}"))
+}
+
+/// That there is no move in an answer, and how one is said.
+pub(super) fn without_move(message: &Message) -> LeagueError {
+    let wanted = match message {
+        Message::MoveCall(call) if call.game_type.as_str() != EVEN_ODD => {
+            let such = call
+                .options
+                .first()
+                .map_or("0".to_owned(), Value::to_string);
+            format!(
+                "`{{\"move\": {}}}`, or another of `valid_options`",
+                excerpt(&such)
+            )
+        }
+        _ => "`{\"parity_choice\": \"even\"}` or `\"odd\"`".to_owned(),
+    };
+    wrong(&format!(
+        "there is no move in its answer; a move is {wanted}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use serde_json::json;
+
+    use super::*;
+
+    /// A call for a move, as a bot hears it.
+    fn call(message: &Value) -> Message {
+        let raw = serde_json::value::to_raw_value(message).unwrap();
+        let mut decoded = decode(&raw, Reading::Lenient, None).unwrap();
+        decoded.message(&Hints::default()).unwrap()
+    }
+
+    fn tic_tac_toe() -> Message {
+        call(
+            &json!({"protocol": "league.v2", "message_type": "GAME_MOVE_CALL",
+            "sender": "referee:REF01", "match_id": "R1M1", "player_id": "P01",
+            "game_type": "tic_tac_toe", "deadline": "2025-01-15T10:30:30Z",
+            "move_request": {"move_type": "place_mark", "valid_options": [0, 4],
+                "context": {"opponent_id": "P02", "round_id": 1}}}),
+        )
+    }
+
+    fn even_odd() -> Message {
+        call(
+            &json!({"protocol": "league.v2", "message_type": "CHOOSE_PARITY_CALL",
+            "sender": "referee:REF01", "match_id": "R1M1", "player_id": "P01",
+            "game_type": "even_odd", "deadline": "2025-01-15T10:30:30Z",
+            "context": {"opponent_id": "P02", "round_id": 1}}),
+        )
+    }
+
+    fn hears(message: &Message, result: &Value) -> Result<Message, LeagueError> {
+        let body = json!({"jsonrpc": "2.0", "id": 4, "result": result}).to_string();
+        let answer = Answer {
+            status: 200,
+            session: None,
+            body: Bytes::from(body),
+        };
+        understood(message, &answer, 4, &Manner::PLAIN)
+    }
+
+    #[test]
+    fn whatever_can_mean_only_one_move_is_that_move() {
+        let places = [
+            json!({"move": 0}),
+            json!({"choice": 0}),
+            json!({"move_data": 0}),
+            json!({"move_data": {"choice": 0}}),
+            json!({"move_data": {"move": 0}}),
+            json!({"move_data": {"move_type": "place_mark", "choice": 0}}),
+            json!({"message_type": "GAME_MOVE_RESPONSE", "match_id": "R1M1", "player_id": "P01", "move": 0}),
+        ];
+        let words = [
+            json!({"parity_choice": "even"}),
+            json!({"parity_choice": "Even"}),
+            json!({"choice": "even"}),
+            json!({"move": "even"}),
+            json!({"move_data": {"choice": "even"}}),
+            json!({"message_type": "CHOOSE_PARITY_RESPONSE", "choice": "EVEN"}),
+        ];
+        let asked = [
+            (tic_tac_toe(), json!(0), places.as_slice()),
+            (even_odd(), json!("even"), words.as_slice()),
+        ];
+        for (message, meant, answers) in asked {
+            for said in answers {
+                match hears(&message, said) {
+                    Ok(Message::MoveResponse(response)) => {
+                        assert_eq!(response.choice, meant, "{said}");
+                    }
+                    other => panic!("{said}: {other:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_move_is_not_taken_for_one() {
+        for said in [json!({}), json!({"status": "ok"}), json!({"move_data": {}})] {
+            for message in [tic_tac_toe(), even_odd()] {
+                let heard = hears(&message, &said);
+                assert!(
+                    !matches!(heard, Ok(Message::MoveResponse(_))),
+                    "{said}: {heard:?}"
+                );
+            }
+        }
+        let seven = hears(&even_odd(), &json!({"parity_choice": "seven"}));
+        assert!(!matches!(seven, Ok(Message::MoveResponse(_))), "{seven:?}");
+        insta::assert_snapshot!(without_move(&tic_tac_toe()).detail, @r#"the bot: there is no move in its answer; a move is `{"move": 0}`, or another of `valid_options`"#);
+        insta::assert_snapshot!(without_move(&even_odd()).detail, @r#"the bot: there is no move in its answer; a move is `{"parity_choice": "even"}` or `"odd"`"#);
+    }
+}

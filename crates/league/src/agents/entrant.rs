@@ -1,0 +1,286 @@
+//! A player of one's own in a few lines: the player of this crate, with a choice that another
+//! program brings.
+//!
+//! Registering, proving, remembering and coming back are the player's machine's; this file only
+//! puts one together and keeps it up. `league new player --lang rust` writes a program that uses it.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use league_core::player::{MatchRecord, Verdict};
+pub use league_games::Dice;
+
+use league_core::letter::Peer;
+use league_core::player::{Player, PlayerRules, Think};
+use league_protocol::id::{GameType, IdError, PlayerId};
+use league_protocol::sender::{Agent, Dialect, Speech};
+use serde_json::Value;
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::agents::Running;
+use crate::agents::assemble::{Shared, StartError};
+use crate::agents::identity::{Identity, Life};
+use crate::agents::player::{self, Manner, Mind};
+use crate::agents::strategy::Strategy;
+use crate::chance::{Chance, NoChance};
+use crate::config::{ConfigError, ConfigLoader, SystemConfig, patience};
+use crate::http::advertised::Place;
+use crate::http::endpoint::{BadEndpoint, Endpoint, url};
+use crate::http::server::{Door, Doors, bind, serve};
+use crate::storage::root::Root;
+use crate::storage::store::StoreError;
+
+/// The game that an entrant plays.
+const GAME: &str = "even_odd";
+
+/// Chooses `even` or `odd`, from who sits opposite, the own matches so far, oldest first, and dice.
+/// Another word is replaced by chance.
+pub type Choose = fn(&str, &[Arc<MatchRecord>], &mut Dice) -> &'static str;
+
+/// A player that wants to enter a league.
+#[derive(Debug, Clone)]
+pub struct Entrant {
+    /// The name that people see.
+    pub name: String,
+    /// Where it answers; 0 for any port.
+    pub port: u16,
+    /// The address of this machine by which others reach it, if not the one of the configuration.
+    pub host: Option<IpAddr>,
+    /// Where the manager is, if not where the configuration says.
+    pub manager: Option<String>,
+    /// The folder of its files.
+    pub root: PathBuf,
+}
+
+/// Why an entrant does not play, or no longer.
+#[derive(Debug, Error)]
+pub enum EntrantError {
+    /// The configuration cannot be used.
+    #[error("could not use the configuration")]
+    Config(#[from] ConfigError),
+    /// The address of the manager is none.
+    #[error("could not find the league manager: {0}")]
+    Manager(#[from] BadEndpoint),
+    /// The port cannot be had.
+    #[error("could not listen on port {port}")]
+    Port {
+        /// Which.
+        port: u16,
+        /// Why.
+        source: io::Error,
+    },
+    /// The operating system refuses something else.
+    #[error("could not start")]
+    System(#[from] io::Error),
+    /// There is no chance to be had.
+    #[error("could not start")]
+    Chance(#[from] NoChance),
+    /// Its files cannot be used.
+    #[error("could not start")]
+    Start(#[from] StartError),
+    /// A name for its files cannot be made.
+    #[error("could not name its files")]
+    Name(#[from] IdError),
+    /// The manager does not let it in.
+    #[error("the league manager did not admit this player: {0}")]
+    Rejected(String),
+    /// It could not write down a fact.
+    #[error("the player stopped, as it could not write its journal")]
+    Store(#[from] StoreError),
+}
+
+impl Entrant {
+    /// Plays until Ctrl-C. `tell` is given a sentence whenever there is something to tell.
+    ///
+    /// # Errors
+    ///
+    /// Says what keeps it from playing.
+    pub fn play(&self, choose: Choose, tell: fn(&str)) -> Result<(), EntrantError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?;
+        let loader = ConfigLoader::new(Root::new(&self.root));
+        // A name may take its time to be found, so that is done before anything else goes on.
+        let manager = self.manager(&loader)?;
+        runtime.block_on(self.serve(&loader, manager, choose, tell))
+    }
+
+    async fn serve(
+        &self,
+        loader: &ConfigLoader,
+        manager: String,
+        choose: Choose,
+        tell: fn(&str),
+    ) -> Result<(), EntrantError> {
+        let mut system = (*loader.load_system()?).clone();
+        self.settle(&mut system, &manager);
+        let port = self.port;
+        let listener = bind(SocketAddr::new(system.security.bind, port)).await;
+        let listener = listener.map_err(|source| EntrantError::Port { port, source })?;
+        let port = listener.local_addr()?.port();
+        let endpoint = url(&system.network.base_host, port);
+        tell(&format!("{} answers at {endpoint}", self.name));
+        let shared = self.shared(&system)?;
+        let rules = self.rules(loader, &system, manager, endpoint)?;
+        // A strategy lives as long as the program; there is one.
+        let own: &'static dyn Strategy = Box::leak(Box::new(Own(choose)));
+        let manner = Manner {
+            mind: Mind::Strategy(own),
+            pace: Duration::ZERO,
+        };
+        let slot = PlayerId::new(format!("port-{port}"))?;
+        let league = &system.default_league_id;
+        let (running, door) = player::start(&shared, league, &slot, rules, manner)?;
+        stay(&shared, listener, running, door, tell).await
+    }
+
+    fn shared(&self, system: &SystemConfig) -> Result<Shared, EntrantError> {
+        let root = Root::new(&self.root);
+        Ok(Shared::new(root, system, Chance::new(None)?))
+    }
+
+    /// Where the manager answers.
+    fn manager(&self, loader: &ConfigLoader) -> Result<String, EntrantError> {
+        let Some(named) = &self.manager else {
+            return Ok(loader.load_agents()?.league_manager.endpoint.clone());
+        };
+        Ok(Endpoint::look_up(named).map(|found| found.to_string())?)
+    }
+
+    /// Listens where it is reached, and calls the manager wherever that is.
+    fn settle(&self, system: &mut SystemConfig, manager: &str) {
+        let host = self.host.map(|host| host.to_string());
+        let place = Place {
+            bind: self.host,
+            host: host.as_deref(),
+        };
+        let manager = Endpoint::parse(manager).ok();
+        place.settle_joining(system, manager.map(|manager| manager.address), &[]);
+    }
+
+    fn rules(
+        &self,
+        loader: &ConfigLoader,
+        system: &SystemConfig,
+        manager: String,
+        endpoint: String,
+    ) -> Result<PlayerRules, EntrantError> {
+        Ok(PlayerRules {
+            display_name: self.name.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            endpoint,
+            games: vec![GameType::new(GAME)?],
+            patience: patience(system),
+            manager: Arc::new(Peer {
+                agent: Agent::Manager,
+                endpoint: manager.as_str().into(),
+                dialect: Dialect::V2,
+                speech: Some(Speech::Simple),
+            }),
+            wanted_id: None,
+            strict: false,
+            memory: loader.load_player_defaults()?.memory.rule(),
+        })
+    }
+}
+
+/// Serves the player until it is told to end, or cannot go on.
+async fn stay(
+    shared: &Shared,
+    listener: TcpListener,
+    mut running: Running<Player>,
+    door: Arc<dyn Door>,
+    tell: fn(&str),
+) -> Result<(), EntrantError> {
+    let mut doors = Doors::behind(shared.gate.clone());
+    doors.open("", door);
+    let end = watch::Sender::new(false);
+    let server = tokio::spawn(serve(listener, doors, shared.limits, end.subscribe()));
+    let lived = tokio::select! {
+        lived = live(&running.identity, tell) => lived,
+        interrupted = tokio::signal::ctrl_c() => interrupted.map_err(EntrantError::from),
+        // Its desk ends by itself only if a fact could not be written.
+        stopped = &mut running.ended => return stopped.map_err(io::Error::other)?.map_err(Into::into),
+    };
+    end.send_replace(true);
+    // It ends by itself, within a bound.
+    let _ = server.await;
+    running.desk.end().await;
+    running.ended.await.map_err(io::Error::other)??;
+    shared.roads.peers.close().await;
+    shared.archivist.finish();
+    lived
+}
+
+/// Tells how far it is; comes back when the manager does not want it.
+async fn live(identity: &Identity, tell: fn(&str)) -> Result<(), EntrantError> {
+    let mut life = identity.life();
+    loop {
+        let now = life.borrow_and_update().clone();
+        let label = identity.label();
+        match now {
+            Life::Registering => tell(&format!("{label} asks to be admitted")),
+            Life::Enrolled => tell(&format!("{label} is in the league")),
+            Life::Completed => tell("the league is over"),
+            Life::Rejected(reason) => return Err(EntrantError::Rejected(reason)),
+        }
+        if life.changed().await.is_err() {
+            return Ok(());
+        }
+    }
+}
+
+/// The choice of the program that enters.
+#[derive(Debug)]
+struct Own(Choose);
+
+impl Strategy for Own {
+    fn name(&self) -> &'static str {
+        "own"
+    }
+
+    fn description(&self) -> &'static str {
+        "as the program says"
+    }
+
+    fn knows(&self, game: &GameType) -> bool {
+        game.as_str() == GAME
+    }
+
+    fn idea(&self, think: &Think, memory: &[Arc<MatchRecord>], dice: &mut Dice) -> Option<Value> {
+        let Self(choose) = self;
+        Some(choose(think.opponent_id.as_str(), memory, dice).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entrant_is_reached_where_it_listens_and_may_call_its_manager() {
+        let mut entrant = Entrant {
+            name: "Heron".to_owned(),
+            port: 0,
+            host: None,
+            manager: None,
+            root: PathBuf::from("SHARED"),
+        };
+        let settled = |entrant: &Entrant| {
+            let mut system = SystemConfig::default();
+            system.security.bind = [192, 0, 2, 7].into();
+            entrant.settle(&mut system, "http://192.0.2.1:8000/mcp");
+            assert!(system.security.allows([192, 0, 2, 1].into()));
+            (system.security.bind.to_string(), system.network.base_host)
+        };
+        let both = |host: &str| (host.to_owned(), host.to_owned());
+        assert_eq!(settled(&entrant), both("192.0.2.7"));
+        entrant.host = Some([192, 0, 2, 8].into());
+        assert_eq!(settled(&entrant), both("192.0.2.8"));
+    }
+}

@@ -1,0 +1,285 @@
+//! Calls to other agents over connections that are kept.
+//!
+//! One call is one try: trying again is a rule of the league and is decided elsewhere. The pool is
+//! our own, as general clients cost half as much again (decision 0006).
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap};
+use hyper::{Method, Request};
+use hyper_util::rt::TokioIo;
+use league_protocol::peer::{self, Events, Heard, Verb};
+use thiserror::Error;
+use tokio::net::TcpStream;
+
+use super::endpoint::Endpoint;
+
+/// How many unused connections are kept to one address; a crowd of players may share it.
+pub(crate) const IDLE_PER_ADDRESS: usize = 1_024;
+
+/// The largest answer that is read, in bytes.
+pub(crate) const LARGEST_ANSWER: usize = 4 * 1024 * 1024;
+
+/// Calls other agents.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Client {
+    idle: Arc<Mutex<BTreeMap<SocketAddr, Vec<Connection>>>>,
+}
+
+type Connection = SendRequest<Full<Bytes>>;
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// The status of HTTP.
+    pub(crate) status: u16,
+    /// The session that the agent named.
+    pub(crate) session: Option<String>,
+    /// The body.
+    pub(crate) body: Bytes,
+}
+
+/// Why nothing came back.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum CallError {
+    /// No answer in time.
+    #[error("no answer within {0:?}")]
+    Timeout(Duration),
+    /// Nobody listens there, or the connection broke.
+    #[error("no connection: {0}")]
+    Connection(String),
+    /// The answer is larger than anybody needs.
+    #[error("the answer is larger than {LARGEST_ANSWER} bytes")]
+    TooLarge,
+}
+
+impl Client {
+    /// Posts a body once and waits for the answer.
+    ///
+    /// # Errors
+    ///
+    /// Says why there is none; the caller decides whether to try again.
+    pub(crate) async fn post(
+        &self,
+        endpoint: &Endpoint,
+        body: Bytes,
+        timeout: Duration,
+    ) -> Result<Answer, CallError> {
+        let request = || call(endpoint, Method::POST, &[], body.clone());
+        within(timeout, self.exchange(endpoint, None, request)).await
+    }
+
+    /// Sends a request once and waits for the answer; a stream of events is read until the answer
+    /// has come.
+    ///
+    /// # Errors
+    ///
+    /// Says why there is none; the caller decides whether to try again.
+    pub(crate) async fn send(
+        &self,
+        endpoint: &Endpoint,
+        request: &peer::Request,
+        timeout: Duration,
+    ) -> Result<Answer, CallError> {
+        let method = match request.verb {
+            Verb::Post => Method::POST,
+            Verb::Delete => Method::DELETE,
+        };
+        let body = Bytes::from(request.body.clone());
+        let http = || call(endpoint, method.clone(), &request.headers, body.clone());
+        within(timeout, self.exchange(endpoint, request.id, http)).await
+    }
+
+    /// Gets what is at an address.
+    ///
+    /// # Errors
+    ///
+    /// Says why there is no answer.
+    pub(crate) async fn get(
+        &self,
+        endpoint: &Endpoint,
+        timeout: Duration,
+    ) -> Result<Answer, CallError> {
+        let request = || call(endpoint, Method::GET, &[], Bytes::new());
+        within(timeout, self.exchange(endpoint, None, request)).await
+    }
+
+    /// A kept connection may have been closed by the other side meanwhile; then a fresh one is
+    /// taken. Saying a thing twice does no harm in this protocol.
+    async fn exchange(
+        &self,
+        endpoint: &Endpoint,
+        id: Option<u64>,
+        request: impl Fn() -> Result<Request<Full<Bytes>>, CallError>,
+    ) -> Result<Answer, CallError> {
+        if let Some(kept) = self.take(endpoint.address) {
+            match self.over(kept, endpoint, id, request()?).await {
+                Err(Lost::BeforeAnswer(_)) => {}
+                other => return other.map_err(Lost::into_error),
+            }
+        }
+        let fresh = connect(endpoint.address).await?;
+        let answered = self.over(fresh, endpoint, id, request()?).await;
+        answered.map_err(Lost::into_error)
+    }
+
+    async fn over(
+        &self,
+        mut connection: Connection,
+        endpoint: &Endpoint,
+        id: Option<u64>,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Answer, Lost> {
+        let response = connection
+            .send_request(request)
+            .await
+            .map_err(|error| Lost::BeforeAnswer(broken(&error)))?;
+        let status = response.status().as_u16();
+        let event_stream = header(response.headers(), "content-type")
+            .is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"));
+        let session = header(response.headers(), "mcp-session-id").map(str::to_owned);
+        let body = match id.filter(|_| event_stream) {
+            // The stream may go on after the answer, so its connection is not used again.
+            Some(id) => events(response.into_body(), id).await?,
+            None => {
+                let body = whole(response.into_body()).await?;
+                self.put(endpoint.address, connection);
+                body
+            }
+        };
+        Ok(Answer {
+            status,
+            session,
+            body,
+        })
+    }
+
+    fn take(&self, address: SocketAddr) -> Option<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = idle.get_mut(&address)?;
+        std::iter::from_fn(|| kept.pop()).find(SendRequest::is_ready)
+    }
+
+    fn put(&self, address: SocketAddr, connection: Connection) {
+        if connection.is_closed() {
+            return;
+        }
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = idle.entry(address).or_default();
+        if kept.len() < IDLE_PER_ADDRESS {
+            kept.push(connection);
+        }
+    }
+}
+
+/// How far a call came that was lost.
+enum Lost {
+    BeforeAnswer(CallError),
+    Within(CallError),
+}
+
+impl Lost {
+    fn into_error(self) -> CallError {
+        match self {
+            Self::BeforeAnswer(error) | Self::Within(error) => error,
+        }
+    }
+}
+
+async fn within(
+    timeout: Duration,
+    exchange: impl Future<Output = Result<Answer, CallError>>,
+) -> Result<Answer, CallError> {
+    let answered = tokio::time::timeout(timeout, exchange).await;
+    answered.unwrap_or(Err(CallError::Timeout(timeout)))
+}
+
+async fn whole(body: Incoming) -> Result<Bytes, Lost> {
+    let body = Limited::new(body, LARGEST_ANSWER).collect().await;
+    let body = body.map_err(|error| {
+        Lost::Within(match error.downcast_ref::<hyper::Error>() {
+            Some(error) => broken(error),
+            None => CallError::TooLarge,
+        })
+    })?;
+    Ok(body.to_bytes())
+}
+
+/// Reads a stream of events until the answer to a call has come; nothing if it never does.
+async fn events(mut body: Incoming, id: u64) -> Result<Bytes, Lost> {
+    let mut events = Events::new(id);
+    let mut read = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Lost::Within(broken(&error)))?;
+        let Ok(more) = frame.into_data() else {
+            continue;
+        };
+        read += more.len();
+        if read > LARGEST_ANSWER {
+            return Err(Lost::Within(CallError::TooLarge));
+        }
+        match events.hear(&more) {
+            Heard::Nothing => {}
+            Heard::Answer(json) => return Ok(json.into()),
+            Heard::Vain => return Ok(Bytes::new()),
+        }
+    }
+    match events.end() {
+        Heard::Answer(json) => Ok(json.into()),
+        Heard::Nothing | Heard::Vain => Ok(Bytes::new()),
+    }
+}
+
+fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok()
+}
+
+async fn connect(address: SocketAddr) -> Result<Connection, CallError> {
+    let lost = |error: std::io::Error| CallError::Connection(error.to_string());
+    let stream = TcpStream::connect(address).await.map_err(lost)?;
+    stream.set_nodelay(true).map_err(lost)?;
+    let (sender, connection) = handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| broken(&error))?;
+    tokio::spawn(async move {
+        // Whoever waits for an answer hears of the end; nobody else has to.
+        let _ = connection.await;
+    });
+    Ok(sender)
+}
+
+fn call(
+    endpoint: &Endpoint,
+    method: Method,
+    headers: &[peer::Header],
+    body: Bytes,
+) -> Result<Request<Full<Bytes>>, CallError> {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(&*endpoint.path)
+        .header(HOST, &*endpoint.authority)
+        .header(CONTENT_TYPE, "application/json")
+        .header(ACCEPT, "application/json, text/event-stream");
+    for (name, value) in headers {
+        request = request.header(*name, value);
+    }
+    request
+        .body(Full::new(body))
+        .map_err(|error| CallError::Connection(error.to_string()))
+}
+
+fn broken(error: &hyper::Error) -> CallError {
+    let cause = std::error::Error::source(error).map(ToString::to_string);
+    let cause = cause.map(|cause| format!(": {cause}")).unwrap_or_default();
+    CallError::Connection(format!("{error}{cause}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,359 @@
+//! Where an agent answers, and whether we call there at all.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+
+use league_mcp::Origin;
+use thiserror::Error;
+
+use super::interfaces;
+use crate::config::{SecurityConfig, SystemConfig};
+
+/// The longest address that is taken, in bytes.
+pub(crate) const LONGEST_ENDPOINT: usize = 256;
+
+/// An address that may be called: `http://host:port/path`, resolved once.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Endpoint {
+    /// Where to connect.
+    pub(crate) address: SocketAddr,
+    /// What the header `Host` says.
+    pub(crate) authority: Arc<str>,
+    /// What stands behind it, with its slash.
+    pub(crate) path: Arc<str>,
+}
+
+/// Which addresses agents may register with (ruling 28).
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AllowList {
+    security: Arc<SecurityConfig>,
+    home: Arc<Home>,
+    /// Whether somebody on this machine leads others here, so that all callers seem to be on it.
+    led: bool,
+    /// Whether loopback, as the league manager knows it, is on another machine.
+    is_away: bool,
+}
+
+/// Where a manager answers, and the agents around it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Home {
+    /// Where it listens, and where others are told that it answers.
+    own: Vec<SocketAddr>,
+    /// Where agents answer whom the organiser named.
+    agents: Vec<SocketAddr>,
+}
+
+/// Why an address is not called.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BadEndpoint {
+    /// It is no address.
+    #[error("`{0}` is no address; send one such as `http://localhost:8101/mcp`")]
+    Malformed(String),
+    /// It is too long.
+    #[error("the address is longer than {LONGEST_ENDPOINT} bytes")]
+    TooLong,
+    /// The host has a name that is not looked up.
+    #[error("`{0}` is a name; send an IP address or `localhost`")]
+    Name(String),
+    /// The host has a name that was looked up in vain.
+    #[error("no address was found for `{0}`; give the address instead of the name")]
+    Unknown(String),
+    /// It is not on the list.
+    #[error(
+        "agents may not answer at `{0}` here; whoever runs the league allows it with \
+         `--allow {0}`, given to the manager and to every referee"
+    )]
+    NotAllowed(IpAddr),
+    /// It is the manager's loopback, and we are not there.
+    #[error(
+        "`{0}` is on the league manager's machine, and this referee is on another; start the \
+         player with `--bind 0.0.0.0`, or play its matches with a referee on that machine"
+    )]
+    OnManager(IpAddr),
+    /// It leads to this machine, and the caller may be on another.
+    #[error(
+        "`{0}` leads to the league manager's machine, and nobody can tell that you are there; send \
+         the address by which others reach you"
+    )]
+    Here(IpAddr),
+    /// It leads to this machine, and a proxy on it leads callers here from anywhere.
+    #[error(
+        "`{0}` leads to the league manager's machine, and so does a proxy by which anybody may \
+         call: send the address by which others reach you; whoever runs the league lets agents of \
+         that machine in by naming them in config/agents/agents_config.json"
+    )]
+    Led(IpAddr),
+    /// It leads back to this machine, and the caller is on another.
+    #[error(
+        "`{host}` does not lead to your machine from here, and you call from `{from}`: send \
+         `{instead}`, and listen there (`league player --bind 0.0.0.0`, or a kit with \
+         `--host {from}`)"
+    )]
+    Elsewhere {
+        /// The host that was given.
+        host: IpAddr,
+        /// Where the caller is.
+        from: IpAddr,
+        /// What may be meant.
+        instead: String,
+    },
+    /// Nobody may answer there, whatever the list says.
+    #[error(
+        "`{0}` is never called, whatever `security.allowed_endpoints` says: it is the address of \
+         no machine, of many, or of one link alone; give another address of the agent"
+    )]
+    Never(IpAddr),
+    /// It is our own.
+    #[error("`{0}` is the league manager's own address; send the one at which you answer calls")]
+    Own(String),
+}
+
+impl AllowList {
+    /// The addresses that the configuration allows; without one, loopback.
+    pub(crate) fn new(security: SecurityConfig) -> Self {
+        Self {
+            security: Arc::new(security),
+            ..Self::default()
+        }
+    }
+
+    /// The same of one who listens, and is reached, as the configuration says.
+    pub(crate) fn of(system: &SystemConfig) -> Self {
+        let told = Endpoint::parse(&url(&system.network.base_host, 0));
+        let told_here = told.is_ok_and(|told| told.address.ip().is_loopback());
+        Self {
+            led: system.security.bind.to_canonical().is_loopback() && !told_here,
+            ..Self::new(system.security.clone())
+        }
+    }
+
+    /// The same list for somebody on another machine than the league manager, whose loopback is
+    /// not its own.
+    #[must_use]
+    pub(crate) fn away_from_manager(self) -> Self {
+        Self {
+            is_away: true,
+            ..self
+        }
+    }
+
+    /// The same list without the addresses at which we answer ourselves: nobody else does there.
+    pub(crate) fn within(&self, home: &Home) -> Self {
+        Self {
+            home: Arc::new(home.clone()),
+            ..self.clone()
+        }
+    }
+
+    fn is_own(&self, address: SocketAddr) -> bool {
+        self.home.own.iter().any(|own| {
+            let (ours, asked) = (own.ip().to_canonical(), address.ip().to_canonical());
+            let here = asked == ours || asked.is_unspecified();
+            let reached = || match ours.is_unspecified() {
+                true => interfaces::may_be_own(asked),
+                false => ours.is_loopback() && asked.is_loopback(),
+            };
+            own.port() == address.port() && (here || reached())
+        })
+    }
+
+    /// Reads an address and checks that it may be called.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with it and what to send instead.
+    pub(crate) fn check(&self, text: &str) -> Result<Endpoint, BadEndpoint> {
+        let endpoint = Endpoint::parse(text)?;
+        let host = endpoint.address.ip();
+        if SecurityConfig::never_allows(host) {
+            Err(BadEndpoint::Never(host))
+        } else if !self.security.allows(host) {
+            Err(BadEndpoint::NotAllowed(host))
+        } else if self.is_away && host.to_canonical().is_loopback() {
+            Err(BadEndpoint::OnManager(host))
+        } else if self.is_own(endpoint.address) {
+            Err(BadEndpoint::Own(endpoint.authority.to_string()))
+        } else {
+            Ok(endpoint)
+        }
+    }
+
+    /// Reads the address that a caller says it answers at, and checks that it may be called.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with it and what to send instead.
+    pub(crate) fn check_of(&self, origin: Origin, text: &str) -> Result<Endpoint, BadEndpoint> {
+        let Endpoint { address, path, .. } = Endpoint::parse(text)?;
+        if !self.leads_here(address.ip(), origin) || self.is_from_here(origin, address) {
+            return self.check(text);
+        }
+        let host = address.ip();
+        match origin {
+            Origin::Network { from, .. } if interfaces::is_own(from) => Err(BadEndpoint::Led(host)),
+            Origin::Network { from, .. } if !SecurityConfig::never_allows(from) => {
+                Err(BadEndpoint::Elsewhere {
+                    host,
+                    from,
+                    instead: format!("http://{}{path}", SocketAddr::new(from, address.port())),
+                })
+            }
+            _ => Err(BadEndpoint::Here(host)),
+        }
+    }
+
+    /// Whether a host may be this machine, at whatever port: by the address that others are told,
+    /// a router may lead here. Where nobody knows our addresses, only a caller's own is another.
+    fn leads_here(&self, host: IpAddr, origin: Origin) -> bool {
+        let mut own = self.home.own.iter().map(|own| own.ip().to_canonical());
+        let is_callers =
+            matches!(origin, Origin::Network { from, .. } if from.to_canonical() == host);
+        let is_machines = || match is_callers {
+            true => interfaces::is_own(host),
+            false => interfaces::may_be_own(host),
+        };
+        host.is_unspecified() || own.any(|own| own == host) || is_machines()
+    }
+
+    /// Whether a caller is on this machine; one of whom nobody knows is, if no other can reach us.
+    fn is_from_here(&self, origin: Origin, asked: SocketAddr) -> bool {
+        match origin {
+            Origin::Pipe => true,
+            Origin::Network { from, at } => {
+                let near = from == at || interfaces::is_own(from);
+                near && (!self.led || self.home.agents.contains(&asked))
+            }
+            Origin::Unknown => {
+                let mut own = self.home.own.iter().map(|own| own.ip());
+                !self.led && own.len() > 0 && own.all(|own| own.to_canonical().is_loopback())
+            }
+        }
+    }
+}
+
+impl Home {
+    /// Where somebody listens, and where others are told that it answers: both are its own.
+    pub(crate) fn new(bound: Option<SocketAddr>, told: &str) -> Self {
+        let told = Endpoint::parse(told).ok().map(|told| told.address);
+        Self {
+            own: bound.into_iter().chain(told).collect(),
+            agents: Vec::new(),
+        }
+    }
+
+    /// The same with agents around it, by their addresses.
+    pub(crate) fn with_agents<T: AsRef<str>>(self, agents: impl IntoIterator<Item = T>) -> Self {
+        let read = agents
+            .into_iter()
+            .map(|agent| Endpoint::parse(agent.as_ref()));
+        Self {
+            agents: read.flatten().map(|agent| agent.address).collect(),
+            ..self
+        }
+    }
+}
+
+/// The address of an agent at a port of a host.
+pub(crate) fn url(host: &str, port: u16) -> String {
+    match host.parse() {
+        Ok(IpAddr::V6(address)) => format!("http://[{address}]:{port}/mcp"),
+        _ => format!("http://{host}:{port}/mcp"),
+    }
+}
+
+impl Endpoint {
+    /// Reads an address that a person named: a name in it is looked up, once.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with it.
+    pub(crate) fn look_up(text: &str) -> Result<Self, BadEndpoint> {
+        match Self::parse(text) {
+            Err(BadEndpoint::Name(_)) => {
+                let found = Self::read(text, found)?;
+                // The other side need not know the name that led to it; where a proxy does and goes by
+                // names, it has to lead calls for its address to the manager.
+                let authority = found.address.to_string().into();
+                Ok(Self { authority, ..found })
+            }
+            read => read,
+        }
+    }
+
+    /// Reads an address; `mcp://` counts as `http://`.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with it. Names other than `localhost` are not looked up, so an address
+    /// cannot come to mean another host later.
+    pub(crate) fn parse(text: &str) -> Result<Self, BadEndpoint> {
+        Self::read(text, |name, _| Err(BadEndpoint::Name(name.to_owned())))
+    }
+
+    fn read(
+        text: &str,
+        look_up: impl FnOnce(&str, u16) -> Result<SocketAddr, BadEndpoint>,
+    ) -> Result<Self, BadEndpoint> {
+        if text.len() > LONGEST_ENDPOINT {
+            return Err(BadEndpoint::TooLong);
+        }
+        let malformed = || BadEndpoint::Malformed(text.escape_debug().to_string());
+        let rest = text
+            .strip_prefix("http://")
+            .or_else(|| text.strip_prefix("mcp://"))
+            .ok_or_else(malformed)?;
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'#' && byte != b'@';
+        if !rest.bytes().all(plain) {
+            return Err(malformed());
+        }
+        let address = resolve(authority, malformed, look_up)?;
+        Ok(Self {
+            // One address in two notations is one.
+            address: SocketAddr::new(address.ip().to_canonical(), address.port()),
+            authority: authority.into(),
+            path: if path.is_empty() { "/mcp" } else { path }.into(),
+        })
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}{}", self.authority, self.path)
+    }
+}
+
+fn resolve(
+    authority: &str,
+    malformed: impl Fn() -> BadEndpoint,
+    look_up: impl FnOnce(&str, u16) -> Result<SocketAddr, BadEndpoint>,
+) -> Result<SocketAddr, BadEndpoint> {
+    if let Ok(address) = authority.parse() {
+        return Ok(address);
+    }
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) => (host, port.parse().map_err(|_| malformed())?),
+        None => (authority, 80),
+    };
+    match host {
+        "localhost" => Ok((Ipv4Addr::LOCALHOST, port).into()),
+        "" => Err(malformed()),
+        _ => match host.parse::<IpAddr>() {
+            Ok(address) => Ok((address, port).into()),
+            Err(_) => look_up(host, port),
+        },
+    }
+}
+
+/// Looks up a name; most machines listen on an address of IPv4.
+fn found(name: &str, port: u16) -> Result<SocketAddr, BadEndpoint> {
+    let found = (name, port).to_socket_addrs();
+    let mut found: Vec<SocketAddr> = found.map(Iterator::collect).unwrap_or_default();
+    found.sort_by_key(SocketAddr::is_ipv6);
+    let first = found.first().copied();
+    first.ok_or_else(|| BadEndpoint::Unknown(name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! Which addresses are read, and which are called.
+
+use super::*;
+use crate::config::AllowedEndpoint;
+
+const ANY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
+fn home(own: &[&str]) -> Home {
+    Home {
+        own: own.iter().map(|own| own.parse().unwrap()).collect(),
+        agents: Vec::new(),
+    }
+}
+
+#[test]
+fn an_address_is_read_whole() {
+    let endpoint = Endpoint::parse("http://localhost:8101/mcp").unwrap();
+    assert_eq!(endpoint.address, "127.0.0.1:8101".parse().unwrap());
+    assert_eq!(&*endpoint.path, "/mcp");
+    assert_eq!(endpoint.to_string(), "http://localhost:8101/mcp");
+    let bare = Endpoint::parse("mcp://127.0.0.1:9").unwrap();
+    assert_eq!(&*bare.path, "/mcp");
+    let six = Endpoint::parse("http://[::1]:8101/agents/P01/mcp").unwrap();
+    assert_eq!(six.address, "[::1]:8101".parse().unwrap());
+}
+
+#[test]
+fn what_is_no_address_is_refused() {
+    for text in [
+        "",
+        "localhost:8101",
+        "https://localhost:8101/mcp",
+        "http://",
+        "http://:80/mcp",
+        "http://localhost:99999/mcp",
+        "http://user@localhost:1/mcp",
+        "http://localhost:1/m cp",
+        "http://localhost:1/\u{202e}",
+    ] {
+        let found = Endpoint::parse(text);
+        assert!(
+            matches!(found, Err(BadEndpoint::Malformed(_))),
+            "{text}: {found:?}"
+        );
+    }
+    assert_eq!(
+        Endpoint::parse("http://example.test/mcp"),
+        Err(BadEndpoint::Name("example.test".into()))
+    );
+    assert_eq!(
+        Endpoint::parse(&format!("http://localhost/{}", "x".repeat(300))),
+        Err(BadEndpoint::TooLong)
+    );
+}
+
+#[test]
+fn nobody_else_answers_at_our_own_address() {
+    for (own, asked, is_own) in [
+        ("127.0.0.1:8000", "http://localhost:8000/mcp", true),
+        ("127.0.0.1:8000", "mcp://127.0.0.1:8000", true),
+        ("127.0.0.1:8000", "http://[::1]:8000/other", true),
+        ("0.0.0.0:8000", "http://localhost:8000/mcp", true),
+        ("[::]:8000", "http://127.0.0.1:8000/mcp", true),
+        ("127.0.0.1:8000", "http://[::ffff:127.0.0.1]:8000/mcp", true),
+        ("127.0.0.1:8000", "http://localhost:8001/mcp", false),
+    ] {
+        let list = AllowList::default().within(&home(&[own]));
+        let found = list.check(asked);
+        let refused = matches!(found, Err(BadEndpoint::Own(_)));
+        assert_eq!(refused, is_own, "{own} {asked}: {found:?}");
+        assert!(AllowList::default().check(asked).is_ok(), "{asked}");
+    }
+}
+
+#[test]
+fn whoever_calls_from_elsewhere_is_told_what_to_send_instead_of_localhost() {
+    let list = AllowList::default();
+    let caller = |from: &str| Origin::Network {
+        from: from.parse().unwrap(),
+        at: "192.168.1.10".parse().unwrap(),
+    };
+    for mistaken in [
+        "http://localhost:8101/mcp",
+        "http://127.0.0.1:8101/mcp",
+        "http://0.0.0.0:8101/mcp",
+        "http://[::ffff:127.0.0.1]:8101/mcp",
+    ] {
+        let refused = list.check_of(caller("192.168.1.20"), mistaken);
+        let told = refused.unwrap_err().to_string();
+        assert!(
+            told.contains("send `http://192.168.1.20:8101/mcp`"),
+            "{told}"
+        );
+    }
+    let linked = list.check_of(caller("169.254.7.7"), "http://localhost:8101/mcp");
+    assert!(matches!(linked, Err(BadEndpoint::Here(_))), "{linked:?}");
+    for here in ["127.0.0.1", "192.168.1.10"] {
+        let read = list.check_of(caller(here), "http://localhost:8101/mcp");
+        assert!(read.is_ok(), "{here}: {read:?}");
+    }
+    let piped = list.check_of(Origin::Pipe, "http://localhost:8101/mcp");
+    assert!(piped.is_ok());
+    let elsewhere = list.check_of(caller("192.168.1.20"), "http://192.168.1.20:8101/mcp");
+    assert!(matches!(elsewhere, Err(BadEndpoint::NotAllowed(_))));
+}
+
+#[test]
+fn nobody_elsewhere_registers_an_address_of_this_machine() {
+    let everywhere = SecurityConfig {
+        allowed_endpoints: vec![AllowedEndpoint::network(ANY, 0)],
+        ..SecurityConfig::default()
+    };
+    let list = AllowList::new(everywhere);
+    let (from, at) = ("192.0.2.20".parse().unwrap(), "192.0.2.10".parse().unwrap());
+    for own in interfaces::addresses().into_iter().filter(IpAddr::is_ipv4) {
+        let text = url(&own.to_string(), 8101);
+        let refused = list.check_of(Origin::Network { from, at }, &text);
+        assert!(
+            matches!(refused, Err(BadEndpoint::Elsewhere { .. })),
+            "{own}"
+        );
+        let here = Origin::Network { from: own, at };
+        assert!(list.check_of(here, &text).is_ok(), "{own}");
+    }
+}
+
+#[test]
+fn nobody_elsewhere_registers_another_port_of_the_address_that_others_are_told() {
+    // Behind a router, or in a container, no interface has that address.
+    let told: IpAddr = "203.0.113.77".parse().unwrap();
+    let list = AllowList::new(SecurityConfig {
+        allowed_endpoints: vec![AllowedEndpoint::address(told)],
+        ..SecurityConfig::default()
+    });
+    let list = list.within(&Home::new(
+        "0.0.0.0:8000".parse().ok(),
+        &url("203.0.113.77", 8000),
+    ));
+    let caller = |from: &str| Origin::Network {
+        from: from.parse().unwrap(),
+        at: "192.0.2.10".parse().unwrap(),
+    };
+    for asked in [
+        "http://203.0.113.77:22/mcp",
+        "http://[::ffff:203.0.113.77]:22/mcp",
+    ] {
+        let refused = list.check_of(caller("192.0.2.20"), asked);
+        assert!(
+            matches!(refused, Err(BadEndpoint::Elsewhere { .. })),
+            "{asked}: {refused:?}"
+        );
+        let refused = list.check_of(Origin::Unknown, asked);
+        assert!(matches!(refused, Err(BadEndpoint::Here(_))), "{refused:?}");
+    }
+    let here = list.check_of(caller("127.0.0.1"), "http://203.0.113.77:8101/mcp");
+    assert!(here.is_ok(), "{here:?}");
+}
+
+#[test]
+fn where_a_proxy_leads_here_nobody_is_known_to_be_here_but_whom_the_organiser_named() {
+    let local = Origin::Network {
+        from: Ipv4Addr::LOCALHOST.into(),
+        at: Ipv4Addr::LOCALHOST.into(),
+    };
+    let asked = |bind: &str, host: &str, asked: &str| {
+        let mut system = SystemConfig::default();
+        system.security.bind = bind.parse().unwrap();
+        system.network.base_host = host.to_owned();
+        let bound = SocketAddr::new(system.security.bind, 8000);
+        let home = Home::new(Some(bound), &url(host, 8000));
+        let home = home.with_agents(["http://localhost:8001/mcp"]);
+        AllowList::of(&system).within(&home).check_of(local, asked)
+    };
+    for (bind, host) in [
+        ("127.0.0.1", "board.example"),
+        ("127.0.0.1", "203.0.113.77"),
+        ("::1", "board.example"),
+    ] {
+        let found = asked(bind, host, "http://localhost:22/mcp");
+        assert!(
+            matches!(found, Err(BadEndpoint::Led(_))),
+            "{host}: {found:?}"
+        );
+        let named = asked(bind, host, "http://localhost:8001/mcp");
+        assert!(named.is_ok(), "{host}: {named:?}");
+    }
+    for (bind, host) in [
+        ("127.0.0.1", "localhost"),
+        ("127.0.0.2", "127.0.0.2"),
+        ("0.0.0.0", "board.example"),
+    ] {
+        let found = asked(bind, host, "http://localhost:22/mcp");
+        assert!(found.is_ok(), "{bind} {host}: {found:?}");
+    }
+}
+
+#[test]
+fn one_of_whom_nothing_is_known_is_elsewhere_unless_no_other_can_reach_us() {
+    let asked = "http://localhost:8101/mcp";
+    for (own, here) in [
+        (&["127.0.0.1:8000"][..], true),
+        (&["[::1]:8000"], true),
+        (&["0.0.0.0:8000"], false),
+        (&["127.0.0.1:8000", "192.0.2.7:8000"], false),
+        (&[], false),
+    ] {
+        let list = AllowList::default().within(&home(own));
+        let found = list.check_of(Origin::Unknown, asked);
+        assert_eq!(found.is_ok(), here, "{own:?}: {found:?}");
+    }
+}
+
+#[test]
+fn the_address_that_others_are_told_is_our_own_with_its_port_alone() {
+    let allowed = |address: &str| AllowedEndpoint::address(address.parse().unwrap());
+    let list = AllowList::new(SecurityConfig {
+        allowed_endpoints: vec![allowed("192.0.2.7")],
+        ..SecurityConfig::default()
+    });
+    let list = list.within(&home(&["0.0.0.0:8000", "192.0.2.7:8000"]));
+    let found = list.check("http://192.0.2.7:8000/mcp");
+    assert!(matches!(found, Err(BadEndpoint::Own(_))), "{found:?}");
+    assert!(list.check("http://192.0.2.7:8101/mcp").is_ok());
+}
+
+#[test]
+fn only_a_name_is_looked_up() {
+    let look_up = |name: &str, port| {
+        assert_eq!(name, "board.example");
+        Ok(SocketAddr::new([192, 0, 2, 7].into(), port))
+    };
+    let found = Endpoint::read("http://board.example:8000/mcp", look_up).unwrap();
+    assert_eq!(found.address, "192.0.2.7:8000".parse().unwrap());
+    for plain in ["http://localhost:8000/mcp", "http://[::1]:8000/mcp"] {
+        assert_eq!(Endpoint::look_up(plain), Endpoint::parse(plain));
+    }
+}
+
+#[test]
+fn an_address_of_ipv6_stands_in_brackets() {
+    assert_eq!(url("::1", 8000), "http://[::1]:8000/mcp");
+    assert_eq!(url("10.0.0.7", 8000), "http://10.0.0.7:8000/mcp");
+    assert_eq!(url("board", 8000), "http://board:8000/mcp");
+}
+
+#[test]
+fn only_listed_hosts_are_called() {
+    let list = AllowList::default();
+    assert!(list.check("http://127.0.0.1:1/mcp").is_ok());
+    assert_eq!(
+        list.check("http://169.254.169.254/mcp"),
+        Err(BadEndpoint::Never("169.254.169.254".parse().unwrap()))
+    );
+    assert_eq!(
+        list.check("http://192.0.2.1/mcp"),
+        Err(BadEndpoint::NotAllowed("192.0.2.1".parse().unwrap()))
+    );
+}

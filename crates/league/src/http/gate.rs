@@ -1,0 +1,302 @@
+//! Who may knock at all: `Host` and `Origin` of every request, before its body is read.
+//!
+//! A web page can make a browser send requests to a port on this machine, and with a name of its
+//! own that it lets point here it could even read the answers. Its requests are known by these two
+//! headers, which a page cannot set.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use hyper::Uri;
+use hyper::header::{HOST, HeaderMap, ORIGIN};
+use thiserror::Error;
+
+use super::interfaces;
+use crate::config::SystemConfig;
+
+/// Which names and pages are let in.
+///
+/// The names and addresses of this machine's loopback are always let in, and so is the address at
+/// which a connection arrived. Where agents listen to more than loopback, so are the names that the
+/// machine has by itself; a name that somebody lets point here is not.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Gate(Arc<Listed>);
+
+#[derive(Debug, Default)]
+struct Listed {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+/// Why a request was not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(crate) enum NotLetIn {
+    /// The header `Host` names another machine, or there is none.
+    #[error(
+        "the header `Host` is missing or names a host that this agent does not go by; \
+         if it should, start it with `--host` and that name, or add the name to \
+         `security.allowed_hosts` in config/system.json"
+    )]
+    Host,
+    /// The header `Origin` names a page that is not on the list.
+    #[error(
+        "pages of this `Origin` may not call this agent; \
+         if they should, add it to `security.allowed_origins` in config/system.json"
+    )]
+    Origin,
+}
+
+impl Gate {
+    /// Lets in what the configuration names besides.
+    pub(crate) fn new(system: &SystemConfig) -> Self {
+        let security = &system.security;
+        // On its own networks people call a machine by its name.
+        let own = match security.bind.is_loopback() {
+            true => Vec::new(),
+            false => interfaces::names(),
+        };
+        let named = security.allowed_hosts.iter();
+        let hosts = named.chain([&system.network.base_host]).chain(&own);
+        let lower = |text: &String| text.trim().trim_end_matches('/').to_ascii_lowercase();
+        Self(Arc::new(Listed {
+            hosts: hosts.map(lower).collect(),
+            origins: security.allowed_origins.iter().map(lower).collect(),
+        }))
+    }
+
+    /// Checks the head of a request that arrived at an address of ours.
+    ///
+    /// # Errors
+    ///
+    /// Says which header kept it out.
+    pub(crate) fn check(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        arrived_at: Option<IpAddr>,
+    ) -> Result<(), NotLetIn> {
+        let mut hosts = headers.get_all(HOST).iter();
+        let named = match (uri.authority(), hosts.next()) {
+            (Some(authority), _) => Some(authority.as_str()),
+            (None, Some(host)) => host.to_str().ok(),
+            (None, None) => None,
+        };
+        let authority = named.filter(|_| hosts.next().is_none());
+        let named = authority.and_then(host);
+        if !named.is_some_and(|named| self.goes_by(named, arrived_at)) {
+            return Err(NotLetIn::Host);
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        // A page that we served ourselves, under a name that we go by, may ask us for more.
+        let own = |origin: &str| {
+            let scheme = origin.split_once("://").map(|(_, authority)| authority);
+            scheme
+                .zip(authority)
+                .is_some_and(|(own, named)| own.eq_ignore_ascii_case(named))
+        };
+        let trusted = |origin: &str| own(origin) || self.trusts(origin);
+        match origins.all(|origin| origin.to_str().is_ok_and(trusted)) {
+            true => Ok(()),
+            false => Err(NotLetIn::Origin),
+        }
+    }
+
+    fn goes_by(&self, host: &str, arrived_at: Option<IpAddr>) -> bool {
+        let mut hosts = self.0.hosts.iter();
+        is_loopback(host)
+            || arrived_at.is_some_and(|at| address(host) == Some(at.to_canonical()))
+            || hosts.any(|name| host.eq_ignore_ascii_case(name))
+    }
+
+    fn trusts(&self, origin: &str) -> bool {
+        let origin = origin.trim();
+        let listed = |name: &String| name == "*" || origin.eq_ignore_ascii_case(name);
+        if self.0.origins.iter().any(listed) {
+            return true;
+        }
+        let authority = ["http://", "https://"].iter().find_map(|scheme| {
+            let start = origin.get(..scheme.len())?;
+            start
+                .eq_ignore_ascii_case(scheme)
+                .then(|| &origin[scheme.len()..])
+        });
+        authority.and_then(host).is_some_and(is_loopback)
+    }
+}
+
+/// Tells whether a host is a name or an address of this machine's loopback.
+fn is_loopback(host: &str) -> bool {
+    // The two that almost everybody uses need not be taken apart.
+    host.eq_ignore_ascii_case("localhost")
+        || host == "127.0.0.1"
+        || address(host).is_some_and(|address| address.is_loopback())
+}
+
+fn address(host: &str) -> Option<IpAddr> {
+    host.parse()
+        .ok()
+        .map(|address: IpAddr| address.to_canonical())
+}
+
+/// The host of `host`, `host:port`, `[v6]` or `[v6]:port`; `None` if it is none of these.
+fn host(authority: &str) -> Option<&str> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, after) = rest.split_once(']')?;
+            let port = match after {
+                "" => None,
+                _ => Some(after.strip_prefix(':')?),
+            };
+            (host, port)
+        }
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    let port_fits = port.is_none_or(|port| port.parse::<u16>().is_ok());
+    (!host.is_empty() && port_fits).then_some(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::HeaderValue;
+
+    fn verdict(gate: &Gate, host: Option<&str>, origin: Option<&str>) -> Result<(), NotLetIn> {
+        let mut headers = HeaderMap::new();
+        if let Some(host) = host {
+            headers.insert(HOST, HeaderValue::from_str(host).unwrap());
+        }
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, HeaderValue::from_str(origin).unwrap());
+        }
+        let arrived_at = Some("10.0.0.7".parse().unwrap());
+        gate.check(&Uri::from_static("/mcp"), &headers, arrived_at)
+    }
+
+    #[test]
+    fn the_loopback_and_the_address_of_arrival_are_let_in() {
+        let gate = Gate::default();
+        for host in [
+            "localhost",
+            "LOCALHOST:8000",
+            "127.0.0.1:1",
+            "[::1]:8000",
+            "[::1]",
+            "10.0.0.7:8101",
+            "127.3.2.1",
+            "[::ffff:127.0.0.1]:1",
+        ] {
+            assert_eq!(verdict(&gate, Some(host), None), Ok(()), "{host}");
+        }
+    }
+
+    #[test]
+    fn other_names_are_kept_out_whatever_they_begin_or_end_with() {
+        let gate = Gate::default();
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "evil.example:8000",
+            "127.0.0.1.evil.example",
+            "10.0.0.8",
+            "[::2]:80",
+            "localhost:port",
+            "localhost:1:2",
+            "[::1",
+            "",
+            "user@localhost",
+        ] {
+            assert_eq!(
+                verdict(&gate, Some(host), None),
+                Err(NotLetIn::Host),
+                "{host}"
+            );
+        }
+        assert_eq!(verdict(&gate, None, None), Err(NotLetIn::Host));
+    }
+
+    #[test]
+    fn pages_from_elsewhere_are_kept_out() {
+        let gate = Gate::default();
+        let from = |origin| verdict(&gate, Some("localhost:1"), Some(origin));
+        for origin in [
+            "http://localhost",
+            "https://localhost:5173",
+            "http://[::1]:80",
+        ] {
+            assert_eq!(from(origin), Ok(()), "{origin}");
+        }
+        for origin in [
+            "null",
+            "",
+            "http://evil.example",
+            "http://localhost.evil.example",
+            "localhost:1",
+            "file://localhost",
+            "http://evil.example#localhost",
+            "http://localhost/",
+        ] {
+            assert_eq!(from(origin), Err(NotLetIn::Origin), "{origin}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_ours_may_ask_us_for_more_under_the_name_it_was_asked_by() {
+        let gate = Gate::default();
+        let from = |host, origin| verdict(&gate, Some(host), Some(origin));
+        assert_eq!(from("10.0.0.7:8000", "http://10.0.0.7:8000"), Ok(()));
+        for origin in [
+            "http://10.0.0.7:9000",
+            "http://10.0.0.7",
+            "http://10.0.0.7:8000/",
+        ] {
+            assert_eq!(
+                from("10.0.0.7:8000", origin),
+                Err(NotLetIn::Origin),
+                "{origin}"
+            );
+        }
+        let stranger = from("evil.example", "http://evil.example");
+        assert_eq!(
+            stranger,
+            Err(NotLetIn::Host),
+            "a name that only points here"
+        );
+    }
+
+    #[test]
+    fn a_machine_that_listens_beyond_loopback_goes_by_its_own_names_and_no_others() {
+        let mut system = SystemConfig::default();
+        let names = interfaces::names();
+        let own = |gate: &Gate| {
+            let mut names = names.iter();
+            names.all(|name| verdict(gate, Some(&format!("{name}:8000")), None) == Ok(()))
+        };
+        let is_localhost = names.iter().any(|name| name == "localhost");
+        assert!(is_localhost || !own(&Gate::new(&system)));
+        system.security.bind = "0.0.0.0".parse().unwrap();
+        let gate = Gate::new(&system);
+        assert!(own(&gate));
+        for pointed_here in ["evil.example:8000", "sub.localhost.evil.example"] {
+            let refused = verdict(&gate, Some(pointed_here), None);
+            assert_eq!(refused, Err(NotLetIn::Host), "{pointed_here}");
+        }
+    }
+
+    #[test]
+    fn what_the_configuration_names_is_let_in_besides() {
+        let mut system = SystemConfig::default();
+        system.security.allowed_hosts = vec!["League.example".to_owned()];
+        system.security.allowed_origins = vec!["https://board.example".to_owned()];
+        system.network.base_host = "10.1.2.3".to_owned();
+        let gate = Gate::new(&system);
+        let origin = Some("https://board.example");
+        assert_eq!(verdict(&gate, Some("league.EXAMPLE:8000"), origin), Ok(()));
+        assert_eq!(verdict(&gate, Some("10.1.2.3:8000"), None), Ok(()));
+        let other_port = Some("https://board.example:444");
+        let refused = verdict(&gate, Some("league.example"), other_port);
+        assert_eq!(refused, Err(NotLetIn::Origin));
+    }
+}

@@ -1,0 +1,381 @@
+//! The server of an agent: `POST /mcp`, `GET /health`, pages if there are any; bytes in and bytes out.
+//!
+//! Many agents may share one listener, each below a path of its own. Who may knock is left to the
+//! [`Gate`], what a body means to the [`Door`] behind the path.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::error::Error;
+use std::future::poll_fn;
+use std::io;
+use std::mem::take;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt, Either, Full, LengthLimitError, Limited};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use league_mcp::{Body, Events, Head, Origin};
+use league_protocol::rpc::{self, Era, MAX_BODY, RpcError};
+use tokio::io::{AsyncBufRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+use super::gate::Gate;
+use super::shutdown::Ending;
+use super::timer::Alarm;
+use super::write_timeout::Patient;
+use crate::wire::traffic::TurnedAway;
+
+/// What a listener takes from its callers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest body, in bytes.
+    pub body: usize,
+    /// The most connections at once; further ones are closed.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: MAX_BODY,
+            connections: 4_096,
+        }
+    }
+}
+
+impl Limits {
+    /// How many of the connections may belong to people who look; the rest are for agents.
+    pub fn viewers(&self) -> usize {
+        self.connections / 2
+    }
+}
+
+/// The most bytes that the head of a request may have.
+pub const LARGEST_HEAD: usize = 64 * 1024;
+/// How long a peer may take to send a head.
+pub const SLOWEST_HEAD: Duration = Duration::from_secs(30);
+/// How long a peer may take to send a body.
+pub const SLOWEST_BODY: Duration = Duration::from_secs(10);
+/// How long a peer may take nothing of what it is sent.
+pub const SLOWEST_READER: Duration = Duration::from_secs(10);
+/// How long open requests may go on when the server ends.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// What answers behind a path.
+pub trait Door: Send + Sync {
+    /// Answers a body that was posted.
+    fn receive(&self, head: Head, body: Bytes) -> Answering<'_>;
+    /// Answers another method than `POST` at the place where bodies are posted.
+    fn beside(&self, method: Method, head: Head) -> Answering<'_>;
+    /// Is told of a call that was turned away before it came to the door.
+    fn turned_away(&self, call: &TurnedAway);
+    /// Says how the agent is.
+    fn health(&self) -> Answering<'_>;
+    /// Answers lines of a pipe until it ends.
+    fn attend(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> Attending;
+}
+
+/// What people look at beside the doors.
+pub trait Pages: Send + Sync {
+    /// Answers whoever asks for the page at a path.
+    fn visit(&self, path: &str, headers: HeaderMap) -> Answering<'_>;
+}
+
+/// Where the lines of a pipe come from.
+pub type PipeIn = Box<dyn AsyncBufRead + Send + Unpin>;
+/// Where the answers to them go.
+pub type PipeOut = Box<dyn AsyncWrite + Send + Unpin>;
+/// A pipe that is being answered.
+pub type Attending = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+
+/// An answer on its way.
+pub type Answering<'d> = Pin<Box<dyn Future<Output = Answered> + Send + 'd>>;
+
+/// What is answered.
+pub use league_mcp::Response as Answered;
+
+type Sent = Response<Either<Full<Bytes>, Events>>;
+
+/// The doors behind one listener, by what stands before `/mcp` and `/health`.
+#[derive(Clone, Default)]
+pub struct Doors {
+    gate: Gate,
+    doors: BTreeMap<String, Arc<dyn Door>>,
+    pages: Option<Arc<dyn Pages>>,
+}
+
+impl Doors {
+    /// No doors yet, behind a gate.
+    pub fn behind(gate: Gate) -> Self {
+        Self {
+            gate,
+            ..Self::default()
+        }
+    }
+
+    /// Shows pages at all paths that belong to no door.
+    #[must_use]
+    pub fn with_pages(mut self, pages: Arc<dyn Pages>) -> Self {
+        self.pages = Some(pages);
+        self
+    }
+
+    /// Puts a door behind a prefix, such as `` or `/agents/P01`.
+    pub fn open(&mut self, prefix: impl Into<String>, door: Arc<dyn Door>) {
+        self.doors.insert(prefix.into(), door);
+    }
+}
+
+/// Takes a port, so that it is known before anybody is told of it.
+///
+/// # Errors
+///
+/// The port may be in use, or not ours to take.
+pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    TcpListener::bind(address).await
+}
+
+/// Serves until told to end; open requests get a moment to finish.
+pub async fn serve(
+    listener: TcpListener,
+    doors: Doors,
+    limits: Limits,
+    mut end: watch::Receiver<bool>,
+) {
+    let doors = Arc::new(doors);
+    let room = Arc::new(Semaphore::new(limits.connections));
+    loop {
+        let accepted = tokio::select! {
+            _ = end.wait_for(|ended| *ended) => break,
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, _)) = accepted else {
+            // Out of descriptors, or a peer that left at once: the next may fare better.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        let Ok(seat) = Arc::clone(&room).try_acquire_owned() else {
+            continue;
+        };
+        let (doors, end) = (Arc::clone(&doors), end.clone());
+        tokio::spawn(async move {
+            converse(stream, doors, limits.body, end).await;
+            drop(seat);
+        });
+    }
+    drop(listener);
+    // Whoever is being answered hears the end of it.
+    let seats = u32::try_from(limits.connections).unwrap_or(u32::MAX);
+    let empty = room.acquire_many(seats);
+    let _ = tokio::time::timeout(LAST_WORDS, empty).await;
+}
+
+async fn converse(
+    stream: TcpStream,
+    doors: Arc<Doors>,
+    largest: usize,
+    end: watch::Receiver<bool>,
+) {
+    if stream.set_nodelay(true).is_err() {
+        return;
+    }
+    // Requests share what belongs to their connection, and count nothing that others count too.
+    let ends = stream.peer_addr().ok().zip(stream.local_addr().ok());
+    let visit = Arc::new(Visit {
+        origin: ends.map_or(Origin::Unknown, |(from, at)| Origin::Network {
+            from: from.ip().to_canonical(),
+            at: at.ip().to_canonical(),
+        }),
+        doors,
+        largest,
+    });
+    let service = service_fn(move |mut request| {
+        let visit = Arc::clone(&visit);
+        // The request stays where it is: what is passed on by value is kept twice.
+        async move { Ok::<_, Infallible>(visit.answer(&mut request).await) }
+    });
+    let stream = Patient::new(stream, SLOWEST_READER);
+    let connection = http1::Builder::new()
+        .timer(Alarm::default())
+        .header_read_timeout(SLOWEST_HEAD)
+        .max_buf_size(LARGEST_HEAD)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        biased;
+        // A peer that breaks the connection has nobody left to be told.
+        _ = connection.as_mut() => return,
+        () = Ending::new(end) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = tokio::time::timeout(LAST_WORDS, connection).await;
+}
+
+/// What all requests of one connection have in common.
+struct Visit {
+    doors: Arc<Doors>,
+    origin: Origin,
+    largest: usize,
+}
+
+impl Visit {
+    fn head(&self, headers: HeaderMap) -> Head {
+        Head {
+            headers,
+            origin: self.origin,
+        }
+    }
+
+    async fn answer(&self, request: &mut Request<Incoming>) -> Sent {
+        let (doors, headers) = (&*self.doors, request.headers());
+        let arrived_at = match self.origin {
+            Origin::Network { at, .. } => Some(at),
+            Origin::Unknown | Origin::Pipe => None,
+        };
+        let path = request.uri().path();
+        let (prefix, tool) = path.split_at(path.rfind('/').unwrap_or(0));
+        let door = doors.doors.get(prefix);
+        if let Err(refusal) = doors.gate.check(request.uri(), headers, arrived_at) {
+            let is_call = *request.method() == Method::POST && tool == "/mcp";
+            let refused = refused(StatusCode::FORBIDDEN, &refusal.to_string());
+            return self.turn_away(door.filter(|_| is_call), refused);
+        }
+        let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
+        if let (Some(pages), true) = (&doors.pages, is_look && !matches!(tool, "/mcp" | "/health"))
+        {
+            return respond(pages.visit(path, headers.clone()).await);
+        }
+        let Some(door) = door else {
+            return plain(StatusCode::NOT_FOUND, "there is no agent at this path");
+        };
+        match (request.method(), tool) {
+            (&Method::POST, "/mcp") => match read(request.body_mut(), self.largest).await {
+                Ok(body) => respond(
+                    door.receive(self.head(take(request.headers_mut())), body)
+                        .await,
+                ),
+                Err(refused) => self.turn_away(Some(door), refused),
+            },
+            (&Method::GET, "/health") => respond(door.health().await),
+            (method, "/mcp") => {
+                let head = self.head(headers.clone());
+                respond(door.beside(method.clone(), head).await)
+            }
+            (_, "/health") => not_allowed("GET"),
+            _ => plain(
+                StatusCode::NOT_FOUND,
+                "agents answer `POST /mcp` and `GET /health`",
+            ),
+        }
+    }
+}
+
+impl Visit {
+    /// Tells the agent behind a door of a call that nobody has read.
+    fn turn_away(&self, door: Option<&Arc<dyn Door>>, refused: Sent) -> Sent {
+        if let Some(door) = door {
+            door.turned_away(&TurnedAway {
+                origin: self.origin,
+                status: refused.status().as_u16(),
+                code: RpcError::INVALID_REQUEST,
+            });
+        }
+        refused
+    }
+}
+
+async fn read(body: &mut Incoming, largest: usize) -> Result<Bytes, Sent> {
+    let mut whole = pin!(whole(Limited::new(body, largest)));
+    // Most bodies come together with their heads, and need no timer.
+    let read = match poll_fn(|context| Poll::Ready(whole.as_mut().poll(context))).await {
+        Poll::Ready(read) => Ok(read),
+        Poll::Pending => Box::pin(tokio::time::timeout(SLOWEST_BODY, whole)).await,
+    };
+    match read {
+        Ok(Ok(body)) => Ok(body),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(refused(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            &format!("the body is larger than {largest} bytes"),
+        )),
+        Ok(Err(_)) => Err(refused(StatusCode::BAD_REQUEST, "the body broke off")),
+        Err(_) => Err(refused(
+            StatusCode::REQUEST_TIMEOUT,
+            "the body did not come in time",
+        )),
+    }
+}
+
+/// Puts a body together; one that came in one piece is that piece.
+async fn whole(mut body: Limited<&mut Incoming>) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
+    let first = match body.frame().await.transpose()? {
+        Some(frame) => frame.into_data().unwrap_or_default(),
+        None => return Ok(Bytes::new()),
+    };
+    if body.is_end_stream() {
+        return Ok(first);
+    }
+    let mut pieces = BytesMut::from(first);
+    while let Some(frame) = body.frame().await.transpose()? {
+        pieces.extend_from_slice(&frame.into_data().unwrap_or_default());
+    }
+    Ok(pieces.freeze())
+}
+
+fn respond(answered: Answered) -> Sent {
+    let (kind, body) = match answered.body {
+        Body::Whole(body) => ("application/json", Either::Left(Full::new(body))),
+        Body::Events(events) => ("text/event-stream", Either::Right(events)),
+    };
+    let mut response = Response::new(body);
+    *response.headers_mut() = answered.headers;
+    *response.status_mut() =
+        StatusCode::from_u16(answered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers
+        .entry(CONTENT_TYPE)
+        .or_insert(HeaderValue::from_static(kind));
+    if kind == "text/event-stream" {
+        headers
+            .entry(CACHE_CONTROL)
+            .or_insert(HeaderValue::from_static("no-cache"));
+    }
+    response
+}
+
+fn not_allowed(method: &'static str) -> Sent {
+    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "use the other method here");
+    response
+        .headers_mut()
+        .insert(ALLOW, HeaderValue::from_static(method));
+    response
+}
+
+/// A refusal of HTTP, as JSON with one sentence.
+fn plain(status: StatusCode, sentence: &str) -> Sent {
+    let body = serde_json::json!({ "error": sentence }).to_string();
+    json(status, body.into_bytes())
+}
+
+/// A refusal of a message that nobody has read, in the form of JSON-RPC.
+fn refused(status: StatusCode, sentence: &str) -> Sent {
+    let error = RpcError::invalid_request(sentence.to_owned());
+    // Whoever refuses before reading cannot know the era; no era minds an id that is not there.
+    json(status, rpc::fail(None, &error, Era::Modern))
+}
+
+fn json(status: StatusCode, body: Vec<u8>) -> Sent {
+    respond(Answered {
+        status: status.as_u16(),
+        headers: HeaderMap::new(),
+        body: Body::Whole(body.into()),
+    })
+}

@@ -1,0 +1,11 @@
+//! Everything that lies on disk: journals, the documents made from them, and what checks both.
+
+pub(crate) mod document_writer;
+pub mod documents;
+pub(crate) mod projection;
+pub(crate) mod record;
+pub(crate) mod replay;
+pub mod root;
+pub(crate) mod secrets;
+pub(crate) mod store;
+pub(crate) mod verify;

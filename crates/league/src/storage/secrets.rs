@@ -1,0 +1,371 @@
+//! The files that only their owner may read: a league's secret, the administrator's token, the
+//! tokens of agents.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use league_core::draw::LeagueSecret;
+use league_protocol::id::LeagueId;
+use league_protocol::token::{AuthToken, hex, unhex};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use crate::chance::Chance;
+use crate::storage::root::Root;
+
+/// How the name begins of an agent that nobody named: its port follows.
+pub(crate) const BY_PORT: &str = "port-";
+
+/// What the manager of a league alone knows.
+#[derive(Debug, Clone)]
+pub(crate) struct LeagueKeys {
+    /// What every draw and every match token is derived from.
+    pub(crate) secret: LeagueSecret,
+    /// What steers the league.
+    pub(crate) admin: AuthToken,
+}
+
+/// A secret could not be kept or read.
+#[derive(Debug, Error)]
+pub(crate) enum SecretError {
+    /// The file could not be read or written.
+    #[error("could not use the file `{path}`")]
+    File {
+        /// Which file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// There is no such file, and a league that has begun cannot go on without.
+    #[error("the secret of league `{league}` is not there: `{path}`")]
+    Missing {
+        /// Which file.
+        path: String,
+        /// Which league.
+        league: LeagueId,
+    },
+    /// The file holds the secret of another league, perhaps one of the same name.
+    #[error("`{path}` holds another secret than the one that the league began with")]
+    Another {
+        /// Which file.
+        path: String,
+    },
+    /// The file holds something else.
+    #[error(
+        "the file `{path}` is not as it was written; restore it, or start another league with \
+         `--league-id`"
+    )]
+    Content {
+        /// Which file.
+        path: String,
+    },
+}
+
+impl SecretError {
+    /// The keys of a league are not there.
+    pub(crate) fn missing(root: &Root, league: &LeagueId) -> Self {
+        Self::Missing {
+            path: place(root, league, "manager").display().to_string(),
+            league: league.clone(),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeysFile {
+    league_secret: String,
+    admin_token: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct TokenFile {
+    auth_token: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    return_token: Option<String>,
+}
+
+/// What an agent was given when it registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tokens {
+    /// What proves it.
+    pub(crate) token: AuthToken,
+    /// What proves it when it comes back.
+    pub(crate) return_token: Option<AuthToken>,
+}
+
+impl LeagueKeys {
+    /// Makes the keys of a new league, in the place of any older ones.
+    ///
+    /// # Errors
+    ///
+    /// The file may not be ours to write.
+    pub(crate) fn make(
+        root: &Root,
+        league: &LeagueId,
+        chance: &Chance,
+    ) -> Result<Self, SecretError> {
+        let secret = chance.bytes_for(&format!("league secret:{league}"));
+        let admin = AuthToken::mint("admin", &chance.bytes_for(&format!("admin token:{league}")));
+        let file = KeysFile {
+            league_secret: hex(&secret),
+            admin_token: admin.reveal().to_owned(),
+        };
+        save(&place(root, league, "manager"), &file)?;
+        Ok(Self {
+            secret: LeagueSecret(secret),
+            admin,
+        })
+    }
+
+    /// Reads the keys of a league that has begun, with a secret of this fingerprint.
+    ///
+    /// # Errors
+    ///
+    /// They may not be there, or be those of another league.
+    pub(crate) fn of(
+        root: &Root,
+        league: &LeagueId,
+        fingerprint: Option<&str>,
+    ) -> Result<Self, SecretError> {
+        let keys = Self::load(root, league)?;
+        let keys = keys.ok_or_else(|| SecretError::missing(root, league))?;
+        match fingerprint {
+            Some(known) if known != keys.fingerprint() => Err(SecretError::Another {
+                path: place(root, league, "manager").display().to_string(),
+            }),
+            _ => Ok(keys),
+        }
+    }
+
+    /// Tells the secret from any other, without telling it.
+    pub(crate) fn fingerprint(&self) -> String {
+        let mut digest = Sha256::new_with_prefix(b"league secret ");
+        digest.update(self.secret.0);
+        hex(&digest.finalize().into())
+    }
+
+    /// Reads the keys of a league, if it has any.
+    ///
+    /// # Errors
+    ///
+    /// The file may not be ours to read, or hold something else.
+    pub(crate) fn load(root: &Root, league: &LeagueId) -> Result<Option<Self>, SecretError> {
+        let path = place(root, league, "manager");
+        let Some(file) = load::<KeysFile>(&path)? else {
+            return Ok(None);
+        };
+        let secret = unhex(&file.league_secret).ok_or_else(|| spoilt(&path))?;
+        Ok(Some(Self {
+            secret: LeagueSecret(secret),
+            admin: AuthToken::new(file.admin_token),
+        }))
+    }
+}
+
+/// Where an agent of a league keeps its secret.
+pub(crate) fn place(root: &Root, league: &LeagueId, name: &str) -> PathBuf {
+    root.secrets_folder(league).join(format!("{name}.json"))
+}
+
+/// Where a player or a referee keeps its tokens, whose journal lies here.
+///
+/// An agent that is named by its port has its kind in the name of the file, since a referee may
+/// come where a player was. A file from before that is used on, if the agent was here before.
+pub(crate) fn place_of_agent(
+    root: &Root,
+    league: &LeagueId,
+    kind: &str,
+    slot: &str,
+    journal: &Path,
+) -> PathBuf {
+    let plain = place(root, league, slot);
+    if !slot.starts_with(BY_PORT) {
+        return plain;
+    }
+    let own = place(root, league, &format!("{kind}-{slot}"));
+    if !own.exists() && plain.exists() && journal.exists() {
+        return plain;
+    }
+    own
+}
+
+/// Reads the tokens of an agent, if it has any.
+///
+/// # Errors
+///
+/// The file may not be ours to read, or hold something else.
+pub(crate) fn load_tokens(path: &Path) -> Result<Option<Tokens>, SecretError> {
+    let file = load::<TokenFile>(path)?;
+    Ok(file.map(|file| Tokens {
+        token: AuthToken::new(file.auth_token),
+        return_token: file.return_token.map(AuthToken::new),
+    }))
+}
+
+/// Reads the tokens of an agent; one that has none makes a pledge to register with, and keeps it
+/// first, so that it is known again if it ends before the answer is kept.
+///
+/// # Errors
+///
+/// The file may not be ours to use, or hold something else.
+pub(crate) fn load_or_pledge(path: &Path, chance: &Chance) -> Result<Tokens, SecretError> {
+    if let Some(tokens) = load_tokens(path)? {
+        return Ok(tokens);
+    }
+    let tokens = Tokens {
+        token: AuthToken::pledge(&chance.bytes()),
+        return_token: None,
+    };
+    save_tokens(path, &tokens)?;
+    Ok(tokens)
+}
+
+/// Keeps the tokens of an agent in place of older ones.
+///
+/// # Errors
+///
+/// The file may not be ours to write.
+pub(crate) fn save_tokens(path: &Path, tokens: &Tokens) -> Result<(), SecretError> {
+    let reveal = |token: &AuthToken| token.reveal().to_owned();
+    let file = TokenFile {
+        auth_token: reveal(&tokens.token),
+        return_token: tokens.return_token.as_ref().map(reveal),
+    };
+    save(path, &file)
+}
+
+fn load<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, SecretError> {
+    match fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|_| spoilt(path)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(failed(path, source)),
+    }
+}
+
+fn save(path: &Path, content: &impl Serialize) -> Result<(), SecretError> {
+    let body = serde_json::to_vec(content).unwrap_or_default();
+    write(path, &body).map_err(|source| failed(path, source))
+}
+
+/// Puts a file in place at once, readable by its owner alone.
+fn write(path: &Path, body: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)?;
+    let draft = path.with_extension("json.new");
+    // A draft that a crash left behind may have other permissions.
+    match fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&draft)?;
+    file.write_all(body)?;
+    file.sync_data()?;
+    fs::rename(&draft, path)
+}
+
+fn failed(path: &Path, source: io::Error) -> SecretError {
+    let path = path.display().to_string();
+    SecretError::File { path, source }
+}
+
+fn spoilt(path: &Path) -> SecretError {
+    let path = path.display().to_string();
+    SecretError::Content { path }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_made_anew_for_a_new_league_and_only_their_owner_reads_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, league) = (Root::new(folder.path()), LeagueId::new("one").unwrap());
+        let chance = Chance::new(None).unwrap();
+        let made = LeagueKeys::make(&root, &league, &chance).unwrap();
+        let known = Some(made.fingerprint());
+        let read = LeagueKeys::of(&root, &league, known.as_deref()).unwrap();
+        assert_eq!((made.admin, made.secret), (read.admin, read.secret));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let path = place(&root, &league, "manager");
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(mode(path.parent().unwrap()), 0o700);
+
+        let again = LeagueKeys::make(&root, &league, &chance).unwrap();
+        assert_ne!(again.secret, made.secret);
+        let other = LeagueKeys::of(&root, &league, known.as_deref());
+        assert!(matches!(other, Err(SecretError::Another { .. })));
+        fs::remove_file(path).unwrap();
+        let gone = LeagueKeys::of(&root, &league, known.as_deref());
+        assert!(matches!(gone, Err(SecretError::Missing { .. })));
+    }
+
+    #[test]
+    fn a_spoilt_file_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("P01.json");
+        fs::write(&path, "{").unwrap();
+        let error = load_tokens(&path).unwrap_err();
+        assert!(error.to_string().contains("P01.json"), "{error}");
+    }
+
+    #[test]
+    fn an_agent_named_by_its_port_shares_no_file_with_another_kind() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, league) = (Root::new(folder.path()), LeagueId::new("one").unwrap());
+        let journal = folder.path().join("journal.jsonl");
+        let file = |kind, slot| {
+            let path = place_of_agent(&root, &league, kind, slot, &journal);
+            let name = path.file_name().unwrap().to_str().unwrap();
+            name.to_owned()
+        };
+        assert_eq!(file("player", "P01"), "P01.json");
+        let old = place(&root, &league, "port-9001");
+        fs::create_dir_all(old.parent().unwrap()).unwrap();
+        fs::write(&old, "{}").unwrap();
+        assert_eq!(file("referee", "port-9001"), "referee-port-9001.json");
+        fs::write(&journal, "").unwrap();
+        assert_eq!(file("player", "port-9001"), "port-9001.json");
+        fs::write(old.with_file_name("player-port-9001.json"), "{}").unwrap();
+        assert_eq!(file("player", "port-9001"), "player-port-9001.json");
+    }
+
+    #[test]
+    fn a_pledge_is_made_once_and_stays_until_a_token_comes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secrets/P01.json");
+        let chance = Chance::new(None).unwrap();
+        let made = load_or_pledge(&path, &chance).unwrap();
+        assert!(made.token.is_pledge());
+        assert_eq!(load_or_pledge(&path, &chance).unwrap(), made);
+    }
+
+    #[test]
+    fn a_token_takes_the_place_of_an_older_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secrets/P01.json");
+        assert!(load_tokens(&path).unwrap().is_none());
+        for token in ["tok-one", "tok-two"] {
+            let tokens = Tokens {
+                token: AuthToken::new(token),
+                return_token: Some(AuthToken::new("tok-back")),
+            };
+            save_tokens(&path, &tokens).unwrap();
+            assert_eq!(load_tokens(&path).unwrap(), Some(tokens));
+        }
+    }
+}

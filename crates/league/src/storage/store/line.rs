@@ -1,0 +1,167 @@
+//! One line of a journal: how it is written, read, and tied to the one before.
+//!
+//! `{"crc32":"…","sequence":1,"previous":"…","at":"…","fact":…}`: the checksum is over everything
+//! behind its comma, `previous` is the SHA-256 of the line before without its newline. A line
+//! whose batch goes on has `more`, the number of lines that follow in it.
+
+use league_protocol::time::Timestamp;
+use league_protocol::token::{hex, unhex};
+use serde::de::DeserializeOwned;
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::error::{Damage, StoreError};
+use super::{Entry, scan::MOST_IN_A_BATCH};
+
+/// The longest line that is written or read, in bytes.
+pub(crate) const LONGEST_LINE: usize = 16 * 1024 * 1024;
+
+const OPENING: &[u8] = br#"{"crc32":""#;
+const CLOSING: &[u8] = br#"","#;
+const DIGITS: usize = 8;
+/// Where the part begins that the checksum is over.
+const CONTENT: usize = OPENING.len() + DIGITS + CLOSING.len();
+
+/// The end of a journal: what the next line must follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Head {
+    /// The sequence of the last line; 0 if there is none.
+    pub(super) sequence: u64,
+    /// The hash of the last line; zeros if there is none.
+    pub(super) hash: [u8; 32],
+}
+
+impl Head {
+    /// Goes on to the line that follows.
+    pub(super) fn follow(&mut self, line: &[u8]) {
+        self.sequence += 1;
+        self.hash = Sha256::digest(line).into();
+    }
+}
+
+/// A line that was read, and how many of its batch are to follow.
+#[derive(Debug)]
+pub(super) struct Line<Fact> {
+    pub(super) entry: Entry<Fact>,
+    pub(super) more: u32,
+}
+
+#[derive(Serialize)]
+struct Written<'a, Fact> {
+    sequence: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    more: u32,
+    previous: String,
+    at: Timestamp,
+    fact: &'a Fact,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+#[derive(Deserialize)]
+struct Content<Fact> {
+    sequence: u64,
+    #[serde(default)]
+    more: u32,
+    previous: String,
+    at: Timestamp,
+    fact: Fact,
+}
+
+/// Writes facts as the lines of one batch after `head`, and moves it to the last of them.
+pub(super) fn write_batch<Fact: Serialize>(
+    out: &mut Vec<u8>,
+    head: &mut Head,
+    at: Timestamp,
+    facts: &[Fact],
+) -> Result<(), StoreError> {
+    let too_many = || StoreError::TooMany(facts.len());
+    let mut more = u32::try_from(facts.len()).map_err(|_| too_many())?;
+    if more > MOST_IN_A_BATCH {
+        return Err(too_many());
+    }
+    for fact in facts {
+        more -= 1;
+        let start = out.len();
+        let written = Written {
+            sequence: head.sequence + 1,
+            more,
+            previous: hex(&head.hash),
+            at,
+            fact,
+        };
+        write(out, &written).map_err(StoreError::Fact)?;
+        let line = &out[start..];
+        if line.contains(&b'\n') {
+            return Err(StoreError::Fact(serde_json::Error::custom(
+                "it would take more than one line",
+            )));
+        }
+        if line.len() >= LONGEST_LINE {
+            return Err(StoreError::TooLong(line.len()));
+        }
+        head.follow(line);
+        out.push(b'\n');
+    }
+    Ok(())
+}
+
+fn write<Fact: Serialize>(out: &mut Vec<u8>, line: &Written<'_, Fact>) -> serde_json::Result<()> {
+    let start = out.len();
+    out.extend_from_slice(OPENING);
+    out.extend_from_slice(&[b'0'; DIGITS]);
+    out.extend_from_slice(&CLOSING[..1]);
+    let brace = out.len();
+    serde_json::to_writer(&mut *out, line)?;
+    out[brace] = CLOSING[1];
+    let checksum = format!("{:08x}", crc32fast::hash(&out[start + CONTENT..]));
+    let digits = start + OPENING.len();
+    out[digits..digits + DIGITS].copy_from_slice(checksum.as_bytes());
+    Ok(())
+}
+
+/// Reads a line, without its newline, that follows `head`.
+pub(super) fn read<Fact: DeserializeOwned>(line: &[u8], head: &Head) -> Result<Line<Fact>, Damage> {
+    check_sum(line)?;
+    let content: Content<Fact> =
+        serde_json::from_slice(line).map_err(|error| Damage::Content(error.to_string()))?;
+    let (expected, found) = (head.sequence + 1, content.sequence);
+    if found != expected {
+        return Err(Damage::Sequence { expected, found });
+    }
+    let found = unhex(&content.previous).ok_or(Damage::Form)?;
+    if found != head.hash {
+        let expected = head.hash;
+        return Err(Damage::Chain { expected, found });
+    }
+    let (sequence, at, fact) = (content.sequence, content.at, content.fact);
+    Ok(Line {
+        entry: Entry { sequence, at, fact },
+        more: content.more,
+    })
+}
+
+fn check_sum(line: &[u8]) -> Result<(), Damage> {
+    let (digits, content) = line
+        .strip_prefix(OPENING)
+        .and_then(|rest| rest.split_at_checked(DIGITS))
+        .ok_or(Damage::Form)?;
+    let content = content.strip_prefix(CLOSING).ok_or(Damage::Form)?;
+    let plain = digits
+        .iter()
+        .all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    let found = std::str::from_utf8(digits)
+        .ok()
+        .filter(|_| plain)
+        .and_then(|digits| u32::from_str_radix(digits, 16).ok())
+        .ok_or(Damage::Form)?;
+    let expected = crc32fast::hash(content);
+    if found == expected {
+        Ok(())
+    } else {
+        Err(Damage::Checksum { expected, found })
+    }
+}

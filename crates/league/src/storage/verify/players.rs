@@ -1,0 +1,143 @@
+//! What the players of a league wrote down of it: their journals and their memories.
+//!
+//! A player may remember less than happened, and may keep neither file here. It may also lie: what
+//! it says otherwise is told and overturns nothing.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use league_core::player::{Event, MatchRecord};
+use league_protocol::id::{LeagueId, PlayerId};
+use league_protocol::time::Timestamp;
+
+use super::claim::Claim;
+use super::memory::Memory;
+use super::testimony::Testimony;
+use super::{Finding, MEMORIES, Stop, names, read_journal, replay};
+use crate::storage::documents::{PlayerHistoryRepository, RepositoryError, SCHEMA_VERSION};
+use crate::storage::record::Record;
+use crate::storage::root::Root;
+use crate::storage::store::Entry;
+
+/// Takes down what each player remembers; says of how many there is anything here.
+pub(super) fn gather(
+    root: &Root,
+    league: &LeagueId,
+    since: Timestamp,
+    testimony: &mut Testimony,
+) -> Result<usize, Stop> {
+    let mut here = BTreeSet::new();
+    let mut players: Vec<PlayerId> = names(&root.players_folder())
+        .map_err(Stop::Failed)?
+        .into_iter()
+        .filter_map(|name| PlayerId::new(name).ok())
+        .collect();
+    players.sort();
+    for player in players {
+        let mut diary = Diary {
+            league,
+            since,
+            player: None,
+            source: 0,
+            here: &mut here,
+            testimony: &mut *testimony,
+        };
+        diary.read_history(root, &player)?;
+        match diary.read_journal(&root.player_journal(&player)) {
+            // Whatever a player does to its own journal, the league is none the worse for it.
+            Err(Stop::Wrong(damage)) => testimony.dispute(damage),
+            read => read?,
+        }
+    }
+    Ok(here.len())
+}
+
+/// The files of one player while they are read.
+struct Diary<'a> {
+    league: &'a LeagueId,
+    since: Timestamp,
+    /// Who it is in this league, once that is known.
+    player: Option<PlayerId>,
+    source: usize,
+    /// Who has said anything of this league.
+    here: &'a mut BTreeSet<PlayerId>,
+    testimony: &'a mut Testimony,
+}
+
+impl Diary<'_> {
+    /// A memory without a journal is written by a program of the player's own, in whatever form.
+    fn read_history(&mut self, root: &Root, player: &PlayerId) -> Result<(), Stop> {
+        let repository = PlayerHistoryRepository::new(root, player.clone());
+        let history = match repository.load() {
+            Ok(history) if history.schema_version == SCHEMA_VERSION => history,
+            Ok(_) | Err(RepositoryError::WrongForm { .. }) => {
+                self.here.insert(player.clone());
+                self.testimony
+                    .leave_out(MEMORIES.to_owned(), "they have another form");
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        self.source = self.testimony.source(repository.path());
+        for record in &history.matches {
+            self.remember(None, &history.player_id, record);
+        }
+        Ok(())
+    }
+
+    fn read_journal(&mut self, journal: &Path) -> Result<(), Stop> {
+        if !journal.exists() {
+            return Ok(());
+        }
+        self.source = self.testimony.source(journal);
+        read_journal(journal, |entry: Entry<Record<Event>>| {
+            let opened = matches!(entry.fact, Record::Opened(_));
+            replay::check_opening(entry.sequence, opened).map_err(Finding::Line)?;
+            if let Record::Event(event) = &entry.fact {
+                self.take_in(&entry, event);
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn take_in(&mut self, entry: &Entry<Record<Event>>, event: &Event) {
+        let line = Some(entry.sequence);
+        match event {
+            Event::Enrolled {
+                player_id,
+                league_id,
+                ..
+            } => {
+                self.player = Some(player_id.clone()).filter(|_| league_id == self.league);
+                let now = self.player.clone().filter(|_| entry.at >= self.since);
+                self.here.extend(now);
+            }
+            Event::Announced {
+                match_id,
+                commitment: Some(promise),
+                ..
+            } if self.player.is_some() && entry.at >= self.since => {
+                let claim = Claim::Promised(*promise);
+                self.testimony.add(self.source, line, match_id, claim);
+            }
+            // Until it is let in again, what follows is of no league that is known.
+            Event::LeagueCompleted { .. } => self.player = None,
+            Event::Remembered { record } => {
+                if let Some(player) = self.player.clone() {
+                    self.remember(line, &player, record);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn remember(&mut self, line: Option<u64>, player: &PlayerId, record: &MatchRecord) {
+        if record.league_id == *self.league && record.at >= self.since {
+            self.here.insert(player.clone());
+            let claim = Claim::Remembered(Box::new(Memory::of(player, record)));
+            self.testimony
+                .add(self.source, line, &record.match_id, claim);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Whether what was said in a match can have led to how it ended.
+//!
+//! A transcript may lack what was said before its referee fell, and a message that nobody can read
+//! may have said anything. What is there and can be read must fit.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use league_protocol::decode::decode;
+use league_protocol::dialect::Hints;
+use league_protocol::encode::{Sender, Stamp, encode};
+use league_protocol::fault::Code;
+use league_protocol::finding::Reading;
+use league_protocol::id::{ConversationId, PlayerId};
+use league_protocol::message::{
+    ByPlayer, GameOver, MatchResult, MatchResultReport, MatchStatus, Message, OpenedDraw,
+};
+use league_protocol::sender::{Agent, Dialect};
+use league_protocol::time::Timestamp;
+use serde::Serialize;
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+
+use super::difference::{Difference, first_difference};
+use crate::storage::documents::MatchDocument;
+use crate::storage::record::Said;
+use crate::wire::transcript::LONGEST_TRANSCRIPT;
+
+/// What it means if they do not fit.
+const CHANGED: &str = "the result or the transcript was changed after the match";
+
+/// Says what in the transcript of a match cannot have led to its result.
+pub(super) fn problem(document: &MatchDocument) -> Option<String> {
+    let over = ended(document)?;
+    let mut players = over.result.players.iter();
+    let choice = players.find_map(|player| choice_problem(document, &over.result, player));
+    let mut said = document.transcript.iter();
+    choice.or_else(|| said.find_map(|said| end_problem(document, &over, said)))
+}
+
+/// The end as the document tells it; `None` while there is none.
+fn ended(document: &MatchDocument) -> Option<GameOver> {
+    let mut result = document.result.clone()?;
+    let draw = serde_json::to_value(&document.draw).ok()?;
+    result.as_object_mut()?.insert("draw".to_owned(), draw);
+    let message = json!({
+        "protocol": Dialect::V2.protocol(),
+        "message_type": "GAME_OVER",
+        "sender": "referee:REF01",
+        "timestamp": document.last_updated,
+        "conversation_id": "conv",
+        "league_id": document.league_id,
+        "round_id": document.round_id,
+        "match_id": document.match_id,
+        "game_type": document.game_type,
+        "game_result": result,
+    });
+    match read(&message, Some(Dialect::V2), &hints(document)) {
+        Some((Message::GameOver(over), _)) => Some(Arc::unwrap_or_clone(over)),
+        _ => None,
+    }
+}
+
+fn hints(document: &MatchDocument) -> Hints<'_> {
+    Hints {
+        league_id: Some(&document.league_id),
+        game_type: Some(&document.game_type),
+        match_id: Some(&document.match_id),
+        ..Hints::default()
+    }
+}
+
+fn read(
+    message: &Value,
+    dialect: Option<Dialect>,
+    hints: &Hints<'_>,
+) -> Option<(Message, Dialect)> {
+    let raw = to_raw_value(message).ok()?;
+    let mut decoded = decode(&raw, Reading::Lenient, dialect).ok()?;
+    let message = decoded.message(hints).ok()?;
+    Some((message, decoded.dialect))
+}
+
+/// A move that a player sent, and its share in the draw.
+type Move = (Value, Option<String>);
+
+fn choice_problem(
+    document: &MatchDocument,
+    result: &MatchResult,
+    player: &PlayerId,
+) -> Option<String> {
+    let chosen = match result.choices.get(player)? {
+        Value::Null => return None,
+        Value::Array(moves) => moves.as_slice(),
+        mv => std::slice::from_ref(mv),
+    };
+    let sent = sent(document, player)?;
+    let mut missing = chosen;
+    for (choice, _) in sent.iter().rev() {
+        if let Some((last, before)) = missing.split_last()
+            && is_same(last, choice)
+        {
+            missing = before;
+        }
+    }
+    let whole = is_whole(document, player);
+    let none_fits = !sent.is_empty() && missing.len() == chosen.len();
+    if let Some(choice) = missing.last()
+        && (whole || none_fits)
+    {
+        return Some(format!(
+            "`{player}` is said to have chosen `{choice}`, and no message of it says so: {CHANGED}"
+        ));
+    }
+    let first = chosen.first().filter(|_| whole)?;
+    let nonces = &result.draw.as_ref()?.nonces;
+    let shared = sent.iter().any(|(choice, nonce)| {
+        let nonce = nonce.as_deref().unwrap_or_default();
+        is_same(first, choice) && nonces.iter().any(|share| share == nonce)
+    });
+    (!shared).then(|| {
+        format!("no message of `{player}` has its share in the draw as the draw has it: {CHANGED}")
+    })
+}
+
+/// The moves that a player sent, oldest first; `None` if one of its messages cannot be read.
+fn sent(document: &MatchDocument, player: &PlayerId) -> Option<Vec<Move>> {
+    let from = Agent::Player(player.clone()).to_string();
+    let mut moves = Vec::new();
+    for said in document.transcript.iter().filter(|said| said.from == from) {
+        if was_not_read(said) {
+            continue;
+        }
+        match read(&said.message, None, &hints(document))?.0 {
+            Message::MoveResponse(response) => {
+                moves.push((response.choice.clone(), response.nonce.clone()));
+            }
+            _ => continue,
+        }
+    }
+    Some(moves)
+}
+
+/// Whether its referee says that it could make nothing of a message, so that it cannot count.
+fn was_not_read(said: &Said) -> bool {
+    let verbatim = said.verbatim.as_ref();
+    verbatim.is_some_and(|verbatim| verbatim.problem.is_some())
+}
+
+/// Whether the transcript begins with the match, and nothing was left out at its end.
+fn is_whole(document: &MatchDocument, player: &PlayerId) -> bool {
+    let to = Agent::Player(player.clone()).to_string();
+    let invited = |said: &Said| said.to == to && said.message_type == "GAME_INVITATION";
+    document.transcript.len() < LONGEST_TRANSCRIPT && document.transcript.iter().any(invited)
+}
+
+/// Letters may be large or small, and blanks around them, where a league is lenient.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::String(one), Value::String(other)) => one.trim().eq_ignore_ascii_case(other.trim()),
+        _ => one == other,
+    }
+}
+
+/// What of an end every dialect tells, in whatever order it names the seats.
+#[derive(Serialize)]
+struct End<'a> {
+    status: MatchStatus,
+    winner: Option<&'a PlayerId>,
+    points: BTreeMap<&'a PlayerId, u32>,
+    failed: &'a ByPlayer<Code>,
+    choices: &'a ByPlayer<Value>,
+    draw: Option<&'a OpenedDraw>,
+}
+
+impl<'a> End<'a> {
+    fn of(result: &'a MatchResult) -> Self {
+        Self {
+            status: result.status,
+            winner: result.winner.as_ref(),
+            points: result.players.iter().zip(result.points).collect(),
+            failed: &result.failed,
+            choices: &result.choices,
+            draw: result.draw.as_ref(),
+        }
+    }
+}
+
+/// Whether the referee told another end, to a player or to the manager.
+fn end_problem(document: &MatchDocument, over: &GameOver, said: &Said) -> Option<String> {
+    let players = &over.result.players;
+    let label = |player: &&PlayerId| Agent::Player((*player).clone()).to_string() == said.to;
+    let reader = players.iter().find(label);
+    let hints = Hints {
+        reader,
+        opponent: reader.and_then(|reader| players.iter().find(|player| *player != reader)),
+        ..hints(document)
+    };
+    let (found, dialect) = read(&said.message, None, &hints)?;
+    let found = end_of(&found)?;
+    // Said and heard again in the same dialect, it lacks what that dialect does not tell.
+    let expected = said_in(over, &found, dialect, reader, &hints)?;
+    let expected = end_of(&expected)?;
+    let Difference {
+        path,
+        found,
+        expected,
+    } = first_difference(&End::of(found.result()), &End::of(expected.result()))?;
+    Some(format!(
+        "in {} to `{}`, `{path}` is {found}, and the result has {expected}: {CHANGED}",
+        said.message_type.escape_debug(),
+        said.to.escape_debug(),
+    ))
+}
+
+/// The two messages that tell an end.
+enum Told<'a> {
+    Over(&'a GameOver),
+    Report(&'a MatchResultReport),
+}
+
+impl Told<'_> {
+    fn result(&self) -> &MatchResult {
+        match self {
+            Self::Over(over) => &over.result,
+            Self::Report(report) => &report.result,
+        }
+    }
+}
+
+fn end_of(message: &Message) -> Option<Told<'_>> {
+    match message {
+        Message::GameOver(over) => Some(Told::Over(over)),
+        Message::MatchResultReport(report) => Some(Told::Report(report)),
+        _ => None,
+    }
+}
+
+/// The end that the document tells, in a message of the same kind and dialect.
+fn said_in(
+    over: &GameOver,
+    like: &Told<'_>,
+    dialect: Dialect,
+    reader: Option<&PlayerId>,
+    hints: &Hints<'_>,
+) -> Option<Message> {
+    let message = match like {
+        Told::Over(_) => Message::from(GameOver {
+            receiver: reader.unwrap_or(&over.receiver).clone(),
+            ..over.clone()
+        }),
+        Told::Report(report) => Message::from(MatchResultReport {
+            result: over.result.clone(),
+            ..(*report).clone()
+        }),
+    };
+    let stamp = Stamp {
+        sender: Sender::Agent(&Agent::Manager),
+        at: Timestamp::default(),
+        conversation: &ConversationId::new(""),
+        token: None,
+    };
+    let said = encode(&message, dialect, stamp, hints)?;
+    let said = serde_json::to_value(&said).ok()?;
+    Some(read(&said, Some(dialect), hints)?.0)
+}

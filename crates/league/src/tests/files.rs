@@ -1,0 +1,11 @@
+//! The files below a root: configuration, projections, logs.
+
+mod config;
+mod logs;
+mod pages;
+mod projections;
+mod publishers;
+mod replay;
+mod repositories;
+mod world;
+mod wrong_config;

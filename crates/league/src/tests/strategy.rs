@@ -1,0 +1,123 @@
+//! The strategies at the tables of real games, with the memory of a real player.
+
+mod even_odd;
+mod fairness;
+mod legality;
+mod tic_tac_toe;
+
+use std::sync::Arc;
+
+use crate::agents::strategy::{Strategy, find};
+use league_core::letter::Peer;
+use league_core::machine::Machine;
+use league_core::patience::Patience;
+use league_core::player::{Event, MatchRecord, MemoryRule, Player, PlayerRules, Think, Verdict};
+use league_games::{Dice, Outcome, Seat, Table, Turn};
+use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
+use league_protocol::message::WinLossDraw;
+use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::time::Timestamp;
+use serde_json::Value;
+
+/// A player with its strategy, its dice and its memory.
+struct Chair {
+    strategy: &'static dyn Strategy,
+    player: Player,
+    dice: Dice,
+    matches: u32,
+}
+
+impl Chair {
+    fn new(strategy: &str, seed: u64) -> Self {
+        Self {
+            strategy: find(strategy).expect("the strategy is known"),
+            player: Player::new(rules()),
+            dice: Dice::seeded(seed),
+            matches: 0,
+        }
+    }
+
+    fn think(&self, game: &str, view: Value, options: &[Value], opponent: &str) -> Think {
+        let opponent_id = PlayerId::new(opponent).expect("it is an id");
+        Think {
+            match_id: MatchId::new("R1M1").expect("it is an id"),
+            turn: 1,
+            game_type: GameType::new(game).expect("it is an id"),
+            move_type: "move".into(),
+            view: Arc::new(view),
+            options: options.into(),
+            until: Timestamp::from_millis(1),
+            opponent: self.player.memory().opponent(&opponent_id).cloned(),
+            opponent_id,
+            record: WinLossDraw::default(),
+        }
+    }
+
+    fn choose(&mut self, think: &Think) -> Value {
+        let memory: Vec<_> = self.player.memory().history().cloned().collect();
+        self.strategy.choose(think, &memory, &mut self.dice)
+    }
+
+    /// Moves at a table, as the referee would ask it to.
+    fn choose_at(&mut self, table: &dyn Table, seat: Seat, opponent: &str) -> Value {
+        let game = table.rules().game_type;
+        let think = self.think(game, table.view(seat), &table.options(seat), opponent);
+        self.choose(&think)
+    }
+
+    /// Takes a finished match of Even/Odd into memory.
+    fn remember(&mut self, opponent: &str, result: Verdict, choices: [Option<&str>; 2]) {
+        self.matches += 1;
+        let [my_choice, opponent_choice] = choices.map(|choice| choice.map(Value::from));
+        let record = MatchRecord {
+            league_id: LeagueId::new("league").expect("it is an id"),
+            round_id: self.matches,
+            match_id: MatchId::new(format!("R{}M1", self.matches)).expect("it is an id"),
+            game_type: GameType::new("even_odd").expect("it is an id"),
+            opponent_id: PlayerId::new(opponent).expect("it is an id"),
+            result,
+            points: 0,
+            my_choice,
+            opponent_choice,
+            at: Timestamp::from_millis(0),
+        };
+        let record = Arc::new(record);
+        self.player.apply(&Event::Remembered { record });
+    }
+}
+
+fn rules() -> PlayerRules {
+    PlayerRules {
+        display_name: "Agent".to_owned(),
+        version: "1.0.0".to_owned(),
+        endpoint: "http://localhost:8101/mcp".to_owned(),
+        games: Vec::new(),
+        patience: Patience::default(),
+        manager: Arc::new(Peer {
+            agent: Agent::Manager,
+            endpoint: "http://localhost:8000/mcp".into(),
+            dialect: Dialect::V2,
+            speech: Some(Speech::Simple),
+        }),
+        wanted_id: None,
+        strict: false,
+        memory: MemoryRule::default(),
+    }
+}
+
+/// Plays one game to its end; A and B are also the ids by which the chairs know each other.
+fn play(table: &mut dyn Table, chairs: &mut [Chair; 2], draw: &mut Dice) -> Outcome {
+    loop {
+        match table.turn() {
+            Turn::Over(outcome) => return outcome,
+            Turn::Dice => table.roll(draw),
+            Turn::Seats(seats) => {
+                for seat in seats {
+                    let opponent = if seat == Seat::A { "B" } else { "A" };
+                    let choice = chairs[seat.index()].choose_at(table, seat, opponent);
+                    table.play(seat, &choice).expect("the choice is legal");
+                }
+            }
+        }
+    }
+}

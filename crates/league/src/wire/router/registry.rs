@@ -1,0 +1,276 @@
+//! What a kind of agent offers, written down once: both forms of calling go by this list.
+
+use league_mcp::{Prompt, Template, Tool};
+use league_protocol::fault::Code;
+use league_protocol::finding::Reading;
+use league_protocol::message::{LeagueError, Message};
+use league_protocol::schema::message_schema;
+use league_protocol::sender::Dialect;
+use serde_json::{Map, Value, json};
+
+/// The fields of an envelope, which a caller over MCP may leave out.
+pub(super) const ENVELOPE: [&str; 5] = [
+    "protocol",
+    "message_type",
+    "sender",
+    "timestamp",
+    "conversation_id",
+];
+
+/// What a kind of agent offers.
+#[derive(Debug)]
+pub(crate) struct Card {
+    /// The name for programs.
+    pub(crate) name: &'static str,
+    /// The name for people.
+    pub(crate) title: &'static str,
+    /// What an assistant should know before it begins.
+    pub(crate) instructions: &'static str,
+    /// The tools, in the order in which they are listed.
+    pub(crate) tools: &'static [ToolEntry],
+    /// What can be read at an address of its own: address, title, what it holds.
+    pub(crate) resources: &'static [(&'static str, &'static str, &'static str)],
+    /// What can be read at an address with a name in it.
+    pub(crate) templates: &'static [Template],
+    /// The prompts.
+    pub(crate) prompts: &'static [Prompt],
+    /// The resource that a prompt about no match in particular is written around.
+    pub(crate) background: &'static str,
+}
+
+/// One tool.
+#[derive(Debug)]
+pub(crate) struct ToolEntry {
+    /// The name that it is called by.
+    pub(crate) name: &'static str,
+    /// The name for people.
+    pub(crate) title: &'static str,
+    /// What it does, and when to use it.
+    pub(crate) description: &'static str,
+    /// What it takes.
+    pub(crate) takes: Takes,
+    /// Further messages that it understands, by their types in `league.v2`.
+    pub(crate) also: &'static [&'static str],
+    /// What it gives, unless it fails.
+    pub(crate) gives: Gives,
+    /// Whether calling it changes nothing.
+    pub(crate) read_only: bool,
+    /// Whether calling it again with the same arguments changes nothing more.
+    pub(crate) idempotent: bool,
+}
+
+/// What a tool takes.
+#[derive(Debug)]
+pub(crate) enum Takes {
+    /// A message of one of these types; the first is meant if a caller names none.
+    Message(&'static [&'static str]),
+    /// Plain arguments: name, what it says, whether it is needed. All are text.
+    Arguments(&'static [(&'static str, &'static str, bool)]),
+}
+
+/// What a tool gives.
+#[derive(Debug)]
+pub(crate) enum Gives {
+    /// A message of this type.
+    Message(&'static str),
+    /// `{"status":"ok"}`.
+    Nod,
+    /// A plain object with these members, each of any kind: name, what it says.
+    Members(&'static [(&'static str, &'static str)]),
+}
+
+impl ToolEntry {
+    /// Lets a message pass that the tool is for, in whichever dialect it was said.
+    pub(super) fn admit(&self, message: &Message) -> Result<(), LeagueError> {
+        let kind = message.v2_type().unwrap_or_default();
+        let own = match self.takes {
+            Takes::Message(kinds) => kinds,
+            Takes::Arguments(_) => &[],
+        };
+        let taken: Vec<&str> = [own, self.also].concat();
+        if taken.contains(&kind) {
+            return Ok(());
+        }
+        let taken = match taken.as_slice() {
+            [] => "no message".to_owned(),
+            taken => format!("`{}`", taken.join("` or `")),
+        };
+        let detail = format!("`{}` takes {taken}, and this is `{kind}`", self.name);
+        let mut error = LeagueError::new(Code::InvalidMessage, detail);
+        error.path = Some("message_type".to_owned());
+        Err(error)
+    }
+
+    /// The tool as MCP lists it.
+    pub(super) fn shown(&self) -> Tool {
+        let mut input_schema = self.takes.schema();
+        without_null(&mut input_schema);
+        let mut output_schema = self.gives.schema();
+        with_single_types(&mut output_schema);
+        Tool {
+            name: self.name,
+            title: self.title,
+            description: self.description,
+            input_schema,
+            output_schema,
+            read_only: self.read_only,
+            idempotent: self.idempotent,
+        }
+    }
+}
+
+impl Takes {
+    fn schema(&self) -> Map<String, Value> {
+        match self {
+            Self::Message(kinds) => message_input(kinds),
+            Self::Arguments(arguments) => {
+                let mut properties = Map::new();
+                for (name, description, _) in *arguments {
+                    let property = json!({"type": "string", "description": description});
+                    properties.insert((*name).to_owned(), property);
+                }
+                let needed = arguments.iter().filter(|(_, _, needed)| *needed);
+                let required: Vec<&str> = needed.map(|(name, ..)| *name).collect();
+                object(properties, &json!(required))
+            }
+        }
+    }
+}
+
+impl Gives {
+    fn schema(&self) -> Map<String, Value> {
+        let given = match self {
+            Self::Message(kind) => vec![reply(Dialect::V2, kind), reply(Dialect::V2Api, kind)],
+            Self::Nod => vec![nod()],
+            Self::Members(members) => {
+                let mut properties = Map::new();
+                for (name, description) in *members {
+                    let property = json!({"description": description});
+                    properties.insert((*name).to_owned(), property);
+                }
+                let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+                vec![Some(object(properties, &json!(required)).into())]
+            }
+        };
+        let mut any: Vec<Value> = Vec::new();
+        let in_v1 = json!({
+            "description": "The same in the words of `league.v1`, for a caller that speaks it.",
+            "type": "object",
+            "properties": {"protocol": {"const": Dialect::V1.protocol()}},
+            "required": ["protocol"],
+        });
+        let error = reply(Dialect::V2, "LEAGUE_ERROR");
+        for schema in given.into_iter().chain([error, Some(in_v1)]).flatten() {
+            if !any.contains(&schema) {
+                any.push(schema);
+            }
+        }
+        let mut schema = Map::new();
+        schema.insert("type".into(), "object".into());
+        schema.insert("anyOf".into(), any.into());
+        schema
+    }
+}
+
+fn nod() -> Option<Value> {
+    let mut properties = Map::new();
+    properties.insert("status".into(), json!({"const": "ok"}));
+    Some(object(properties, &json!(["status"])).into())
+}
+
+/// A message as we send it, without the marks of a document of its own.
+fn reply(dialect: Dialect, kind: &str) -> Option<Value> {
+    let mut schema = message_schema(dialect, kind, Reading::Lenient)?;
+    let members = schema.as_object_mut()?;
+    members.remove("$schema");
+    members.remove("$id");
+    Some(schema)
+}
+
+/// What a caller has to say: the message without what the tool says already.
+fn message_input(kinds: &[&str]) -> Map<String, Value> {
+    let schemas = kinds.iter().filter_map(|kind| {
+        let schema = message_schema(Dialect::V2, kind, Reading::Lenient)?;
+        schema.as_object().cloned()
+    });
+    let mut properties = Map::new();
+    let mut required: Option<Vec<Value>> = None;
+    for schema in schemas {
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            properties
+                .entry(name.clone())
+                .or_insert_with(|| property.clone());
+        }
+        let here = schema["required"].as_array().cloned().unwrap_or_default();
+        let is_envelope = |name: &Value| ENVELOPE.iter().any(|field| name == field);
+        let here = here.into_iter().filter(|name| !is_envelope(name));
+        required = Some(match required {
+            // With several types, what only some of them need is not asked of all.
+            Some(all) => all
+                .into_iter()
+                .filter(|name| here.clone().any(|own| own == *name))
+                .collect(),
+            None => here.collect(),
+        });
+    }
+    let named = json!({"enum": kinds, "description": "May be left out."});
+    properties.insert("message_type".into(), named);
+    object(properties, &required.unwrap_or_default().into())
+}
+
+/// Leaves out that a field may be `null`: one that may be `null` may be left out as well.
+fn without_null(schema: &mut Map<String, Value>) {
+    if let Some(Value::Array(kinds)) = schema.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+    }
+    if let Some(Value::Array(branches)) = schema.get_mut("anyOf") {
+        branches.retain(|branch| branch.get("type").is_none_or(|kind| kind != "null"));
+        if let [Value::Object(only)] = branches.as_mut_slice() {
+            let only = std::mem::take(only);
+            schema.remove("anyOf");
+            schema.extend(only);
+        }
+    }
+    with_single_type(schema);
+    below(schema, without_null);
+}
+
+/// Writes several types as branches of one each, as not all readers of schemas know a list of them.
+fn with_single_types(schema: &mut Map<String, Value>) {
+    with_single_type(schema);
+    below(schema, with_single_types);
+}
+
+fn with_single_type(schema: &mut Map<String, Value>) {
+    let Some(Value::Array(kinds)) = schema.get("type") else {
+        return;
+    };
+    if let [kind] = kinds.as_slice() {
+        let kind = kind.clone();
+        schema.insert("type".into(), kind);
+    } else if !schema.contains_key("anyOf") {
+        let branches = kinds.iter().map(|kind| json!({"type": kind})).collect();
+        schema.remove("type");
+        schema.insert("anyOf".into(), branches);
+    }
+}
+
+/// Does the same to every schema inside.
+fn below(schema: &mut Map<String, Value>, act: fn(&mut Map<String, Value>)) {
+    fn visit(value: &mut Value, act: fn(&mut Map<String, Value>)) {
+        match value {
+            Value::Object(schema) => act(schema),
+            Value::Array(values) => values.iter_mut().for_each(|value| visit(value, act)),
+            _ => {}
+        }
+    }
+    schema.values_mut().for_each(|value| visit(value, act));
+}
+
+fn object(properties: Map<String, Value>, required: &Value) -> Map<String, Value> {
+    let mut schema = Map::new();
+    schema.insert("type".into(), "object".into());
+    schema.insert("properties".into(), properties.into());
+    schema.insert("required".into(), required.clone());
+    schema
+}

@@ -1,0 +1,280 @@
+//! Our own referee, as a process of its own; and referees that break one rule each.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use league_check::act::{JSON, PROMPT};
+use league_check::listener::{Heard, Listener, Said};
+use league_check::office::{Office, port};
+use league_check::referee::{RefereeStage, topics};
+use league_check::verdict::Verdict;
+use league_check::wire::{Request, exchange};
+use league_check::{Kind, Target, run};
+use serde_json::{Value, json};
+
+use crate::check::processes::{Checked, checked, free_port};
+use crate::check::scripted::random;
+
+const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+#[test]
+fn our_referee_keeps_every_rule() {
+    let (port, manager) = (free_port(), free_port());
+    let manager_url = format!("http://localhost:{manager}/mcp");
+    let launch = format!("referee --port {port} --manager {manager_url}");
+    let url = format!("http://localhost:{port}/mcp");
+    let manager = manager.to_string();
+    let Checked { code, lines } =
+        checked(&url, &launch, &["--kind", "referee", "--port", &manager]);
+    crate::check::processes::see_clean(&lines);
+    assert_eq!(code, Some(0));
+    let own = [
+        "R-ORD", "R-INV", "R-CHO", "R-TRY", "R-OVER", "R-REP", "R-MAN", "R-MANY", "R-BACK",
+    ];
+    let own = lines.iter().filter(|line| {
+        let id = line["id"].as_str().unwrap_or_default();
+        own.iter().any(|topic| id.starts_with(topic))
+    });
+    assert!(own.count() >= 40, "rules of its own");
+}
+
+/// Changes what a referee says: to whom the message goes follows from its type.
+type Twist = fn(&mut Value);
+
+/// A referee that runs a match without a fault, but for the twist.
+struct Scripted {
+    twist: Twist,
+    manager: Target,
+}
+
+impl Scripted {
+    fn says(&self, kind: &str, order: &Value, says: Value) -> Value {
+        let mut message = json!({
+            "protocol": "league.v2", "message_type": kind, "sender": "referee:REF01",
+            "timestamp": "2026-11-15T12:00:00Z", "league_id": order["league_id"],
+            "conversation_id": format!("{}-{kind}", order["match_id"]),
+            "round_id": order["round_id"], "match_id": order["match_id"],
+            "game_type": "even_odd",
+        });
+        for (name, value) in says.as_object().unwrap() {
+            message[name] = value.clone();
+        }
+        (self.twist)(&mut message);
+        message
+    }
+
+    async fn call(&self, to: &Target, tool: &str, message: Value) -> Value {
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": tool, "params": message});
+        let body = call.to_string();
+        let request = Request {
+            method: "POST",
+            path: "/mcp",
+            headers: &JSON,
+            body: body.as_bytes(),
+        };
+        let came = exchange(to, &request, PROMPT).await.came.unwrap();
+        let answer: Value = serde_json::from_slice(&came.body).unwrap();
+        answer["result"].clone()
+    }
+
+    async fn play(&self, order: Value) {
+        let rows = [&order["players"][0], &order["players"][1]];
+        let ids = rows.map(|row| row["player_id"].as_str().unwrap().to_owned());
+        let homes =
+            rows.map(|row| Target::local(port(row["contact_endpoint"].as_str().unwrap()).unwrap()));
+        for seat in 0..2 {
+            let role = ["PLAYER_A", "PLAYER_B"][seat];
+            let says = json!({
+                "auth_token": rows[seat]["match_token"], "opponent_id": ids[1 - seat],
+                "role_in_match": role,
+            });
+            let message = self.says("GAME_INVITATION", &order, says);
+            self.call(&homes[seat], "handle_game_invitation", message)
+                .await;
+        }
+        let mut choices = json!({});
+        for seat in 0..2 {
+            let says = json!({
+                "auth_token": rows[seat]["match_token"], "player_id": ids[seat],
+                "deadline": "2026-11-15T12:00:30Z", "context": {
+                    "opponent_id": ids[1 - seat], "round_id": order["round_id"],
+                    "your_standings": rows[seat]["record"],
+                },
+            });
+            let message = self.says("CHOOSE_PARITY_CALL", &order, says);
+            let answer = self.call(&homes[seat], "choose_parity", message).await;
+            choices[&*ids[seat]] = answer["parity_choice"].clone();
+        }
+        let score = json!({&*ids[0]: 3, &*ids[1]: 0});
+        let details = json!({"drawn_number": 4, "choices": choices});
+        let result = json!({"winner": ids[0], "score": score, "details": details});
+        let says = json!({"auth_token": "tok-ref01", "result": result});
+        let report = self.says("MATCH_RESULT_REPORT", &order, says);
+        self.call(&self.manager, "report_match_result", report)
+            .await;
+        for seat in 0..2 {
+            let result = json!({
+                "status": "WIN", "winner_player_id": ids[0], "drawn_number": 4,
+                "number_parity": "even", "choices": choices, "reason": "4 is even",
+            });
+            let says = json!({"auth_token": rows[seat]["match_token"], "game_result": result});
+            let over = self.says("GAME_OVER", &order, says);
+            self.call(&homes[seat], "notify_match_result", over).await;
+        }
+    }
+
+    fn answer(self: &Arc<Self>, heard: &Heard) -> Said {
+        if heard.kind() != "START_MATCH" {
+            let error = json!({"code": -32601, "message": "there is no such method"});
+            let answer = json!({"jsonrpc": "2.0", "id": heard.json["id"], "error": error});
+            return Said::Raw(200, answer.to_string());
+        }
+        let order = heard.message().clone();
+        let mut says = self.says("START_MATCH_ACK", &order, json!({"accepted": true}));
+        says["conversation_id"] = order["conversation_id"].clone();
+        let referee = Arc::clone(self);
+        tokio::spawn(async move { referee.play(order).await });
+        Said::Result(says)
+    }
+}
+
+/// What comes of a rule when a referee with a twist is checked.
+async fn verdict(twist: Twist, rule: &str) -> (Verdict, String) {
+    // The manager has to know the port of the referee, and the referee that of the manager.
+    let port = free_port();
+    let office = Office::open(ANYWHERE, Kind::Referee, port, random())
+        .await
+        .unwrap();
+    let manager = Target::local(office.listener.address.port());
+    let referee = Arc::new(Scripted { twist, manager });
+    let own = Arc::clone(&referee);
+    let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
+    let _listener = Listener::open(address, move |heard| own.answer(heard))
+        .await
+        .unwrap();
+    let url = format!("http://localhost:{port}/mcp");
+    let meta = json!({
+        "display_name": "Owl", "version": "1.0.0", "protocol_version": "2.1.0",
+        "game_types": ["even_odd"], "contact_endpoint": url, "max_concurrent_matches": 1,
+    });
+    let says = json!({"sender": "referee:Owl", "referee_meta": meta});
+    let hello = referee.says("REFEREE_REGISTER_REQUEST", &json!({}), says);
+    referee
+        .call(&referee.manager, "register_referee", hello)
+        .await;
+    let agent = Target::local(port);
+    let wait = Duration::from_secs(2);
+    let stage = Arc::new(RefereeStage::new(agent, office, None, wait, random()));
+    assert!(stage.begin().await);
+    let mut topics = topics();
+    for topic in &mut topics {
+        topic.rules.retain(|row| format!("R-{}", row.id) == rule);
+    }
+    let findings = run::play(Kind::Referee, &stage, &topics, false).await;
+    assert_eq!(findings.len(), 1, "there is a rule {rule}");
+    (findings[0].verdict, findings[0].found.clone())
+}
+
+/// A twist on messages of one kind.
+macro_rules! twist {
+    ($kind:literal, $message:ident, $change:expr) => {
+        |$message: &mut Value| {
+            if $message["message_type"] == $kind {
+                $change
+            }
+        }
+    };
+}
+
+const CASES: [(&str, Twist); 12] = [
+    (
+        "R-REG-12",
+        twist!("REFEREE_REGISTER_REQUEST", message, {
+            message["referee_meta"]["max_concurrent_matches"] = Value::Null;
+        }),
+    ),
+    (
+        "R-ORD-02",
+        twist!(
+            "START_MATCH_ACK",
+            message,
+            message["match_id"] = "R9M9".into()
+        ),
+    ),
+    (
+        "R-INV-03",
+        twist!(
+            "GAME_INVITATION",
+            message,
+            message["sender"] = "REF01".into()
+        ),
+    ),
+    (
+        "R-INV-05",
+        twist!("GAME_INVITATION", message, {
+            message["role_in_match"] = "PLAYER_A".into();
+        }),
+    ),
+    (
+        "R-INV-06",
+        twist!(
+            "GAME_INVITATION",
+            message,
+            message["opponent_id"] = "P99".into()
+        ),
+    ),
+    (
+        "R-CHO-05",
+        twist!("CHOOSE_PARITY_CALL", message, {
+            message["deadline"] = "2026-11-15T14:00:30+02:00".into();
+        }),
+    ),
+    (
+        "R-CHO-07",
+        twist!("CHOOSE_PARITY_CALL", message, {
+            message["context"]["opponent_id"] = "P99".into();
+        }),
+    ),
+    (
+        "R-OVER-05",
+        twist!("GAME_OVER", message, {
+            message["game_result"]["drawn_number"] = 11.into();
+        }),
+    ),
+    (
+        "R-OVER-06",
+        twist!("GAME_OVER", message, {
+            message["game_result"]["number_parity"] = "odd".into();
+        }),
+    ),
+    (
+        "R-OVER-08",
+        twist!("GAME_OVER", message, {
+            message["game_result"]["winner_player_id"] = "P02".into();
+        }),
+    ),
+    (
+        "R-REP-05",
+        twist!("MATCH_RESULT_REPORT", message, {
+            message["league_id"] = "another".into();
+        }),
+    ),
+    (
+        "R-REP-09",
+        twist!("MATCH_RESULT_REPORT", message, {
+            message["result"]["details"]["choices"] = json!({});
+        }),
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_referee_that_breaks_a_rule_is_caught_by_it() {
+    for (rule, twist) in CASES {
+        let (kept, found) = verdict(|_| {}, rule).await;
+        assert_eq!(kept, Verdict::Pass, "{rule} without a twist: {found}");
+        let (broken, _) = verdict(twist, rule).await;
+        assert_ne!(broken, Verdict::Pass, "{rule}");
+        assert_ne!(broken, Verdict::Skipped, "{rule}");
+    }
+}

@@ -1,0 +1,35 @@
+//! The screens: command, exit code, output.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+mod agents;
+mod completions;
+mod explain;
+mod new;
+mod query;
+mod reach;
+mod readme;
+mod replay;
+mod schema;
+mod watch;
+
+/// Runs `league` with standard input and shows what a person would see.
+fn league(arguments: &[&str], input: &str) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_league"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut stdin = child.stdin.take().expect("standard input is piped");
+    // A command that does not read its input may be gone before it is written.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    let output = child.wait_with_output().expect("the binary ends");
+    let code = output.status.code().expect("the binary is not killed");
+    let out = String::from_utf8(output.stdout).expect("the output is text");
+    let errors = String::from_utf8(output.stderr).expect("the errors are text");
+    format!("exit code {code}\n--- out\n{out}--- errors\n{errors}")
+}

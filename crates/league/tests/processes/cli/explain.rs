@@ -1,0 +1,386 @@
+//! `league explain`.
+
+use crate::cli::league;
+
+const INVITATION: &str = r#"{"jsonrpc": "2.0", "method": "handle_game_invitation", "id": 1001,
+    "params": {"protocol": "league.v2", "message_type": "GAME_INVITATION",
+    "sender": "referee:REF01", "timestamp": "2025-01-15T10:15:00Z",
+    "conversation_id": "conv-r1m1-001", "league_id": "league_2025_even_odd", "round_id": 1,
+    "match_id": "R1M1", "game_type": "even_odd", "role_in_match": "PLAYER_A",
+    "opponent_id": "P02"}}"#;
+
+#[test]
+fn a_good_request_is_told_in_two_lines() {
+    insta::assert_snapshot!(league(&["explain", "-"], INVITATION), @"
+    exit code 0
+    --- out
+    GAME_INVITATION in dialect v2, JSON-RPC request `handle_game_invitation`
+    valid
+    --- errors
+    ");
+}
+
+#[test]
+fn the_sample_player_of_the_document_is_forgiven() {
+    let reply = r#"{"message_type": "GAME_JOIN_ACK", "match_id": "R1M1",
+        "arrival_timestamp": "2025-01-15T10:15:01.123456", "accept": true}"#;
+    insta::assert_snapshot!(league(&["explain", "-"], reply), @"
+    exit code 0
+    --- out
+    GAME_JOIN_ACK in dialect v2
+    valid, 6 deviations
+
+    deviation E003 MISSING_REQUIRED_FIELD at protocol
+      `protocol` is missing; add it
+      expected: `protocol`: The protocol: `league.v2` or `league.v1`
+      clause: 000 §2.4.1
+
+    deviation E003 MISSING_REQUIRED_FIELD at sender
+      `sender` is missing; add it
+      expected: `sender`: Who says it
+      clause: 000 §2.4.1
+
+    deviation E003 MISSING_REQUIRED_FIELD at timestamp
+      `timestamp` is missing; add it
+      expected: `timestamp`: When it was said, in UTC
+      clause: 000 §2.4.1
+
+    deviation E003 MISSING_REQUIRED_FIELD at conversation_id
+      `conversation_id` is missing; add it
+      expected: `conversation_id`: Ties the messages of one exchange together
+      clause: 000 §2.4.1
+
+    deviation E021 INVALID_TIMESTAMP at arrival_timestamp
+      the time has no zone: end it with `Z`
+      expected: a time in UTC, such as `2025-01-15T10:30:00Z`
+      clause: 000 §2.4.2
+
+    deviation E003 MISSING_REQUIRED_FIELD at player_id
+      `player_id` is missing; add it
+      expected: `player_id`: Who comes
+      clause: 000 §4.4.2
+    --- errors
+    ");
+}
+
+#[test]
+fn what_a_lenient_league_makes_out_is_a_deviation_that_says_so() {
+    let reply = r#"{"jsonrpc": "2.0", "id": 7, "result": {"protocol": "league.v2",
+        "message_type": "CHOOSE_PARITY_RESPONSE", "sender": "player:P01",
+        "timestamp": "2025-01-15T10:15:10Z", "conversation_id": "c", "match_id": "R1M1",
+        "player_id": "P01", "choice": "EVEN", "auth_token": "tok-p01-0123456789abcdef"}}"#;
+    insta::assert_snapshot!(league(&["explain", "-"], reply), @r#"
+    exit code 0
+    --- out
+    CHOOSE_PARITY_RESPONSE in dialect v2, JSON-RPC response
+    valid, 3 deviations
+
+    deviation E002 INVALID_MESSAGE at result
+      a lenient league reads this as {"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","sender":"player:P01","timestamp":"2025-01-15T10:15:10Z","conversation_id":"c","auth_token":"tok-p01-…","match_id":"R1M1","player_id":"P01","parity_choice":"even"}
+      expected: a message as the documents spell it
+      clause: ruling 13
+
+    deviation E003 MISSING_REQUIRED_FIELD at result.parity_choice
+      `parity_choice` is missing; add it
+      expected: `parity_choice`: `even` or `odd`
+      clause: 000 §4.5.2
+
+    deviation E002 INVALID_MESSAGE at result.choice
+      the protocol has no such field here; did you mean `parity_choice`?
+      expected: `parity_choice`
+      clause: 000 §4.5.2
+    --- errors
+    "#);
+    let strict = league(&["explain", "--strict", "-"], reply);
+    assert!(strict.contains("exit code 1"), "{strict}");
+    assert!(!strict.contains("a lenient league"), "{strict}");
+}
+
+#[test]
+fn what_may_mean_two_things_stays_an_error() {
+    let reply = r#"{"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1",
+        "player_id": "P01", "choice": "even", "pick": "odd"}"#;
+    let told = league(&["explain", "-"], reply);
+    assert!(told.contains("exit code 1"), "{told}");
+    assert!(!told.contains("a lenient league"), "{told}");
+}
+
+#[test]
+fn a_strict_reader_forgives_nothing() {
+    let reply = r#"{"protocol": "league.v2", "message_type": "CHOOSE_PARITY_RESPONSE",
+        "sender": "player:P01", "timestamp": "2025-01-15T10:15:10Z", "conversation_id": "c",
+        "match_id": "R1M1", "player_id": "P01", "parity_choice": "even", "mood": "good"}"#;
+    insta::assert_snapshot!(league(&["explain", "--strict", "-"], reply), @"
+    exit code 1
+    --- out
+    CHOOSE_PARITY_RESPONSE in dialect v2
+    not valid, 1 error
+
+    error E002 INVALID_MESSAGE at mood
+      the protocol has no such field here; leave it out
+      expected: no such field
+      clause: 000 §4.5.2
+    --- errors
+    ");
+}
+
+#[test]
+fn what_is_never_forgiven_is_an_error_with_its_place() {
+    let reply = r#"{"jsonrpc": "2.0", "id": 7, "result": {"protocol": "league.v2",
+        "message_type": "CHOOSE_PARITY_RESPONSE", "sender": "player:P01",
+        "timestamp": "2025-01-15T10:15:10+02:00", "conversation_id": "c", "match_id": "R1M1",
+        "player_id": "P01", "parity_choice": "EVEN"}}"#;
+    insta::assert_snapshot!(league(&["explain", "-"], reply), @"
+    exit code 1
+    --- out
+    CHOOSE_PARITY_RESPONSE in dialect v2, JSON-RPC response
+    not valid, 2 errors
+
+    error E021 INVALID_TIMESTAMP at result.timestamp
+      the time must be in UTC: end it with `Z` or `+00:00`, not `+02:00`
+      expected: a time in UTC, such as `2025-01-15T10:30:00Z`
+      clause: 000 §2.4.2
+
+    error E004 INVALID_PARITY_CHOICE at result.parity_choice
+      found `EVEN`; send `even` or `odd`
+      expected: `even` or `odd`
+      clause: 000 §4.5.2
+    --- errors
+    ");
+}
+
+#[test]
+fn machines_get_the_same_facts_as_one_object_a_line() {
+    let two = r#"[{"message_type": "GAME_OVER"}, {"game_registry": {}}]"#;
+    insta::assert_snapshot!(league(&["explain", "--output", "json", "-"], two), @r#"
+    exit code 1
+    --- out
+    {"kind":"message","message_type":"GAME_OVER","dialect":"v2","valid":false,"findings":[{"code":"E003","name":"MISSING_REQUIRED_FIELD","path":"[0].protocol","severity":"deviation","expected":"`protocol`: The protocol: `league.v2` or `league.v1`","clause":"000 §2.4.1","detail":"`protocol` is missing; add it"},{"code":"E003","name":"MISSING_REQUIRED_FIELD","path":"[0].sender","severity":"deviation","expected":"`sender`: Who says it","clause":"000 §2.4.1","detail":"`sender` is missing; add it"},{"code":"E003","name":"MISSING_REQUIRED_FIELD","path":"[0].timestamp","severity":"deviation","expected":"`timestamp`: When it was said, in UTC","clause":"000 §2.4.1","detail":"`timestamp` is missing; add it"},{"code":"E003","name":"MISSING_REQUIRED_FIELD","path":"[0].conversation_id","severity":"deviation","expected":"`conversation_id`: Ties the messages of one exchange together","clause":"000 §2.4.1","detail":"`conversation_id` is missing; add it"},{"code":"E003","name":"MISSING_REQUIRED_FIELD","path":"[0].match_id","severity":"error","expected":"`match_id`: Which match","clause":"000 §4.6.1","detail":"`match_id` is missing; add it"},{"code":"E003","name":"MISSING_REQUIRED_FIELD","path":"[0].game_type","severity":"deviation","expected":"`game_type`: What was played","clause":"000 §4.6.1","detail":"`game_type` is missing; add it"},{"code":"E003","name":"MISSING_REQUIRED_FIELD","path":"[0].game_result","severity":"error","expected":"`game_result`: How it ended","clause":"000 §4.6.1","detail":"`game_result` is missing; add it"}]}
+    {"kind":"games registry","message_type":null,"dialect":null,"valid":true,"findings":[]}
+    --- errors
+    "#);
+}
+
+#[test]
+fn nothing_and_nonsense_are_e002() {
+    insta::assert_snapshot!(league(&["explain", "-"], ""), @"
+    exit code 1
+    --- out
+    nothing readable
+    not valid, 1 error
+
+    error E002 INVALID_MESSAGE at the whole
+      the body is empty; send a JSON object
+      expected: a JSON object
+      clause: 000 §1.4
+    --- errors
+    ");
+    insta::assert_snapshot!(league(&["explain", "-"], "{\"message_type\": "), @"
+    exit code 1
+    --- out
+    nothing readable
+    not valid, 1 error
+
+    error E002 INVALID_MESSAGE at the whole
+      the body is not JSON at line `1`, column `17`; mend it there: a message must be JSON
+      expected: JSON
+      clause: 000 §1.4
+    --- errors
+    ");
+    insta::assert_snapshot!(league(&["explain", "-"], "42"), @"
+    exit code 1
+    --- out
+    nothing readable
+    not valid, 1 error
+
+    error E002 INVALID_MESSAGE at the whole
+      found a number; send an object
+      expected: an object
+      clause: 000 §1.4
+    --- errors
+    ");
+    insta::assert_snapshot!(league(&["explain", "-"], "[]"), @"
+    exit code 1
+    --- out
+    nothing readable
+    not valid, 1 error
+
+    error E002 INVALID_MESSAGE at the whole
+      the array is empty; send a JSON object
+      expected: a JSON object
+      clause: 000 §1.4
+    --- errors
+    ");
+}
+
+#[test]
+fn hostile_text_is_shown_harmlessly() {
+    let hostile = "{\"message_type\": \"\\u001b[2J\\u202eGAME_OVER\"}";
+    insta::assert_snapshot!(league(&["explain", "-"], hostile), @r"
+    exit code 1
+    --- out
+    unknown message type \u{1b}[2J\u{202e}GAME_OVER
+    not valid, 1 error, 4 deviations
+
+    error E002 INVALID_MESSAGE at message_type
+      `\u{1b}[2J\u{202e}GAME_OVER` is no message type of any dialect; `league schema --list` names them all
+      expected: a message type of the protocol
+      clause: 000 §4.11
+
+    deviation E003 MISSING_REQUIRED_FIELD at protocol
+      `protocol` is missing; add it
+      expected: `protocol`: The protocol: `league.v2` or `league.v1`
+      clause: 000 §2.4.1
+
+    deviation E003 MISSING_REQUIRED_FIELD at sender
+      `sender` is missing; add it
+      expected: `sender`: Who says it
+      clause: 000 §2.4.1
+
+    deviation E003 MISSING_REQUIRED_FIELD at timestamp
+      `timestamp` is missing; add it
+      expected: `timestamp`: When it was said, in UTC
+      clause: 000 §2.4.1
+
+    deviation E003 MISSING_REQUIRED_FIELD at conversation_id
+      `conversation_id` is missing; add it
+      expected: `conversation_id`: Ties the messages of one exchange together
+      clause: 000 §2.4.1
+    --- errors
+    ");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_told_with_a_hint() {
+    insta::assert_snapshot!(league(&["explain", "no-such-file.json"], ""), @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not read `no-such-file.json`
+      cause: No such file or directory (os error 2)
+    hint: name a file with a message in it, or `-` for standard input
+    ");
+}
+
+#[test]
+fn a_message_that_is_too_large_is_refused() {
+    let huge = format!("{{\"message_type\": \"{}\"}}", "x".repeat(300_000));
+    insta::assert_snapshot!(league(&["explain", "-"], &huge), @"
+    exit code 1
+    --- out
+    nothing readable
+    not valid, 1 error
+
+    error E002 INVALID_MESSAGE at the whole
+      the body is larger than 262144 bytes; shorten it
+      expected: a shorter message
+      clause: 000 §1.4
+    --- errors
+    ");
+}
+
+#[test]
+fn a_text_that_is_not_utf_8_or_has_a_mark_is_to_be_saved_otherwise() {
+    insta::assert_snapshot!(league(&["explain", "-"], "\u{feff}{}"), @"
+    exit code 1
+    --- out
+    nothing readable
+    not valid, 1 error
+
+    error E002 INVALID_MESSAGE at the whole
+      the body starts with a byte order mark; save it as UTF-8 without a byte order mark
+      expected: UTF-8 without a byte order mark
+      clause: 000 §1.4
+    --- errors
+    ");
+}
+
+#[test]
+fn a_misspelled_field_is_told_what_it_was_meant_to_be() {
+    let reply = r#"{"protocol": "league.v2", "message_type": "CHOOSE_PARITY_RESPONSE",
+        "sender": "player:P01", "timestmap": "2025-01-15T10:15:10Z", "conversation_id": "c",
+        "match_id": "R1M1", "player_id": "P01", "choice": "even"}"#;
+    insta::assert_snapshot!(league(&["explain", "-"], reply), @r#"
+    exit code 0
+    --- out
+    CHOOSE_PARITY_RESPONSE in dialect v2
+    valid, 5 deviations
+
+    deviation E002 INVALID_MESSAGE at the whole
+      a lenient league reads this as {"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","sender":"player:P01","timestamp":"2025-01-15T10:15:10Z","conversation_id":"c","match_id":"R1M1","player_id":"P01","parity_choice":"even"}
+      expected: a message as the documents spell it
+      clause: ruling 13
+
+    deviation E003 MISSING_REQUIRED_FIELD at timestamp
+      `timestamp` is missing; add it
+      expected: `timestamp`: When it was said, in UTC
+      clause: 000 §2.4.1
+
+    deviation E003 MISSING_REQUIRED_FIELD at parity_choice
+      `parity_choice` is missing; add it
+      expected: `parity_choice`: `even` or `odd`
+      clause: 000 §4.5.2
+
+    deviation E002 INVALID_MESSAGE at timestmap
+      the protocol has no such field here; did you mean `timestamp`?
+      expected: `timestamp`
+      clause: 000 §4.5.2
+
+    deviation E002 INVALID_MESSAGE at choice
+      the protocol has no such field here; did you mean `parity_choice`?
+      expected: `parity_choice`
+      clause: 000 §4.5.2
+    --- errors
+    "#);
+}
+
+#[test]
+fn each_element_of_an_array_has_its_number_and_an_unknown_type_its_nearest() {
+    let two = r#"[{"game_registry": {}}, {"protocol": "league.v2", "message_type": "GAME_OVR",
+        "sender": "referee:REF01", "timestamp": "2025-01-15T10:15:10Z", "conversation_id": "c"}]"#;
+    insta::assert_snapshot!(league(&["explain", "-"], two), @"
+    exit code 1
+    --- out
+    [0] games registry
+    valid
+
+    [1] GAME_OVR in dialect v2
+    not valid, 1 error
+
+    error E002 INVALID_MESSAGE at [1].message_type
+      `GAME_OVR` is no message type of any dialect; did you mean `GAME_OVER`? `league schema --list` names them all
+      expected: a message type of the protocol
+      clause: 000 §4.11
+    --- errors
+    ");
+}
+
+#[test]
+fn lines_of_a_replay_are_read_one_by_one_and_may_be_held_to_a_dialect() {
+    let answer = r#"{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","sender":"player:P01","timestamp":"2025-01-15T10:15:10Z","conversation_id":"c","match_id":"R1M1","parity_choice":"even"}"#;
+    let lines = format!(
+        "{}\n{{\"event\":\"said\",\"from\":\"player:P01\",\"to\":\"referee:REF01\",\"message\":{answer}}}\n",
+        r#"{"event":"match","match_id":"R1M1","lifecycle":{}}"#
+    );
+    let told = league(&["explain", "--strict", "-"], &lines);
+    assert!(told.starts_with("exit code 0\n"), "{told}");
+    assert!(
+        told.contains("CHOOSE_PARITY_RESPONSE in dialect v2-api"),
+        "{told}"
+    );
+    insta::assert_snapshot!(league(&["explain", "--strict", "--dialect", "v2", "-"], &lines), @"
+    exit code 1
+    --- out
+    [0] match of a replay
+    valid
+
+    [1] CHOOSE_PARITY_RESPONSE in dialect v2
+    not valid, 1 error
+
+    error E003 MISSING_REQUIRED_FIELD at [1].message.player_id
+      `player_id` is missing; add it
+      expected: `player_id`: Who chooses
+      clause: 000 §4.5.2
+    --- errors
+    ");
+}

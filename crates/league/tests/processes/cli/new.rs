@@ -1,0 +1,163 @@
+//! `league new player`.
+
+use std::fs;
+use std::path::Path;
+
+use crate::cli::league;
+
+/// What is printed, with the folder of the test left out.
+fn new(folder: &Path, arguments: &[&str]) -> String {
+    let folder = folder.to_str().unwrap();
+    let placed: Vec<String> = arguments
+        .iter()
+        .map(|argument| argument.replace("HERE", folder))
+        .collect();
+    let mut words = vec!["new", "player"];
+    words.extend(placed.iter().map(String::as_str));
+    league(&words, "").replace(folder, "HERE")
+}
+
+#[test]
+fn a_player_is_written_and_what_to_do_next_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let seen = new(
+        folder.path(),
+        &["--lang", "python", "--output", "HERE", "--name", "Heron"],
+    );
+    insta::assert_snapshot!(seen, @r"
+    exit code 0
+    --- out
+    wrote HERE/player.py
+    your part is the function `choose`, at the top of it
+    run it with:
+      python3 HERE/player.py --port 8101 --manager http://localhost:8000/mcp
+    and a league to join, if there is none:
+      league manager --players 4 --referees 1
+      league referee
+    --- errors
+    ");
+    let text = fs::read_to_string(folder.path().join("player.py")).unwrap();
+    assert!(text.contains("\"Heron\"") && !text.contains("My Player"));
+}
+
+#[test]
+fn every_language_has_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for (lang, file, run) in [
+        ("python", "player.py", "python3 "),
+        (
+            "python-fastmcp",
+            "player_fastmcp.py",
+            "pip install fastmcp\n  python3 ",
+        ),
+        ("javascript", "player.mjs", "node "),
+    ] {
+        let seen = new(folder.path(), &["--lang", lang, "--output", "HERE"]);
+        assert!(seen.starts_with("exit code 0\n"), "{seen}");
+        assert!(
+            seen.contains(&format!("  {run}HERE/{file} --port 8101")),
+            "{seen}"
+        );
+        let text = fs::read_to_string(folder.path().join(file)).unwrap();
+        assert!(text.contains("opponent, history)"), "{lang}");
+    }
+    let own = folder.path().join("new folder/heron.py");
+    let seen = new(
+        folder.path(),
+        &["--lang", "python", "--output", own.to_str().unwrap()],
+    );
+    assert!(
+        seen.contains("python3 'HERE/new folder/heron.py' --port"),
+        "{seen}"
+    );
+    assert!(own.exists());
+}
+
+#[test]
+fn a_player_in_rust_is_a_package_on_the_source_of_this_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let seen = new(
+        folder.path(),
+        &[
+            "--lang",
+            "rust",
+            "--output",
+            "HERE/heron",
+            "--name",
+            "Heron",
+        ],
+    );
+    assert!(
+        seen.contains("cargo run --manifest-path HERE/heron/Cargo.toml -- --port"),
+        "{seen}"
+    );
+    let manifest = fs::read_to_string(folder.path().join("heron/Cargo.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
+    let source = manifest["dependencies"]["league"]["path"].as_str().unwrap();
+    assert_eq!(Path::new(source), Path::new(env!("CARGO_MANIFEST_DIR")));
+    assert!(manifest.contains_key("workspace"));
+    let text = fs::read_to_string(folder.path().join("heron/src/main.rs")).unwrap();
+    assert!(text.contains("name: \"Heron\""), "{text}");
+}
+
+#[test]
+fn what_is_there_is_replaced_only_by_force() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("player.mjs");
+    fs::write(&file, "mine").unwrap();
+    let arguments = ["--lang", "javascript", "--output", "HERE"];
+    insta::assert_snapshot!(new(folder.path(), &arguments), @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not write the player
+      cause: `HERE/player.mjs` is there already
+    hint: give another place with `--output`, or replace it with `--force`
+    ");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+    let forced = [&arguments[..], &["--force"]].concat();
+    assert!(new(folder.path(), &forced).starts_with("exit code 0\n"));
+    assert!(fs::read_to_string(&file).unwrap().contains("choose"));
+}
+
+#[test]
+fn half_a_package_is_not_written_over_another() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("src")).unwrap();
+    fs::write(folder.path().join("src/main.rs"), "mine").unwrap();
+    let seen = new(folder.path(), &["--lang", "rust", "--output", "HERE"]);
+    assert!(
+        seen.contains("`HERE/src/main.rs` is there already"),
+        "{seen}"
+    );
+    assert!(!folder.path().join("Cargo.toml").exists());
+}
+
+#[test]
+fn a_name_that_would_break_the_file_is_wrong_use() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["", "  ", "a\"b", "a\\b", "a\nb", &"x".repeat(65)] {
+        let seen = new(
+            folder.path(),
+            &["--lang", "python", "--output", "HERE", "--name", name],
+        );
+        assert!(seen.starts_with("exit code 2\n"), "{name:?}: {seen}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_the_world_s_fault() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    let seen = new(
+        folder.path(),
+        &["--lang", "python", "--output", "HERE/file/player.py"],
+    );
+    assert!(seen.starts_with("exit code 3\n"), "{seen}");
+}
+
+#[test]
+fn the_help_teaches_by_example() {
+    insta::assert_snapshot!(league(&["new", "player", "--help"], ""));
+}

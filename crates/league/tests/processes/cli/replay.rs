@@ -1,0 +1,113 @@
+//! `league replay`.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::cli::league;
+
+/// Files of the kinds that are made again, below a folder.
+fn documents(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("the folder is there") {
+            let path = entry.expect("it can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if is_made_again(&path) {
+                let text = fs::read(&path).expect("it can be read");
+                found.push((path.display().to_string(), text));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn is_made_again(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.unwrap_or_default();
+    ["standings.json", "rounds.json", "history.json"].contains(&name)
+        || path.display().to_string().contains("data/matches/")
+}
+
+#[test]
+fn the_files_are_made_again_and_a_match_is_told() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let root = folder.path().to_str().expect("the path is text");
+    let run = [
+        "run",
+        "--root",
+        root,
+        "--ports",
+        "auto",
+        "--players",
+        "3",
+        "--referees",
+        "1",
+        "--quiet",
+    ];
+    let played = league(&run, "");
+    assert!(played.starts_with("exit code 0\n"), "{played}");
+    let before = documents(&folder.path().join("data"));
+    for (path, _) in &before {
+        fs::remove_file(path).expect("it can be removed");
+    }
+    let told = league(&["replay", root, "--output", "json"], "");
+    assert!(told.starts_with("exit code 0\n"), "{told}");
+    let line = told.lines().find(|line| line.starts_with('{'));
+    let told: Value = serde_json::from_str(line.expect("a line")).expect("it is JSON");
+    assert_eq!(told["files"], before.len(), "{told}");
+    assert_eq!(told["matches"], 3);
+    assert!(before == documents(&folder.path().join("data")));
+    a_match_is_told(root);
+}
+
+fn a_match_is_told(root: &str) {
+    let seen = league(&["replay", root, "--match", "R1M1"], "");
+    assert!(
+        seen.starts_with("exit code 0\n--- out\nR1M1 · round 1 of "),
+        "{seen}"
+    );
+    for kind in ["GAME_INVITATION", "GAME_JOIN_ACK", "GAME_OVER"] {
+        assert!(seen.contains(kind), "{kind}: {seen}");
+    }
+    assert!(seen.contains("referee:REF01 → player:P0"), "{seen}");
+    assert!(seen.contains("parity_choice="), "{seen}");
+    assert!(!seen.to_lowercase().contains("token"), "{seen}");
+    let json = league(&["replay", root, "--match", "R1M1", "--output", "json"], "");
+    let said = json.lines().filter(|line| line.starts_with('{'));
+    let said: Vec<Value> = said
+        .map(|line| serde_json::from_str(line).expect("it is JSON"))
+        .collect();
+    assert_eq!(said[0]["event"], "match");
+    assert_eq!(said.len(), 1 + seen.matches(" → ").count(), "{json}");
+    let none = league(&["replay", root, "--match", "R9M9"], "").replace(root, "ROOT");
+    assert!(none.starts_with("exit code 2\n"), "{none}");
+    assert!(none.contains("there is no match `R9M9`"), "{none}");
+}
+
+#[test]
+fn where_there_is_no_league_there_is_nothing_to_replay() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let root = folder.path().to_str().expect("the path is text");
+    insta::assert_snapshot!(league(&["replay", root], "").replace(root, "ROOT"), @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not replay `ROOT`
+      cause: there is no league below `ROOT`
+    hint: name the folder that holds `data/leagues`
+    ");
+    let named = league(&["replay", root, "--league-id", "other"], "").replace(root, "ROOT");
+    insta::assert_snapshot!(named, @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not replay `ROOT`
+      cause: there is no journal `ROOT/data/leagues/other/journal.jsonl`
+    hint: name the folder that holds `data/leagues`, or another `--league-id`
+    ");
+}

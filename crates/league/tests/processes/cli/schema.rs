@@ -1,0 +1,65 @@
+//! `league schema`.
+
+use crate::cli::league;
+
+#[test]
+fn the_schema_of_a_message_in_one_dialect() {
+    let arguments = ["schema", "GAME_JOIN_ACK", "--dialect", "v2", "--strict"];
+    insta::assert_snapshot!("schema_of_a_message", league(&arguments, ""));
+}
+
+#[test]
+fn every_message_of_every_dialect_has_a_schema() {
+    let list = league(&["schema", "--list"], "");
+    insta::assert_snapshot!("schema_list", list);
+    let all = league(&["schema"], "");
+    assert!(all.starts_with("exit code 0"), "{all}");
+    let json = all
+        .split("--- ")
+        .nth(1)
+        .and_then(|out| out.strip_prefix("out\n"));
+    let schema: serde_json::Value =
+        serde_json::from_str(json.expect("there is output")).expect("it is JSON");
+    let definitions = schema["$defs"].as_object().expect("there are definitions");
+    let lines_around = 3;
+    assert_eq!(definitions.len(), list.lines().count() - lines_around);
+}
+
+#[test]
+fn machines_get_the_list_as_one_object_a_line() {
+    let list = league(
+        &["schema", "--list", "--dialect", "v1", "--output", "json"],
+        "",
+    );
+    let first = r#"{"dialect":"v1","message_type":""#;
+    let lines = list.lines().filter(|line| line.starts_with(first)).count();
+    assert_eq!(lines, list.lines().count() - 3, "{list}");
+}
+
+#[test]
+fn an_unknown_name_or_dialect_is_wrong_use() {
+    insta::assert_snapshot!(league(&["schema", "GAME_OVR"], ""), @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not print the schema of `GAME_OVR`
+      cause: there is no such message type in any dialect
+    hint: list the message types with `league schema --list`
+    ");
+    insta::assert_snapshot!(league(&["schema", "GAME_START", "--dialect", "v2"], ""), @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not print the schema of `GAME_START`
+      cause: there is no such message type in v2
+    hint: list the message types with `league schema --list`
+    ");
+    insta::assert_snapshot!(league(&["schema", "--dialect", "v3"], ""), @"
+    exit code 2
+    --- out
+    --- errors
+    error: invalid value 'v3' for '--dialect <DIALECT>': expected `v2`, `v2-api` or `v1`
+
+    For more information, try '--help'.
+    ");
+}

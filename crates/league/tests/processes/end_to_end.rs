@@ -1,0 +1,37 @@
+//! Leagues of real processes on free ports: from the first registration to the last table.
+
+mod begun;
+mod bodies;
+mod bots;
+mod called;
+mod configured;
+mod dialects;
+mod foreign;
+mod foreign_league;
+mod forgiven;
+mod front_door;
+mod ground;
+mod hostile;
+mod http;
+mod invited;
+mod kills;
+mod machines;
+mod offered;
+mod pages;
+mod peers;
+mod process;
+mod quirks;
+mod quirky;
+mod refusals;
+mod scripted;
+mod separate;
+mod shown;
+mod stdio;
+mod stepped;
+mod taken_up;
+mod told;
+mod traced;
+mod unread;
+mod unruly;
+mod viewers;
+mod whole;

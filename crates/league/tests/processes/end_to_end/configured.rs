@@ -1,0 +1,172 @@
+//! What the configuration says of who plays in `league run`, and what it does not let happen.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::end_to_end::ground::{Ground, LEAGUE};
+use crate::end_to_end::process::{Ended, league};
+
+/// Plays with an agents' file.
+fn played(agents: &Value, arguments: &[&str]) -> (Ground, Ended) {
+    let ground = Ground::new();
+    ground.write("config/agents/agents_config.json", agents);
+    let auto = ["--ports", "auto", "--referees", "1"];
+    let ended = ground.start("run", &[&auto, arguments].concat()).end();
+    (ground, ended)
+}
+
+/// A player of the configuration.
+fn player(number: u32, more: &Value) -> Value {
+    let mut player = json!({
+        "player_id": format!("P{number:02}"), "display_name": format!("Heron {number}"),
+        "default_endpoint": format!("http://localhost:{}/mcp", 8100 + number),
+    });
+    let members = more.as_object().unwrap().clone();
+    player.as_object_mut().unwrap().extend(members);
+    player
+}
+
+/// Who sat down, by what was kept for `--resume`.
+fn seated(ground: &Ground) -> Value {
+    let text = fs::read_to_string(ground.league("run.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn as_many_players_as_the_league_does_not_take_are_refused_with_file_key_and_hint() {
+    for (participants, key) in [
+        (json!({"min_players": 9}), "`participants.min_players` is 9"),
+        (json!({"max_players": 3}), "`participants.max_players` is 3"),
+    ] {
+        let ground = Ground::new();
+        let file = format!("config/leagues/{LEAGUE}.json");
+        let league = json!({"league_id": LEAGUE, "participants": participants});
+        ground.write(&file, &league);
+        let ended = ground.start("run", &["--ports", "auto"]).end();
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        for part in [&file, key, "there are 4", "\nhint: ", "`--players`"] {
+            assert!(ended.errors.contains(part), "{part}: {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn whoever_is_not_active_is_passed_over() {
+    let idle = json!({"active": false});
+    let referee = json!({
+        "referee_id": "REF01", "display_name": "Idle", "active": false,
+        "endpoint": "http://localhost:8001/mcp",
+    });
+    let agents = json!({
+        "players": [player(1, &json!({})), player(2, &idle)], "referees": [referee],
+    });
+    let (ground, ended) = played(&agents, &["--players", "2"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let seats = seated(&ground);
+    assert_eq!(seats["players"][0]["name"], "Heron 1");
+    assert_eq!(seats["players"][1]["id"], "P03");
+    assert_eq!(seats["players"][1]["name"], "Player 3");
+    assert_eq!(seats["referees"][0]["id"], "REF02");
+}
+
+#[test]
+fn a_configured_strategy_is_played_unless_the_flag_says_another() {
+    let agents = json!({"players": [player(1, &json!({"strategy": "markov"}))]});
+    let two = ["--players", "2"];
+    let strategy = |arguments: &[&str]| {
+        let (ground, ended) = played(&agents, &[&two, arguments].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        seated(&ground)["players"][0]["strategy"].clone()
+    };
+    assert_eq!(strategy(&[]), "markov");
+    assert_eq!(strategy(&["--strategies", "pattern"]), "pattern");
+    let other = ["--game", "tic_tac_toe", "--league-id", LEAGUE];
+    assert_eq!(strategy(&other), "random");
+}
+
+#[test]
+fn a_strategy_that_nobody_knows_is_an_error_unless_the_flag_says_another() {
+    let agents = json!({"players": [player(1, &json!({"strategy": "markow"}))]});
+    let (_, ended) = played(&agents, &["--players", "2"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    for part in ["`markow`", "`markov`", "config/agents/agents_config.json"] {
+        assert!(ended.errors.contains(part), "{part}: {ended:?}");
+    }
+    let (_, ended) = played(&agents, &["--players", "2", "--strategies", "random"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
+fn rules_that_do_not_fit_are_told_with_file_key_and_hint() {
+    for (wrong, key, said) in [
+        (
+            json!({"game_settings": {"lo": 1}}),
+            "`game_settings`",
+            "`lo`",
+        ),
+        (
+            json!({"game_settings": {"lowest": 9, "highest": 2}}),
+            "`game_settings`",
+            "9",
+        ),
+        (json!({"game_type": "chess"}), "`game_type`", "`chess`"),
+        (
+            json!({"participants": {"min_players": 8, "max_players": 3}}),
+            "`participants`",
+            "`8`",
+        ),
+    ] {
+        let ground = Ground::new();
+        let file = format!("config/leagues/{LEAGUE}.json");
+        let mut league = json!({"league_id": LEAGUE});
+        let members = wrong.as_object().unwrap().clone();
+        league.as_object_mut().unwrap().extend(members);
+        ground.write(&file, &league);
+        for command in ["manager", "run"] {
+            let ended = ground.start(command, &[]).end();
+            assert_eq!(ended.code, Some(2), "{ended:?}");
+            for part in [&file, key, said, "\nhint: "] {
+                assert!(ended.errors.contains(part), "{part}: {ended:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_address_to_listen_on_that_this_machine_does_not_have_is_named() {
+    let ground = Ground::new();
+    let system = json!({"security": {"bind": "192.0.2.1"}});
+    ground.write("config/system.json", &system);
+    for (command, port) in [("run", ["--ports", "auto"]), ("player", ["--port", "0"])] {
+        let ended = ground.start(command, &port).end();
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        let hint = "hint: name an address of this machine with `--bind`, or `security.bind`";
+        assert!(ended.errors.contains(hint), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_root_that_is_a_file_is_not_blamed_on_permissions() {
+    let ground = Ground::new();
+    let file = ground.path("file");
+    fs::write(&file, "no folder").unwrap();
+    let ended = league(["run", "--root", file.to_str().unwrap()]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let hint = "hint: a file is in the way: choose a folder with `--root`";
+    assert!(ended.errors.contains(hint), "{ended:?}");
+}
+
+#[test]
+fn the_list_of_games_is_written_with_the_rest_of_the_configuration() {
+    let listed = |ground: &Ground| {
+        let text = fs::read_to_string(ground.path("config/games/games_registry.json")).unwrap();
+        text.contains("\"even_odd\"")
+    };
+    let ground = Ground::new();
+    let _manager = ground.manager(&[]);
+    assert!(listed(&ground));
+    let (ground, ended) = played(&json!({}), &["--players", "2"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(listed(&ground));
+}

@@ -1,0 +1,167 @@
+//! Our player in leagues of other people's managers and referees, with habits seen in public ones.
+
+use serde_json::{Value, json};
+
+use crate::end_to_end::ground::{Agent, Ground};
+use crate::end_to_end::http::{health, request};
+use crate::end_to_end::scripted::{Does, Scripted};
+
+/// How a foreign league is run.
+struct Habits {
+    /// What a registration is answered with.
+    admits: Value,
+    /// The tools, or whatever stands in `method`: invitation, choice, end of a match.
+    methods: [&'static str; 3],
+    /// Whether messages say their type and protocol.
+    typed: bool,
+    /// What an invitation says, besides the match.
+    invitation: Value,
+    /// What the question for a choice says, besides the match.
+    question: Value,
+    /// How a match ends, besides which.
+    end: Value,
+    /// The ids of three matches.
+    matches: [Value; 3],
+}
+
+#[test]
+fn a_league_whose_manager_gives_no_tokens_is_played_to_its_end() {
+    play(&Habits {
+        admits: json!({
+            "protocol": "league.v2", "message_type": "LEAGUE_REGISTER_RESPONSE",
+            "sender": "league_manager", "timestamp": "2025-01-15T10:00:01Z",
+            "conversation_id": "conv", "status": "REGISTERED", "player_id": "P01",
+            "league_id": "somebody_elses_league",
+        }),
+        methods: ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"],
+        typed: true,
+        invitation: json!({
+            "sender": "referee:REF01", "league_id": "another_name", "round_id": 1,
+            "game_type": "EVEN_ODD", "role_in_match": "player_a",
+        }),
+        question: json!({
+            "sender": "referee:REF01", "player_id": "P01", "game_type": "EVEN_ODD",
+            "context": {"round_id": 1}, "deadline": "2020-01-01T00:00:00Z",
+        }),
+        end: json!({
+            "sender": "referee:REF01", "game_type": "EVEN_ODD",
+            "game_result": {
+                "status": "WIN", "winner_player_id": "P02", "drawn_number": 77,
+                "number_parity": "odd", "choices": {"P01": "even", "P02": "odd"},
+                "reason": "P02 was right",
+            },
+        }),
+        matches: ["match-1", "4f6ff1a4-9d0f-4d7d-9a1e-1d6b9d1cf0aa", "R1M1"].map(Value::from),
+    });
+}
+
+#[test]
+fn a_league_that_says_little_and_names_things_its_own_way_is_played_to_its_end() {
+    play(&Habits {
+        admits: json!({"status": "SUCCESS", "playerId": "player-alpha", "token": "tok_abc"}),
+        methods: ["handle_invitation", "parity_choose", "game_over"],
+        typed: false,
+        invitation: json!({"role": "player_b"}),
+        question: json!({}),
+        end: json!({"result": "win", "drawn_number": 0, "your_choice": "even"}),
+        matches: ["M1", "M2", "M3"].map(Value::from),
+    });
+}
+
+#[test]
+fn ends_of_matches_that_make_no_sense_are_heard_politely() {
+    play(&Habits {
+        admits: json!({"status": "ok", "data": {"player_id": "P01"}}),
+        methods: ["mcp_message", "mcp_message", "mcp_message"],
+        typed: true,
+        invitation: json!({"opponent_id": "P02", "round_id": "ROUND_1", "role": "PLAYER_B"}),
+        question: json!({"deadline": "2099-01-01T00:00:00Z"}),
+        end: json!({
+            "game_result": {"status": "WIN", "winner_player_id": "P08", "choices": {"P07": 1}},
+        }),
+        matches: [1, 2, 3].map(Value::from),
+    });
+}
+
+/// Runs a league by these habits, and sees that our player never answers with an error.
+fn play(habits: &Habits) {
+    let ground = Ground::hasty();
+    let admits = habits.admits.clone();
+    let manager = Scripted::start(move |said| {
+        Does::Answers(match said["message_type"].as_str() {
+            Some("LEAGUE_REGISTER_REQUEST") => admits.clone(),
+            _ => json!({"status": "ok"}),
+        })
+    });
+    let arguments = ["--exit-when-done", "--name", "Visitor"];
+    let mut player = ground.player(1, &manager.endpoint, &arguments);
+    player.process.event("state", "enrolled");
+    for match_id in &habits.matches {
+        play_match(habits, &player, match_id);
+    }
+    let told = [
+        ("notify_round_started", json!({"round": 2})),
+        (
+            "ROUND_STARTED",
+            json!({"message_type": "ROUND_STARTED", "round_id": 2}),
+        ),
+        (
+            "update_standings",
+            json!({"message_type": "LEAGUE_STANDINGS_UPDATE", "table": []}),
+        ),
+    ];
+    for (method, news) in told {
+        say(&player.endpoint, method, &news);
+    }
+    let health = health(&player.endpoint);
+    assert_eq!(health["state"], "ENROLLED", "{health}");
+    let end = json!({
+        "message_type": "LEAGUE_COMPLETED", "protocol": "league.v2", "sender": "league_manager",
+        "league_id": "yet_another_name", "total_rounds": 3, "total_matches": 3,
+        "champion": {"player_id": "P02", "display_name": "Beta", "points": 9},
+        "final_standings": [{"rank": 1, "player_id": "P02", "points": 9}],
+    });
+    say(&player.endpoint, "notify_league_completed", &end);
+    let ended = player.process.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+fn play_match(habits: &Habits, player: &Agent, match_id: &Value) {
+    let message = |kind: &str, more: &Value| {
+        let mut message = match habits.typed {
+            true => json!({"protocol": "league.v2", "message_type": kind}),
+            false => json!({}),
+        };
+        message["match_id"] = match_id.clone();
+        for (name, value) in more.as_object().unwrap() {
+            message[name] = value.clone();
+        }
+        message
+    };
+    let [invite, choose, over] = habits.methods;
+    let invitation = message("GAME_INVITATION", &habits.invitation);
+    let joined = say(&player.endpoint, invite, &invitation);
+    assert_eq!(joined["accept"], true, "{joined}");
+    assert_eq!(joined["accepted"], true, "{joined}");
+    let named = match_id
+        .as_str()
+        .map_or(match_id.to_string(), str::to_owned);
+    assert_eq!(joined["match_id"], named, "{joined}");
+    let question = message("CHOOSE_PARITY_CALL", &habits.question);
+    let chosen = say(&player.endpoint, choose, &question);
+    let choice = chosen["parity_choice"].as_str().unwrap();
+    assert!(["even", "odd"].contains(&choice), "{chosen}");
+    assert_eq!(chosen["choice"], choice, "{chosen}");
+    say(&player.endpoint, over, &message("GAME_OVER", &habits.end));
+}
+
+/// Calls the player, and gives its answer, which must be none of its errors.
+fn say(endpoint: &str, method: &str, params: &Value) -> Value {
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+    let answer = request(endpoint, "POST", "/mcp", body.to_string().as_bytes());
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let answer = answer.json();
+    assert!(answer.get("error").is_none(), "{method}: {answer}");
+    assert_ne!(answer["result"]["message_type"], "LEAGUE_ERROR", "{answer}");
+    answer["result"].clone()
+}

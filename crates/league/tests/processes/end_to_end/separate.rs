@@ -1,0 +1,117 @@
+//! Seven commands in seven processes, as chapter 8 of 000 starts them, in whatever order.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::end_to_end::ground::{Agent, Ground, facts};
+
+#[test]
+fn seven_commands_make_a_league() {
+    let ground = Ground::new();
+    let mut manager = ground.manager(&["--exit-when-done"]);
+    let mut others: Vec<Agent> = (1..=2)
+        .map(|number| ground.referee(number, &manager.endpoint, &["--exit-when-done"]))
+        .collect();
+    others.extend(
+        (1..=4).map(|number| ground.player(number, &manager.endpoint, &["--exit-when-done"])),
+    );
+    finish(&ground, &mut manager, others);
+}
+
+#[test]
+fn players_and_referees_may_come_before_the_manager() {
+    let ground = Ground::hasty();
+    let port = free_port();
+    let endpoint = format!("http://localhost:{port}/mcp");
+    let mut others: Vec<Agent> = (1..=4)
+        .map(|number| ground.player(number, &endpoint, &["--exit-when-done"]))
+        .collect();
+    others.extend((1..=2).map(|number| ground.referee(number, &endpoint, &["--exit-when-done"])));
+    for other in &mut others {
+        other.process.event("state", "registering");
+    }
+    let mut manager = ground.manager_at(port, &["--exit-when-done"]);
+    finish(&ground, &mut manager, others);
+}
+
+#[test]
+fn agents_keep_their_files_in_the_league_that_the_manager_has() {
+    let ground = Ground::new();
+    let tic_tac_toe = "league_2025_tic_tac_toe";
+    let counts = ["--players", "2", "--referees", "1", "--game", "tic_tac_toe"];
+    let mut manager = ground.manager(&counts);
+    let config = fs::read_to_string(ground.path(&format!("config/leagues/{tic_tac_toe}.json")));
+    let config: Value = serde_json::from_str(&config.unwrap()).unwrap();
+    assert_eq!(config["game_type"], "tic_tac_toe");
+    let agents = [
+        ground.referee(1, &manager.endpoint, &["--exit-when-done"]),
+        ground.player(1, &manager.endpoint, &["--exit-when-done"]),
+        ground.player(2, &manager.endpoint, &["--exit-when-done"]),
+    ];
+    manager.process.event("state", "completed");
+    for agent in agents {
+        let ended = agent.process.end();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    assert!(!ground.league("").exists());
+    let checked = ground.verified();
+    assert_eq!(checked["confirmed"], 1, "{checked}");
+    assert_eq!(checked["not_compared"], json!([]), "{checked}");
+}
+
+#[test]
+fn agents_that_came_before_their_manager_come_back_to_where_they_were() {
+    let ground = Ground::hasty();
+    let port = free_port();
+    let endpoint = format!("http://localhost:{port}/mcp");
+    let counts = ["--players", "2", "--referees", "1", "--league-id", "friday"];
+    let start = || {
+        [
+            ground.referee(1, &endpoint, &[]),
+            ground.player(1, &endpoint, &[]),
+        ]
+    };
+    let mut early = start();
+    for agent in &mut early {
+        agent.process.event("state", "registering");
+    }
+    let manager = ground.manager_at(port, &counts);
+    for agent in &mut early {
+        agent.process.event("state", "enrolled");
+    }
+    drop(early);
+    // With the manager there, and before it is back.
+    for agent in &mut start() {
+        agent.process.event("state", "enrolled");
+    }
+    manager.process.stop();
+    let mut again = start();
+    let mut manager = ground.manager_at(port, &counts);
+    for agent in &mut again {
+        agent.process.event("state", "enrolled");
+    }
+    let _other = ground.player(2, &endpoint, &[]);
+    manager.process.event("state", "completed");
+    let journal = ground.path("data/leagues/friday/journal.jsonl");
+    assert_eq!(facts(&journal, "referee_registered").len(), 1);
+}
+
+/// Sees a league of four to its end.
+fn finish(ground: &Ground, manager: &mut Agent, others: Vec<Agent>) {
+    manager.process.event("state", "completed");
+    for other in others {
+        let ended = other.process.end();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(ended.out.contains("completed"), "{ended:?}");
+        assert_eq!(ended.errors, "");
+    }
+    assert_eq!(ground.results().len(), 6);
+    assert_eq!(ground.verified()["results"], 6);
+}
+
+/// A port that is free now.
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    listener.local_addr().unwrap().port()
+}

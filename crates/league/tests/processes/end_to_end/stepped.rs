@@ -1,0 +1,112 @@
+//! Leagues whose matches wait for people: `league step`, and the referee's tools by hand.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::end_to_end::ground::{Ground, LEAGUE};
+use crate::end_to_end::http::call;
+use crate::end_to_end::process::{Ended, Process, eventually, league};
+
+/// A match of two players that waits to be stepped, and the endpoint of its manager.
+pub(crate) fn waiting() -> (Ground, Process, String) {
+    let ground = Ground::new();
+    let arguments = [
+        "--manual",
+        "--ports",
+        "auto",
+        "--players",
+        "2",
+        "--referees",
+        "1",
+    ];
+    let mut run = ground.start("run", &arguments);
+    let opening = run.event("event", "league");
+    let manager = opening["manager"].as_str().unwrap().to_owned();
+    (ground, run, manager)
+}
+
+/// The token that steers the league.
+pub(crate) fn admin_token(ground: &Ground) -> String {
+    let keys = ground.path("secrets").join(LEAGUE).join("manager.json");
+    let keys: Value = serde_json::from_str(&std::fs::read_to_string(keys).unwrap()).unwrap();
+    keys["admin_token"].as_str().unwrap().to_owned()
+}
+
+fn step(ground: &Ground, manager: &str) -> Ended {
+    let common = [
+        "step",
+        "R1M1",
+        "--root",
+        ground.root(),
+        "--manager",
+        manager,
+    ];
+    league(common.iter().chain(&["--output", "json"]))
+}
+
+/// Steps when a step is due, and says what it was and where the match is then.
+fn next_step(ground: &Ground, manager: &str) -> (Value, Value) {
+    let ended = eventually(|| Some(step(ground, manager)).filter(|ended| ended.code == Some(0)));
+    let stepped: Value = serde_json::from_str(&ended.unwrap().out).unwrap();
+    (stepped["step"].clone(), stepped["state"].clone())
+}
+
+#[test]
+fn a_match_goes_forward_a_step_at_a_time() {
+    let (ground, mut run, manager) = waiting();
+    let (first, _) = next_step(&ground, &manager);
+    assert_eq!(first, "collect_choices");
+    assert_eq!(
+        next_step(&ground, &manager),
+        (json!("draw_number"), json!("DRAWING_NUMBER"))
+    );
+    assert_eq!(
+        next_step(&ground, &manager),
+        (json!("finalize_match"), json!("FINISHED"))
+    );
+    run.event("event", "standings");
+    let ended = run.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ground.verified()["results"], 1);
+}
+
+#[test]
+fn a_league_that_waits_is_taken_up_and_says_that_it_still_waits() {
+    let (ground, run, _) = waiting();
+    run.signal(Signal::INT);
+    assert_eq!(run.end().code, Some(130));
+    let again = ["run", "--resume", "--root", ground.root()];
+    let mut again = Process::start(again);
+    again.line(|line| line.contains("each match waits: `league step R1M1"));
+}
+
+#[test]
+fn the_tools_of_the_referee_take_the_token_of_the_match_and_no_other() {
+    let (ground, mut run, manager) = waiting();
+    let admin = admin_token(&ground);
+    let ask = |token: Value| {
+        let wanted = json!({"match_id": "R1M1", "auth_token": token});
+        call(&manager, "get_step_token", &wanted)
+    };
+    assert_eq!(ask(json!("tok-admin-guessed"))["error_code"], "E012");
+    assert_eq!(ask(json!(null))["error_code"], "E011");
+    let reins =
+        eventually(|| Some(ask(json!(admin))).filter(|told| told["step_token"].is_string()));
+    let reins = reins.unwrap();
+    let referee = reins["contact_endpoint"].as_str().unwrap();
+    let tool = |name: &str, token: &Value| {
+        let arguments = json!({"match_id": "R1M1", "auth_token": token});
+        call(referee, name, &arguments)
+    };
+    // The administrator's own token is the manager's business alone.
+    assert_eq!(tool("collect_choices", &json!(admin))["error_code"], "E012");
+    assert_eq!(tool("collect_choices", &Value::Null)["error_code"], "E011");
+    let token = &reins["step_token"];
+    assert_eq!(tool("finalize_match", token)["error_code"], "E007");
+    for name in ["collect_choices", "draw_number", "finalize_match"] {
+        let taken =
+            eventually(|| Some(tool(name, token)).filter(|told| told["error_code"].is_null()));
+        assert!(taken.is_some(), "{name}");
+    }
+    run.event("event", "standings");
+}

@@ -1,0 +1,150 @@
+//! What people are told on the way: by a manager, by `league watch`, and when something is in the way.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::end_to_end::ground::Ground;
+use crate::end_to_end::http::request;
+use crate::end_to_end::process::{Process, eventually, league};
+use crate::end_to_end::scripted::{Does, Scripted, fair};
+
+/// The text of a manager's league, without what differs from one to the next.
+fn shown(out: &str) -> String {
+    let lines = out.lines().map(|line| match line.split_once(": ") {
+        Some((players, _)) if line.contains(" – ") => format!("{players}: …"),
+        _ if line.contains(", number was ") => "          …".to_owned(),
+        // Whoever won stands first.
+        _ => {
+            let nobody = line.replace("Agent Alpha", "Agent …    ");
+            let nobody = nobody.replace("Agent Beta ", "Agent …    ");
+            nobody.replace(char::is_numeric, "9")
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_manager_tells_each_match_and_the_table_at_the_end() {
+    let ground = Ground::new();
+    let arguments = ["manager", "--root", ground.root(), "--port", "0"];
+    let more = ["--players", "2", "--referees", "1", "--exit-when-done"];
+    let mut manager = Process::start(arguments.iter().chain(&more));
+    let greeting = manager.line(|line| line.contains(" at http://"));
+    let endpoint = greeting.trim().split(" at ").nth(1).unwrap().to_owned();
+    let _referee = ground.referee(1, &endpoint, &[]);
+    let mut first = ground.player(1, &endpoint, &[]);
+    first.process.event("state", "enrolled");
+    let _second = ground.player(2, &endpoint, &[]);
+    let ended = manager.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let table = ended.out.find("the league begins").unwrap();
+    insta::assert_snapshot!(shown(&ended.out[table..]), @"
+    the league begins
+    round 9
+    1/1  R1M1 P01 Agent Alpha – P02 Agent Beta: …
+
+       #  player           played  won  drawn  lost  points
+       9  P99 Agent …           9    9      9     9       9
+       9  P99 Agent …           9    9      9     9       9
+
+    technical losses: none
+    deviations: none
+    league_manager: the league is over; `league manager` begins another with `--league-id`
+    ");
+}
+
+#[test]
+fn whoever_is_not_let_in_leaves_a_line_at_the_manager() {
+    let ground = Ground::new();
+    let mut manager = ground.manager(&["--players", "2", "--referees", "1"]);
+    let meta = json!({
+        "display_name": "Heron", "version": "1.0.0", "game_types": ["chess"],
+        "contact_endpoint": "http://localhost:9/mcp",
+    });
+    let wish = json!({"message_type": "LEAGUE_REGISTER_REQUEST", "player_meta": meta});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": wish});
+    request(
+        &manager.endpoint,
+        "POST",
+        "/mcp",
+        call.to_string().as_bytes(),
+    );
+    let log = ground.path("logs/league/league_2025_even_odd/league.log.jsonl");
+    let refused = eventually(|| {
+        let log = std::fs::read_to_string(&log).ok()?;
+        let line = log
+            .lines()
+            .find(|line| line.contains("REGISTRATION_REFUSED"))?;
+        serde_json::from_str::<Value>(line).ok()
+    });
+    let refused = refused.expect("a line about it");
+    assert_eq!(refused["level"], "WARNING", "{refused}");
+    let told = refused["message"].as_str().unwrap();
+    let who = "player `Heron` at `http://localhost:9/mcp` is not let in: ";
+    assert!(told.starts_with(who), "{refused}");
+    let warning = manager.process.event("event", "warning");
+    assert_eq!(warning["event_type"], "REGISTRATION_REFUSED", "{warning}");
+    assert_eq!(warning["sentence"], refused["message"]);
+}
+
+#[test]
+fn the_end_of_a_run_is_watched_to_its_last_table() {
+    let ground = Ground::new();
+    let slow = ["--ports", "auto", "--pace", "400ms", "--players", "3"];
+    let mut run = ground.start("run", &slow);
+    let endpoint = run.event("event", "league")["manager"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let watched = league(["watch", &endpoint, "--root", ground.root()]);
+    assert_eq!(run.end().code, Some(0));
+    assert_eq!(watched.code, Some(0), "{watched:?}");
+    assert!(watched.out.ends_with("the league is over\n"), "{watched:?}");
+    assert!(watched.out.contains("3 of 3 matches played"), "{watched:?}");
+}
+
+#[test]
+fn a_league_that_runs_is_not_gone_on_with_and_no_port_is_blamed() {
+    let ground = Ground::new();
+    let mut run = ground.start("run", &["--ports", "auto", "--manual"]);
+    let opening = run.event("event", "league");
+    let again = [
+        "run",
+        "--resume",
+        "--ports",
+        "auto",
+        "--root",
+        ground.root(),
+    ];
+    let refused = league(again);
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    let told = format!("it is running already, by process {}", run.pid());
+    assert!(refused.errors.contains(&told), "{refused:?}");
+    let manager = opening["manager"].as_str().unwrap();
+    let watch = format!("`league watch {manager} --root {}`", ground.root());
+    assert!(refused.errors.contains(&watch), "{refused:?}");
+    run.signal(Signal::INT);
+    assert_eq!(run.end().code, Some(130));
+}
+
+#[test]
+fn one_player_of_ours_may_meet_a_guest_and_is_not_left_alone() {
+    let ground = Ground::new();
+    let guest = Scripted::start(|said| Does::Answers(fair(said)));
+    let one = ["--ports", "auto", "--players", "1", "--referees", "1"];
+    let alone = ground.start("run", &one).end();
+    assert_eq!(alone.code, Some(2), "{alone:?}");
+    assert!(
+        alone.errors.contains("has nobody to play with"),
+        "{alone:?}"
+    );
+    let invite = ["--invite", &guest.endpoint];
+    let played = ground.start("run", &[&one[..], &invite].concat()).end();
+    assert_eq!(played.code, Some(0), "{played:?}");
+    assert_eq!(ground.results().len(), 1);
+    let ground = Ground::new();
+    let text = ["run", "--root", ground.root()];
+    let text = league(text.iter().chain(&one).chain(&invite));
+    assert!(text.out.contains("2, with 1 referee\n"), "{text:?}");
+    assert!(text.out.contains("1 in 1 round\n"), "{text:?}");
+}
