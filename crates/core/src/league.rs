@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-use league_games::Table as GameTable;
+use league_games::Table;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
     LeagueQuery, LeagueQueryResponse, MatchListing, Mode, NextMatch, PlayerStats, Query,
@@ -34,17 +34,17 @@ use league_protocol::token::{AuthToken, TokenHash};
 use crate::draw::LeagueSecret;
 use crate::letter::Letter;
 use crate::machine::{Decision, Keep, Machine};
-use roster::{Roster, Who};
+use roster::{AgentIndex, Roster};
 use schedule::{Pairing, Schedule, Sides};
-use standings::{Named, Standings, Table};
+use standings::{NamedPlayer, Ranking, Standings};
 
 pub use audit::Inconsistency;
-pub use command::{Candidate, Command, Meta, Refusal, Reply, Ticket};
-pub use event::{Event, Move};
-pub use registration::Caller;
+pub use command::{Applicant, Command, CorrelationId, Meta, Refusal, Reply};
+pub use event::{Event, Reassignment};
+pub use registration::AuthenticatedAgent;
 pub use report::{ReportPart, ReportProblem};
-pub use roster::{AgentState, Member, Player, Referee};
-pub use round::{Fixture, Round, Stage};
+pub use roster::{AgentState, Member, PlayerEntry, RefereeEntry};
+pub use round::{Fixture, FixtureStage, Round};
 pub use rules::{Assignment, LeagueRules, RulesError, SHORTEST_PROBE};
 
 /// How far a league is.
@@ -63,13 +63,13 @@ pub enum Phase {
 pub struct League {
     rules: LeagueRules,
     secret: LeagueSecret,
-    opening: Opening,
+    opening: OpeningTable,
     phase: Phase,
-    players: Roster<PlayerId, Player>,
-    referees: Roster<RefereeId, Referee>,
+    players: Roster<PlayerId, PlayerEntry>,
+    referees: Roster<RefereeId, RefereeEntry>,
     /// Display names, folded.
-    names: BTreeMap<String, Who>,
-    tokens: BTreeMap<TokenHash, Who>,
+    names: BTreeMap<String, AgentIndex>,
+    tokens: BTreeMap<TokenHash, AgentIndex>,
     schedule: Schedule,
     standings: Standings,
     round: Option<Round>,
@@ -80,7 +80,7 @@ pub struct League {
     turn: u64,
     /// Matches that wait behind others at their referees.
     queued: u32,
-    fleeting: Fleeting,
+    fleeting: Volatile,
 }
 
 /// The end of the last round, as it was told.
@@ -88,16 +88,16 @@ pub struct League {
 struct ClosedRound {
     number: u32,
     summary: RoundSummary,
-    table: Arc<Table>,
+    table: Arc<Ranking>,
 }
 
 /// What a restart may forget.
 #[derive(Debug, Clone, PartialEq, Default)]
-struct Fleeting {
+struct Volatile {
     stopped: bool,
     /// When silent agents are next looked for.
     next_probes: Timestamp,
-    suspended: BTreeSet<Who>,
+    suspended: BTreeSet<AgentIndex>,
     /// Whether someone came who may take a waiting match.
     referee_came: bool,
 }
@@ -115,7 +115,7 @@ impl League {
         }
         let listing = league_games::find(rules.game_type.as_str())
             .ok_or_else(|| RulesError::UnknownGame(rules.game_type.clone()))?;
-        let opening = Opening((listing.open)(&rules.game_settings)?);
+        let opening = OpeningTable((listing.open)(&rules.game_settings)?);
         let schedule = Schedule::new(0, Sides::for_game(rules.sides_matter));
         Ok(Self {
             standings: Standings::new(schedule, rules.score),
@@ -133,7 +133,7 @@ impl League {
             closed: None,
             turn: 0,
             queued: 0,
-            fleeting: Fleeting::default(),
+            fleeting: Volatile::default(),
         })
     }
 
@@ -158,17 +158,17 @@ impl League {
     }
 
     /// The players in the order of registration, which is their number in the schedule.
-    pub fn players(&self) -> &[Player] {
+    pub fn players(&self) -> &[PlayerEntry] {
         &self.players.members
     }
 
     /// The referees in the order of registration.
-    pub fn referees(&self) -> &[Referee] {
+    pub fn referees(&self) -> &[RefereeEntry] {
         &self.referees.members
     }
 
     /// The referee that has a match.
-    pub fn referee_of(&self, fixture: &Fixture) -> Option<&Referee> {
+    pub fn referee_of(&self, fixture: &Fixture) -> Option<&RefereeEntry> {
         self.referees.get(fixture.referee?)
     }
 
@@ -192,22 +192,22 @@ impl League {
     }
 
     /// The state of a player in its life.
-    pub fn player_state(&self, player: &Player) -> AgentState {
+    pub fn player_state(&self, player: &PlayerEntry) -> AgentState {
         self.state(&player.member, player.shut_down)
     }
 
     /// The state of a referee in its life.
-    pub fn referee_state(&self, referee: &Referee) -> AgentState {
+    pub fn referee_state(&self, referee: &RefereeEntry) -> AgentState {
         self.state(&referee.member, false)
     }
 
     /// Looks a player up by id.
-    pub fn player(&self, id: &PlayerId) -> Option<&Player> {
+    pub fn player(&self, id: &PlayerId) -> Option<&PlayerEntry> {
         self.players.get(self.players.find(id)?)
     }
 
     /// Looks a referee up by id.
-    pub fn referee(&self, id: &RefereeId) -> Option<&Referee> {
+    pub fn referee(&self, id: &RefereeId) -> Option<&RefereeEntry> {
         self.referees.get(self.referees.find(id)?)
     }
 
@@ -221,17 +221,17 @@ impl League {
     /// The league as it would be after a restart: without what only memory held.
     pub fn after_restart(&self) -> Self {
         let mut league = self.clone();
-        league.fleeting = Fleeting::default();
+        league.fleeting = Volatile::default();
         for player in &mut league.players.members {
-            player.member.health = roster::Health::default();
+            player.member.health = roster::AgentHealth::default();
         }
         for referee in &mut league.referees.members {
-            referee.member.health = roster::Health::default();
+            referee.member.health = roster::AgentHealth::default();
         }
         for round in league.round.iter_mut().chain(&mut league.past) {
             for fixture in &mut round.fixtures {
-                if fixture.stage == Stage::Running {
-                    fixture.stage = Stage::Ordered;
+                if fixture.stage == FixtureStage::Running {
+                    fixture.stage = FixtureStage::Ordered;
                 }
                 fixture.since = Timestamp::default();
             }
@@ -239,7 +239,7 @@ impl League {
         league
     }
 
-    fn table(&self) -> Arc<Table> {
+    fn table(&self) -> Arc<Ranking> {
         if self.phase == Phase::Registering {
             let schedule = Schedule::new(self.players.len(), Sides::AsPrinted);
             return Standings::new(schedule, self.rules.score).table(|| self.named());
@@ -247,7 +247,7 @@ impl League {
         self.standings.table(|| self.named())
     }
 
-    fn named(&self) -> Vec<Named> {
+    fn named(&self) -> Vec<NamedPlayer> {
         let players = self.players.members.iter();
         players
             .map(|player| (player.id.clone(), Arc::clone(&player.member.name)))
@@ -266,20 +266,20 @@ impl League {
         }
     }
 
-    fn member(&self, who: Who) -> Option<&Member> {
+    fn member(&self, who: AgentIndex) -> Option<&Member> {
         match who {
-            Who::Player(number) => self.players.get(number).map(|player| &player.member),
-            Who::Referee(number) => self.referees.get(number).map(|referee| &referee.member),
+            AgentIndex::Player(number) => self.players.get(number).map(|player| &player.member),
+            AgentIndex::Referee(number) => self.referees.get(number).map(|referee| &referee.member),
         }
     }
 
-    fn member_mut(&mut self, who: Who) -> Option<&mut Member> {
+    fn member_mut(&mut self, who: AgentIndex) -> Option<&mut Member> {
         match who {
-            Who::Player(number) => self
+            AgentIndex::Player(number) => self
                 .players
                 .get_mut(number)
                 .map(|player| &mut player.member),
-            Who::Referee(number) => self
+            AgentIndex::Referee(number) => self
                 .referees
                 .get_mut(number)
                 .map(|referee| &mut referee.member),
@@ -292,7 +292,7 @@ impl Machine for League {
     type Event = Event;
     type Reply = Reply;
     type Refusal = Refusal;
-    type Ticket = Ticket;
+    type CorrelationId = CorrelationId;
 
     fn decide(&self, at: Timestamp, command: &Command) -> Result<Decision<Event, Reply>, Refusal> {
         match command {
@@ -317,7 +317,10 @@ impl Machine for League {
                 let answer = self.answer(&caller, query);
                 Ok(Decision::reply(Reply::Query(Box::new(answer))))
             }
-            Command::Heard { ticket, outcome } => Ok(noted(self.hear(at, ticket, outcome))),
+            Command::Outcome {
+                correlation,
+                outcome,
+            } => Ok(noted(self.hear(at, correlation, outcome))),
             Command::Tick => Ok(noted(self.go_on(at))),
             Command::Stop if self.fleeting.stopped => Ok(noted(Vec::new())),
             Command::Stop => Ok(noted(vec![Event::Stopped])),
@@ -328,13 +331,13 @@ impl Machine for League {
         self.take_in(event);
     }
 
-    fn letters(&self, event: &Event, out: &mut Vec<Letter<Ticket>>) {
+    fn letters(&self, event: &Event, out: &mut Vec<Letter<CorrelationId>>) {
         if !self.fleeting.stopped {
             self.write_letters(event, out);
         }
     }
 
-    fn pending(&self) -> Vec<Letter<Ticket>> {
+    fn pending(&self) -> Vec<Letter<CorrelationId>> {
         let mut out = Vec::new();
         self.write_pending(&mut out);
         out
@@ -357,21 +360,21 @@ fn noted(events: Vec<Event>) -> Decision<Event, Reply> {
 }
 
 /// The first position of the league's game, kept so that settings are read once.
-struct Opening(Box<dyn GameTable>);
+struct OpeningTable(Box<dyn Table>);
 
-impl Clone for Opening {
+impl Clone for OpeningTable {
     fn clone(&self) -> Self {
         Self(self.0.boxed_clone())
     }
 }
 
-impl PartialEq for Opening {
+impl PartialEq for OpeningTable {
     fn eq(&self, other: &Self) -> bool {
         self.0.position() == other.0.position()
     }
 }
 
-impl fmt::Debug for Opening {
+impl fmt::Debug for OpeningTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -379,7 +382,7 @@ impl fmt::Debug for Opening {
 
 /// What it takes to step a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reins {
+pub struct StepAccess {
     /// Which match.
     pub match_id: MatchId,
     /// Who runs it.
@@ -398,17 +401,17 @@ impl League {
     /// # Errors
     ///
     /// There is no such match, it is not played now, or it needs nobody.
-    pub fn reins(&self, match_id: &MatchId) -> Result<Reins, Refusal> {
+    pub fn step_access(&self, match_id: &MatchId) -> Result<StepAccess, Refusal> {
         let unknown = || Refusal::UnknownMatch(match_id.clone());
         let fixture = self.fixture(match_id).ok_or_else(unknown)?;
         let plays_by_itself = || Refusal::PlaysByItself(match_id.clone());
         let token = self.step_token(match_id).ok_or_else(plays_by_itself)?;
         let referee = match fixture.stage {
-            Stage::Running => self.referee_of(fixture).ok_or_else(unknown)?,
-            Stage::Finished => return Err(Refusal::Over(match_id.clone())),
+            FixtureStage::Running => self.referee_of(fixture).ok_or_else(unknown)?,
+            FixtureStage::Finished => return Err(Refusal::Over(match_id.clone())),
             _ => return Err(Refusal::NotStarted(match_id.clone())),
         };
-        Ok(Reins {
+        Ok(StepAccess {
             match_id: match_id.clone(),
             referee_id: referee.id.clone(),
             endpoint: referee.member.peer.endpoint.to_string(),
@@ -452,7 +455,11 @@ impl League {
     }
 
     /// Answers a question of anyone who has a token.
-    pub(crate) fn answer(&self, _caller: &Caller, query: &LeagueQuery) -> LeagueQueryResponse {
+    pub(crate) fn answer(
+        &self,
+        _caller: &AuthenticatedAgent,
+        query: &LeagueQuery,
+    ) -> LeagueQueryResponse {
         self.inform(query)
     }
 

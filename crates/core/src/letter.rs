@@ -8,13 +8,13 @@ use league_protocol::message::Message;
 use league_protocol::sender::{Agent, Dialect, Speech};
 use league_protocol::token::{AuthToken, TokenHash};
 
-use crate::patience::Backoff;
+use crate::timeouts::Backoff;
 
 /// A message to be carried to another agent.
 ///
 /// Letters to one address are carried in the order in which they were given.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Letter<Ticket> {
+pub struct Letter<CorrelationId> {
     /// Who gets it.
     pub to: Arc<Peer>,
     /// What is said.
@@ -22,11 +22,11 @@ pub struct Letter<Ticket> {
     /// What proves the sender.
     pub credential: Credential,
     /// How often and how long to try.
-    pub effort: Effort,
+    pub retry: RetryPolicy,
     /// What the token of the answer must hash to, where one is owed.
     pub proof: Option<TokenHash>,
     /// Brings the outcome back to the machine; without one nobody waits for it.
-    pub ticket: Option<Ticket>,
+    pub correlation: Option<CorrelationId>,
 }
 
 /// An agent and the way to it.
@@ -59,7 +59,7 @@ pub enum Credential {
 
 /// How often and how long to try; the rule is made here, the trying is done outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Effort {
+pub struct RetryPolicy {
     /// Tries in all, at least one.
     pub attempts: u32,
     /// How long each try may take.
@@ -68,12 +68,12 @@ pub struct Effort {
     pub backoff: Backoff,
 }
 
-/// What became of a letter with a ticket: an answer, or silence and its cause.
-pub type Outcome = Result<Answer, Failure>;
+/// What became of a letter with a correlation: an answer, or silence and its cause.
+pub type CallOutcome = Result<PeerAnswer, CallFailure>;
 
 /// A message that came back.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct PeerAnswer {
     /// What was said.
     pub message: Message,
     /// The hash of the token that came with it.
@@ -82,7 +82,7 @@ pub struct Answer {
 
 /// Why no answer can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct CallFailure {
     /// The rule that was broken: no answer in time, no connection, not a message, ….
     pub code: Code,
     /// What happened, in a sentence for people.

@@ -13,6 +13,6 @@ pub mod draw;
 pub mod league;
 pub mod letter;
 pub mod machine;
-pub mod patience;
 pub mod player;
 pub mod referee;
+pub mod timeouts;

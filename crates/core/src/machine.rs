@@ -23,7 +23,7 @@ pub trait Machine {
     /// Why a command is turned down.
     type Refusal;
     /// Names a question that was sent, so that its answer finds the way back.
-    type Ticket;
+    type CorrelationId;
 
     /// Weighs a command against the present state.
     fn decide(
@@ -36,10 +36,10 @@ pub trait Machine {
     fn apply(&mut self, event: &Self::Event);
 
     /// Adds the letters that a fact calls for, once it is applied.
-    fn letters(&self, event: &Self::Event, out: &mut Vec<Letter<Self::Ticket>>);
+    fn letters(&self, event: &Self::Event, out: &mut Vec<Letter<Self::CorrelationId>>);
 
     /// The letters that are still owed, to be sent again after a restart.
-    fn pending(&self) -> Vec<Letter<Self::Ticket>>;
+    fn pending(&self) -> Vec<Letter<Self::CorrelationId>>;
 
     /// When to be woken with a tick if nothing comes before.
     fn wakeup(&self) -> Option<Timestamp>;

@@ -19,17 +19,19 @@ use league_protocol::token::TokenHash;
 
 use crate::letter::{Letter, Peer};
 use crate::machine::{Decision, Keep, Machine};
-use crate::patience::Patience;
-use contact::{Contact, Place};
+use crate::timeouts::Timeouts;
+use contact::{Contact, Membership};
 use news::Disputes;
-use play::{Announced, Announcements, Choice, Joined, Tables};
+use play::{Announcement, Announcements, ChosenMove, JoinAnswer, OpenMatches};
 
-pub use command::{Command, Fallback, News, Phase, PlayerView, Refusal, Reply, Think};
+pub use command::{
+    Command, Fallback, Notification, PlayerPhase, PlayerView, Refusal, Reply, Think,
+};
 pub use contact::{LONGEST_REASON, OUTCOME_GRACE, SHORTEST_WAIT};
-pub use event::{Event, Question};
+pub use event::{Event, MoveQuestion};
 pub use memory::{
-    DISTINCT_CHOICES, KNOWN_ENDS, LONGEST_CHOICE, MatchRecord, Memory, MemoryRule, Opponent,
-    RECENT_CHOICES, Statistics, Verdict,
+    DISTINCT_CHOICES, KNOWN_ENDS, LONGEST_CHOICE, MatchOutcome, MatchRecord, Memory, MemoryRule,
+    Opponent, RECENT_CHOICES, Statistics,
 };
 pub use news::{DrawProblem, SHOWN_DISPUTES};
 pub use play::{
@@ -49,7 +51,7 @@ pub struct PlayerRules {
     /// The games it knows.
     pub games: Vec<GameType>,
     /// How long it waits for the manager.
-    pub patience: Patience,
+    pub timeouts: Timeouts,
     /// Who keeps the league.
     pub manager: Arc<Peer>,
     /// The id it would like.
@@ -62,7 +64,7 @@ pub struct PlayerRules {
 
 /// Names a letter to the manager; the number counts them, so that a late answer is known as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Ticket {
+pub enum CorrelationId {
     /// A wish to be admitted.
     Registration(u32),
 }
@@ -72,12 +74,12 @@ pub enum Ticket {
 pub struct Player {
     rules: Arc<PlayerRules>,
     contact: Contact,
-    place: Option<Place>,
+    place: Option<Membership>,
     rejected: Option<String>,
     completed: Option<LeagueId>,
     doubted: Option<MatchId>,
     announced: Announcements,
-    tables: Tables,
+    tables: OpenMatches,
     standings: Option<Arc<[StandingRow]>>,
     disputes: Disputes,
     memory: Memory,
@@ -93,7 +95,7 @@ impl Player {
             completed: None,
             doubted: None,
             announced: Announcements::default(),
-            tables: Tables::default(),
+            tables: OpenMatches::default(),
             standings: None,
             disputes: Disputes::default(),
             memory: Memory::new(rules.memory),
@@ -122,17 +124,17 @@ impl Player {
     }
 
     /// Where it is on its way through the league.
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> PlayerPhase {
         if !self.contact.is_quiet() {
-            Phase::Registering
+            PlayerPhase::Registering
         } else if self.rejected.is_some() {
-            Phase::Rejected
+            PlayerPhase::Rejected
         } else if self.is_completed() {
-            Phase::Completed
+            PlayerPhase::Completed
         } else if self.place.is_some() {
-            Phase::Enrolled
+            PlayerPhase::Enrolled
         } else {
-            Phase::Idle
+            PlayerPhase::Idle
         }
     }
 
@@ -177,7 +179,7 @@ impl Player {
     }
 
     fn enrol(&mut self, event: &Event) {
-        let Some(mut place) = Place::of(event) else {
+        let Some(mut place) = Membership::of(event) else {
             return;
         };
         let before = self.place.take();
@@ -204,12 +206,15 @@ impl Machine for Player {
     type Event = Event;
     type Reply = Reply;
     type Refusal = Refusal;
-    type Ticket = Ticket;
+    type CorrelationId = CorrelationId;
 
     fn decide(&self, at: Timestamp, command: &Command) -> Result<Decision<Event, Reply>, Refusal> {
         match command {
             Command::Begin | Command::TokenRefused => Ok(self.register(at)),
-            Command::Heard { ticket, outcome } => Ok(self.heard(at, ticket, outcome)),
+            Command::Outcome {
+                correlation,
+                outcome,
+            } => Ok(self.heard(at, correlation, outcome)),
             Command::Admitted {
                 response,
                 answers_us,
@@ -223,7 +228,7 @@ impl Machine for Player {
                 nonce,
                 reasoning,
             } => {
-                let brought = Choice {
+                let brought = ChosenMove {
                     choice: choice.as_ref(),
                     nonce: nonce.as_deref(),
                     reasoning: reasoning.as_deref(),
@@ -250,7 +255,7 @@ impl Machine for Player {
                 ..
             } => self
                 .announced
-                .add(match_id, Announced::new(*token, *commitment)),
+                .add(match_id, Announcement::new(*token, *commitment)),
             Event::DrawDisputed {
                 match_id, problem, ..
             } => self.disputes.add(match_id, *problem),
@@ -271,7 +276,7 @@ impl Machine for Player {
             Event::ManagerNodded { retry_at } => self.contact.nodded(*retry_at),
             Event::TokenDoubted { match_id } => self.doubted = Some(match_id.clone()),
             Event::Joined { match_id, .. } => {
-                if let Some(joined) = Joined::of(event) {
+                if let Some(joined) = JoinAnswer::of(event) {
                     self.tables.join(match_id, joined);
                 }
             }
@@ -290,13 +295,13 @@ impl Machine for Player {
         }
     }
 
-    fn letters(&self, event: &Event, out: &mut Vec<Letter<Ticket>>) {
+    fn letters(&self, event: &Event, out: &mut Vec<Letter<CorrelationId>>) {
         if let Event::ManagerAsked { show_token, .. } = event {
             out.push(self.letter(*show_token));
         }
     }
 
-    fn pending(&self) -> Vec<Letter<Ticket>> {
+    fn pending(&self) -> Vec<Letter<CorrelationId>> {
         self.letter_under_way().into_iter().collect()
     }
 

@@ -20,16 +20,18 @@ use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
 use league_protocol::time::Timestamp;
 
 use crate::breaker::{Breaker, BreakerRule};
-use crate::letter::{Effort, Letter, Peer};
+use crate::letter::{Letter, Peer, RetryPolicy};
 use crate::machine::{Decision, Keep, Machine};
-use crate::patience::Patience;
-use enrolment::Enrolment;
-use match_state::{Match, Opening, SEATS};
-use match_step::Court;
+use crate::timeouts::Timeouts;
+use enrolment::ManagerContact;
+use match_state::{GameOpening, Match, SEATS};
+use match_step::StepContext;
 
-pub use command::{Command, MatchView, Question, Refusal, Reply, Ticket};
-pub use event::{Aside, Event, Fixture, Sealed, Seated, Secrets, Verdict};
-pub use match_state::{Position, Unwritten};
+pub use command::{Command, CorrelationId, MatchView, PlayerQuestion, Refusal, Reply};
+pub use event::{
+    Event, MatchOrder, PrivateDetail, ReportAnswer, SealedChoice, SeatedPlayer, Secrets,
+};
+pub use match_state::{TablePosition, TransientPosition};
 pub use match_step::{MANUAL_LIMIT, MOST_ATTEMPTS};
 
 /// What a referee is told once, at its start.
@@ -48,7 +50,7 @@ pub struct RefereeRules {
     /// How many matches it plays at once.
     pub max_concurrent: u32,
     /// How long it waits and how often it tries.
-    pub patience: Patience,
+    pub timeouts: Timeouts,
     /// When a player is left alone.
     pub breaker: BreakerRule,
     /// The way to the manager.
@@ -56,21 +58,21 @@ pub struct RefereeRules {
 }
 
 impl RefereeRules {
-    fn report_effort(&self) -> Effort {
-        self.patience.effort(self.patience.report)
+    fn report_retry(&self) -> RetryPolicy {
+        self.timeouts.retrying(self.timeouts.report)
     }
 
-    fn game_over_effort(&self) -> Effort {
-        self.patience.effort(self.patience.game_over)
+    fn game_over_retry(&self) -> RetryPolicy {
+        self.timeouts.retrying(self.timeouts.game_over)
     }
 
     /// For what a player need not answer: short, as a question may stand behind it in line.
-    fn notice(&self) -> Effort {
-        self.patience.once(self.patience.game_over)
+    fn notice(&self) -> RetryPolicy {
+        self.timeouts.once(self.timeouts.game_over)
     }
 
     fn move_seconds(&self) -> u32 {
-        u32::try_from(self.patience.make_move.as_secs()).unwrap_or(u32::MAX)
+        u32::try_from(self.timeouts.make_move.as_secs()).unwrap_or(u32::MAX)
     }
 }
 
@@ -78,15 +80,15 @@ impl RefereeRules {
 #[derive(Debug, Clone)]
 pub struct Referee {
     rules: RefereeRules,
-    enrolment: Enrolment,
+    enrolment: ManagerContact,
     running: BTreeMap<MatchId, Box<Match>>,
     /// How the match that was opened last began.
-    opening: Option<Arc<Opening>>,
+    opening: Option<Arc<GameOpening>>,
     /// When each match that waits for time has to be looked at.
     due: BTreeSet<(Timestamp, MatchId)>,
     /// How many of the matches have their secrets and no result.
     playing: usize,
-    recent: Recent,
+    recent: RecentMatches,
     breakers: Breakers,
     league_over: bool,
 }
@@ -96,12 +98,12 @@ impl Referee {
     pub fn new(rules: RefereeRules) -> Self {
         Self {
             rules,
-            enrolment: Enrolment::default(),
+            enrolment: ManagerContact::default(),
             running: BTreeMap::new(),
             opening: None,
             due: BTreeSet::new(),
             playing: 0,
-            recent: Recent::default(),
+            recent: RecentMatches::default(),
             breakers: Breakers::default(),
             league_over: false,
         }
@@ -161,8 +163,8 @@ impl Referee {
             .or_else(|| self.recent.get(match_id))
     }
 
-    fn court(&self) -> Court<'_> {
-        Court {
+    fn context(&self) -> StepContext<'_> {
+        StepContext {
             rules: &self.rules,
             breakers: &self.breakers,
             league_over: self.league_over,
@@ -208,7 +210,7 @@ impl Referee {
     /// Drops what is held of other leagues: their manager no longer takes this referee's token,
     /// and the matches of this one may bear the same names.
     fn forget_others(&mut self, league_id: LeagueId) {
-        self.recent = Recent::default();
+        self.recent = RecentMatches::default();
         let games = self.running.iter();
         let others = games.filter(|(_, game)| game.fixture.league_id != league_id);
         let others: Vec<MatchId> = others.map(|(match_id, _)| match_id.clone()).collect();
@@ -223,7 +225,7 @@ impl Referee {
         }
     }
 
-    fn open(&mut self, fixture: &Arc<Fixture>, at: Timestamp) {
+    fn open(&mut self, fixture: &Arc<MatchOrder>, at: Timestamp) {
         self.remove(&fixture.match_id);
         self.recent.forget(&fixture.match_id);
         if let Ok(game) = Match::open(fixture.clone(), self.opening.as_ref(), at) {
@@ -259,7 +261,7 @@ impl Referee {
             Event::Started { .. } | Event::Decided { .. } => {
                 for seat in SEATS
                     .into_iter()
-                    .filter(|&seat| game.chair(seat).loss.is_none())
+                    .filter(|&seat| game.slot(seat).loss.is_none())
                 {
                     self.breakers.succeed(&game.seated(seat).endpoint);
                 }
@@ -274,7 +276,7 @@ impl Machine for Referee {
     type Event = Event;
     type Reply = Reply;
     type Refusal = Refusal;
-    type Ticket = Ticket;
+    type CorrelationId = CorrelationId;
 
     fn decide(&self, at: Timestamp, command: &Command) -> Result<Decision<Event, Reply>, Refusal> {
         self.weigh(at, command)
@@ -304,7 +306,7 @@ impl Machine for Referee {
         }
     }
 
-    fn letters(&self, event: &Event, out: &mut Vec<Letter<Ticket>>) {
+    fn letters(&self, event: &Event, out: &mut Vec<Letter<CorrelationId>>) {
         match event {
             Event::RegistrationTried { .. } => out.extend(self.enrolment.letter(&self.rules)),
             _ if !event.is_told() => {}
@@ -316,7 +318,7 @@ impl Machine for Referee {
         }
     }
 
-    fn pending(&self) -> Vec<Letter<Ticket>> {
+    fn pending(&self) -> Vec<Letter<CorrelationId>> {
         let mut letters: Vec<_> = self.enrolment.letter(&self.rules).into_iter().collect();
         for game in self.running.values() {
             game.pending(&self.rules, &mut letters);
@@ -378,12 +380,12 @@ const MOST_RECENT: usize = 256;
 
 /// The last matches, oldest first.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Recent {
+pub(crate) struct RecentMatches {
     matches: BTreeMap<MatchId, Box<Match>>,
     order: VecDeque<MatchId>,
 }
 
-impl Recent {
+impl RecentMatches {
     pub(crate) fn get(&self, match_id: &MatchId) -> Option<&Match> {
         self.matches.get(match_id).map(|game| &**game)
     }

@@ -37,7 +37,7 @@ pub use league::{
     Strictness, Tiebreakers,
 };
 pub use loader::ConfigLoader;
-pub use rules::{breaker_rule, league_rules, patience, referee_patience};
+pub use rules::{breaker_rule, league_rules, referee_timeouts, timeouts};
 pub use setting::{PortRange, SchemaVersion, Seconds};
 pub use system::{
     AllowedEndpoint, BackoffStrategy, BotsConfig, CircuitBreakerConfig, LimitsConfig, LogLevel,

@@ -39,7 +39,7 @@ pub(crate) struct Desk<M: Worker> {
     /// Counts the lives of this agent.
     pub(crate) life: u32,
     pub(crate) up: bool,
-    post: Post<M::Ticket>,
+    post: Post<M::CorrelationId>,
     pub(crate) token: Option<AuthToken>,
     /// What the agent comes back with, if it was given something better than its token.
     return_token: Option<AuthToken>,
@@ -48,12 +48,12 @@ pub(crate) struct Desk<M: Worker> {
     person: Person,
     wake_at: Option<Timestamp>,
     /// Room for letters, kept from step to step.
-    letters: Vec<Letter<M::Ticket>>,
+    letters: Vec<Letter<M::CorrelationId>>,
 }
 
 /// What one command leads to outside.
 struct Held<M: Worker> {
-    letters: Vec<Letter<M::Ticket>>,
+    letters: Vec<Letter<M::CorrelationId>>,
     step: Step<M::Command>,
     back: Option<Back>,
     promise: Option<(Who, Promise)>,
@@ -214,7 +214,7 @@ impl<M: Worker> Desk<M> {
     }
 
     /// Shows the letters to the oracle as they are written; they may leave later.
-    fn show(&self, around: &mut Around, letters: &mut [Letter<M::Ticket>]) -> Checked {
+    fn show(&self, around: &mut Around, letters: &mut [Letter<M::CorrelationId>]) -> Checked {
         for letter in letters {
             if let Some(sabotage) = around.sabotage {
                 sabotage.tamper_letter(M::KIND, letter);
@@ -390,7 +390,7 @@ impl<M: Worker> Desk<M> {
             return self.settle(around, &command, ruling, back);
         }
         let (who, life) = (self.who, self.life);
-        let until = around.now() + around.setting.rules.patience.join / 2;
+        let until = around.now() + around.setting.rules.timeouts.join / 2;
         around.clock.note(until, Errand::Enough { who, life });
         let from = around.oracle.from();
         self.early.push(Early {

@@ -4,8 +4,8 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::league::{self, Candidate, League};
-use league_core::letter::Outcome;
+use league_core::league::{self, Applicant, League};
+use league_core::letter::CallOutcome;
 use league_core::machine::Machine;
 use league_core::player::{self, Player};
 use league_core::referee::{self, Referee};
@@ -72,11 +72,11 @@ pub(crate) trait Fact: Debug + Clone + PartialEq + Serialize + DeserializeOwned 
 impl<T: Debug + Clone + PartialEq + Serialize + DeserializeOwned> Fact for T {}
 
 /// A machine with the knowledge of its shell.
-pub(crate) trait Worker: Machine<Event: Fact, Ticket: Clone> + Clone {
+pub(crate) trait Worker: Machine<Event: Fact, CorrelationId: Clone> + Clone {
     const KIND: Kind;
 
     fn tick() -> Self::Command;
-    fn heard(ticket: Self::Ticket, outcome: Outcome) -> Self::Command;
+    fn heard(correlation: Self::CorrelationId, outcome: CallOutcome) -> Self::Command;
     /// What the process does first.
     fn begin(token: Option<&AuthToken>) -> Option<Self::Command>;
     /// Who it is, once it knows.
@@ -133,8 +133,11 @@ impl Worker for League {
         league::Command::Tick
     }
 
-    fn heard(ticket: league::Ticket, outcome: Outcome) -> league::Command {
-        league::Command::Heard { ticket, outcome }
+    fn heard(correlation: league::CorrelationId, outcome: CallOutcome) -> league::Command {
+        league::Command::Outcome {
+            correlation,
+            outcome,
+        }
     }
 
     fn begin(_token: Option<&AuthToken>) -> Option<league::Command> {
@@ -153,7 +156,7 @@ impl Worker for League {
         let token = call.token;
         let candidate = |mut request: Box<RegisterRequest>| {
             request.token = request.token.take().or(call.own_token);
-            Candidate {
+            Applicant {
                 speech: request.meta.speech,
                 request,
                 dialect: call.dialect,
@@ -261,8 +264,11 @@ impl Worker for Referee {
         referee::Command::Tick
     }
 
-    fn heard(ticket: referee::Ticket, outcome: Outcome) -> referee::Command {
-        referee::Command::Heard { ticket, outcome }
+    fn heard(correlation: referee::CorrelationId, outcome: CallOutcome) -> referee::Command {
+        referee::Command::Outcome {
+            correlation,
+            outcome,
+        }
     }
 
     fn begin(token: Option<&AuthToken>) -> Option<referee::Command> {
@@ -365,8 +371,8 @@ impl Worker for Referee {
 
     fn time(sabotage: Sabotage, at: Timestamp, command: &referee::Command) -> Timestamp {
         match command {
-            referee::Command::Heard {
-                ticket: referee::Ticket::Question(question),
+            referee::Command::Outcome {
+                correlation: referee::CorrelationId::Question(question),
                 outcome: Ok(_),
             } if sabotage == Sabotage::LateAnswerCounted
                 && at.since(question.asked_at) > LONGEST_QUESTION =>
@@ -385,8 +391,11 @@ impl Worker for Player {
         player::Command::Tick
     }
 
-    fn heard(ticket: player::Ticket, outcome: Outcome) -> player::Command {
-        player::Command::Heard { ticket, outcome }
+    fn heard(correlation: player::CorrelationId, outcome: CallOutcome) -> player::Command {
+        player::Command::Outcome {
+            correlation,
+            outcome,
+        }
     }
 
     fn begin(_token: Option<&AuthToken>) -> Option<player::Command> {

@@ -10,19 +10,19 @@ use crate::Who;
 use crate::slab::{Place, Shelf};
 
 /// The letters of one agent, a line for each address.
-pub(crate) struct Post<Ticket> {
-    letters: Shelf<Letter<Ticket>>,
-    lines: Vec<Line<Ticket>>,
+pub(crate) struct Post<CorrelationId> {
+    letters: Shelf<Letter<CorrelationId>>,
+    lines: Vec<Line<CorrelationId>>,
     posted: u64,
 }
 
-struct Line<Ticket> {
+struct Line<CorrelationId> {
     /// Where its letters lie.
     queue: VecDeque<Place>,
     /// Names the letter at the front and counts its tries.
     trying: Trying,
     /// The last letter that was given up, or heard of once already.
-    late: Option<(Trying, Ticket)>,
+    late: Option<(Trying, CorrelationId)>,
 }
 
 /// One try at one letter.
@@ -34,26 +34,26 @@ pub(crate) struct Trying {
 
 /// What an answer finds when it comes.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Arrived<Ticket> {
+pub(crate) enum Arrived<CorrelationId> {
     /// Its letter, still waiting.
-    InTime(Option<Ticket>),
+    InTime(Option<CorrelationId>),
     /// Its letter, given up before.
-    Late(Ticket),
+    Late(CorrelationId),
     /// Nobody who remembers.
     Stale,
 }
 
 /// What follows when a try fails.
-pub(crate) enum Failed<Ticket> {
+pub(crate) enum Failed<CorrelationId> {
     /// This letter is no longer tried, or not by this try.
     Stale,
     /// It is tried once more.
     Again,
     /// It was the last try.
-    Over(Option<Ticket>),
+    Over(Option<CorrelationId>),
 }
 
-impl<Ticket: Clone> Post<Ticket> {
+impl<CorrelationId: Clone> Post<CorrelationId> {
     pub(crate) fn new() -> Self {
         Self {
             letters: Shelf::new(),
@@ -63,7 +63,7 @@ impl<Ticket: Clone> Post<Ticket> {
     }
 
     /// Puts a letter in line; says whether it is the first there and has to be sent.
-    pub(crate) fn put(&mut self, to: Who, letter: Letter<Ticket>) -> bool {
+    pub(crate) fn put(&mut self, to: Who, letter: Letter<CorrelationId>) -> bool {
         let place = self.letters.put(letter);
         let line = self.line(to);
         line.queue.push_back(place);
@@ -71,7 +71,7 @@ impl<Ticket: Clone> Post<Ticket> {
     }
 
     /// Begins the first try of the letter at the front.
-    pub(crate) fn begin(&mut self, to: Who) -> Option<(Trying, &mut Letter<Ticket>)> {
+    pub(crate) fn begin(&mut self, to: Who) -> Option<(Trying, &mut Letter<CorrelationId>)> {
         self.posted += 1;
         let number = self.posted;
         let line = self.lines.get_mut(to as usize)?;
@@ -81,7 +81,11 @@ impl<Ticket: Clone> Post<Ticket> {
     }
 
     /// Begins the next try of a letter, if it still stands at the front.
-    pub(crate) fn again(&mut self, to: Who, last: Trying) -> Option<(Trying, &mut Letter<Ticket>)> {
+    pub(crate) fn again(
+        &mut self,
+        to: Who,
+        last: Trying,
+    ) -> Option<(Trying, &mut Letter<CorrelationId>)> {
         let line = self.lines.get_mut(to as usize)?;
         if line.trying != last {
             return None;
@@ -92,26 +96,28 @@ impl<Ticket: Clone> Post<Ticket> {
     }
 
     /// The letter is answered: it leaves the line.
-    pub(crate) fn answered(&mut self, to: Who, trying: Trying) -> Arrived<Ticket> {
+    pub(crate) fn answered(&mut self, to: Who, trying: Trying) -> Arrived<CorrelationId> {
         let Some(line) = self.lines.get_mut(to as usize) else {
             return Arrived::Stale;
         };
         if line.trying != trying {
             let late = line.late.take_if(|(late, _)| *late == trying);
-            return late.map_or(Arrived::Stale, |(_, ticket)| Arrived::Late(ticket));
+            return late.map_or(Arrived::Stale, |(_, correlation)| {
+                Arrived::Late(correlation)
+            });
         }
         line.trying = Trying::default();
         let place = line.queue.pop_front();
         let letter = place.and_then(|place| self.letters.take(place));
-        Arrived::InTime(letter.and_then(|letter| letter.ticket))
+        Arrived::InTime(letter.and_then(|letter| letter.correlation))
     }
 
-    /// Remembers a ticket, so that an answer to this try is heard once more.
-    pub(crate) fn keep(&mut self, to: Who, trying: Trying, ticket: &Ticket) {
-        self.line(to).late = Some((trying, ticket.clone()));
+    /// Remembers a correlation, so that an answer to this try is heard once more.
+    pub(crate) fn keep(&mut self, to: Who, trying: Trying, correlation: &CorrelationId) {
+        self.line(to).late = Some((trying, correlation.clone()));
     }
 
-    pub(crate) fn failed(&mut self, to: Who, trying: Trying) -> Failed<Ticket> {
+    pub(crate) fn failed(&mut self, to: Who, trying: Trying) -> Failed<CorrelationId> {
         let Some(line) = self.lines.get_mut(to as usize) else {
             return Failed::Stale;
         };
@@ -119,19 +125,19 @@ impl<Ticket: Clone> Post<Ticket> {
         let Some(letter) = front.and_then(|&place| self.letters.get(place)) else {
             return Failed::Stale;
         };
-        if trying.attempt < letter.effort.attempts {
+        if trying.attempt < letter.retry.attempts {
             return Failed::Again;
         }
         line.trying = Trying::default();
         let place = line.queue.pop_front();
         let letter = place.and_then(|place| self.letters.take(place));
-        let ticket = letter.and_then(|letter| letter.ticket);
-        line.late = ticket.clone().map(|ticket| (trying, ticket));
-        Failed::Over(ticket)
+        let correlation = letter.and_then(|letter| letter.correlation);
+        line.late = correlation.clone().map(|correlation| (trying, correlation));
+        Failed::Over(correlation)
     }
 
     /// The letter at the front of a line.
-    pub(crate) fn front(&self, to: Who) -> Option<&Letter<Ticket>> {
+    pub(crate) fn front(&self, to: Who) -> Option<&Letter<CorrelationId>> {
         let place = self.lines.get(to as usize)?.queue.front()?;
         self.letters.get(*place)
     }
@@ -142,7 +148,7 @@ impl<Ticket: Clone> Post<Ticket> {
         self.lines.clear();
     }
 
-    fn line(&mut self, to: Who) -> &mut Line<Ticket> {
+    fn line(&mut self, to: Who) -> &mut Line<CorrelationId> {
         let place = to as usize;
         while self.lines.len() <= place {
             self.lines.push(Line {
@@ -161,14 +167,14 @@ mod tests {
     use std::time::Duration;
 
     use league_core::letter::{Credential, Peer};
-    use league_core::patience::Patience;
+    use league_core::timeouts::Timeouts;
     use league_protocol::message::Message;
     use league_protocol::sender::{Agent, Dialect, Speech};
 
     use super::*;
 
-    fn letter(ticket: u8) -> Letter<u8> {
-        let patience = Patience::default();
+    fn letter(correlation: u8) -> Letter<u8> {
+        let timeouts = Timeouts::default();
         Letter {
             to: Arc::new(Peer {
                 agent: Agent::Manager,
@@ -178,9 +184,9 @@ mod tests {
             }),
             message: Message::Ping,
             credential: Credential::None,
-            effort: patience.effort(Duration::from_secs(1)),
+            retry: timeouts.retrying(Duration::from_secs(1)),
             proof: None,
-            ticket: Some(ticket),
+            correlation: Some(correlation),
         }
     }
 

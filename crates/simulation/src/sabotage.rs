@@ -151,8 +151,8 @@ impl Sabotage {
     ) {
         if let (
             Self::LateAnswerCounted,
-            referee::Command::Heard {
-                ticket: referee::Ticket::Question(_),
+            referee::Command::Outcome {
+                correlation: referee::CorrelationId::Question(_),
                 outcome: Err(_),
             },
         ) = (self, command)
@@ -336,7 +336,7 @@ fn tell_end(at: Timestamp, events: &mut Vec<referee::Event>) {
     });
     events.extend(decided.map(|match_id| referee::Event::ReportSettled {
         match_id,
-        report: referee::Verdict::Acknowledged,
+        report: referee::ReportAnswer::Acknowledged,
         at,
     }));
 }

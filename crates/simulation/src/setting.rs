@@ -7,7 +7,7 @@ use std::time::Duration;
 use league_core::breaker::BreakerRule;
 use league_core::draw::LeagueSecret;
 use league_core::league::{Assignment, LeagueRules};
-use league_core::patience::{Backoff, Patience};
+use league_core::timeouts::{Backoff, Timeouts};
 use league_games::Listing;
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
@@ -147,7 +147,7 @@ impl Setting {
 
     /// How many tries a question to a player gets.
     pub(crate) fn attempts(&self) -> u32 {
-        self.rules.patience.attempts
+        self.rules.timeouts.attempts
     }
 }
 
@@ -202,14 +202,14 @@ fn draw_rules(
             threshold: u32::try_from(chance.between(2, 5)).unwrap_or(5),
             ..fair.breaker
         },
-        patience: Patience {
+        timeouts: Timeouts {
             attempts: u32::try_from(chance.between(2, 4)).unwrap_or(3),
             backoff: if chance.below(2) == 0 {
                 Backoff::Fixed(seconds(2))
             } else {
                 Backoff::Exponential(seconds(1))
             },
-            ..fair.patience
+            ..fair.timeouts
         },
         ..fair
     }

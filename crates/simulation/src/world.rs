@@ -403,7 +403,7 @@ pub(crate) fn referee_rules(
         endpoint: endpoint(who).to_string(),
         games: vec![setting.rules.game_type.clone()],
         max_concurrent: capacity,
-        patience: setting.rules.patience,
+        timeouts: setting.rules.timeouts,
         breaker: setting.rules.breaker,
         manager: Arc::clone(manager),
     }
@@ -423,7 +423,7 @@ pub(crate) fn player_rules(
         version: "1.0.0".into(),
         endpoint: home.to_string(),
         games: vec![setting.rules.game_type.clone()],
-        patience: setting.rules.patience,
+        timeouts: setting.rules.timeouts,
         manager: Arc::clone(manager),
         wanted_id: None,
         strict: setting.rules.strict,

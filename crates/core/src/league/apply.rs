@@ -12,11 +12,11 @@ use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 
-use super::event::{Event, Move};
-use super::roster::{Member, Player, Referee, Who, capacity, folded};
-use super::round::{Fixture, Round, Stage, read_match_id};
+use super::event::{Event, Reassignment};
+use super::roster::{AgentIndex, Member, PlayerEntry, RefereeEntry, capacity, folded};
+use super::round::{Fixture, FixtureStage, Round, read_match_id};
 use super::schedule::{Pairing, Schedule, Sides};
-use super::standings::{Ending, Standings};
+use super::standings::{MatchEnding, Standings};
 use super::{ClosedRound, League, Phase};
 use crate::draw::{self, KeyedSecret};
 
@@ -85,11 +85,11 @@ impl League {
                 at,
             } => {
                 if let Some(fixture) = self.fixture_mut(match_id) {
-                    fixture.stage = Stage::Running;
+                    fixture.stage = FixtureStage::Running;
                     // A manager that was away must not hold its absence against a referee.
                     fixture.since = *at;
                 }
-                let who = self.referees.find(referee).map(Who::Referee);
+                let who = self.referees.find(referee).map(AgentIndex::Referee);
                 self.succeed(who, *at);
             }
             Event::AgentFailed { agent, at } => self.fail(self.find_agent(agent), *at),
@@ -100,7 +100,7 @@ impl League {
                     && let Some(referee) = self.referees.get_mut(number)
                 {
                     referee.member.health.suspended_since = Some(*at);
-                    self.fleeting.suspended.insert(Who::Referee(number));
+                    self.fleeting.suspended.insert(AgentIndex::Referee(number));
                 }
             }
             Event::ProbesSent { agents, at } => {
@@ -192,7 +192,7 @@ impl League {
             referee: None,
             former: Vec::new(),
             attempt: 0,
-            stage: Stage::Waiting,
+            stage: FixtureStage::Waiting,
             since: at,
             seed,
             result: None,
@@ -210,7 +210,7 @@ impl League {
             return;
         };
         let started = fixture.is_started();
-        fixture.stage = Stage::Finished;
+        fixture.stage = FixtureStage::Finished;
         fixture.result = Some(Arc::clone(result));
         let (referee, pairing) = (fixture.referee, fixture.pairing);
         round.count(result.status);
@@ -218,9 +218,9 @@ impl League {
             if let Some(referee) = self.referees.get_mut(number) {
                 referee.running = referee.running.saturating_sub(1);
             }
-            self.succeed(Some(Who::Referee(number)), at);
+            self.succeed(Some(AgentIndex::Referee(number)), at);
         }
-        if let Some(ending) = Ending::of(result) {
+        if let Some(ending) = MatchEnding::of(result) {
             self.standings.note(pairing, ending);
             for seat in [0, 1] {
                 self.judge(pairing.seats[seat], ending, seat, result, at);
@@ -232,7 +232,7 @@ impl League {
     fn judge(
         &mut self,
         number: u32,
-        ending: Ending,
+        ending: MatchEnding,
         seat: usize,
         result: &MatchResult,
         at: Timestamp,
@@ -242,21 +242,21 @@ impl League {
         };
         if !ending.forfeited(seat) {
             player.forfeits = 0;
-            if !matches!(ending, Ending::Forfeit(_)) {
-                self.succeed(Some(Who::Player(number)), at);
+            if !matches!(ending, MatchEnding::Forfeit(_)) {
+                self.succeed(Some(AgentIndex::Player(number)), at);
             }
             return;
         }
         player.forfeits = player.forfeits.saturating_add(1);
         let cause = result.failed.get(&result.players[seat]);
         if matches!(cause, Some(Code::Timeout | Code::Connection)) {
-            self.fail(Some(Who::Player(number)), at);
+            self.fail(Some(AgentIndex::Player(number)), at);
         }
     }
 
     fn shut_down(&mut self, id: &PlayerId) {
         if let Some(number) = self.players.find(id) {
-            self.fleeting.suspended.remove(&Who::Player(number));
+            self.fleeting.suspended.remove(&AgentIndex::Player(number));
             if let Some(player) = self.players.get_mut(number) {
                 player.shut_down = true;
             }
@@ -275,7 +275,7 @@ impl League {
         }
     }
 
-    fn fail(&mut self, who: Option<Who>, at: Timestamp) {
+    fn fail(&mut self, who: Option<AgentIndex>, at: Timestamp) {
         let rule = self.rules.breaker;
         let Some(who) = who else { return };
         if let Some(member) = self.member_mut(who) {
@@ -286,7 +286,7 @@ impl League {
         }
     }
 
-    fn succeed(&mut self, who: Option<Who>, at: Timestamp) {
+    fn succeed(&mut self, who: Option<AgentIndex>, at: Timestamp) {
         let Some(who) = who else { return };
         let Some(member) = self.member_mut(who) else {
             return;
@@ -295,7 +295,7 @@ impl League {
         member.health.succeed(at);
         if was_suspended {
             self.fleeting.suspended.remove(&who);
-            self.fleeting.referee_came |= matches!(who, Who::Referee(_));
+            self.fleeting.referee_came |= matches!(who, AgentIndex::Referee(_));
         }
     }
 
@@ -376,10 +376,10 @@ impl League {
     }
 
     fn add_player(&mut self, id: &PlayerId, member: Member) {
-        let who = Who::Player(self.players.len());
+        let who = AgentIndex::Player(self.players.len());
         self.names.insert(folded(&member.name), who);
         self.tokens.insert(member.token, who);
-        let player = Player {
+        let player = PlayerEntry {
             id: id.clone(),
             member,
             forfeits: 0,
@@ -392,9 +392,11 @@ impl League {
     /// quickest to register.
     pub(crate) fn seat_players(&mut self) {
         let numbers = self.players.sort();
-        let renumber = |who: Who| match who {
-            Who::Player(old) => Who::Player(numbers.get(&old).copied().unwrap_or(old)),
-            Who::Referee(_) => who,
+        let renumber = |who: AgentIndex| match who {
+            AgentIndex::Player(old) => {
+                AgentIndex::Player(numbers.get(&old).copied().unwrap_or(old))
+            }
+            AgentIndex::Referee(_) => who,
         };
         for who in self.names.values_mut().chain(self.tokens.values_mut()) {
             *who = renumber(*who);
@@ -404,10 +406,10 @@ impl League {
     }
 
     fn add_referee(&mut self, id: &RefereeId, member: Member, capacity: u32) {
-        let who = Who::Referee(self.referees.len());
+        let who = AgentIndex::Referee(self.referees.len());
         self.names.insert(folded(&member.name), who);
         self.tokens.insert(member.token, who);
-        let referee = Referee {
+        let referee = RefereeEntry {
             id: id.clone(),
             member,
             capacity,
@@ -448,7 +450,7 @@ impl League {
         }
         self.tokens.insert(token, who);
         self.fleeting.suspended.remove(&who);
-        if let Who::Referee(number) = who {
+        if let AgentIndex::Referee(number) = who {
             self.fleeting.referee_came = true;
             if let Some(referee) = self.referees.get_mut(number) {
                 referee.capacity = capacity(meta);
@@ -470,7 +472,7 @@ impl League {
             player.is_some_and(|player| player.shut_down)
         };
         if fixture.pairing.seats.into_iter().any(out) {
-            fixture.stage = Stage::Unplayable;
+            fixture.stage = FixtureStage::Unplayable;
             round.unplayable.insert(index);
         } else {
             self.attach(index, referee, attempt, at);
@@ -486,12 +488,12 @@ impl League {
         let Some((number, referee)) =
             referee.and_then(|number| Some((number, self.referees.get_mut(number)?)))
         else {
-            fixture.stage = Stage::Waiting;
+            fixture.stage = FixtureStage::Waiting;
             round.waiting.insert(index);
             return;
         };
         (fixture.referee, fixture.attempt) = (Some(number), attempt);
-        fixture.stage = Stage::Queued;
+        fixture.stage = FixtureStage::Queued;
         referee.queue.push_back(index);
         self.queued += 1;
         referee.given += 1;
@@ -513,7 +515,7 @@ impl League {
         }
     }
 
-    pub(crate) fn hand_over(&mut self, moved: &Move, at: Timestamp) {
+    pub(crate) fn hand_over(&mut self, moved: &Reassignment, at: Timestamp) {
         let Some(index) = self.index_now(&moved.match_id) else {
             return;
         };
@@ -551,7 +553,7 @@ impl League {
         };
         let Some(round) = &mut self.round else { return };
         let fixture = round.fixture(index);
-        let queued = fixture.filter(|fixture| fixture.stage == Stage::Queued);
+        let queued = fixture.filter(|fixture| fixture.stage == FixtureStage::Queued);
         let number = queued.and_then(|fixture| fixture.referee);
         if let Some(referee) = number.and_then(|number| self.referees.get_mut(number)) {
             if referee.leaves_queue(index) {
@@ -562,9 +564,9 @@ impl League {
     }
 }
 
-fn start(round: &mut Round, referee: &mut Referee, index: u32, at: Timestamp) {
+fn start(round: &mut Round, referee: &mut RefereeEntry, index: u32, at: Timestamp) {
     if let Some(fixture) = round.fixture_mut(index) {
-        fixture.stage = Stage::Ordered;
+        fixture.stage = FixtureStage::Ordered;
         fixture.since = at;
         if referee.running == 0 {
             referee.member.health.quiet_since = at;

@@ -10,7 +10,7 @@ use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use thiserror::Error;
 
-use super::event::{Event, Move};
+use super::event::{Event, Reassignment};
 use super::report::ReportProblem;
 use super::round::{Fixture, Round, read_match_id};
 use super::{League, Phase};
@@ -186,7 +186,7 @@ impl League {
         agents.try_for_each(|referee| self.must_be_known(referee))
     }
 
-    fn audit_move(&self, moved: &Move) -> Result<(), Inconsistency> {
+    fn audit_move(&self, moved: &Reassignment) -> Result<(), Inconsistency> {
         let fixture = self.must_be_open(&moved.match_id)?;
         if let Some(referee) = &moved.to {
             self.must_be_known(Agent::Referee(referee.clone()))?;

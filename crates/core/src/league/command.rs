@@ -14,15 +14,15 @@ use league_protocol::{CURRENT_VERSION, MINIMUM_VERSION};
 use thiserror::Error;
 
 use super::report::ReportProblem;
-use crate::letter::Outcome;
+use crate::letter::CallOutcome;
 
 /// What the world may bring.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// A referee wants to be admitted.
-    RegisterReferee(Candidate),
+    RegisterReferee(Applicant),
     /// A player wants to be admitted.
-    RegisterPlayer(Candidate),
+    RegisterPlayer(Applicant),
     /// Someone wants to see the schedule that the present players would have.
     CreateSchedule {
         /// Whether the caller is the league's administrator.
@@ -52,11 +52,11 @@ pub enum Command {
         query: Box<LeagueQuery>,
     },
     /// What became of a letter.
-    Heard {
-        /// The letter's ticket.
-        ticket: Ticket,
+    Outcome {
+        /// The letter's correlation.
+        correlation: CorrelationId,
         /// What became of it.
-        outcome: Outcome,
+        outcome: CallOutcome,
     },
     /// Time has passed.
     Tick,
@@ -67,7 +67,7 @@ pub enum Command {
 
 /// Someone who wants to be admitted.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Candidate {
+pub struct Applicant {
     /// What it said.
     pub request: Box<RegisterRequest>,
     /// How it speaks.
@@ -82,7 +82,7 @@ pub struct Candidate {
 
 /// Names a letter whose outcome matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ticket {
+pub enum CorrelationId {
     /// An order to run a match.
     Order {
         /// Which match.

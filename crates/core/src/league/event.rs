@@ -88,7 +88,7 @@ pub enum Event {
     /// Matches were taken from a referee, or given to one at last.
     MatchesMoved {
         /// Which, and to whom.
-        moves: Vec<Move>,
+        moves: Vec<Reassignment>,
         /// The match that the referee who lost one takes up instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next: Option<MatchId>,
@@ -205,7 +205,7 @@ pub enum Event {
 
 /// A match that changes hands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Move {
+pub struct Reassignment {
     /// Which match.
     pub match_id: MatchId,
     /// Who has it now; `None` if nobody can take it yet.

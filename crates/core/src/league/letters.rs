@@ -8,15 +8,15 @@ use league_protocol::message::{
 };
 use league_protocol::sender::{Agent, Dialect};
 
-use super::command::Ticket;
+use super::command::CorrelationId;
 use super::event::Event;
-use super::roster::{AgentState, Member, Player, Who};
+use super::roster::{AgentIndex, AgentState, Member, PlayerEntry};
 use super::round::{Fixture, Round};
-use super::standings::Table;
+use super::standings::Ranking;
 use super::{ClosedRound, League, Phase};
-use crate::letter::{Credential, Effort, Letter};
+use crate::letter::{Credential, Letter, RetryPolicy};
 
-type Letters = Vec<Letter<Ticket>>;
+type Letters = Vec<Letter<CorrelationId>>;
 
 impl League {
     pub(crate) fn write_letters(&self, event: &Event, out: &mut Letters) {
@@ -92,7 +92,7 @@ impl League {
         if self.phase == Phase::Completed {
             let who = self.find_agent(agent);
             let receiver = match who {
-                Some(Who::Player(number)) => Some(number),
+                Some(AgentIndex::Player(number)) => Some(number),
                 _ => None,
             };
             let member = who.and_then(|who| self.member(who));
@@ -103,12 +103,12 @@ impl League {
             return;
         };
         match self.find_agent(agent) {
-            Some(Who::Player(number)) => {
+            Some(AgentIndex::Player(number)) => {
                 if let Some(player) = self.players.get(number).filter(|player| self.hears(player)) {
                     out.push(self.announcement(number, player, round, &self.all_matches(round)));
                 }
             }
-            Some(Who::Referee(number)) => {
+            Some(AgentIndex::Referee(number)) => {
                 self.order_all(out, |fixture| fixture.referee == Some(number));
             }
             None => {}
@@ -118,7 +118,8 @@ impl League {
     /// The referee of a player that came back learns its new token and address.
     fn tell_referee_of(&self, agent: &Agent, out: &mut Letters) {
         let round = self.round.as_ref().filter(|round| !round.closed);
-        let (Some(round), Some(Who::Player(number))) = (round, self.find_agent(agent)) else {
+        let (Some(round), Some(AgentIndex::Player(number))) = (round, self.find_agent(agent))
+        else {
             return;
         };
         let pairing = self.schedule.pairing_of(number, round.number);
@@ -127,7 +128,7 @@ impl League {
 
     fn announce_start(&self, out: &mut Letters) {
         let first_protocol =
-            |player: &&Player| player.member.peer.dialect == Dialect::V1 && self.hears(player);
+            |player: &&PlayerEntry| player.member.peer.dialect == Dialect::V1 && self.hears(player);
         let mut listeners = self
             .players
             .members
@@ -161,10 +162,10 @@ impl League {
     fn announcement(
         &self,
         number: u32,
-        player: &Player,
+        player: &PlayerEntry,
         round: &Round,
         all: &Option<Arc<[AnnouncedMatch]>>,
-    ) -> Letter<Ticket> {
+    ) -> Letter<CorrelationId> {
         let own = self
             .schedule
             .pairing_of(number, round.number)
@@ -248,7 +249,7 @@ impl League {
             seed: fixture.seed,
             players,
         }));
-        let ticket = Ticket::Order {
+        let correlation = CorrelationId::Order {
             match_id: fixture.match_id.clone(),
             attempt: fixture.attempt,
             referee: referee.id.clone(),
@@ -256,8 +257,8 @@ impl League {
         out.push(letter(
             &referee.member,
             message,
-            self.usual_effort(),
-            ticket,
+            self.usual_retry(),
+            correlation,
         ));
     }
 
@@ -282,43 +283,48 @@ impl League {
         self.players.members.len() > self.rules.broadcast_limit
     }
 
-    fn listeners(&self) -> impl Iterator<Item = (u32, &Player)> {
+    fn listeners(&self) -> impl Iterator<Item = (u32, &PlayerEntry)> {
         let players = (0..).zip(&self.players.members);
         players.filter(|(_, player)| self.hears(player))
     }
 
-    fn hears(&self, player: &Player) -> bool {
+    fn hears(&self, player: &PlayerEntry) -> bool {
         !player.shut_down
             && (self.phase == Phase::Completed
                 || self.player_state(player) != AgentState::Suspended)
     }
 
-    fn notice(&self, member: &Member, message: Message) -> Letter<Ticket> {
-        let ticket = Ticket::Notice(member.peer.agent.clone());
-        letter(member, message, self.usual_effort(), ticket)
+    fn notice(&self, member: &Member, message: Message) -> Letter<CorrelationId> {
+        let correlation = CorrelationId::Notice(member.peer.agent.clone());
+        letter(member, message, self.usual_retry(), correlation)
     }
 
-    fn probe(&self, member: &Member) -> Letter<Ticket> {
-        let timeout = self.rules.probe_every.min(self.rules.patience.other);
-        let ticket = Ticket::Probe(member.peer.agent.clone());
-        let effort = self.rules.patience.once(timeout);
-        letter(member, Message::Ping, effort, ticket)
+    fn probe(&self, member: &Member) -> Letter<CorrelationId> {
+        let timeout = self.rules.probe_every.min(self.rules.timeouts.other);
+        let correlation = CorrelationId::Probe(member.peer.agent.clone());
+        let retry = self.rules.timeouts.once(timeout);
+        letter(member, Message::Ping, retry, correlation)
     }
 
-    fn usual_effort(&self) -> Effort {
-        self.rules.patience.effort(self.rules.patience.other)
+    fn usual_retry(&self) -> RetryPolicy {
+        self.rules.timeouts.retrying(self.rules.timeouts.other)
     }
 }
 
-fn letter(member: &Member, message: Message, effort: Effort, ticket: Ticket) -> Letter<Ticket> {
+fn letter(
+    member: &Member,
+    message: Message,
+    retry: RetryPolicy,
+    correlation: CorrelationId,
+) -> Letter<CorrelationId> {
     let token = member.manager_token.clone();
     Letter {
         to: Arc::clone(&member.peer),
         message,
         credential: token.map_or(Credential::None, Credential::Manager),
-        effort,
+        retry,
         proof: None,
-        ticket: Some(ticket),
+        correlation: Some(correlation),
     }
 }
 
@@ -374,7 +380,7 @@ impl League {
         }
     }
 
-    pub(crate) fn end(&self, table: &Table, receiver: Option<u32>) -> Message {
+    pub(crate) fn end(&self, table: &Ranking, receiver: Option<u32>) -> Message {
         Message::from(LeagueCompleted {
             league_id: self.rules.league_id.clone(),
             total_rounds: self.schedule.rounds(),
@@ -385,7 +391,7 @@ impl League {
     }
 
     /// The whole table, or the top of it and the receiver's own row in a large league.
-    fn rows_for(&self, table: &Table, receiver: Option<u32>) -> Arc<[StandingRow]> {
+    fn rows_for(&self, table: &Ranking, receiver: Option<u32>) -> Arc<[StandingRow]> {
         if !self.is_large() {
             return Arc::clone(&table.rows);
         }

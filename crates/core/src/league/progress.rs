@@ -10,16 +10,16 @@ use league_protocol::secret::Commitment;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
-use super::command::{Refusal, Reply, Ticket};
-use super::event::{Event, Move};
-use super::roster::{Referee, Who};
-use super::round::{Fixture, Round, Stage};
+use super::command::{CorrelationId, Refusal, Reply};
+use super::event::{Event, Reassignment};
+use super::roster::{AgentIndex, RefereeEntry};
+use super::round::{Fixture, FixtureStage, Round};
 use super::rules::Assignment;
 use super::{League, Phase};
 use crate::draw;
-use crate::letter::Outcome;
+use crate::letter::CallOutcome;
 use crate::machine::Decision;
-use crate::patience::LAST_RESORT;
+use crate::timeouts::FORCED_ATTEMPT;
 
 /// Probes in a row that a referee may leave unanswered.
 const MOST_UNANSWERED: u32 = 3;
@@ -167,7 +167,7 @@ impl League {
     /// without it only while it is suspended.
     fn overdue(&self, at: Timestamp, round: &Round) -> Vec<Event> {
         let late = |fixture: &&Fixture| {
-            fixture.stage == Stage::Running && fixture.since + self.rules.match_limit <= at
+            fixture.stage == FixtureStage::Running && fixture.since + self.rules.match_limit <= at
         };
         let fixture = round.fixtures.iter().find(late);
         let number = fixture.and_then(|fixture| fixture.referee);
@@ -196,12 +196,17 @@ impl League {
         events
     }
 
-    pub(crate) fn hear(&self, at: Timestamp, ticket: &Ticket, outcome: &Outcome) -> Vec<Event> {
+    pub(crate) fn hear(
+        &self,
+        at: Timestamp,
+        correlation: &CorrelationId,
+        outcome: &CallOutcome,
+    ) -> Vec<Event> {
         if self.phase != Phase::Running {
             return Vec::new();
         }
-        match ticket {
-            Ticket::Order {
+        match correlation {
+            CorrelationId::Order {
                 match_id,
                 attempt,
                 referee,
@@ -217,8 +222,8 @@ impl League {
                     _ => Vec::new(),
                 }
             }
-            Ticket::Probe(agent) => self.hear_of_probe(at, agent, outcome.is_ok()),
-            Ticket::Notice(agent) => self.hear_of_notice(at, agent, outcome.is_ok()),
+            CorrelationId::Probe(agent) => self.hear_of_probe(at, agent, outcome.is_ok()),
+            CorrelationId::Notice(agent) => self.hear_of_notice(at, agent, outcome.is_ok()),
         }
     }
 
@@ -227,7 +232,7 @@ impl League {
         at: Timestamp,
         fixture: &Fixture,
         number: u32,
-        outcome: &Outcome,
+        outcome: &CallOutcome,
     ) -> Vec<Event> {
         if is_turned_down(fixture, outcome) {
             return vec![self.pass_on(at, fixture, number)];
@@ -238,12 +243,12 @@ impl League {
             _ => false,
         });
         // Silence after the match was taken is an old letter's; probes will tell.
-        let old_silence = outcome.is_err() && fixture.stage == Stage::Running;
+        let old_silence = outcome.is_err() && fixture.stage == FixtureStage::Running;
         if !taken && !old_silence {
             return self.lose(at, fixture, number);
         }
         match (fixture.stage, self.referees.get(number)) {
-            (Stage::Ordered, Some(referee)) => vec![Event::MatchAccepted {
+            (FixtureStage::Ordered, Some(referee)) => vec![Event::MatchAccepted {
                 match_id: fixture.match_id.clone(),
                 referee: referee.id.clone(),
                 at,
@@ -274,7 +279,7 @@ impl League {
         }
         let agent = agent.clone();
         let mut events = vec![Event::AgentFailed { agent, at }];
-        if let Who::Referee(number) = who
+        if let AgentIndex::Referee(number) = who
             && let Some(referee) = self.referees.get(number)
             && referee.member.health.is_last_straw(&self.rules.breaker)
         {
@@ -284,7 +289,7 @@ impl League {
     }
 
     /// An agent answered: worth noting only if it had not, before.
-    fn hear_from(&self, at: Timestamp, who: Who, agent: &Agent) -> Vec<Event> {
+    fn hear_from(&self, at: Timestamp, who: AgentIndex, agent: &Agent) -> Vec<Event> {
         let Some(member) = self.member(who) else {
             return Vec::new();
         };
@@ -302,12 +307,12 @@ impl League {
 }
 
 /// Whether a referee says that it does not run a match, which it may for a while.
-fn is_turned_down(fixture: &Fixture, outcome: &Outcome) -> bool {
+fn is_turned_down(fixture: &Fixture, outcome: &CallOutcome) -> bool {
     let turned_down = outcome.as_ref().is_ok_and(|answer| match &answer.message {
         Message::StartMatchAck(ack) => !ack.accepted && ack.match_id == fixture.match_id,
         _ => false,
     });
-    turned_down && fixture.stage == Stage::Ordered && fixture.attempt < LAST_RESORT
+    turned_down && fixture.stage == FixtureStage::Ordered && fixture.attempt < FORCED_ATTEMPT
 }
 
 /// A moment that is always past.
@@ -346,10 +351,9 @@ impl League {
     /// Takes all matches from a referee and gives them to others.
     pub(crate) fn relieve(&self, at: Timestamp, number: u32) -> Option<Event> {
         let round = self.round.as_ref()?;
-        let mut fixtures = round
-            .fixtures
-            .iter()
-            .filter(|fixture| fixture.referee == Some(number) && fixture.stage != Stage::Finished);
+        let mut fixtures = round.fixtures.iter().filter(|fixture| {
+            fixture.referee == Some(number) && fixture.stage != FixtureStage::Finished
+        });
         let first = fixtures.next()?;
         let fixtures: Vec<&Fixture> = std::iter::once(first).chain(fixtures).collect();
         Some(Event::MatchesMoved {
@@ -390,14 +394,14 @@ impl League {
     /// Gives the last match of the longest line to a referee that would be idle otherwise.
     ///
     /// Nobody was told to run it, so it is no further attempt.
-    pub(crate) fn relieve_longest(&self, at: Timestamp, idle: &Referee) -> Option<Event> {
+    pub(crate) fn relieve_longest(&self, at: Timestamp, idle: &RefereeEntry) -> Option<Event> {
         if self.queued == 0 || idle.running > idle.capacity {
             return None;
         }
         let referees = self.referees.members.iter();
         let longest = referees.max_by_key(|referee| referee.queue.len())?;
         let fixture = self.round.as_ref()?.fixture(*longest.queue.back()?)?;
-        let moved = Move {
+        let moved = Reassignment {
             match_id: fixture.match_id.clone(),
             to: Some(idle.id.clone()),
             attempt: fixture.attempt,
@@ -423,12 +427,12 @@ impl League {
         })
     }
 
-    fn moves(&self, fixtures: &[&Fixture], to: impl Fn(u32) -> bool) -> Vec<Move> {
+    fn moves(&self, fixtures: &[&Fixture], to: impl Fn(u32) -> bool) -> Vec<Reassignment> {
         let plan = self.plan(fixtures.len(), to);
         let mut takers = plan.iter();
         let to_move = |fixture: &&Fixture| {
             let to = takers.next().map(|referee| referee.id.clone());
-            Move {
+            Reassignment {
                 match_id: fixture.match_id.clone(),
                 attempt: fixture.attempt + u32::from(to.is_some() && !is_unheard_of(fixture)),
                 to,
@@ -439,8 +443,8 @@ impl League {
 
     /// Finds a referee for each of so many matches, of those who may have them; nobody for any if
     /// nobody can be had.
-    fn plan(&self, matches: usize, may: impl Fn(u32) -> bool) -> Vec<&Referee> {
-        let referees: Vec<&Referee> = (0..)
+    fn plan(&self, matches: usize, may: impl Fn(u32) -> bool) -> Vec<&RefereeEntry> {
+        let referees: Vec<&RefereeEntry> = (0..)
             .zip(&self.referees.members)
             .filter(|(number, referee)| may(*number) && is_available(referee))
             .map(|(_, referee)| referee)
@@ -464,7 +468,7 @@ impl League {
         self.referees.members.iter().any(is_available)
     }
 
-    pub(crate) fn is_suspended(&self, who: Who) -> bool {
+    pub(crate) fn is_suspended(&self, who: AgentIndex) -> bool {
         self.member(who)
             .is_some_and(|member| member.health.suspended_since.is_some())
     }
@@ -472,23 +476,24 @@ impl League {
 
 /// Whether its referee was never told to run it, so that another one is no further attempt.
 fn is_unheard_of(fixture: &Fixture) -> bool {
-    fixture.stage == Stage::Queued
+    fixture.stage == FixtureStage::Queued
 }
 
-fn is_available(referee: &Referee) -> bool {
+fn is_available(referee: &RefereeEntry) -> bool {
     referee.member.health.suspended_since.is_none()
 }
 
 /// Gives each match to the one whose load would be least for its weight; equals take turns by
 /// how many matches they were given in all.
 fn by_load<'a>(
-    referees: &[&'a Referee],
+    referees: &[&'a RefereeEntry],
     matches: usize,
-    weight: impl Fn(&Referee) -> u32,
-) -> Vec<&'a Referee> {
+    weight: impl Fn(&RefereeEntry) -> u32,
+) -> Vec<&'a RefereeEntry> {
     /// Loads are compared in so many parts of a match.
     const PARTS: u64 = 1 << 20;
-    let key = |referee: &Referee, load: u64| (load + 1) * PARTS / u64::from(weight(referee).max(1));
+    let key =
+        |referee: &RefereeEntry, load: u64| (load + 1) * PARTS / u64::from(weight(referee).max(1));
     let mut heap: BinaryHeap<_> = (0..)
         .zip(referees)
         .map(|(place, referee): (usize, _)| {

@@ -8,9 +8,9 @@ use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
-use super::command::{Candidate, Meta, Refusal, Rejection, Reply};
+use super::command::{Applicant, Meta, Refusal, Rejection, Reply};
 use super::event::Event;
-use super::roster::{Referee, Who, folded};
+use super::roster::{AgentIndex, RefereeEntry, folded};
 use super::{League, Phase};
 use crate::machine::Decision;
 
@@ -35,7 +35,7 @@ enum Admission {
     /// Nobody has its name.
     New,
     /// An agent that is known already, and the token it showed, if it had one.
-    Returning(Who, Proof),
+    Returning(AgentIndex, Proof),
     /// It is not let in, for this reason.
     Rejected(Rejection),
 }
@@ -44,7 +44,7 @@ impl League {
     pub(crate) fn register_player(
         &self,
         at: Timestamp,
-        candidate: &Candidate,
+        candidate: &Applicant,
     ) -> Result<Decision<Event, Reply>, Refusal> {
         self.check_form(candidate, Meta::Player)?;
         let reject = |why: Rejection| {
@@ -52,13 +52,15 @@ impl League {
             let response = RegisterResponse::Rejected { reason };
             Ok(Decision::reply(Reply::Player(response)))
         };
-        let (id, returning) = match self.admission(at, candidate, Who::Player) {
+        let (id, returning) = match self.admission(at, candidate, AgentIndex::Player) {
             Admission::Rejected(why) => return reject(why),
-            Admission::Returning(Who::Player(number), proof) => match self.players.get(number) {
-                Some(player) if !player.shut_down => (player.id.clone(), Some(proof)),
-                _ => return reject(Rejection::Closed),
-            },
-            Admission::Returning(Who::Referee(_), _) => return reject(Rejection::Closed),
+            Admission::Returning(AgentIndex::Player(number), proof) => {
+                match self.players.get(number) {
+                    Some(player) if !player.shut_down => (player.id.clone(), Some(proof)),
+                    _ => return reject(Rejection::Closed),
+                }
+            }
+            Admission::Returning(AgentIndex::Referee(_), _) => return reject(Rejection::Closed),
             Admission::New if self.is_full() => return reject(Rejection::Closed),
             Admission::New => {
                 let wanted = candidate.request.wanted_id.as_ref();
@@ -90,7 +92,7 @@ impl League {
     pub(crate) fn register_referee(
         &self,
         at: Timestamp,
-        candidate: &Candidate,
+        candidate: &Applicant,
     ) -> Result<Decision<Event, Reply>, Refusal> {
         if candidate.dialect == Dialect::V1 {
             return Err(Refusal::RefereeWithoutToken);
@@ -101,13 +103,15 @@ impl League {
             let response = RegisterResponse::Rejected { reason };
             Ok(Decision::reply(Reply::Referee(response)))
         };
-        let (id, returning) = match self.admission(at, candidate, Who::Referee) {
+        let (id, returning) = match self.admission(at, candidate, AgentIndex::Referee) {
             Admission::Rejected(why) => return reject(why),
-            Admission::Returning(Who::Referee(number), proof) => match self.referees.get(number) {
-                Some(referee) => (referee.id.clone(), Some(proof)),
-                None => return reject(Rejection::Closed),
-            },
-            Admission::Returning(Who::Player(_), _) => return reject(Rejection::Closed),
+            Admission::Returning(AgentIndex::Referee(number), proof) => {
+                match self.referees.get(number) {
+                    Some(referee) => (referee.id.clone(), Some(proof)),
+                    None => return reject(Rejection::Closed),
+                }
+            }
+            Admission::Returning(AgentIndex::Player(_), _) => return reject(Rejection::Closed),
             Admission::New if self.referees.len() >= MOST_REFEREES => {
                 return reject(Rejection::Closed);
             }
@@ -182,7 +186,7 @@ impl League {
     }
 
     /// What makes a request an error rather than a wish that is not granted.
-    fn check_form(&self, candidate: &Candidate, of: Meta) -> Result<(), Refusal> {
+    fn check_form(&self, candidate: &Applicant, of: Meta) -> Result<(), Refusal> {
         if self.fleeting.stopped {
             return Err(Refusal::Stopping);
         }
@@ -198,7 +202,12 @@ impl League {
         }
     }
 
-    fn admission(&self, at: Timestamp, candidate: &Candidate, kind: fn(u32) -> Who) -> Admission {
+    fn admission(
+        &self,
+        at: Timestamp,
+        candidate: &Applicant,
+        kind: fn(u32) -> AgentIndex,
+    ) -> Admission {
         let meta = &candidate.request.meta;
         let known = self.names.get(&folded(&meta.display_name));
         if self.phase == Phase::Completed && known.is_none() {
@@ -230,11 +239,11 @@ impl League {
     fn recognise(
         &self,
         at: Timestamp,
-        who: Who,
-        candidate: &Candidate,
-        kind: fn(u32) -> Who,
+        who: AgentIndex,
+        candidate: &Applicant,
+        kind: fn(u32) -> AgentIndex,
     ) -> Result<Proof, Rejection> {
-        let (Who::Player(number) | Who::Referee(number)) = who;
+        let (AgentIndex::Player(number) | AgentIndex::Referee(number)) = who;
         let member = self.member(who).ok_or(Rejection::Closed)?;
         let taken = || Rejection::taken(&member.name, &member.peer.agent);
         if who != kind(number) {
@@ -274,7 +283,7 @@ impl League {
 type Proof = Option<TokenHash>;
 
 /// What a newcomer made for itself; another token may have been seen by others.
-fn pledge(candidate: &Candidate) -> Proof {
+fn pledge(candidate: &Applicant) -> Proof {
     let token = candidate.request.token.as_ref()?;
     let own = candidate.dialect != Dialect::V1 && token.is_pledge();
     own.then(|| token.hash())
@@ -282,7 +291,7 @@ fn pledge(candidate: &Candidate) -> Proof {
 
 fn returned(
     agent: Agent,
-    candidate: &Candidate,
+    candidate: &Applicant,
     token: &AuthToken,
     proof: Proof,
     at: Timestamp,
@@ -298,7 +307,7 @@ fn returned(
 }
 
 /// What is kept of what an agent says of itself.
-fn trimmed(candidate: &Candidate) -> AgentMeta {
+fn trimmed(candidate: &Applicant) -> AgentMeta {
     let meta = &candidate.request.meta;
     AgentMeta {
         speech: candidate.speech,
@@ -361,7 +370,7 @@ fn read_version(text: &str) -> Option<(u64, u64, u64)> {
 
 /// An agent whose token was checked; only [`League::authenticate`] can make one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Caller(Who);
+pub struct AuthenticatedAgent(AgentIndex);
 
 impl League {
     /// Finds out who is calling.
@@ -373,7 +382,7 @@ impl League {
         at: Timestamp,
         token: Option<TokenHash>,
         sender: Option<&Agent>,
-    ) -> Result<Caller, Refusal> {
+    ) -> Result<AuthenticatedAgent, Refusal> {
         let claimed = sender.map(|sender| self.claimed(sender)).transpose()?;
         let token = token.ok_or(Refusal::TokenMissing)?;
         let owner = *self.tokens.get(&token).ok_or(Refusal::TokenInvalid)?;
@@ -384,39 +393,42 @@ impl League {
         if at >= member.token_given + self.rules.token_ttl {
             return Err(Refusal::TokenExpired);
         }
-        Ok(Caller(owner))
+        Ok(AuthenticatedAgent(owner))
     }
 
     /// The number of the referee that is calling.
-    pub(crate) fn calling_referee(&self, caller: &Caller) -> Result<(u32, &Referee), Refusal> {
+    pub(crate) fn calling_referee(
+        &self,
+        caller: &AuthenticatedAgent,
+    ) -> Result<(u32, &RefereeEntry), Refusal> {
         match caller.0 {
-            Who::Referee(number) => self
+            AgentIndex::Referee(number) => self
                 .referees
                 .get(number)
                 .map(|referee| (number, referee))
                 .ok_or(Refusal::NotAReferee),
-            Who::Player(_) => Err(Refusal::NotAReferee),
+            AgentIndex::Player(_) => Err(Refusal::NotAReferee),
         }
     }
 
     /// Whom a sender claims to be; the manager is nobody who calls.
-    fn claimed(&self, sender: &Agent) -> Result<Option<Who>, Refusal> {
+    fn claimed(&self, sender: &Agent) -> Result<Option<AgentIndex>, Refusal> {
         match sender {
             Agent::Manager => Ok(None),
             Agent::Player(id) => self
                 .players
                 .find(id)
-                .map(|number| Some(Who::Player(number)))
+                .map(|number| Some(AgentIndex::Player(number)))
                 .ok_or_else(|| Refusal::UnknownPlayer(id.clone())),
             Agent::Referee(id) => self
                 .referees
                 .find(id)
-                .map(|number| Some(Who::Referee(number)))
+                .map(|number| Some(AgentIndex::Referee(number)))
                 .ok_or_else(|| Refusal::UnknownReferee(id.clone())),
         }
     }
 
-    pub(crate) fn find_agent(&self, agent: &Agent) -> Option<Who> {
+    pub(crate) fn find_agent(&self, agent: &Agent) -> Option<AgentIndex> {
         self.claimed(agent).ok().flatten()
     }
 }

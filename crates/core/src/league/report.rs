@@ -16,10 +16,10 @@ use thiserror::Error;
 
 use super::command::{Refusal, Reply};
 use super::event::Event;
-use super::registration::Caller;
-use super::roster::Referee;
-use super::round::{self, Fixture, Stage};
-use super::standings::Ending;
+use super::registration::AuthenticatedAgent;
+use super::roster::RefereeEntry;
+use super::round::{self, Fixture, FixtureStage};
+use super::standings::MatchEnding;
 use super::{League, Phase};
 use crate::draw::{self, MAX_NONCE_LENGTH};
 use crate::machine::Decision;
@@ -28,7 +28,7 @@ impl League {
     pub(crate) fn weigh_report(
         &self,
         at: Timestamp,
-        caller: &Caller,
+        caller: &AuthenticatedAgent,
         report: &MatchResultReport,
     ) -> Result<Decision<Event, Reply>, Refusal> {
         let (number, referee) = self.calling_referee(caller)?;
@@ -103,7 +103,7 @@ impl League {
         &self,
         at: Timestamp,
         fixture: &Fixture,
-        referee: &Referee,
+        referee: &RefereeEntry,
         report: &MatchResultReport,
         standing: &Arc<MatchResult>,
     ) -> Decision<Event, Reply> {
@@ -129,9 +129,9 @@ impl League {
         &self,
         at: Timestamp,
         fixture: &Fixture,
-        referee: &Referee,
+        referee: &RefereeEntry,
         report: &MatchResultReport,
-        ending: Ending,
+        ending: MatchEnding,
     ) -> Vec<Event> {
         let next = self.next_for(referee);
         let relief = match next {
@@ -161,7 +161,7 @@ impl League {
     }
 
     /// The match that a referee takes up when it is done with one.
-    pub(crate) fn next_for(&self, referee: &Referee) -> Option<MatchId> {
+    pub(crate) fn next_for(&self, referee: &RefereeEntry) -> Option<MatchId> {
         if referee.running > referee.capacity {
             return None;
         }
@@ -179,9 +179,9 @@ impl League {
             player.is_some_and(|player| player.shut_down)
         });
         let ending = match out {
-            [true, true] => Ending::BothForfeit,
-            [true, false] => Ending::Forfeit(0),
-            [false, true] => Ending::Forfeit(1),
+            [true, true] => MatchEnding::BothForfeit,
+            [true, false] => MatchEnding::Forfeit(0),
+            [false, true] => MatchEnding::Forfeit(1),
             [false, false] => return None,
         };
         let absent: Vec<&str> = (0..2)
@@ -251,8 +251,10 @@ fn check_right(fixture: &Fixture, referee: u32, report: &MatchResultReport) -> R
         });
     }
     match fixture.stage {
-        Stage::Ordered | Stage::Running | Stage::Finished => Ok(()),
-        Stage::Waiting | Stage::Queued | Stage::Unplayable => Err(Refusal::NotStarted(match_id())),
+        FixtureStage::Ordered | FixtureStage::Running | FixtureStage::Finished => Ok(()),
+        FixtureStage::Waiting | FixtureStage::Queued | FixtureStage::Unplayable => {
+            Err(Refusal::NotStarted(match_id()))
+        }
     }
 }
 
@@ -289,7 +291,7 @@ impl League {
         &self,
         fixture: &Fixture,
         report: &MatchResultReport,
-    ) -> Result<Ending, ReportProblem> {
+    ) -> Result<MatchEnding, ReportProblem> {
         self.check_match(fixture, report)?;
         self.check_result(fixture, &report.result, |opened| {
             opened.seed == fixture.seed && opened.commitment == fixture.commitment
@@ -302,15 +304,17 @@ impl League {
         fixture: &Fixture,
         result: &MatchResult,
         promised: impl FnOnce(&OpenedDraw) -> bool,
-    ) -> Result<Ending, ReportProblem> {
+    ) -> Result<MatchEnding, ReportProblem> {
         self.check_players(fixture, result)?;
         let ending = self.check_ending(result)?;
         check_draw(fixture, result, promised)?;
         check_length(result)?;
         match ending {
-            Ending::Win(_) | Ending::Draw => self.play_again(fixture, result, ending)?,
-            Ending::Forfeit(_) | Ending::BothForfeit if result.details.is_empty() => {}
-            Ending::Forfeit(_) | Ending::BothForfeit => return Err(ReportProblem::Unplayed),
+            MatchEnding::Win(_) | MatchEnding::Draw => self.play_again(fixture, result, ending)?,
+            MatchEnding::Forfeit(_) | MatchEnding::BothForfeit if result.details.is_empty() => {}
+            MatchEnding::Forfeit(_) | MatchEnding::BothForfeit => {
+                return Err(ReportProblem::Unplayed);
+            }
         }
         Ok(ending)
     }
@@ -342,10 +346,10 @@ impl League {
         }
     }
 
-    fn check_ending(&self, result: &MatchResult) -> Result<Ending, ReportProblem> {
+    fn check_ending(&self, result: &MatchResult) -> Result<MatchEnding, ReportProblem> {
         let lost_without_play = result.status == MatchStatus::TechnicalLoss;
         let ending =
-            Ending::of(result).ok_or(if lost_without_play || !result.failed.is_empty() {
+            MatchEnding::of(result).ok_or(if lost_without_play || !result.failed.is_empty() {
                 ReportProblem::Failed
             } else {
                 ReportProblem::Winner
@@ -371,7 +375,7 @@ impl League {
         &self,
         fixture: &Fixture,
         result: &MatchResult,
-        ending: Ending,
+        ending: MatchEnding,
     ) -> Result<(), ReportProblem> {
         let mut table = self.opening.0.boxed_clone();
         let mut moves = [0, 1].map(|seat| moves_of(result, seat));
@@ -411,15 +415,15 @@ fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {
 
 fn agree(
     outcome: Outcome,
-    ending: Ending,
+    ending: MatchEnding,
     whole: bool,
     same_details: bool,
 ) -> Result<(), ReportProblem> {
     let told = match ending {
-        Ending::Win(0) => Some(Outcome::Win(Seat::A)),
-        Ending::Win(_) => Some(Outcome::Win(Seat::B)),
-        Ending::Draw => Some(Outcome::Draw),
-        Ending::Forfeit(_) | Ending::BothForfeit => None,
+        MatchEnding::Win(0) => Some(Outcome::Win(Seat::A)),
+        MatchEnding::Win(_) => Some(Outcome::Win(Seat::B)),
+        MatchEnding::Draw => Some(Outcome::Draw),
+        MatchEnding::Forfeit(_) | MatchEnding::BothForfeit => None,
     };
     if told != Some(outcome) {
         Err(ReportProblem::End)

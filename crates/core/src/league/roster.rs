@@ -40,7 +40,7 @@ impl AgentState {
 
 /// An agent by its number in its roster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Who {
+pub(crate) enum AgentIndex {
     Player(u32),
     Referee(u32),
 }
@@ -64,7 +64,7 @@ pub struct Member {
     pub(crate) replaced: Vec<TokenHash>,
     /// Whether it was given its token without showing an older one.
     pub(crate) unproved: bool,
-    pub(crate) health: Health,
+    pub(crate) health: AgentHealth,
 }
 
 impl Member {
@@ -90,7 +90,7 @@ impl Member {
             pledge: None,
             replaced: Vec::new(),
             unproved: false,
-            health: Health::default(),
+            health: AgentHealth::default(),
         }
     }
 
@@ -130,7 +130,7 @@ impl Member {
 
 /// How an agent answers lately; a restart forgets it and asks again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Health {
+pub(crate) struct AgentHealth {
     pub(crate) breaker: Breaker,
     pub(crate) suspended_since: Option<Timestamp>,
     /// When it was last asked whether it is there.
@@ -141,7 +141,7 @@ pub(crate) struct Health {
     pub(crate) quiet_since: Timestamp,
 }
 
-impl Health {
+impl AgentHealth {
     pub(crate) fn fail(&mut self, rule: &BreakerRule, at: Timestamp) {
         self.breaker.fail(rule, at);
         if self.breaker.is_open() {
@@ -170,7 +170,7 @@ impl Health {
 
 /// A player of the league.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Player {
+pub struct PlayerEntry {
     pub(crate) id: PlayerId,
     pub(crate) member: Member,
     /// Technical losses in a row.
@@ -178,7 +178,7 @@ pub struct Player {
     pub(crate) shut_down: bool,
 }
 
-impl Player {
+impl PlayerEntry {
     /// Its id.
     pub fn id(&self) -> &PlayerId {
         &self.id
@@ -192,7 +192,7 @@ impl Player {
 
 /// A referee of the league.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Referee {
+pub struct RefereeEntry {
     pub(crate) id: RefereeId,
     pub(crate) member: Member,
     pub(crate) capacity: u32,
@@ -202,7 +202,7 @@ pub struct Referee {
     pub(crate) given: u64,
 }
 
-impl Referee {
+impl RefereeEntry {
     /// Its id.
     pub fn id(&self) -> &RefereeId {
         &self.id
@@ -343,11 +343,11 @@ impl<Id: AnyCase, T> Roster<Id, T> {
     }
 }
 
-impl Roster<PlayerId, Player> {
+impl Roster<PlayerId, PlayerEntry> {
     /// Puts players in the order of their ids, short ones first as numbers grow longer, and gives
     /// each one's new number by its old one.
     pub(crate) fn sort(&mut self) -> BTreeMap<u32, u32> {
-        let order = |player: &Player| {
+        let order = |player: &PlayerEntry| {
             let id = player.id.without_case().into_owned();
             (id.as_str().len(), id)
         };

@@ -13,7 +13,7 @@ use super::schedule::Pairing;
 
 /// How far a match is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum FixtureStage {
     /// No referee can take it for now.
     Waiting,
     /// Its referee has others to run first.
@@ -37,7 +37,7 @@ pub struct Fixture {
     /// Referees that had it before, in order.
     pub(crate) former: Vec<u32>,
     pub(crate) attempt: u32,
-    pub(crate) stage: Stage,
+    pub(crate) stage: FixtureStage,
     /// When it came to its present referee's hands; renewed when the order is accepted.
     pub(crate) since: Timestamp,
     pub(crate) seed: Seed,
@@ -68,7 +68,7 @@ impl Fixture {
     }
 
     /// How far it is.
-    pub fn stage(&self) -> Stage {
+    pub fn stage(&self) -> FixtureStage {
         self.stage
     }
 
@@ -84,7 +84,7 @@ impl Fixture {
 
     /// Whether its referee has been told to run it and it is not over.
     pub fn is_started(&self) -> bool {
-        matches!(self.stage, Stage::Ordered | Stage::Running)
+        matches!(self.stage, FixtureStage::Ordered | FixtureStage::Running)
     }
 
     pub(crate) fn may_note(&self, digest: &str) -> bool {

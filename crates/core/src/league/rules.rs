@@ -10,7 +10,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::breaker::BreakerRule;
-use crate::patience::Patience;
+use crate::timeouts::Timeouts;
 
 /// The least time between two looks for silent agents.
 pub const SHORTEST_PROBE: Duration = Duration::from_millis(100);
@@ -44,7 +44,8 @@ pub struct LeagueRules {
     /// So many technical losses in a row end a player's part in the league.
     pub max_fail: u32,
     /// How long to wait and how often to try.
-    pub patience: Patience,
+    #[serde(rename = "patience")]
+    pub timeouts: Timeouts,
     /// When an agent that fails is left alone.
     pub breaker: BreakerRule,
     /// With more players than this, a broadcast holds what concerns its receiver.
@@ -76,7 +77,7 @@ impl LeagueRules {
             mode: Mode::Auto,
             assignment: Assignment::default(),
             max_fail: 5,
-            patience: Patience::default(),
+            timeouts: Timeouts::default(),
             breaker: BreakerRule::default(),
             broadcast_limit: 200,
             top_rows: 20,

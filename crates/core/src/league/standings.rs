@@ -15,7 +15,7 @@ use super::schedule::{Pairing, Schedule};
 
 /// How a match ended, as far as the table is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum MatchEnding {
     /// Seat A (0) or B (1) won by playing.
     Win(usize),
     /// Nobody won.
@@ -26,7 +26,7 @@ pub enum Ending {
     BothForfeit,
 }
 
-impl Ending {
+impl MatchEnding {
     /// The ending of a result; `None` if the result contradicts itself.
     pub fn of(result: &MatchResult) -> Option<Self> {
         let seat = |player: &PlayerId| result.players.iter().position(|seated| seated == player);
@@ -76,7 +76,7 @@ impl Ending {
 
 /// What one player has done so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Record {
+pub struct Tally {
     /// Matches won.
     pub wins: u32,
     /// Matches drawn.
@@ -89,7 +89,7 @@ pub struct Record {
     pub points: u32,
 }
 
-impl Record {
+impl Tally {
     /// Matches played.
     pub fn played(&self) -> u32 {
         self.wins + self.draws + self.losses
@@ -110,9 +110,9 @@ impl Record {
         (self.points, self.wins, difference)
     }
 
-    fn note(&mut self, ending: Ending, seat: usize, score: &Score) {
+    fn note(&mut self, ending: MatchEnding, seat: usize, score: &Score) {
         self.points = self.points.saturating_add(ending.points(seat, score));
-        if ending == Ending::Draw {
+        if ending == MatchEnding::Draw {
             self.draws += 1;
         } else if ending.winner() == Some(seat) {
             self.wins += 1;
@@ -124,18 +124,18 @@ impl Record {
 }
 
 /// The id and name of a player, in the order of registration.
-pub type Named = (PlayerId, Arc<str>);
+pub type NamedPlayer = (PlayerId, Arc<str>);
 
 /// The table and where each player stands in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table {
+pub struct Ranking {
     /// The rows from first to last.
     pub rows: Arc<[StandingRow]>,
     /// The row of each player, by number.
     pub place: Vec<u32>,
 }
 
-impl Table {
+impl Ranking {
     /// The row of a player.
     pub fn row(&self, player: u32) -> Option<&StandingRow> {
         let place = self.place.get(player as usize)?;
@@ -148,9 +148,9 @@ impl Table {
 pub struct Standings {
     schedule: Schedule,
     score: Score,
-    records: Vec<Record>,
+    records: Vec<Tally>,
     endings: Vec<u8>,
-    table: OnceLock<Arc<Table>>,
+    table: OnceLock<Arc<Ranking>>,
 }
 
 impl PartialEq for Standings {
@@ -169,14 +169,14 @@ impl Standings {
         Self {
             schedule,
             score,
-            records: vec![Record::default(); schedule.players() as usize],
+            records: vec![Tally::default(); schedule.players() as usize],
             endings: Vec::new(),
             table: OnceLock::new(),
         }
     }
 
     /// Takes in the end of a match; a match that has one already keeps it.
-    pub fn note(&mut self, pairing: Pairing, ending: Ending) {
+    pub fn note(&mut self, pairing: Pairing, ending: MatchEnding) {
         let number = self.number(pairing);
         if self.endings.len() <= number {
             self.endings.resize(number + 1, UNPLAYED);
@@ -194,7 +194,7 @@ impl Standings {
     }
 
     /// What a player has done so far.
-    pub fn record(&self, player: u32) -> Record {
+    pub fn record(&self, player: u32) -> Tally {
         self.records
             .get(player as usize)
             .copied()
@@ -202,12 +202,12 @@ impl Standings {
     }
 
     /// The table as it stands; made when it is first asked for after a result.
-    pub fn table(&self, names: impl FnOnce() -> Vec<Named>) -> Arc<Table> {
+    pub fn table(&self, names: impl FnOnce() -> Vec<NamedPlayer>) -> Arc<Ranking> {
         let make = || Arc::new(self.make_table(&names()));
         Arc::clone(self.table.get_or_init(make))
     }
 
-    fn make_table(&self, names: &[Named]) -> Table {
+    fn make_table(&self, names: &[NamedPlayer]) -> Ranking {
         let order = self.order(names);
         let mut rows = Vec::with_capacity(order.len());
         let mut place = vec![0; order.len()];
@@ -222,13 +222,13 @@ impl Standings {
             place[player as usize] = rank - 1;
             rows.push(row(rank, shared_rank, &names[player as usize], &record));
         }
-        Table {
+        Ranking {
             rows: rows.into(),
             place,
         }
     }
 
-    fn order(&self, names: &[Named]) -> Vec<u32> {
+    fn order(&self, names: &[NamedPlayer]) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.schedule.players()).take(names.len()).collect();
         let by_id = |player: u32| {
             let id = names[player as usize].0.as_str();
@@ -299,7 +299,12 @@ impl Standings {
     }
 }
 
-fn row(rank: u32, shared_rank: u32, (player_id, name): &Named, record: &Record) -> StandingRow {
+fn row(
+    rank: u32,
+    shared_rank: u32,
+    (player_id, name): &NamedPlayer,
+    record: &Tally,
+) -> StandingRow {
     StandingRow {
         rank,
         shared_rank,
@@ -316,25 +321,25 @@ fn row(rank: u32, shared_rank: u32, (player_id, name): &Named, record: &Record) 
 
 const UNPLAYED: u8 = 0;
 
-const fn written(ending: Ending) -> u8 {
+const fn written(ending: MatchEnding) -> u8 {
     match ending {
-        Ending::Win(0) => 1,
-        Ending::Win(_) => 2,
-        Ending::Draw => 3,
-        Ending::Forfeit(0) => 4,
-        Ending::Forfeit(_) => 5,
-        Ending::BothForfeit => 6,
+        MatchEnding::Win(0) => 1,
+        MatchEnding::Win(_) => 2,
+        MatchEnding::Draw => 3,
+        MatchEnding::Forfeit(0) => 4,
+        MatchEnding::Forfeit(_) => 5,
+        MatchEnding::BothForfeit => 6,
     }
 }
 
-const fn read(byte: u8) -> Option<Ending> {
+const fn read(byte: u8) -> Option<MatchEnding> {
     match byte {
-        1 => Some(Ending::Win(0)),
-        2 => Some(Ending::Win(1)),
-        3 => Some(Ending::Draw),
-        4 => Some(Ending::Forfeit(0)),
-        5 => Some(Ending::Forfeit(1)),
-        6 => Some(Ending::BothForfeit),
+        1 => Some(MatchEnding::Win(0)),
+        2 => Some(MatchEnding::Win(1)),
+        3 => Some(MatchEnding::Draw),
+        4 => Some(MatchEnding::Forfeit(0)),
+        5 => Some(MatchEnding::Forfeit(1)),
+        6 => Some(MatchEnding::BothForfeit),
         _ => None,
     }
 }

@@ -14,10 +14,10 @@ use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::Ticket;
+use super::CorrelationId;
 use super::memory::{MatchRecord, Opponent, Statistics};
 use super::news::DrawProblem;
-use crate::letter::Outcome;
+use crate::letter::CallOutcome;
 
 /// What the world may bring to a player.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,11 +25,11 @@ pub enum Command {
     /// The process is up: get into the league, or come back to it.
     Begin,
     /// What became of a letter.
-    Heard {
+    Outcome {
         /// Which letter.
-        ticket: Ticket,
+        correlation: CorrelationId,
         /// The answer, or silence and its cause.
-        outcome: Outcome,
+        outcome: CallOutcome,
     },
     /// The answer to a registration, brought as a call.
     Admitted {
@@ -70,7 +70,7 @@ pub enum Command {
     /// Something happened that wants no answer but a nod.
     Told {
         /// What happened.
-        news: News,
+        news: Notification,
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
     },
@@ -82,7 +82,7 @@ pub enum Command {
 
 /// Something that happened and wants no answer but a nod.
 #[derive(Debug, Clone, PartialEq)]
-pub enum News {
+pub enum Notification {
     /// The league begins.
     LeagueStart(Box<LeagueStart>),
     /// A round begins.
@@ -122,15 +122,15 @@ impl Command {
                 return Some(Self::Invited { invitation, token });
             }
             Message::MoveCall(call) => return Some(Self::MoveWanted { call, token }),
-            Message::LeagueStart(news) => News::LeagueStart(news),
-            Message::RoundAnnouncement(news) => News::RoundAnnouncement(news),
-            Message::StandingsUpdate(news) => News::StandingsUpdate(news),
-            Message::RoundCompleted(news) => News::RoundCompleted(news),
-            Message::LeagueCompleted(news) => News::LeagueCompleted(news),
-            Message::GameStart(news) => News::GameStart(news),
-            Message::PlayValidation(news) => News::PlayValidation(news),
-            Message::GameError(news) => News::GameError(news),
-            Message::GameOver(news) => News::GameOver(news),
+            Message::LeagueStart(news) => Notification::LeagueStart(news),
+            Message::RoundAnnouncement(news) => Notification::RoundAnnouncement(news),
+            Message::StandingsUpdate(news) => Notification::StandingsUpdate(news),
+            Message::RoundCompleted(news) => Notification::RoundCompleted(news),
+            Message::LeagueCompleted(news) => Notification::LeagueCompleted(news),
+            Message::GameStart(news) => Notification::GameStart(news),
+            Message::PlayValidation(news) => Notification::PlayValidation(news),
+            Message::GameError(news) => Notification::GameError(news),
+            Message::GameOver(news) => Notification::GameOver(news),
             Message::RefereeRegisterRequest(_)
             | Message::RefereeRegisterResponse(_)
             | Message::PlayerRegisterRequest(_)
@@ -241,7 +241,7 @@ pub struct PlayerView {
     /// Its league, once it is admitted.
     pub league_id: Option<LeagueId>,
     /// Where it is on its way through the league.
-    pub phase: Phase,
+    pub phase: PlayerPhase,
     /// Its figures over all remembered matches.
     pub statistics: Statistics,
     /// Its row in the last table that it was told.
@@ -256,7 +256,7 @@ pub struct PlayerView {
 
 /// Where a player is on its way through a league.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum PlayerPhase {
     /// Nothing was tried yet.
     Idle,
     /// It asks to be admitted.

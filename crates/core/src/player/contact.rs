@@ -15,10 +15,10 @@ use sha2::{Digest, Sha256};
 
 use super::command::{Refusal, Reply};
 use super::event::Event;
-use super::{Player, Ticket};
-use crate::letter::{Credential, Effort, Letter, Outcome};
+use super::{CorrelationId, Player};
+use crate::letter::{CallOutcome, Credential, Letter, RetryPolicy};
 use crate::machine::Decision;
-use crate::patience::Backoff;
+use crate::timeouts::Backoff;
 
 /// How much later than a letter's own timeout its outcome may come before it is given up.
 pub const OUTCOME_GRACE: Duration = Duration::from_secs(5);
@@ -56,14 +56,14 @@ enum Talk {
 
 /// A place in a league.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct Membership {
     pub(crate) player_id: PlayerId,
     pub(crate) league_id: LeagueId,
     /// What the manager's token must hash to.
     pub(crate) manager: Option<TokenHash>,
 }
 
-impl Place {
+impl Membership {
     /// The place that the manager gave.
     pub(crate) fn of(event: &Event) -> Option<Self> {
         let Event::Enrolled {
@@ -156,13 +156,13 @@ impl Player {
     pub(crate) fn heard(
         &self,
         at: Timestamp,
-        ticket: &Ticket,
-        outcome: &Outcome,
+        correlation: &CorrelationId,
+        outcome: &CallOutcome,
     ) -> Decision<Event, Reply> {
         let Talk::Asked { show_token, .. } = self.contact.talk else {
             return Decision::reply(Reply::Acknowledged);
         };
-        if *ticket != self.ticket() {
+        if *correlation != self.correlation() {
             return Decision::reply(Reply::Acknowledged);
         }
         match outcome.as_ref().map(|answer| &answer.message) {
@@ -196,14 +196,14 @@ impl Player {
     }
 
     /// The letter that is under way, to be sent again by a shell that lost it.
-    pub(crate) fn letter_under_way(&self) -> Option<Letter<Ticket>> {
+    pub(crate) fn letter_under_way(&self) -> Option<Letter<CorrelationId>> {
         match self.contact.talk {
             Talk::Asked { show_token, .. } => Some(self.letter(show_token)),
             Talk::Quiet | Talk::Waiting { .. } => None,
         }
     }
 
-    pub(crate) fn letter(&self, show_token: bool) -> Letter<Ticket> {
+    pub(crate) fn letter(&self, show_token: bool) -> Letter<CorrelationId> {
         Letter {
             to: self.rules.manager.clone(),
             message: Message::PlayerRegisterRequest(Box::new(self.request())),
@@ -212,15 +212,15 @@ impl Player {
             } else {
                 Credential::None
             },
-            effort: self.effort(),
+            retry: self.retry(),
             proof: None,
-            ticket: Some(self.ticket()),
+            correlation: Some(self.correlation()),
         }
     }
 
     /// When an outcome that has not come counts as silence.
     pub(crate) fn give_up_at(&self, at: Timestamp) -> Timestamp {
-        at + self.effort().timeout + OUTCOME_GRACE
+        at + self.retry().timeout + OUTCOME_GRACE
     }
 
     fn ask_now(&self, at: Timestamp, show_token: bool) -> Decision<Event, Reply> {
@@ -236,7 +236,7 @@ impl Player {
     }
 
     fn nodded(&self, at: Timestamp) -> Decision<Event, Reply> {
-        let retry_at = at + self.wait().max(self.effort().timeout);
+        let retry_at = at + self.wait().max(self.retry().timeout);
         Decision {
             events: vec![Event::ManagerNodded { retry_at }],
             reply: Reply::Acknowledged,
@@ -291,19 +291,19 @@ impl Player {
         }
     }
 
-    fn ticket(&self) -> Ticket {
-        Ticket::Registration(self.contact.letters)
+    fn correlation(&self) -> CorrelationId {
+        CorrelationId::Registration(self.contact.letters)
     }
 
-    fn effort(&self) -> Effort {
-        let patience = &self.rules.patience;
-        patience.once(patience.register)
+    fn retry(&self) -> RetryPolicy {
+        let timeouts = &self.rules.timeouts;
+        timeouts.once(timeouts.register)
     }
 
     /// The wait doubles with each failure, whatever the strategy for matches is: a manager that
     /// is down for an hour must not find a thousand players at its door every two seconds.
     fn wait(&self) -> Duration {
-        let (Backoff::Fixed(first) | Backoff::Exponential(first)) = self.rules.patience.backoff;
+        let (Backoff::Fixed(first) | Backoff::Exponential(first)) = self.rules.timeouts.backoff;
         Backoff::Exponential(first.max(SHORTEST_WAIT))
             .wait(self.contact.failures.saturating_add(1), self.chance())
     }

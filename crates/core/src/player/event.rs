@@ -130,7 +130,7 @@ pub enum Event {
         /// In which match.
         match_id: MatchId,
         /// What is wanted.
-        question: Question,
+        question: MoveQuestion,
     },
     /// A move was chosen.
     #[serde(skip)]
@@ -166,7 +166,7 @@ pub enum Event {
 
 /// A move that is wanted.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct MoveQuestion {
     /// Which move of this player it is, from 1.
     pub turn: u32,
     /// What is played.

@@ -44,7 +44,7 @@ impl Default for MemoryRule {
 /// How a match ended for this player.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Verdict {
+pub enum MatchOutcome {
     /// Won.
     Win,
     /// Drawn.
@@ -69,7 +69,7 @@ pub struct MatchRecord {
     /// Who sat opposite.
     pub opponent_id: PlayerId,
     /// How it ended.
-    pub result: Verdict,
+    pub result: MatchOutcome,
     /// What it was worth.
     pub points: u32,
     /// What this player chose, as far as it was told.
@@ -103,10 +103,10 @@ impl Statistics {
         one_more(&mut self.total_matches);
         self.points = self.points.saturating_add(u64::from(record.points));
         match record.result {
-            Verdict::Win => one_more(&mut self.wins),
-            Verdict::Draw => one_more(&mut self.draws),
-            Verdict::Loss => one_more(&mut self.losses),
-            Verdict::TechnicalLoss => {
+            MatchOutcome::Win => one_more(&mut self.wins),
+            MatchOutcome::Draw => one_more(&mut self.draws),
+            MatchOutcome::Loss => one_more(&mut self.losses),
+            MatchOutcome::TechnicalLoss => {
                 one_more(&mut self.losses);
                 one_more(&mut self.technical_losses);
             }

@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Player;
-use super::command::{News, Refusal, Reply};
+use super::command::{Notification, Refusal, Reply};
 use super::event::Event;
-use super::memory::{MatchRecord, Verdict};
+use super::memory::{MatchOutcome, MatchRecord};
 use crate::draw::keeps_promise;
 use crate::machine::Decision;
 
@@ -28,24 +28,28 @@ impl Player {
     pub(crate) fn told(
         &self,
         at: Timestamp,
-        news: &News,
+        news: &Notification,
         token: Option<&TokenHash>,
     ) -> Result<Decision<Event, Reply>, Refusal> {
         if is_from_manager(news) {
             self.prove_manager(token)?;
         }
         let events = match news {
-            News::LeagueStart(start) => self.is_my_league(&start.league_id).map(|()| Vec::new()),
-            News::RoundAnnouncement(announcement) => self.announced(announcement),
-            News::StandingsUpdate(update) => self.ranked(&update.league_id, &update.standings),
-            News::RoundCompleted(round) => self.ranked(&round.league_id, &round.standings),
-            News::LeagueCompleted(end) => self.league_completed(at, end),
-            News::GameStart(start) => self
+            Notification::LeagueStart(start) => {
+                self.is_my_league(&start.league_id).map(|()| Vec::new())
+            }
+            Notification::RoundAnnouncement(announcement) => self.announced(announcement),
+            Notification::StandingsUpdate(update) => {
+                self.ranked(&update.league_id, &update.standings)
+            }
+            Notification::RoundCompleted(round) => self.ranked(&round.league_id, &round.standings),
+            Notification::LeagueCompleted(end) => self.league_completed(at, end),
+            Notification::GameStart(start) => self
                 .prove(&start.league_id, &start.match_id, token)
                 .map(|()| Vec::new()),
-            News::PlayValidation(validation) => self.validated(validation, token),
-            News::GameError(error) => self.failed(at, error, token),
-            News::GameOver(over) => self.game_over(at, over, token),
+            Notification::PlayValidation(validation) => self.validated(validation, token),
+            Notification::GameError(error) => self.failed(at, error, token),
+            Notification::GameOver(over) => self.game_over(at, over, token),
         }?;
         Ok(Decision {
             events,
@@ -237,16 +241,17 @@ fn promise(announcement: &RoundAnnouncement, match_id: &MatchId) -> Option<Commi
 }
 
 /// Whether the manager tells this, and not a referee.
-const fn is_from_manager(news: &News) -> bool {
+const fn is_from_manager(news: &Notification) -> bool {
     match news {
-        News::LeagueStart(_)
-        | News::RoundAnnouncement(_)
-        | News::StandingsUpdate(_)
-        | News::RoundCompleted(_)
-        | News::LeagueCompleted(_) => true,
-        News::GameStart(_) | News::PlayValidation(_) | News::GameError(_) | News::GameOver(_) => {
-            false
-        }
+        Notification::LeagueStart(_)
+        | Notification::RoundAnnouncement(_)
+        | Notification::StandingsUpdate(_)
+        | Notification::RoundCompleted(_)
+        | Notification::LeagueCompleted(_) => true,
+        Notification::GameStart(_)
+        | Notification::PlayValidation(_)
+        | Notification::GameError(_)
+        | Notification::GameOver(_) => false,
     }
 }
 
@@ -278,13 +283,13 @@ fn choice(result: &MatchResult, player: &PlayerId) -> Option<Value> {
 /// How a result looks from a player's side; `None` for a win that nobody won.
 ///
 /// Not every dialect names who failed to play, so a technical loss is everyone's but the winner's.
-fn verdict(result: &MatchResult, own: &PlayerId) -> Option<Verdict> {
+fn verdict(result: &MatchResult, own: &PlayerId) -> Option<MatchOutcome> {
     let won = result.winner.as_ref() == Some(own);
     match result.status {
-        MatchStatus::Draw => Some(Verdict::Draw),
-        MatchStatus::Win | MatchStatus::TechnicalLoss if won => Some(Verdict::Win),
-        MatchStatus::Win => result.winner.as_ref().map(|_| Verdict::Loss),
-        MatchStatus::TechnicalLoss => Some(Verdict::TechnicalLoss),
+        MatchStatus::Draw => Some(MatchOutcome::Draw),
+        MatchStatus::Win | MatchStatus::TechnicalLoss if won => Some(MatchOutcome::Win),
+        MatchStatus::Win => result.winner.as_ref().map(|_| MatchOutcome::Loss),
+        MatchStatus::TechnicalLoss => Some(MatchOutcome::TechnicalLoss),
     }
 }
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::Player;
 use super::command::{Fallback, Refusal, Reply, Think};
-use super::event::{Event, Question};
+use super::event::{Event, MoveQuestion};
 use crate::draw::MAX_NONCE_LENGTH;
 use crate::machine::Decision;
 
@@ -33,7 +33,7 @@ pub const LONGEST_REASONING: usize = 1_000;
 type Weighed = Result<Decision<Event, Reply>, Refusal>;
 
 /// A choice as the shell brings it.
-pub(crate) struct Choice<'a> {
+pub(crate) struct ChosenMove<'a> {
     pub(crate) choice: Option<&'a Value>,
     pub(crate) nonce: Option<&'a str>,
     pub(crate) reasoning: Option<&'a str>,
@@ -55,7 +55,7 @@ impl Player {
             .get(match_id)
             .and_then(|table| table.joined.as_ref())
             .filter(|joined| joined.game_type == *game_type);
-        if let Some(Joined { accept, at, .. }) = before {
+        if let Some(JoinAnswer { accept, at, .. }) = before {
             return Ok(Decision::reply(self.join_ack(match_id, *accept, *at)));
         }
         let accept = known.is_some();
@@ -99,7 +99,12 @@ impl Player {
         }
     }
 
-    pub(crate) fn chosen(&self, match_id: &MatchId, turn: u32, brought: &Choice<'_>) -> Weighed {
+    pub(crate) fn chosen(
+        &self,
+        match_id: &MatchId,
+        turn: u32,
+        brought: &ChosenMove<'_>,
+    ) -> Weighed {
         let open = self
             .open_move(match_id, turn)
             .ok_or_else(|| Refusal::NotAsked {
@@ -215,7 +220,7 @@ impl Player {
     }
 
     fn ask(&self, at: Timestamp, call: &MoveCall) -> Decision<Event, Reply> {
-        let question = Question {
+        let question = MoveQuestion {
             turn: call.turn_number,
             game_type: self.game_of(call).clone(),
             move_type: Arc::clone(&call.move_type),
@@ -255,7 +260,7 @@ impl Player {
     /// replaced by the time that a move may take; one that has passed, by a short time.
     fn think_until(&self, at: Timestamp, call: &MoveCall) -> Timestamp {
         let granted = match call.move_seconds {
-            0 => self.rules.patience.make_move,
+            0 => self.rules.timeouts.make_move,
             seconds => Duration::from_secs(u64::from(seconds)),
         };
         let deadline = if call.deadline > at {
@@ -269,8 +274,8 @@ impl Player {
     fn respond(
         &self,
         match_id: &MatchId,
-        question: &Question,
-        brought: &Choice<'_>,
+        question: &MoveQuestion,
+        brought: &ChosenMove<'_>,
     ) -> Result<(Arc<MoveResponse>, Option<Fallback>), Refusal> {
         let (choice, fallback) = match (brought.choice, question.options.first()) {
             (Some(choice), _) if question.options.contains(choice) => (choice, None),
@@ -299,7 +304,7 @@ impl Player {
     }
 
     /// Whether a call asks what was asked before; another referee may ask the same turn differently.
-    fn is_same(&self, question: &Question, call: &MoveCall) -> bool {
+    fn is_same(&self, question: &MoveQuestion, call: &MoveCall) -> bool {
         question.game_type == *self.game_of(call)
             && question.options == call.options
             && question.view == call.view
@@ -313,16 +318,16 @@ pub const OPEN_MOVES: usize = 32;
 
 /// The matches that a player sits in, in the order of their ids; there are few at a time.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Tables {
-    open: Vec<(MatchId, Table)>,
+pub(crate) struct OpenMatches {
+    open: Vec<(MatchId, OpenMatch)>,
     opened: u64,
 }
 
 /// One match.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Table {
+pub(crate) struct OpenMatch {
     /// The answer to the invitation.
-    pub(crate) joined: Option<Joined>,
+    pub(crate) joined: Option<JoinAnswer>,
     moves: Vec<OpenMove>,
     /// The shares in the draw that were sent with a first move, empty where none was.
     nonces: Vec<String>,
@@ -331,14 +336,14 @@ pub(crate) struct Table {
 
 /// The answer to an invitation.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Joined {
+pub(crate) struct JoinAnswer {
     pub(crate) game_type: GameType,
     pub(crate) opponent_id: PlayerId,
     pub(crate) accept: bool,
     pub(crate) at: Timestamp,
 }
 
-impl Joined {
+impl JoinAnswer {
     /// The answer that an event tells of.
     pub(crate) fn of(event: &Event) -> Option<Self> {
         let Event::Joined {
@@ -363,12 +368,12 @@ impl Joined {
 /// A move that was asked for, and the answer once there is one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OpenMove {
-    pub(crate) question: Question,
+    pub(crate) question: MoveQuestion,
     pub(crate) answer: Option<(Arc<MoveResponse>, Option<Fallback>)>,
 }
 
-impl Tables {
-    pub(crate) fn get(&self, match_id: &MatchId) -> Option<&Table> {
+impl OpenMatches {
+    pub(crate) fn get(&self, match_id: &MatchId) -> Option<&OpenMatch> {
         let place = self.place(match_id).ok()?;
         self.open.get(place).map(|(_, table)| table)
     }
@@ -383,11 +388,11 @@ impl Tables {
         }
     }
 
-    pub(crate) fn join(&mut self, match_id: &MatchId, joined: Joined) {
+    pub(crate) fn join(&mut self, match_id: &MatchId, joined: JoinAnswer) {
         self.sit(match_id).joined = Some(joined);
     }
 
-    pub(crate) fn ask(&mut self, match_id: &MatchId, question: Question) {
+    pub(crate) fn ask(&mut self, match_id: &MatchId, question: MoveQuestion) {
         let table = self.sit(match_id);
         table
             .moves
@@ -427,7 +432,7 @@ impl Tables {
         }
     }
 
-    fn sit(&mut self, match_id: &MatchId) -> &mut Table {
+    fn sit(&mut self, match_id: &MatchId) -> &mut OpenMatch {
         self.opened += 1;
         let place = match self.place(match_id) {
             Ok(place) => place,
@@ -440,9 +445,9 @@ impl Tables {
         if self.open.len() >= OPEN_MATCHES {
             self.leave_oldest();
         }
-        let table = Table {
+        let table = OpenMatch {
             number: self.opened,
-            ..Table::default()
+            ..OpenMatch::default()
         };
         let place = self.place(match_id).unwrap_or_else(|place| place);
         self.open.insert(place, (match_id.clone(), table));
@@ -457,7 +462,7 @@ impl Tables {
         }
     }
 
-    fn get_mut(&mut self, match_id: &MatchId) -> Option<&mut Table> {
+    fn get_mut(&mut self, match_id: &MatchId) -> Option<&mut OpenMatch> {
         let place = self.place(match_id).ok()?;
         self.open.get_mut(place).map(|(_, table)| table)
     }
@@ -468,7 +473,7 @@ impl Tables {
     }
 }
 
-impl Table {
+impl OpenMatch {
     /// The move with this number, if it was asked for.
     pub(crate) fn find(&self, turn: u32) -> Option<&OpenMove> {
         self.moves.iter().find(|open| open.question.turn == turn)
@@ -497,16 +502,16 @@ pub const ANNOUNCED_MATCHES: usize = 64;
 /// The matches that were announced last, oldest first: the one that is asked for is most often the
 /// last.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Announcements(VecDeque<(MatchId, Announced)>);
+pub(crate) struct Announcements(VecDeque<(MatchId, Announcement)>);
 
 /// What was said of one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Announced {
+pub(crate) struct Announcement {
     pub(crate) token: TokenHash,
     pub(crate) commitment: Option<Commitment>,
 }
 
-impl Announced {
+impl Announcement {
     pub(crate) const fn new(token: TokenHash, commitment: Option<Commitment>) -> Self {
         Self { token, commitment }
     }
@@ -522,7 +527,7 @@ impl Announcements {
         self.find(match_id)?.commitment
     }
 
-    pub(crate) fn add(&mut self, match_id: &MatchId, announced: Announced) {
+    pub(crate) fn add(&mut self, match_id: &MatchId, announced: Announcement) {
         let mut all = self.0.iter_mut();
         if let Some((_, known)) = all.find(|(known, _)| known == match_id) {
             *known = announced;
@@ -538,7 +543,7 @@ impl Announcements {
         *self = Self::default();
     }
 
-    fn find(&self, match_id: &MatchId) -> Option<&Announced> {
+    fn find(&self, match_id: &MatchId) -> Option<&Announcement> {
         let mut latest = self.0.iter().rev();
         let found = latest.find(|(announced, _)| announced == match_id);
         found.map(|(_, announced)| announced)

@@ -11,7 +11,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::letter::Outcome;
+use crate::letter::CallOutcome;
 
 /// What the world may bring to a referee.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,12 +21,12 @@ pub enum Command {
         /// The return token of an earlier registration if one is kept, else its auth token.
         token: Option<AuthToken>,
     },
-    /// A letter with a ticket came to its end.
-    Heard {
+    /// A letter with a correlation came to its end.
+    Outcome {
         /// Which letter.
-        ticket: Ticket,
+        correlation: CorrelationId,
         /// What became of it.
-        outcome: Outcome,
+        outcome: CallOutcome,
     },
     /// The manager orders a match.
     StartMatch {
@@ -98,14 +98,14 @@ pub enum Reply {
 
 /// Names a question that was sent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Ticket {
+pub enum CorrelationId {
     /// A registration.
     Registration {
         /// Which try, from 1.
         tried: u32,
     },
     /// An invitation or a request for a move.
-    Question(Question),
+    Question(PlayerQuestion),
     /// The end of a match, told to a player.
     GameOver {
         /// Which match.
@@ -128,7 +128,7 @@ pub enum Ticket {
 
 /// A question to a player; no two are the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Question {
+pub struct PlayerQuestion {
     /// In which match.
     pub match_id: MatchId,
     /// Counts the referees that were told to run this match, from 1.

@@ -11,13 +11,13 @@ use league_protocol::token::TokenHash;
 use thiserror::Error;
 
 use super::Referee;
-use super::command::{Command, Question, Refusal, Reply, Ticket};
-use super::event::{Event, Fixture, Secrets, Verdict};
-use super::match_state::{Match, NoTable, Report};
+use super::command::{Command, CorrelationId, PlayerQuestion, Refusal, Reply};
+use super::event::{Event, MatchOrder, ReportAnswer, Secrets};
+use super::match_state::{Match, ReportState, SetupError};
 use super::match_step::USUAL_FACTS;
-use crate::letter::Outcome;
+use crate::letter::CallOutcome;
 use crate::machine::Decision;
-use crate::patience::LAST_RESORT;
+use crate::timeouts::FORCED_ATTEMPT;
 
 type Weighed = Result<Decision<Event, Reply>, Refusal>;
 
@@ -25,7 +25,10 @@ impl Referee {
     pub(crate) fn weigh(&self, at: Timestamp, command: &Command) -> Weighed {
         match command {
             Command::Begin { token } => Ok(noted(vec![self.enrolment.begin(at, token.as_ref())])),
-            Command::Heard { ticket, outcome } => self.hear(at, ticket, outcome),
+            Command::Outcome {
+                correlation,
+                outcome,
+            } => self.hear(at, correlation, outcome),
             Command::StartMatch {
                 order,
                 token,
@@ -97,22 +100,22 @@ impl Referee {
 
     fn tick(&self, at: Timestamp) -> Vec<Event> {
         let mut events: Vec<Event> = self.enrolment.tick(at, &self.rules).into_iter().collect();
-        let court = self.court();
+        let context = self.context();
         for (_, match_id) in self.due.iter().take_while(|(due, _)| *due <= at) {
             if let Some(game) = self.running.get(match_id) {
-                events.extend(game.clone().step(at, &court, Vec::new(), 0));
+                events.extend(game.clone().step(at, &context, Vec::new(), 0));
             }
         }
         events
     }
 
-    fn hear(&self, at: Timestamp, ticket: &Ticket, outcome: &Outcome) -> Weighed {
-        match ticket {
-            Ticket::Registration { tried } => {
+    fn hear(&self, at: Timestamp, correlation: &CorrelationId, outcome: &CallOutcome) -> Weighed {
+        match correlation {
+            CorrelationId::Registration { tried } => {
                 Ok(self.enrolment.hear(at, &self.rules, *tried, outcome))
             }
-            Ticket::Question(question) => self.hear_player(at, question, outcome),
-            Ticket::GameOver {
+            CorrelationId::Question(question) => self.hear_player(at, question, outcome),
+            CorrelationId::GameOver {
                 match_id,
                 attempt,
                 seat,
@@ -124,9 +127,9 @@ impl Referee {
                     match_id: match_id.clone(),
                     seat: *seat,
                 };
-                Ok(noted(game.step_ending(at, &self.court(), told)))
+                Ok(noted(game.step_ending(at, &self.context(), told)))
             }
-            Ticket::Report {
+            CorrelationId::Report {
                 match_id,
                 attempt,
                 tried,
@@ -139,16 +142,21 @@ impl Referee {
         }
     }
 
-    fn hear_player(&self, at: Timestamp, question: &Question, outcome: &Outcome) -> Weighed {
+    fn hear_player(
+        &self,
+        at: Timestamp,
+        question: &PlayerQuestion,
+        outcome: &CallOutcome,
+    ) -> Weighed {
         let game = self.find(&question.match_id);
         let game = game.ok_or_else(|| Refusal::UnknownMatch(question.match_id.clone()))?;
-        let court = self.court();
-        let first = game.hear(at, &court, question, outcome)?;
+        let context = self.context();
+        let first = game.hear(at, &context, question, outcome)?;
         Ok(noted(match first {
             Some(first) => {
                 let mut events = Vec::with_capacity(USUAL_FACTS);
                 events.push(first);
-                game.clone().step(at, &court, events, 0)
+                game.clone().step(at, &context, events, 0)
             }
             None => Vec::new(),
         }))
@@ -165,11 +173,11 @@ impl Referee {
         at: Timestamp,
         game: &Match,
         tried: u32,
-        outcome: &Outcome,
+        outcome: &CallOutcome,
     ) -> Decision<Event, Reply> {
-        let court = self.court();
+        let context = self.context();
         let Some(ending) = game.ending.as_ref().filter(|ending| {
-            ending.report.tried() == tried && !matches!(ending.report, Report::Settled(_))
+            ending.report.tried() == tried && !matches!(ending.report, ReportState::Settled(_))
         }) else {
             return noted(Vec::new());
         };
@@ -184,21 +192,21 @@ impl Referee {
         let (first, reply) = match outcome.as_ref().map(|answer| &answer.message) {
             Ok(Message::LeagueError(error)) => match error.code {
                 Code::TokenMissing | Code::TokenInvalid | Code::RefereeNotRegistered => {
-                    (ending.unanswered(game, at, &court), Reply::TokenRefused)
+                    (ending.unanswered(game, at, &context), Reply::TokenRefused)
                 }
-                code if code.retryable() => (ending.unanswered(game, at, &court), Reply::Noted),
-                code => (settled(Verdict::Refused(code)), Reply::Noted),
+                code if code.retryable() => (ending.unanswered(game, at, &context), Reply::Noted),
+                code => (settled(ReportAnswer::Refused(code)), Reply::Noted),
             },
-            Ok(_) => (settled(Verdict::Acknowledged), Reply::Noted),
-            Err(_) => (ending.unanswered(game, at, &court), Reply::Noted),
+            Ok(_) => (settled(ReportAnswer::Acknowledged), Reply::Noted),
+            Err(_) => (ending.unanswered(game, at, &context), Reply::Noted),
         };
-        let events = game.step_ending(at, &court, first);
+        let events = game.step_ending(at, &context, first);
         Decision { events, reply }
     }
 
     fn collect(&self, at: Timestamp, match_id: &MatchId) -> Weighed {
         let due = |game: &Match| {
-            !game.started && game.secrets.is_some() && game.chairs.iter().all(|chair| chair.joined)
+            !game.started && game.secrets.is_some() && game.slots.iter().all(|slot| slot.joined)
         };
         let game = self.manual(match_id, "collect_choices", due)?;
         let started = Event::Started {
@@ -207,7 +215,7 @@ impl Referee {
         };
         Ok(noted(game.clone().step(
             at,
-            &self.court(),
+            &self.context(),
             vec![started],
             0,
         )))
@@ -279,7 +287,7 @@ const MOST_UNSETTLED: usize = 10_000;
 
 /// Why an order is not taken, as the manager is told.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-enum TurnedDown {
+enum OrderRefusal {
     #[error("this referee has no token to report with; it registers again")]
     NotEnrolled,
     #[error("the league is over")]
@@ -329,18 +337,18 @@ impl Referee {
         at: Timestamp,
         order: &StartMatch,
         barred: Option<&str>,
-    ) -> Result<Vec<Event>, TurnedDown> {
-        let fixture = Fixture::of(order);
+    ) -> Result<Vec<Event>, OrderRefusal> {
+        let fixture = MatchOrder::of(order);
         let held = self.running.get(&order.match_id).map(|game| &**game);
         let known = held.or_else(|| self.recent.get(&order.match_id));
         match known {
-            Some(game) if game.fixture.attempt > order.attempt => Err(TurnedDown::OlderAttempt {
+            Some(game) if game.fixture.attempt > order.attempt => Err(OrderRefusal::OlderAttempt {
                 match_id: order.match_id.clone(),
                 held: game.fixture.attempt,
             }),
             Some(game) if game.fixture.attempt == order.attempt => {
                 if !game.fixture.is_same_match(&fixture) {
-                    return Err(TurnedDown::Different(order.match_id.clone()));
+                    return Err(OrderRefusal::Different(order.match_id.clone()));
                 }
                 let Some(game) = held else {
                     return Ok(vec![self.tell_again(at, order)]);
@@ -352,8 +360,8 @@ impl Referee {
                 Ok(self.resume(at, game, order, fixture))
             }
             // Another referee may call that player; here it would lose for nothing.
-            _ => match barred.filter(|_| order.attempt < LAST_RESORT) {
-                Some(barred) => Err(TurnedDown::Barred(barred.to_owned())),
+            _ => match barred.filter(|_| order.attempt < FORCED_ATTEMPT) {
+                Some(barred) => Err(OrderRefusal::Barred(barred.to_owned())),
                 None => self.take(at, order, fixture),
             },
         }
@@ -363,51 +371,51 @@ impl Referee {
         &self,
         at: Timestamp,
         order: &StartMatch,
-        fixture: Fixture,
-    ) -> Result<Vec<Event>, TurnedDown> {
+        fixture: MatchOrder,
+    ) -> Result<Vec<Event>, OrderRefusal> {
         self.check(order)?;
         let fixture = Arc::new(fixture);
         let game = Match::open(fixture.clone(), self.opening.as_ref(), at).map_err(|problem| {
             let game = order.game_type.clone();
             match problem {
-                NoTable::UnknownGame => TurnedDown::UnknownGame(game),
-                NoTable::BadSettings(problem) => TurnedDown::BadSettings { game, problem },
+                SetupError::UnknownGame => OrderRefusal::UnknownGame(game),
+                SetupError::BadSettings(problem) => OrderRefusal::BadSettings { game, problem },
             }
         })?;
         let mut events = Vec::with_capacity(USUAL_FACTS);
         events.push(Event::MatchOpened { fixture, at });
         events.push(secrets(order));
         // The first of them is in the match already.
-        Ok(game.step(at, &self.court(), events, 1))
+        Ok(game.step(at, &self.context(), events, 1))
     }
 
-    fn check(&self, order: &StartMatch) -> Result<(), TurnedDown> {
+    fn check(&self, order: &StartMatch) -> Result<(), OrderRefusal> {
         if self.league_over {
-            return Err(TurnedDown::LeagueOver);
+            return Err(OrderRefusal::LeagueOver);
         }
         // While an answer is under way the order may simply have come first.
         if self.registration_problem().is_some() {
-            return Err(TurnedDown::NotEnrolled);
+            return Err(OrderRefusal::NotEnrolled);
         }
         if let Some((_, held)) = self.enrolled()
             && *held != order.league_id
         {
             let (held, asked) = (held.clone(), order.league_id.clone());
-            return Err(TurnedDown::OtherLeague { held, asked });
+            return Err(OrderRefusal::OtherLeague { held, asked });
         }
         let game = &order.game_type;
         league_games::find(game.as_str())
             .filter(|listing| (listing.rules.min_players..=listing.rules.max_players).contains(&2))
             .filter(|_| self.rules.games.contains(game))
-            .ok_or_else(|| TurnedDown::UnknownGame(game.clone()))?;
+            .ok_or_else(|| OrderRefusal::UnknownGame(game.clone()))?;
         if order.players[0].player_id == order.players[1].player_id {
-            return Err(TurnedDown::OnePlayer);
+            return Err(OrderRefusal::OnePlayer);
         }
         self.check_room(&order.match_id)
     }
 
     /// A match that is decided has freed its place: the manager may fill it before it says so.
-    fn check_room(&self, match_id: &MatchId) -> Result<(), TurnedDown> {
+    fn check_room(&self, match_id: &MatchId) -> Result<(), OrderRefusal> {
         let replaced = self
             .running
             .get(match_id)
@@ -415,7 +423,7 @@ impl Referee {
         let playing = self.playing - usize::from(replaced);
         let unsettled = self.running.len() - self.playing;
         if playing >= self.rules.max_concurrent as usize || unsettled >= MOST_UNSETTLED {
-            return Err(TurnedDown::Full(self.playing));
+            return Err(OrderRefusal::Full(self.playing));
         }
         Ok(())
     }
@@ -426,7 +434,7 @@ impl Referee {
         at: Timestamp,
         game: &Match,
         order: &StartMatch,
-        fixture: Fixture,
+        fixture: MatchOrder,
     ) -> Vec<Event> {
         let mut first = Vec::new();
         if game.fixture.players != fixture.players {
@@ -442,7 +450,7 @@ impl Referee {
         if first.is_empty() {
             return first;
         }
-        game.clone().step(at, &self.court(), first, 0)
+        game.clone().step(at, &self.context(), first, 0)
     }
 
     /// The manager asks for a match that is over: it is told the result once more.

@@ -10,38 +10,38 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
 use super::RefereeRules;
-use super::command::{Reply, Ticket};
+use super::command::{CorrelationId, Reply};
 use super::event::Event;
 use super::match_step::patient;
-use crate::letter::{Credential, Letter, Outcome};
+use crate::letter::{CallOutcome, Credential, Letter};
 use crate::machine::Decision;
 
 /// How the referee stands with the manager.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Enrolment {
+pub(crate) struct ManagerContact {
     pub(crate) held: Option<(RefereeId, LeagueId)>,
     /// What the manager's token must hash to.
     pub(crate) manager: Option<TokenHash>,
     tried: u32,
     token: Option<AuthToken>,
-    wait: Wait,
+    wait: RegistrationWait,
     refused: Option<Arc<str>>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-enum Wait {
+enum RegistrationWait {
     #[default]
     Nothing,
     Answer(Timestamp),
     Retry(Timestamp),
 }
 
-impl Enrolment {
+impl ManagerContact {
     pub(crate) fn due(&self, rules: &RefereeRules) -> Option<Timestamp> {
         match self.wait {
-            Wait::Nothing => None,
-            Wait::Answer(sent) => Some(sent + rules.patience.register),
-            Wait::Retry(at) => Some(at),
+            RegistrationWait::Nothing => None,
+            RegistrationWait::Answer(sent) => Some(sent + rules.timeouts.register),
+            RegistrationWait::Retry(at) => Some(at),
         }
     }
 
@@ -62,9 +62,11 @@ impl Enrolment {
     pub(crate) fn tick(&self, at: Timestamp, rules: &RefereeRules) -> Option<Event> {
         self.due(rules).filter(|&due| at >= due)?;
         Some(match self.wait {
-            Wait::Nothing => return None,
-            Wait::Answer(_) => self.failure(at, rules, "the manager did not answer".to_owned()),
-            Wait::Retry(_) => self.begin(at, self.token.as_ref()),
+            RegistrationWait::Nothing => return None,
+            RegistrationWait::Answer(_) => {
+                self.failure(at, rules, "the manager did not answer".to_owned())
+            }
+            RegistrationWait::Retry(_) => self.begin(at, self.token.as_ref()),
         })
     }
 
@@ -73,9 +75,9 @@ impl Enrolment {
         at: Timestamp,
         rules: &RefereeRules,
         tried: u32,
-        outcome: &Outcome,
+        outcome: &CallOutcome,
     ) -> Decision<Event, Reply> {
-        if tried != self.tried || matches!(self.wait, Wait::Nothing) {
+        if tried != self.tried || matches!(self.wait, RegistrationWait::Nothing) {
             return Decision::reply(Reply::Noted);
         }
         let detail = match outcome.as_ref().map(|answer| &answer.message) {
@@ -113,10 +115,10 @@ impl Enrolment {
             Event::RegistrationTried { tried, token, at } => {
                 self.tried = *tried;
                 self.token.clone_from(token);
-                self.wait = Wait::Answer(*at);
+                self.wait = RegistrationWait::Answer(*at);
             }
             Event::RegistrationFailed { detail, retry_at } => {
-                self.wait = Wait::Retry(*retry_at);
+                self.wait = RegistrationWait::Retry(*retry_at);
                 self.refused = Some(detail.as_str().into());
             }
             Event::Enrolled {
@@ -133,7 +135,7 @@ impl Enrolment {
                 self.manager = manager.or(self.manager.filter(|_| stays));
                 self.held = Some((referee_id.clone(), league_id.clone()));
                 self.token = None;
-                self.wait = Wait::Nothing;
+                self.wait = RegistrationWait::Nothing;
                 self.refused = None;
             }
             _ => {}
@@ -141,8 +143,8 @@ impl Enrolment {
     }
 
     /// The registration that is under way.
-    pub(crate) fn letter(&self, rules: &RefereeRules) -> Option<Letter<Ticket>> {
-        let Wait::Answer(_) = self.wait else {
+    pub(crate) fn letter(&self, rules: &RefereeRules) -> Option<Letter<CorrelationId>> {
+        let RegistrationWait::Answer(_) = self.wait else {
             return None;
         };
         let known = self.held.as_ref().map(|(referee, _)| referee.to_string());
@@ -163,9 +165,9 @@ impl Enrolment {
             to: rules.manager.clone(),
             message: Message::RefereeRegisterRequest(Box::new(request)),
             credential: Credential::None,
-            effort: rules.patience.once(rules.patience.register),
+            retry: rules.timeouts.once(rules.timeouts.register),
             proof: None,
-            ticket: Some(Ticket::Registration { tried: self.tried }),
+            correlation: Some(CorrelationId::Registration { tried: self.tried }),
         })
     }
 
@@ -173,7 +175,7 @@ impl Enrolment {
         let chance = rules.display_name.bytes().fold(0, |sum: u64, byte| {
             sum.wrapping_mul(31).wrapping_add(u64::from(byte))
         });
-        let wait = patient(rules.patience.backoff).wait(self.tried, chance);
+        let wait = patient(rules.timeouts.backoff).wait(self.tried, chance);
         Event::RegistrationFailed {
             detail,
             retry_at: at + wait,

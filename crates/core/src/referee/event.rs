@@ -15,7 +15,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::match_state::{Position, Unwritten};
+use super::match_state::{TablePosition, TransientPosition};
 use crate::draw;
 use crate::machine::Keep;
 
@@ -38,7 +38,7 @@ pub enum Event {
     /// A match was taken; it takes the place of an earlier attempt at the same match.
     MatchOpened {
         /// All that is known of it but its secrets.
-        fixture: Arc<Fixture>,
+        fixture: Arc<MatchOrder>,
         /// When.
         at: Timestamp,
     },
@@ -47,7 +47,7 @@ pub enum Event {
         /// Which match.
         match_id: MatchId,
         /// Seat A and seat B, as they are reached from now on.
-        players: Box<[Seated; 2]>,
+        players: Box<[SeatedPlayer; 2]>,
         /// When.
         at: Timestamp,
     },
@@ -74,7 +74,7 @@ pub enum Event {
         detail: String,
         /// What only the player itself is told, where that says more.
         #[serde(skip)]
-        aside: Option<Aside>,
+        aside: Option<PrivateDetail>,
         /// Whether the player was asked at all; not while it is left alone for failing too often.
         asked: bool,
         /// When it is asked again; `None` if it has lost.
@@ -104,7 +104,7 @@ pub enum Event {
         nonce: Option<String>,
         /// What it leaves on the table; whoever reads the fact back plays the move again.
         #[serde(skip)]
-        position: Unwritten,
+        position: TransientPosition,
         /// When.
         at: Timestamp,
     },
@@ -122,7 +122,7 @@ pub enum Event {
         /// Which match.
         match_id: MatchId,
         /// What the manager said to the result.
-        report: Verdict,
+        report: ReportAnswer,
         /// When.
         at: Timestamp,
     },
@@ -185,9 +185,9 @@ pub enum Event {
         /// Whose move.
         seat: Seat,
         /// The move and the player's share in the draw.
-        sealed: Arc<Sealed>,
+        sealed: Arc<SealedChoice>,
         /// What it leaves on the table.
-        position: Position,
+        position: TablePosition,
     },
     /// The dice were rolled; what they show follows from the secrets and the moves.
     #[serde(skip)]
@@ -195,7 +195,7 @@ pub enum Event {
         /// Which match.
         match_id: MatchId,
         /// What they leave on the table.
-        position: Position,
+        position: TablePosition,
     },
     /// A player has been told the end, or is told no more.
     #[serde(skip)]
@@ -229,7 +229,7 @@ pub enum Event {
         /// Which match.
         match_id: MatchId,
         /// What the manager said.
-        report: Verdict,
+        report: ReportAnswer,
         /// When.
         at: Timestamp,
     },
@@ -309,7 +309,7 @@ impl Event {
 /// What the manager said to a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ReportAnswer {
     /// It took it.
     Acknowledged,
     /// It will not take it.
@@ -320,7 +320,7 @@ pub enum Verdict {
 
 /// A match as it was ordered, without its secrets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fixture {
+pub struct MatchOrder {
     /// Which league.
     pub league_id: LeagueId,
     /// Which round.
@@ -345,10 +345,10 @@ pub struct Fixture {
     /// The promise on the draw.
     pub commitment: Commitment,
     /// Seat A and seat B.
-    pub players: [Seated; 2],
+    pub players: [SeatedPlayer; 2],
 }
 
-impl Fixture {
+impl MatchOrder {
     /// Takes the part of an order that may be written down.
     pub fn of(order: &StartMatch) -> Self {
         Self {
@@ -365,7 +365,7 @@ impl Fixture {
             commitment: draw::commitment(&order.league_id, &order.match_id, &order.seed),
             players: [0, 1].map(|seat| {
                 let player = &order.players[seat];
-                Seated {
+                SeatedPlayer {
                     player_id: player.player_id.clone(),
                     endpoint: player.endpoint.clone(),
                     dialect: player.dialect,
@@ -401,7 +401,7 @@ impl Fixture {
 
 /// A player of a match, as far as it may be written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seated {
+pub struct SeatedPlayer {
     /// Who.
     pub player_id: PlayerId,
     /// Where it answers.
@@ -438,25 +438,25 @@ impl Secrets {
 
 /// A move that nobody else may see yet; it does not print itself.
 #[derive(Clone, PartialEq)]
-pub struct Sealed {
+pub struct SealedChoice {
     /// The move.
     pub choice: Value,
     /// The player's own share in the draw.
     pub nonce: Option<String>,
 }
 
-impl fmt::Debug for Sealed {
+impl fmt::Debug for SealedChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sealed(…)")
+        f.write_str("SealedChoice(…)")
     }
 }
 
 /// A sentence for one player alone: it may repeat what that player said. It does not print itself.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Aside(pub String);
+pub struct PrivateDetail(pub String);
 
-impl fmt::Debug for Aside {
+impl fmt::Debug for PrivateDetail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Aside(…)")
+        f.write_str("PrivateDetail(…)")
     }
 }

@@ -7,8 +7,8 @@ use league_protocol::fault::Code;
 use league_protocol::message::{ByPlayer, MatchResult, MatchStatus, OpenedDraw};
 use serde_json::{Map, Value};
 
-use super::event::Fixture;
-use super::match_state::{Loss, Match, Position, SEATS};
+use super::event::MatchOrder;
+use super::match_state::{Loss, Match, SEATS, TablePosition};
 use crate::draw;
 
 /// The most rolls in a row that a game may ask for.
@@ -49,7 +49,7 @@ impl Match {
     /// The result of a match that one player, or both, did not play.
     pub(crate) fn forfeited(&self) -> Option<Arc<MatchResult>> {
         let score = &self.fixture.score;
-        let lost = self.chairs.each_ref().map(|chair| chair.loss.is_some());
+        let lost = self.slots.each_ref().map(|slot| slot.loss.is_some());
         let (winner, points) = match lost {
             [true, false] => (Some(Seat::B), [score.technical_loss, score.win]),
             [false, true] => (Some(Seat::A), [score.win, score.technical_loss]),
@@ -69,21 +69,21 @@ impl Match {
     /// The table with the dice rolled that are owed; `None` without the secrets.
     ///
     /// One row of numbers serves the whole match: a later roll goes on where the first one ended.
-    pub(crate) fn rolled(&self) -> Option<Position> {
+    pub(crate) fn rolled(&self) -> Option<TablePosition> {
         if self.first_roll.is_some() {
             return self.replayed(true);
         }
         let mut dice = self.dice()?;
-        Some(Position::changed(&*self.table, |table| {
+        Some(TablePosition::changed(&*self.table, |table| {
             roll_all(table, &mut dice);
         }))
     }
 
     /// The table after all moves so far, with the dice rolled between them; `last` says whether
     /// dice that are owed now are rolled too. `None` without the secrets.
-    pub(crate) fn replayed(&self, last: bool) -> Option<Position> {
+    pub(crate) fn replayed(&self, last: bool) -> Option<TablePosition> {
         let mut dice = self.dice()?;
-        Some(Position::changed(&*self.opening.table, |table| {
+        Some(TablePosition::changed(&*self.opening.table, |table| {
             for (seat, sealed) in self.moves.iter() {
                 roll_all(table, &mut dice);
                 // Each was weighed when it came.
@@ -96,7 +96,7 @@ impl Match {
     }
 
     fn dice(&self) -> Option<Dice> {
-        let Fixture {
+        let MatchOrder {
             league_id,
             match_id,
             ..
@@ -165,7 +165,7 @@ impl Match {
 
     fn failed(&self) -> ByPlayer<Code> {
         let lost = SEATS.into_iter().filter_map(|seat| {
-            let code = match self.chair(seat).loss? {
+            let code = match self.slot(seat).loss? {
                 Loss::Declined => DECLINED,
                 Loss::Failed(code) => code,
             };
@@ -176,7 +176,7 @@ impl Match {
 
     fn cause(&self, seat: Seat) -> Option<String> {
         let player = &self.seated(seat).player_id;
-        Some(match self.chair(seat).loss? {
+        Some(match self.slot(seat).loss? {
             Loss::Declined => format!("{player} declined the invitation"),
             Loss::Failed(Code::Timeout) => format!("{player} did not answer in time (E001)"),
             Loss::Failed(Code::Connection) => format!("{player} could not be reached (E009)"),

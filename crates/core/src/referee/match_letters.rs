@@ -13,16 +13,16 @@ use league_protocol::token::TokenHash;
 use serde_json::Value;
 
 use super::RefereeRules;
-use super::command::Ticket;
+use super::command::CorrelationId;
 use super::event::Event;
-use super::match_state::{Match, Report, SEATS};
+use super::match_state::{Match, ReportState, SEATS};
 use super::match_step::MOST_ATTEMPTS;
-use crate::letter::{Credential, Effort, Letter};
+use crate::letter::{Credential, Letter, RetryPolicy};
 
 /// The least time that is given to a notice, however soon the next question follows it.
 const SHORTEST_NOTICE: Duration = Duration::from_secs(1);
 
-type Letters = Vec<Letter<Ticket>>;
+type Letters = Vec<Letter<CorrelationId>>;
 
 impl Match {
     /// Adds the letters that a fact of this match calls for.
@@ -53,7 +53,7 @@ impl Match {
             return;
         };
         self.over_letters(rules, out);
-        if matches!(ending.report, Report::Fresh | Report::Sent { .. }) {
+        if matches!(ending.report, ReportState::Fresh | ReportState::Sent { .. }) {
             out.extend(self.report_again(rules));
         }
     }
@@ -75,7 +75,7 @@ impl Match {
     }
 
     /// The report under the number of its present try.
-    pub(crate) fn report_again(&self, rules: &RefereeRules) -> Option<Letter<Ticket>> {
+    pub(crate) fn report_again(&self, rules: &RefereeRules) -> Option<Letter<CorrelationId>> {
         let ending = self.ending.as_ref()?;
         Some(self.report_letter(rules, &ending.result, ending.report.tried()))
     }
@@ -93,18 +93,18 @@ impl Match {
         }
     }
 
-    fn letter(&self, seat: Seat, message: Message, effort: Effort) -> Letter<Ticket> {
+    fn letter(&self, seat: Seat, message: Message, retry: RetryPolicy) -> Letter<CorrelationId> {
         let token = self
             .secrets
             .as_ref()
             .map(|secrets| secrets.match_tokens[seat.index() & 1].clone());
         Letter {
-            to: self.chair(seat).peer.clone(),
+            to: self.slot(seat).peer.clone(),
             message,
             credential: token.map_or(Credential::None, Credential::Match),
-            effort,
+            retry,
             proof: self.owed_proof(seat),
-            ticket: None,
+            correlation: None,
         }
     }
 
@@ -114,18 +114,18 @@ impl Match {
         (seated.dialect != Dialect::V1).then_some(seated.token_hash)
     }
 
-    fn ask_letter(&self, rules: &RefereeRules, seat: Seat) -> Option<Letter<Ticket>> {
+    fn ask_letter(&self, rules: &RefereeRules, seat: Seat) -> Option<Letter<CorrelationId>> {
         let question = self.question(seat)?;
-        let asking = self.chair(seat).question?;
+        let asking = self.slot(seat).question?;
         let message = if self.started {
             self.move_call(rules, seat)?
         } else {
             self.invitation(rules, seat)
         };
-        let effort = rules.patience.once(asking.deadline.since(asking.at));
+        let retry = rules.timeouts.once(asking.deadline.since(asking.at));
         Some(Letter {
-            ticket: Some(Ticket::Question(question)),
-            ..self.letter(seat, message, effort)
+            correlation: Some(CorrelationId::Question(question)),
+            ..self.letter(seat, message, retry)
         })
     }
 
@@ -167,7 +167,7 @@ impl Match {
             view,
             turn_number: self.turn_of(seat),
             record: seated.record,
-            deadline: self.chair(seat).question?.deadline,
+            deadline: self.slot(seat).question?.deadline,
             move_seconds: rules.move_seconds(),
         })))
     }
@@ -216,7 +216,7 @@ impl Match {
 
     /// Tells a player what went wrong. The notice ends before the next question begins, so that a
     /// player that hangs on it still gets the question.
-    fn error_letter(&self, rules: &RefereeRules, event: &Event) -> Option<Letter<Ticket>> {
+    fn error_letter(&self, rules: &RefereeRules, event: &Event) -> Option<Letter<CorrelationId>> {
         let Event::AttemptFailed {
             seat,
             turn,
@@ -245,12 +245,12 @@ impl Match {
                 _ => MatchState::CollectingChoices,
             },
             retry_count: *failed,
-            max_retries: rules.patience.attempts.clamp(1, MOST_ATTEMPTS),
+            max_retries: rules.timeouts.attempts.clamp(1, MOST_ATTEMPTS),
             next_retry_at: *retry_at,
         }));
-        let until = retry_at.map_or(rules.patience.game_over, |retry_at| retry_at.since(*at));
-        let timeout = until.clamp(SHORTEST_NOTICE, rules.patience.other.max(SHORTEST_NOTICE));
-        Some(self.letter(*seat, error, rules.patience.once(timeout)))
+        let until = retry_at.map_or(rules.timeouts.game_over, |retry_at| retry_at.since(*at));
+        let timeout = until.clamp(SHORTEST_NOTICE, rules.timeouts.other.max(SHORTEST_NOTICE));
+        Some(self.letter(*seat, error, rules.timeouts.once(timeout)))
     }
 
     fn over_letter(
@@ -258,7 +258,7 @@ impl Match {
         rules: &RefereeRules,
         seat: Seat,
         result: &Arc<MatchResult>,
-    ) -> Letter<Ticket> {
+    ) -> Letter<CorrelationId> {
         let fixture = &self.fixture;
         let over = Message::from(GameOver {
             league_id: fixture.league_id.clone(),
@@ -270,12 +270,12 @@ impl Match {
         });
         let (match_id, attempt) = (fixture.match_id.clone(), fixture.attempt);
         Letter {
-            ticket: Some(Ticket::GameOver {
+            correlation: Some(CorrelationId::GameOver {
                 match_id,
                 attempt,
                 seat,
             }),
-            ..self.letter(seat, over, rules.game_over_effort())
+            ..self.letter(seat, over, rules.game_over_retry())
         }
     }
 
@@ -284,7 +284,7 @@ impl Match {
         rules: &RefereeRules,
         result: &Arc<MatchResult>,
         tried: u32,
-    ) -> Letter<Ticket> {
+    ) -> Letter<CorrelationId> {
         let fixture = &self.fixture;
         let (match_id, attempt) = (fixture.match_id.clone(), fixture.attempt);
         Letter {
@@ -298,9 +298,9 @@ impl Match {
                 result: result.clone(),
             }),
             credential: Credential::Own,
-            effort: rules.report_effort(),
+            retry: rules.report_retry(),
             proof: None,
-            ticket: Some(Ticket::Report {
+            correlation: Some(CorrelationId::Report {
                 match_id,
                 attempt,
                 tried,

@@ -13,10 +13,10 @@ use league_protocol::time::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::command::{MatchView, Question};
-use super::event::{Event, Fixture, Sealed, Seated, Secrets, Verdict};
+use super::command::{MatchView, PlayerQuestion};
+use super::event::{Event, MatchOrder, ReportAnswer, SealedChoice, SeatedPlayer, Secrets};
 use crate::letter::Peer;
-use crate::patience::FIRST_WORDS;
+use crate::timeouts::CALL_STYLE_TIMEOUT;
 
 /// The seats of every match.
 pub(crate) const SEATS: [Seat; 2] = [Seat::A, Seat::B];
@@ -24,29 +24,29 @@ pub(crate) const SEATS: [Seat; 2] = [Seat::A, Seat::B];
 /// One match that this referee runs; a copy shares all that a step leaves as it is.
 #[derive(Clone)]
 pub(crate) struct Match {
-    pub(crate) fixture: Arc<Fixture>,
+    pub(crate) fixture: Arc<MatchOrder>,
     /// When it was taken.
     pub(crate) taken_at: Timestamp,
-    pub(crate) opening: Arc<Opening>,
+    pub(crate) opening: Arc<GameOpening>,
     pub(crate) secrets: Option<Arc<Secrets>>,
     pub(crate) table: Arc<dyn Table>,
-    pub(crate) moves: Vec<(Seat, Arc<Sealed>)>,
-    pub(crate) chairs: [Chair; 2],
+    pub(crate) moves: Vec<(Seat, Arc<SealedChoice>)>,
+    pub(crate) slots: [Slot; 2],
     pub(crate) started: bool,
     pub(crate) drawn: bool,
     /// How many moves had been made when dice were rolled first.
     pub(crate) first_roll: Option<usize>,
-    pub(crate) ending: Option<Ending>,
+    pub(crate) ending: Option<Settlement>,
     /// When it is due, as the referee has it in its list.
     pub(crate) listed_at: Option<Timestamp>,
 }
 
 /// What is left to do once the result stands.
 #[derive(Debug, Clone)]
-pub(crate) struct Ending {
+pub(crate) struct Settlement {
     pub(crate) result: Arc<MatchResult>,
     pub(crate) at: Timestamp,
-    pub(crate) report: Report,
+    pub(crate) report: ReportState,
     /// When the manager took the result, so that the players may know it.
     pub(crate) shown_at: Option<Timestamp>,
     pub(crate) told: [bool; 2],
@@ -55,7 +55,7 @@ pub(crate) struct Ending {
 
 /// How far the report has come.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Report {
+pub(crate) enum ReportState {
     /// Sent when the result stood; nothing was heard yet.
     Fresh,
     Sent {
@@ -66,10 +66,10 @@ pub(crate) enum Report {
         tried: u32,
         retry_at: Timestamp,
     },
-    Settled(Verdict),
+    Settled(ReportAnswer),
 }
 
-impl Report {
+impl ReportState {
     /// Which try is, or was last, under way.
     pub(crate) const fn tried(self) -> u32 {
         match self {
@@ -83,14 +83,14 @@ impl Match {
     /// Sets up the table, like the last one if both begin the same way; refused if there is no
     /// such game or it cannot be played like this.
     pub(crate) fn open(
-        fixture: Arc<Fixture>,
-        last: Option<&Arc<Opening>>,
+        fixture: Arc<MatchOrder>,
+        last: Option<&Arc<GameOpening>>,
         at: Timestamp,
-    ) -> Result<Self, NoTable> {
+    ) -> Result<Self, SetupError> {
         let (game_type, settings) = (&fixture.game_type, &fixture.settings);
         let opening = match last.filter(|last| last.fits(game_type, settings)) {
             Some(last) => Arc::clone(last),
-            None => Arc::new(Opening::of(game_type, settings)?),
+            None => Arc::new(GameOpening::of(game_type, settings)?),
         };
         Ok(Self {
             taken_at: at,
@@ -98,7 +98,7 @@ impl Match {
             opening,
             secrets: None,
             moves: Vec::new(),
-            chairs: [0, 1].map(|seat| Chair::new(&fixture.players[seat])),
+            slots: [0, 1].map(|seat| Slot::new(&fixture.players[seat])),
             started: false,
             drawn: false,
             first_roll: None,
@@ -112,16 +112,16 @@ impl Match {
         &self.opening.rules
     }
 
-    pub(crate) fn seated(&self, seat: Seat) -> &Seated {
+    pub(crate) fn seated(&self, seat: Seat) -> &SeatedPlayer {
         &self.fixture.players[seat.index() & 1]
     }
 
-    pub(crate) fn chair(&self, seat: Seat) -> &Chair {
-        &self.chairs[seat.index() & 1]
+    pub(crate) fn slot(&self, seat: Seat) -> &Slot {
+        &self.slots[seat.index() & 1]
     }
 
-    fn chair_mut(&mut self, seat: Seat) -> &mut Chair {
-        &mut self.chairs[seat.index() & 1]
+    fn slot_mut(&mut self, seat: Seat) -> &mut Slot {
+        &mut self.slots[seat.index() & 1]
     }
 
     /// Whether it goes on: it has its secrets and no result.
@@ -132,21 +132,21 @@ impl Match {
     /// 0 while the player is invited, then the number of the move that it owes.
     pub(crate) fn turn_of(&self, seat: Seat) -> u32 {
         if self.started {
-            self.chair(seat).moves.saturating_add(1)
+            self.slot(seat).moves.saturating_add(1)
         } else {
             0
         }
     }
 
     /// The question that is open for a seat.
-    pub(crate) fn question(&self, seat: Seat) -> Option<Question> {
-        let chair = self.chair(seat);
-        chair.question.map(|asking| Question {
+    pub(crate) fn question(&self, seat: Seat) -> Option<PlayerQuestion> {
+        let slot = self.slot(seat);
+        slot.question.map(|asking| PlayerQuestion {
             match_id: self.fixture.match_id.clone(),
             attempt: self.fixture.attempt,
             seat,
             turn: self.turn_of(seat),
-            failed: chair.failed,
+            failed: slot.failed,
             asked_at: asking.at,
         })
     }
@@ -158,12 +158,12 @@ impl Match {
             Event::Asked { seat, .. }
             | Event::AttemptFailed { seat, .. }
             | Event::Joined { seat, .. }
-            | Event::Declined { seat, .. } => self.chair_mut(*seat).apply(event),
+            | Event::Declined { seat, .. } => self.slot_mut(*seat).apply(event),
             Event::Started { .. } => {
                 self.started = true;
-                for chair in &mut self.chairs {
-                    chair.turn_page();
-                    chair.joined = true;
+                for slot in &mut self.slots {
+                    slot.turn_page();
+                    slot.joined = true;
                 }
             }
             Event::ChoiceSealed {
@@ -180,7 +180,7 @@ impl Match {
                 ..
             } => {
                 let (choice, nonce) = (choice.clone(), nonce.clone());
-                let sealed = Arc::new(Sealed { choice, nonce });
+                let sealed = Arc::new(SealedChoice { choice, nonce });
                 self.take_move(*seat, sealed, position.0.as_ref());
             }
             Event::NumberDrawn { position, .. } => {
@@ -208,7 +208,12 @@ impl Match {
         }
     }
 
-    fn take_move(&mut self, seat: Seat, sealed: Arc<Sealed>, position: Option<&Position>) {
+    fn take_move(
+        &mut self,
+        seat: Seat,
+        sealed: Arc<SealedChoice>,
+        position: Option<&TablePosition>,
+    ) {
         if let Some(position) = position {
             self.table = Arc::clone(&position.0);
         } else if !self.play(seat, &sealed.choice) {
@@ -216,36 +221,37 @@ impl Match {
             self.first_roll.get_or_insert(self.moves.len());
         }
         self.moves.push((seat, sealed));
-        let chair = self.chair_mut(seat);
-        chair.turn_page();
-        chair.moves = chair.moves.saturating_add(1);
+        let slot = self.slot_mut(seat);
+        slot.turn_page();
+        slot.moves = slot.moves.saturating_add(1);
     }
 
     /// Plays a move at a table of its own; says whether it was legal.
     fn play(&mut self, seat: Seat, choice: &Value) -> bool {
         let mut legal = false;
-        let own = Position::changed(&*self.table, |own| legal = own.play(seat, choice).is_ok());
+        let own =
+            TablePosition::changed(&*self.table, |own| legal = own.play(seat, choice).is_ok());
         if legal {
             self.table = own.0;
         }
         legal
     }
 
-    fn readdress(&mut self, players: &[Seated; 2]) {
-        for (chair, seated) in self.chairs.iter_mut().zip(players) {
-            chair.peer = peer(seated);
+    fn readdress(&mut self, players: &[SeatedPlayer; 2]) {
+        for (slot, seated) in self.slots.iter_mut().zip(players) {
+            slot.peer = peer(seated);
         }
         Arc::make_mut(&mut self.fixture).players = players.clone();
     }
 
     fn finish(&mut self, result: Arc<MatchResult>, at: Timestamp) {
-        for chair in &mut self.chairs {
-            chair.turn_page();
+        for slot in &mut self.slots {
+            slot.turn_page();
         }
-        self.ending = Some(Ending {
+        self.ending = Some(Settlement {
             result,
             at,
-            report: Report::Fresh,
+            report: ReportState::Fresh,
             shown_at: None,
             told: [false; 2],
             closed: false,
@@ -253,30 +259,30 @@ impl Match {
     }
 }
 
-impl Ending {
+impl Settlement {
     /// Takes in a fact of a match whose result stands.
     pub(crate) fn apply(&mut self, event: &Event) {
         let tried = self.report.tried();
         match event {
             Event::PlayerTold { seat, .. } => self.told[seat.index() & 1] = true,
             Event::ReportTried { until, .. } => {
-                self.report = Report::Sent {
+                self.report = ReportState::Sent {
                     tried: tried.saturating_add(1),
                     until: *until,
                 };
             }
             Event::ReportFailed { retry_at, .. } => {
-                self.report = Report::Resting {
+                self.report = ReportState::Resting {
                     tried,
                     retry_at: *retry_at,
                 };
             }
             Event::ReportSettled { report, at, .. } => {
-                self.report = Report::Settled(*report);
-                self.shown_at = (*report == Verdict::Acknowledged).then_some(*at);
+                self.report = ReportState::Settled(*report);
+                self.shown_at = (*report == ReportAnswer::Acknowledged).then_some(*at);
             }
             Event::Closed { report, at, .. } => {
-                if *report == Verdict::Acknowledged {
+                if *report == ReportAnswer::Acknowledged {
                     self.shown_at.get_or_insert(*at);
                 }
                 self.closed = true;
@@ -291,7 +297,7 @@ impl std::fmt::Debug for Match {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Match")
             .field("fixture", &self.fixture)
-            .field("chairs", &self.chairs)
+            .field("slots", &self.slots)
             .field("moves", &self.moves.len())
             .field("started", &self.started)
             .field("drawn", &self.drawn)
@@ -302,21 +308,21 @@ impl std::fmt::Debug for Match {
 
 /// One player in a match.
 #[derive(Debug, Clone)]
-pub(crate) struct Chair {
+pub(crate) struct Slot {
     pub(crate) peer: Arc<Peer>,
     pub(crate) joined: bool,
     /// Moves made.
     pub(crate) moves: u32,
     /// How often the present question has failed.
     pub(crate) failed: u32,
-    pub(crate) question: Option<Asking>,
+    pub(crate) question: Option<OpenQuestion>,
     pub(crate) retry_at: Option<Timestamp>,
     pub(crate) loss: Option<Loss>,
 }
 
 /// A question that is open.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asking {
+pub(crate) struct OpenQuestion {
     pub(crate) at: Timestamp,
     pub(crate) deadline: Timestamp,
 }
@@ -328,8 +334,8 @@ pub(crate) enum Loss {
     Failed(Code),
 }
 
-impl Chair {
-    pub(crate) fn new(seated: &Seated) -> Self {
+impl Slot {
+    pub(crate) fn new(seated: &SeatedPlayer) -> Self {
         Self {
             peer: peer(seated),
             joined: false,
@@ -344,10 +350,10 @@ impl Chair {
     /// When silence becomes a fact: at the deadline, and later by the time it takes to find out how
     /// the player takes calls, if that is not known for sure. Whoever carries the question keeps
     /// the player's own clock.
-    pub(crate) fn latest(&self, asking: Asking) -> Timestamp {
+    pub(crate) fn latest(&self, asking: OpenQuestion) -> Timestamp {
         match self.peer.speech {
             Some(Speech::Simple) => asking.deadline,
-            Some(Speech::Mcp | Speech::Habit(_)) | None => asking.deadline + FIRST_WORDS,
+            Some(Speech::Mcp | Speech::Habit(_)) | None => asking.deadline + CALL_STYLE_TIMEOUT,
         }
     }
 
@@ -356,7 +362,7 @@ impl Chair {
         match event {
             Event::Asked { at, deadline, .. } => {
                 let (at, deadline) = (*at, *deadline);
-                self.question = Some(Asking { at, deadline });
+                self.question = Some(OpenQuestion { at, deadline });
             }
             Event::AttemptFailed {
                 failed,
@@ -392,7 +398,7 @@ impl Chair {
     }
 }
 
-pub(crate) fn peer(seated: &Seated) -> Arc<Peer> {
+pub(crate) fn peer(seated: &SeatedPlayer) -> Arc<Peer> {
     Arc::new(Peer {
         agent: Agent::Player(seated.player_id.clone()),
         endpoint: seated.endpoint.clone(),
@@ -403,7 +409,7 @@ pub(crate) fn peer(seated: &Seated) -> Arc<Peer> {
 
 /// Why a match cannot be set up.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum NoTable {
+pub(crate) enum SetupError {
     #[error("no such game is known here")]
     UnknownGame,
     #[error(transparent)]
@@ -411,7 +417,7 @@ pub(crate) enum NoTable {
 }
 
 /// The first position of a game with certain settings, and what each seat is told of it.
-pub(crate) struct Opening {
+pub(crate) struct GameOpening {
     game_type: GameType,
     settings: Value,
     pub(crate) rules: Rules,
@@ -421,10 +427,10 @@ pub(crate) struct Opening {
     pub(crate) options: [Arc<[Value]>; 2],
 }
 
-impl Opening {
+impl GameOpening {
     /// Sets a game up; refused if there is no such game or it cannot be played like this.
-    pub(crate) fn of(game_type: &GameType, settings: &Value) -> Result<Self, NoTable> {
-        let listing = league_games::find(game_type.as_str()).ok_or(NoTable::UnknownGame)?;
+    pub(crate) fn of(game_type: &GameType, settings: &Value) -> Result<Self, SetupError> {
+        let listing = league_games::find(game_type.as_str()).ok_or(SetupError::UnknownGame)?;
         let table: Arc<dyn Table> = (listing.open)(settings)?.into();
         Ok(Self {
             game_type: game_type.clone(),
@@ -444,9 +450,9 @@ impl Opening {
 }
 
 /// Says which game it is; what may be played in it is no news.
-impl fmt::Debug for Opening {
+impl fmt::Debug for GameOpening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Opening({})", self.game_type)
+        write!(f, "GameOpening({})", self.game_type)
     }
 }
 
@@ -455,9 +461,9 @@ impl fmt::Debug for Opening {
 /// It follows from the facts before it, so that it makes no two facts different, and neither does
 /// one that was lost. It may hold hidden moves: it is never written and does not print itself.
 #[derive(Clone)]
-pub struct Position(pub(crate) Arc<dyn Table>);
+pub struct TablePosition(pub(crate) Arc<dyn Table>);
 
-impl Position {
+impl TablePosition {
     /// A table of its own that differs by a change.
     pub(crate) fn changed(table: &dyn Table, change: impl FnOnce(&mut dyn Table)) -> Self {
         let mut own = table.shared_clone();
@@ -469,23 +475,23 @@ impl Position {
     }
 }
 
-impl PartialEq for Position {
+impl PartialEq for TablePosition {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl fmt::Debug for Position {
+impl fmt::Debug for TablePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Position(…)")
+        f.write_str("TablePosition(…)")
     }
 }
 
 /// The position that goes with a fact until that is written: whoever reads it back has none.
 #[derive(Debug, Clone, Default)]
-pub struct Unwritten(pub(crate) Option<Position>);
+pub struct TransientPosition(pub(crate) Option<TablePosition>);
 
-impl PartialEq for Unwritten {
+impl PartialEq for TransientPosition {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -516,7 +522,7 @@ impl Match {
         } else {
             &self.moves[..]
         };
-        let named = |(seat, sealed): &(Seat, Arc<Sealed>)| {
+        let named = |(seat, sealed): &(Seat, Arc<SealedChoice>)| {
             (self.seated(*seat).player_id.clone(), sealed.choice.clone())
         };
         MatchView {

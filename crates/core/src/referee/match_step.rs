@@ -10,13 +10,13 @@ use league_protocol::message::{GameJoinAck, Message, Mode, MoveResponse};
 use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 
-use super::command::{Question, Refusal};
-use super::event::{Aside, Event, Sealed, Verdict};
-use super::match_state::{Ending, Match, Position, Report, SEATS, Unwritten};
+use super::command::{PlayerQuestion, Refusal};
+use super::event::{Event, PrivateDetail, ReportAnswer, SealedChoice};
+use super::match_state::{Match, ReportState, SEATS, Settlement, TablePosition, TransientPosition};
 use super::{Breakers, RefereeRules};
 use crate::draw::MAX_NONCE_LENGTH;
-use crate::letter::{Answer, Effort, Outcome};
-use crate::patience::{Backoff, LONGEST_WAIT};
+use crate::letter::{CallOutcome, PeerAnswer, RetryPolicy};
+use crate::timeouts::{Backoff, MAX_BACKOFF};
 
 /// The most attempts that one question gets, whatever the configuration says.
 pub const MOST_ATTEMPTS: u32 = 10;
@@ -31,15 +31,15 @@ const MOST_FACTS_A_STEP: usize = 64;
 pub(crate) const USUAL_FACTS: usize = 4;
 
 /// What a match has to know of the referee that runs it.
-pub(crate) struct Court<'a> {
+pub(crate) struct StepContext<'a> {
     pub(crate) rules: &'a RefereeRules,
     pub(crate) breakers: &'a Breakers,
     pub(crate) league_over: bool,
 }
 
-impl Court<'_> {
+impl StepContext<'_> {
     fn attempts(&self) -> u32 {
-        self.rules.patience.attempts.clamp(1, MOST_ATTEMPTS)
+        self.rules.timeouts.attempts.clamp(1, MOST_ATTEMPTS)
     }
 }
 
@@ -48,7 +48,7 @@ impl Match {
     pub(crate) fn step(
         mut self,
         at: Timestamp,
-        court: &Court<'_>,
+        context: &StepContext<'_>,
         first: Vec<Event>,
         knows: usize,
     ) -> Vec<Event> {
@@ -57,7 +57,7 @@ impl Match {
             self.apply(event);
         }
         for _ in 0..MOST_FACTS_A_STEP {
-            let Some(event) = self.next(at, court) else {
+            let Some(event) = self.next(at, context) else {
                 break;
             };
             self.apply(&event);
@@ -67,7 +67,12 @@ impl Match {
     }
 
     /// The same for a fact of a match whose result stands: no more than its ending is copied.
-    pub(crate) fn step_ending(&self, at: Timestamp, court: &Court<'_>, first: Event) -> Vec<Event> {
+    pub(crate) fn step_ending(
+        &self,
+        at: Timestamp,
+        context: &StepContext<'_>,
+        first: Event,
+    ) -> Vec<Event> {
         let Some(mut ending) = self.ending.clone() else {
             return vec![first];
         };
@@ -75,7 +80,7 @@ impl Match {
         let mut events = Vec::with_capacity(USUAL_FACTS);
         events.push(first);
         for _ in 0..MOST_FACTS_A_STEP {
-            let Some(event) = ending.next(self, at, court) else {
+            let Some(event) = ending.next(self, at, context) else {
                 break;
             };
             ending.apply(&event);
@@ -91,9 +96,9 @@ impl Match {
         }
         self.secrets.as_ref()?;
         let open = |seat: &Seat| {
-            let chair = self.chair(*seat);
-            let last = chair.question.map(|asking| chair.latest(asking));
-            last.or(chair.retry_at)
+            let slot = self.slot(*seat);
+            let last = slot.question.map(|asking| slot.latest(asking));
+            last.or(slot.retry_at)
         };
         let step = || (self.fixture.mode == Mode::Manual).then(|| self.taken_at + MANUAL_LIMIT);
         SEATS.iter().filter_map(open).min().or_else(step)
@@ -104,12 +109,12 @@ impl Match {
         &self,
         seat: Seat,
         at: Timestamp,
-        court: &Court<'_>,
-        fault: Fault,
+        context: &StepContext<'_>,
+        fault: AnswerFault,
     ) -> Event {
-        let chair = self.chair(seat);
-        let failed = chair.failed.saturating_add(1);
-        let again = failed < court.attempts();
+        let slot = self.slot(seat);
+        let failed = slot.failed.saturating_add(1);
+        let again = failed < context.attempts();
         Event::AttemptFailed {
             match_id: self.fixture.match_id.clone(),
             seat,
@@ -118,29 +123,34 @@ impl Match {
             code: fault.code,
             detail: fault.detail,
             aside: fault.aside,
-            asked: chair.question.is_some(),
-            retry_at: again
-                .then(|| at + court.rules.patience.backoff.wait(failed, self.chance(seat))),
+            asked: slot.question.is_some(),
+            retry_at: again.then(|| {
+                at + context
+                    .rules
+                    .timeouts
+                    .backoff
+                    .wait(failed, self.chance(seat))
+            }),
             at,
         }
     }
 
-    fn next(&self, at: Timestamp, court: &Court<'_>) -> Option<Event> {
+    fn next(&self, at: Timestamp, context: &StepContext<'_>) -> Option<Event> {
         if let Some(ending) = &self.ending {
-            return ending.next(self, at, court);
+            return ending.next(self, at, context);
         }
         self.secrets.as_ref()?;
         let mut waiting = false;
         for seat in SEATS.into_iter().filter(|&seat| self.owes(seat)) {
-            let chair = self.chair(seat);
-            match (chair.question, chair.retry_at) {
-                (Some(asking), _) if at >= chair.latest(asking) => {
-                    return Some(self.silence(seat, at, court));
+            let slot = self.slot(seat);
+            match (slot.question, slot.retry_at) {
+                (Some(asking), _) if at >= slot.latest(asking) => {
+                    return Some(self.silence(seat, at, context));
                 }
                 // Whoever was asked already is not forgotten over the other.
                 (None, None) if waiting && self.one_by_one() => {}
                 (None, retry_at) if retry_at.is_none_or(|retry_at| at >= retry_at) => {
-                    return Some(self.ask(seat, at, court));
+                    return Some(self.ask(seat, at, context));
                 }
                 _ => waiting = true,
             }
@@ -159,12 +169,12 @@ impl Match {
 
     /// Whether the match waits for this player.
     fn owes(&self, seat: Seat) -> bool {
-        let chair = self.chair(seat);
-        if chair.loss.is_some() {
+        let slot = self.slot(seat);
+        if slot.loss.is_some() {
             return false;
         }
         if !self.started {
-            return !chair.joined;
+            return !slot.joined;
         }
         matches!(self.table.turn(), Turn::Seats(seats) if seats.contains(&seat))
     }
@@ -172,7 +182,7 @@ impl Match {
     /// What comes once nobody is waited for.
     fn go_on(&self, at: Timestamp) -> Option<Event> {
         let match_id = self.fixture.match_id.clone();
-        if self.chairs.iter().any(|chair| chair.loss.is_some()) {
+        if self.slots.iter().any(|slot| slot.loss.is_some()) {
             return self.forfeited().map(|result| Event::Decided {
                 match_id,
                 result,
@@ -199,21 +209,26 @@ impl Match {
         }
     }
 
-    fn ask(&self, seat: Seat, at: Timestamp, court: &Court<'_>) -> Event {
+    fn ask(&self, seat: Seat, at: Timestamp, context: &StepContext<'_>) -> Event {
         let RefereeRules {
-            patience, breaker, ..
-        } = court.rules;
-        if !court
+            timeouts, breaker, ..
+        } = context.rules;
+        if !context
             .breakers
             .allow(&self.seated(seat).endpoint, breaker, at)
         {
             let detail = "the player has failed too often and is left alone for a while";
-            return self.failure(seat, at, court, Fault::open(Code::Connection, detail));
+            return self.failure(
+                seat,
+                at,
+                context,
+                AnswerFault::open(Code::Connection, detail),
+            );
         }
         let wait = if self.started {
-            patience.make_move
+            timeouts.make_move
         } else {
-            patience.join
+            timeouts.join
         };
         let match_id = self.fixture.match_id.clone();
         Event::Asked {
@@ -224,15 +239,15 @@ impl Match {
         }
     }
 
-    fn silence(&self, seat: Seat, at: Timestamp, court: &Court<'_>) -> Event {
-        let patience = &court.rules.patience;
+    fn silence(&self, seat: Seat, at: Timestamp, context: &StepContext<'_>) -> Event {
+        let timeouts = &context.rules.timeouts;
         let wait = if self.started {
-            patience.make_move
+            timeouts.make_move
         } else {
-            patience.join
+            timeouts.join
         };
         let detail = format!("no answer within {} seconds", wait.as_secs_f64());
-        self.failure(seat, at, court, Fault::open(Code::Timeout, detail))
+        self.failure(seat, at, context, AnswerFault::open(Code::Timeout, detail))
     }
 
     /// Spreads the waits of different matches and seats; FNV-1a, as it need only be uneven.
@@ -245,60 +260,71 @@ impl Match {
     }
 }
 
-impl Ending {
+impl Settlement {
     fn due(&self, rules: &RefereeRules) -> Option<Timestamp> {
         let told = self.told_by(rules).filter(|_| self.told != [true; 2]);
         let report = match self.report {
-            Report::Fresh => Some(self.at + longest(rules.report_effort())),
-            Report::Sent { until: due, .. } | Report::Resting { retry_at: due, .. } => Some(due),
-            Report::Settled(_) => None,
+            ReportState::Fresh => Some(self.at + longest(rules.report_retry())),
+            ReportState::Sent { until: due, .. } | ReportState::Resting { retry_at: due, .. } => {
+                Some(due)
+            }
+            ReportState::Settled(_) => None,
         };
         told.into_iter().chain(report).min()
     }
 
     /// When a player that was never heard of is told no more; `None` while nobody is told.
     fn told_by(&self, rules: &RefereeRules) -> Option<Timestamp> {
-        Some(self.shown_at? + longest(rules.game_over_effort()))
+        Some(self.shown_at? + longest(rules.game_over_retry()))
     }
 
-    fn next(&self, game: &Match, at: Timestamp, court: &Court<'_>) -> Option<Event> {
+    fn next(&self, game: &Match, at: Timestamp, context: &StepContext<'_>) -> Option<Event> {
         let match_id = game.fixture.match_id.clone();
         let mut untold = SEATS
             .into_iter()
             .filter(|seat| !self.told[seat.index() & 1]);
         // Nobody is told a result that the manager did not take.
         let untold = untold.next().filter(|_| self.shown_at.is_some());
-        let until = self.told_by(court.rules);
+        let until = self.told_by(context.rules);
         if let Some(seat) = untold.filter(|_| until.is_some_and(|until| at >= until)) {
             return Some(Event::PlayerTold { match_id, seat });
         }
         match self.report {
-            Report::Fresh if at >= self.at + longest(court.rules.report_effort()) => {
-                Some(self.unanswered(game, at, court))
+            ReportState::Fresh if at >= self.at + longest(context.rules.report_retry()) => {
+                Some(self.unanswered(game, at, context))
             }
-            Report::Sent { until, .. } if at >= until => Some(self.unanswered(game, at, court)),
-            Report::Resting { retry_at, .. } if at >= retry_at => {
-                let until = at + longest(court.rules.report_effort());
+            ReportState::Sent { until, .. } if at >= until => {
+                Some(self.unanswered(game, at, context))
+            }
+            ReportState::Resting { retry_at, .. } if at >= retry_at => {
+                let until = at + longest(context.rules.report_retry());
                 Some(Event::ReportTried {
                     match_id,
                     at,
                     until,
                 })
             }
-            Report::Settled(report) if untold.is_none() && !self.closed => Some(Event::Closed {
-                match_id,
-                report,
-                at,
-            }),
+            ReportState::Settled(report) if untold.is_none() && !self.closed => {
+                Some(Event::Closed {
+                    match_id,
+                    report,
+                    at,
+                })
+            }
             _ => None,
         }
     }
 
     /// The report got no answer: it is sent again for as long as the league goes on.
-    pub(crate) fn unanswered(&self, game: &Match, at: Timestamp, court: &Court<'_>) -> Event {
+    pub(crate) fn unanswered(
+        &self,
+        game: &Match,
+        at: Timestamp,
+        context: &StepContext<'_>,
+    ) -> Event {
         let match_id = game.fixture.match_id.clone();
-        if court.league_over {
-            let report = Verdict::Unanswered;
+        if context.league_over {
+            let report = ReportAnswer::Unanswered;
             return Event::ReportSettled {
                 match_id,
                 report,
@@ -306,7 +332,7 @@ impl Ending {
             };
         }
         let wait =
-            patient(court.rules.patience.backoff).wait(self.report.tried(), game.chance(Seat::A));
+            patient(context.rules.timeouts.backoff).wait(self.report.tried(), game.chance(Seat::A));
         Event::ReportFailed {
             match_id,
             retry_at: at + wait,
@@ -323,22 +349,22 @@ pub(crate) fn patient(backoff: Backoff) -> Backoff {
     }
 }
 
-/// The longest that an effort can take, when its outcome has got lost.
-fn longest(effort: Effort) -> Duration {
-    (effort.timeout + LONGEST_WAIT).saturating_mul(effort.attempts)
+/// The longest that an retry can take, when its outcome has got lost.
+fn longest(retry: RetryPolicy) -> Duration {
+    (retry.timeout + MAX_BACKOFF).saturating_mul(retry.attempts)
 }
 
 /// The longest account of a failure that is kept, in characters.
 const LONGEST_DETAIL: usize = 300;
 
 /// Why an answer does not count, and what is said of it.
-pub(crate) struct Fault {
+pub(crate) struct AnswerFault {
     pub(crate) code: Code,
     pub(crate) detail: String,
-    pub(crate) aside: Option<Aside>,
+    pub(crate) aside: Option<PrivateDetail>,
 }
 
-impl Fault {
+impl AnswerFault {
     /// A fault that may be told to everybody.
     pub(crate) fn open(code: Code, detail: impl Into<String>) -> Self {
         let (detail, aside) = (cut(detail.into()), None);
@@ -354,7 +380,7 @@ impl Fault {
         Self {
             code,
             detail: format!("no answer that counts ({})", code.name()),
-            aside: Some(Aside(cut(detail))),
+            aside: Some(PrivateDetail(cut(detail))),
         }
     }
 }
@@ -371,16 +397,16 @@ impl Match {
     pub(crate) fn hear(
         &self,
         at: Timestamp,
-        court: &Court<'_>,
-        question: &Question,
-        outcome: &Outcome,
+        context: &StepContext<'_>,
+        question: &PlayerQuestion,
+        outcome: &CallOutcome,
     ) -> Result<Option<Event>, Refusal> {
         let seat = question.seat;
         let late = || Refusal::Late {
             match_id: question.match_id.clone(),
             seat,
         };
-        let asking = self.chair(seat).question;
+        let asking = self.slot(seat).question;
         let Some(asking) = asking.filter(|_| self.question(seat).as_ref() == Some(question)) else {
             return if outcome.is_ok() {
                 Err(late())
@@ -389,7 +415,7 @@ impl Match {
             };
         };
         let weighed = match outcome {
-            Ok(_) if at > self.chair(seat).latest(asking) => return Err(late()),
+            Ok(_) if at > self.slot(seat).latest(asking) => return Err(late()),
             // Nobody loses by the clock of somebody else: the deadline itself makes it a fact.
             Err(failure) if failure.code == Code::Timeout && at < asking.deadline => {
                 return Ok(None);
@@ -398,20 +424,20 @@ impl Match {
             Err(failure) => Err(self.fault(failure.code, failure.detail.clone())),
         };
         Ok(Some(weighed.unwrap_or_else(|fault| {
-            self.failure(seat, at, court, fault)
+            self.failure(seat, at, context, fault)
         })))
     }
 
     /// What came instead of an answer may hold half of a hidden move.
-    fn fault(&self, code: Code, detail: String) -> Fault {
+    fn fault(&self, code: Code, detail: String) -> AnswerFault {
         if self.started && self.rules().hidden_moves {
-            Fault::hidden(code, detail)
+            AnswerFault::hidden(code, detail)
         } else {
-            Fault::open(code, detail)
+            AnswerFault::open(code, detail)
         }
     }
 
-    fn weigh(&self, seat: Seat, answer: &Answer, at: Timestamp) -> Result<Event, Fault> {
+    fn weigh(&self, seat: Seat, answer: &PeerAnswer, at: Timestamp) -> Result<Event, AnswerFault> {
         self.prove(seat, answer)?;
         match &answer.message {
             Message::GameJoinAck(ack) if !self.started => self.weigh_join(seat, ack, at),
@@ -426,19 +452,19 @@ impl Match {
                     own @ (Code::Timeout | Code::Connection | Code::InvalidMove) => own,
                     _ => Code::InvalidMessage,
                 };
-                Err(Fault::open(code, detail))
+                Err(AnswerFault::open(code, detail))
             }
             other => {
                 let said = other.v2_type().unwrap_or("nothing of use");
                 let detail = format!("the player said `{said}` where `{}` is owed", self.owed());
-                Err(Fault::open(Code::InvalidMessage, detail))
+                Err(AnswerFault::open(Code::InvalidMessage, detail))
             }
         }
     }
 
     /// Checks the token: another player's is never taken, none or one that is nobody's only where
     /// the league is lenient (ruling 51).
-    fn prove(&self, seat: Seat, answer: &Answer) -> Result<(), Fault> {
+    fn prove(&self, seat: Seat, answer: &PeerAnswer) -> Result<(), AnswerFault> {
         let seated = self.seated(seat);
         let strict = self.fixture.strict && seated.dialect != Dialect::V1;
         let [a, b] = &self.fixture.players;
@@ -447,11 +473,11 @@ impl Match {
             Some(token) if token == seated.token_hash => Ok(()),
             Some(token) if strict || issued(token) => {
                 let detail = format!("the token is not the one of `{}`", seated.player_id);
-                Err(Fault::open(Code::TokenInvalid, detail))
+                Err(AnswerFault::open(Code::TokenInvalid, detail))
             }
             None if strict => {
                 let detail = "this league is strict: put your token into `auth_token`";
-                Err(Fault::open(Code::TokenMissing, detail))
+                Err(AnswerFault::open(Code::TokenMissing, detail))
             }
             Some(_) | None => Ok(()),
         }
@@ -462,24 +488,29 @@ impl Match {
         seat: Seat,
         match_id: &MatchId,
         player_id: Option<&PlayerId>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AnswerFault> {
         let (owed, asked) = (&self.fixture.match_id, &self.seated(seat).player_id);
         if match_id != owed {
             let detail =
                 format!("the answer is for match `{match_id}`, the question was for `{owed}`");
-            return Err(Fault::open(Code::MatchNotFound, detail));
+            return Err(AnswerFault::open(Code::MatchNotFound, detail));
         }
         match player_id.filter(|&player| player != asked) {
             Some(player) => {
                 let detail =
                     format!("the answer is from `{player}`, the question was for `{asked}`");
-                Err(Fault::open(Code::TokenInvalid, detail))
+                Err(AnswerFault::open(Code::TokenInvalid, detail))
             }
             None => Ok(()),
         }
     }
 
-    fn weigh_join(&self, seat: Seat, ack: &GameJoinAck, at: Timestamp) -> Result<Event, Fault> {
+    fn weigh_join(
+        &self,
+        seat: Seat,
+        ack: &GameJoinAck,
+        at: Timestamp,
+    ) -> Result<Event, AnswerFault> {
         self.identify(seat, &ack.match_id, ack.player_id.as_ref())?;
         let match_id = self.fixture.match_id.clone();
         Ok(if ack.accept {
@@ -489,23 +520,28 @@ impl Match {
         })
     }
 
-    fn weigh_move(&self, seat: Seat, said: &MoveResponse, at: Timestamp) -> Result<Event, Fault> {
+    fn weigh_move(
+        &self,
+        seat: Seat,
+        said: &MoveResponse,
+        at: Timestamp,
+    ) -> Result<Event, AnswerFault> {
         self.identify(seat, &said.match_id, said.player_id.as_ref())?;
         let length = said.nonce.as_ref().map_or(0, String::len);
         if length > MAX_NONCE_LENGTH {
             let detail =
                 format!("a nonce has at most {MAX_NONCE_LENGTH} bytes, this one has {length}");
-            return Err(Fault::open(Code::InvalidMove, detail));
+            return Err(AnswerFault::open(Code::InvalidMove, detail));
         }
         let mut played = Ok(());
-        let position = Position::changed(&*self.table, |own| {
+        let position = TablePosition::changed(&*self.table, |own| {
             played = own.play(seat, &said.choice);
         });
         played.map_err(|illegal| self.fault(Code::InvalidMove, illegal.to_string()))?;
         let match_id = self.fixture.match_id.clone();
         let (choice, nonce) = (said.choice.clone(), said.nonce.clone());
         Ok(if self.rules().hidden_moves {
-            let sealed = Arc::new(Sealed { choice, nonce });
+            let sealed = Arc::new(SealedChoice { choice, nonce });
             Event::ChoiceSealed {
                 match_id,
                 seat,
@@ -518,7 +554,7 @@ impl Match {
                 seat,
                 choice,
                 nonce,
-                position: Unwritten(Some(position)),
+                position: TransientPosition(Some(position)),
                 at,
             }
         })

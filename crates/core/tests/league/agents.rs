@@ -1,6 +1,6 @@
 //! How players fare: failures, suspension, coming back.
 
-use league_core::league::{AgentState, Event, Ticket};
+use league_core::league::{AgentState, CorrelationId, Event};
 use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
 use league_protocol::message::Message;
@@ -19,7 +19,7 @@ fn state(world: &World) -> AgentState {
 
 fn fail(world: &mut World, times: usize) {
     for _ in 0..times {
-        let events = world.hear(Ticket::Notice(first()), Err(Code::Timeout));
+        let events = world.hear(CorrelationId::Notice(first()), Err(Code::Timeout));
         assert!(matches!(events[..], [Event::AgentFailed { .. }]));
     }
 }
@@ -29,7 +29,7 @@ fn an_acknowledged_notice_is_no_fact() {
     let mut world = World::begun(2, 1, 1);
     assert!(
         world
-            .hear(Ticket::Notice(first()), Ok(Message::Acknowledged))
+            .hear(CorrelationId::Notice(first()), Ok(Message::Acknowledged))
             .is_empty()
     );
 }
@@ -39,7 +39,7 @@ fn five_failed_letters_suspend_a_player_and_a_good_answer_brings_it_back() {
     let mut world = World::begun(2, 1, 1);
     fail(&mut world, 4);
     assert_eq!(state(&world), AgentState::Active);
-    let events = world.hear(Ticket::Notice(first()), Ok(Message::Acknowledged));
+    let events = world.hear(CorrelationId::Notice(first()), Ok(Message::Acknowledged));
     assert!(matches!(
         events[..],
         [Event::AgentAnswered {
@@ -73,7 +73,7 @@ fn a_suspended_player_gets_no_letters_but_one_probe_after_a_minute() {
     for (referee, order) in world.orders() {
         world.answer_order(&referee, &order, true);
     }
-    let referee = Ticket::Probe(Agent::Referee(world.league.referees()[0].id().clone()));
+    let referee = CorrelationId::Probe(Agent::Referee(world.league.referees()[0].id().clone()));
     for _ in 0..11 {
         world.pass(5);
         world.hear(referee.clone(), Ok(Message::Acknowledged));
@@ -81,10 +81,10 @@ fn a_suspended_player_gets_no_letters_but_one_probe_after_a_minute() {
     assert!(world.letters_to(&first()).is_empty(), "55 seconds");
     world.pass(5);
     assert_eq!(world.letters_to(&first()), [Message::Ping]);
-    let events = world.hear(Ticket::Probe(first()), Err(Code::Connection));
+    let events = world.hear(CorrelationId::Probe(first()), Err(Code::Connection));
     assert!(matches!(events[..], [Event::AgentFailed { .. }]));
     world.hear(referee, Ok(Message::Acknowledged));
-    let events = world.hear(Ticket::Probe(first()), Ok(Message::Acknowledged));
+    let events = world.hear(CorrelationId::Probe(first()), Ok(Message::Acknowledged));
     assert!(matches!(
         events[..],
         [Event::AgentAnswered {

@@ -1,7 +1,7 @@
 //! The journal is the truth: it replays to the same league, reads back, and holds no secret.
 
 use league_core::draw::keeps_promise;
-use league_core::league::{Event, League, LeagueRules, Ticket};
+use league_core::league::{CorrelationId, Event, League, LeagueRules};
 use league_core::machine::{Keep, Machine};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
@@ -273,7 +273,7 @@ fn a_league_goes_on_from_its_journal_at_every_point() {
         again.settle();
         again
             .letters
-            .retain(|letter| !matches!(letter.ticket, Some(Ticket::Probe(_))));
+            .retain(|letter| !matches!(letter.correlation, Some(CorrelationId::Probe(_))));
         again.play_on();
         assert_eq!(
             again.league.matches_played(),

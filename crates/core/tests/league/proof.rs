@@ -1,6 +1,6 @@
 //! How the manager proves itself to its agents.
 
-use league_core::league::{Candidate, Command, Reply};
+use league_core::league::{Applicant, Command, Reply};
 use league_core::letter::Credential;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{Enrolment, RegisterResponse};
@@ -9,7 +9,7 @@ use league_protocol::token::AuthToken;
 
 use crate::world::{SECRET, World, rules};
 
-fn register(world: &mut World, change: impl FnOnce(&mut Candidate)) -> Enrolment<PlayerId> {
+fn register(world: &mut World, change: impl FnOnce(&mut Applicant)) -> Enrolment<PlayerId> {
     let mut candidate = world.candidate("Player 1");
     change(&mut candidate);
     let (_, reply) = world.when(&Command::RegisterPlayer(candidate)).unwrap();
@@ -59,7 +59,7 @@ fn what_lasts_is_told_to_one_who_knows_it_and_not_to_one_who_claims_a_name() {
     assert_eq!(again.return_token, back);
 }
 
-fn moved(candidate: &mut Candidate, token: Option<AuthToken>) {
+fn moved(candidate: &mut Applicant, token: Option<AuthToken>) {
     candidate.request.meta.contact_endpoint = "http://localhost/elsewhere".to_owned();
     candidate.request.token = token;
 }

@@ -1,8 +1,8 @@
 //! Who runs which match, how many at once, and what happens when a referee does not.
 
-use league_core::league::{Assignment, Command, Event, LeagueRules, Stage, Ticket};
+use league_core::league::{Assignment, Command, CorrelationId, Event, FixtureStage, LeagueRules};
 use league_core::machine::Machine;
-use league_core::patience::LAST_RESORT;
+use league_core::timeouts::FORCED_ATTEMPT;
 use league_protocol::fault::Code;
 use league_protocol::id::RefereeId;
 use league_protocol::message::{Message, StartMatch};
@@ -79,7 +79,7 @@ fn a_referee_never_gets_more_than_it_can_run_and_takes_up_the_next_when_one_is_d
         .map(|(_, order)| order.match_id.as_str())
         .collect();
     assert_eq!(started, ["R1M1", "R1M2"]);
-    assert_eq!(world.fixture("R1M3").stage(), Stage::Queued);
+    assert_eq!(world.fixture("R1M3").stage(), FixtureStage::Queued);
     let (referee, order) = &orders[1];
     let (events, _) = world.report(referee, honest(order)).unwrap();
     let [
@@ -102,7 +102,7 @@ fn an_order_that_is_taken_runs_and_the_answer_may_come_twice() {
     let (referee, order) = world.orders().remove(0);
     let events = world.answer_order(&referee, &order, true);
     assert!(matches!(events[..], [Event::MatchAccepted { .. }]));
-    assert_eq!(world.fixture("R1M1").stage(), Stage::Running);
+    assert_eq!(world.fixture("R1M1").stage(), FixtureStage::Running);
     assert!(world.answer_order(&referee, &order, true).is_empty());
     assert!(
         world.fail_order(&referee, &order).is_empty(),
@@ -116,8 +116,8 @@ fn an_order_that_fails_goes_to_the_next_referee_with_the_next_attempt() {
         (|world, referee, order| world.fail_order(referee, order))
             as fn(&mut World, &RefereeId, &StartMatch) -> Vec<Event>,
         |world, referee, order| {
-            let ticket = crate::world::order_ticket(referee, order);
-            world.hear(ticket, Ok(Message::Ping))
+            let correlation = crate::world::order_correlation(referee, order);
+            world.hear(correlation, Ok(Message::Ping))
         },
     ] {
         let mut world = World::begun(2, 2, 1);
@@ -135,7 +135,7 @@ fn an_order_that_fails_goes_to_the_next_referee_with_the_next_attempt() {
         assert_eq!(again.attempt, 2);
         assert!(
             fail(&mut world, &referee, &order).is_empty(),
-            "a stale ticket"
+            "a stale correlation"
         );
         assert_eq!(world.league.referee(&referee).unwrap().running(), 0);
     }
@@ -173,22 +173,22 @@ fn whoever_turns_matches_down_passes_them_on_and_loses_no_other() {
     let pass = |world: &mut World| {
         world.pass(5);
         for number in [1, 2] {
-            let probe = Ticket::Probe(Agent::Referee(RefereeId::numbered(number)));
+            let probe = CorrelationId::Probe(Agent::Referee(RefereeId::numbered(number)));
             world.hear(probe, Ok(Message::Acknowledged));
         }
     };
-    for attempt in 3..LAST_RESORT {
+    for attempt in 3..FORCED_ATTEMPT {
         pass(&mut world);
         assert_eq!(attempts(&mut world), [attempt; 10], "after a while");
     }
     for (referee, order) in kept {
         let held = world.fixture(order.match_id.as_str());
-        assert_eq!((held.stage(), order.attempt), (Stage::Running, 1));
+        assert_eq!((held.stage(), order.attempt), (FixtureStage::Running, 1));
         assert!(world.league.referee(referee).unwrap().running() > 0);
     }
     pass(&mut world);
     let (referee, order) = world.orders().remove(0);
-    assert_eq!(order.attempt, LAST_RESORT);
+    assert_eq!(order.attempt, FORCED_ATTEMPT);
     let events = world.answer_order(&referee, &order, false);
     assert!(
         matches!(events[..], [Event::AgentFailed { .. }, ..]),
@@ -211,7 +211,7 @@ fn a_referee_that_loses_a_match_takes_up_its_next_one() {
     assert_eq!(next.as_str(), "R1M3");
     assert_eq!(
         world.fixture("R1M1").stage(),
-        Stage::Queued,
+        FixtureStage::Queued,
         "REF02 is busy"
     );
 }
@@ -221,7 +221,7 @@ fn with_nobody_else_a_match_waits_and_is_given_again_later() {
     let mut world = World::begun(2, 1, 1);
     let (referee, order) = world.orders().remove(0);
     world.answer_order(&referee, &order, false);
-    assert_eq!(world.fixture("R1M1").stage(), Stage::Waiting);
+    assert_eq!(world.fixture("R1M1").stage(), FixtureStage::Waiting);
     assert!(world.settle().is_empty());
     assert!(world.orders().is_empty());
     world.pass(5);
@@ -278,7 +278,7 @@ fn a_silent_referee_is_asked_three_times_and_then_loses_its_matches() {
     for (referee, order) in &orders {
         world.answer_order(referee, order, true);
     }
-    let healthy = Ticket::Probe(Agent::Referee(RefereeId::numbered(2)));
+    let healthy = CorrelationId::Probe(Agent::Referee(RefereeId::numbered(2)));
     for _ in 0..3 {
         world.pass(5);
         assert_eq!((pings(&mut world, 1), pings(&mut world, 2)), (1, 1));
@@ -290,7 +290,7 @@ fn a_silent_referee_is_asked_three_times_and_then_loses_its_matches() {
     );
     assert!(suspended, "{events:?}");
     assert_eq!(world.referee_of("R1M1").as_deref(), Some("REF02"));
-    assert_eq!(world.fixture("R1M1").stage(), Stage::Queued);
+    assert_eq!(world.fixture("R1M1").stage(), FixtureStage::Queued);
     assert_eq!(world.fixture("R1M1").attempt(), 2);
     let (referee, order) = &orders[1];
     world.report(referee, honest(order)).unwrap();
@@ -304,8 +304,8 @@ fn a_referee_that_answers_keeps_its_match() {
     world.answer_order(&referee, &order, true);
     for _ in 0..20 {
         world.pass(5);
-        let ticket = Ticket::Probe(Agent::Referee(referee.clone()));
-        world.hear(ticket, Ok(Message::Acknowledged));
+        let correlation = CorrelationId::Probe(Agent::Referee(referee.clone()));
+        world.hear(correlation, Ok(Message::Acknowledged));
     }
     assert_eq!(world.fixture("R1M1").attempt(), 1);
 }
@@ -319,7 +319,7 @@ fn a_suspended_referee_is_asked_once_a_minute_and_is_back_when_it_answers() {
         world.pass(5);
     }
     assert_eq!(pings(&mut world, 1), 3);
-    assert_eq!(world.fixture("R1M1").stage(), Stage::Waiting);
+    assert_eq!(world.fixture("R1M1").stage(), FixtureStage::Waiting);
     for _ in 0..10 {
         world.pass(5);
     }
@@ -328,8 +328,8 @@ fn a_suspended_referee_is_asked_once_a_minute_and_is_back_when_it_answers() {
         world.pass(5);
     }
     assert_eq!(pings(&mut world, 1), 1, "once a minute");
-    let ticket = Ticket::Probe(Agent::Referee(referee.clone()));
-    let events = world.hear(ticket, Ok(Message::Acknowledged));
+    let correlation = CorrelationId::Probe(Agent::Referee(referee.clone()));
+    let events = world.hear(correlation, Ok(Message::Acknowledged));
     assert!(matches!(
         events[..],
         [Event::AgentAnswered {
@@ -349,8 +349,8 @@ fn a_match_beyond_the_limit_is_taken_from_a_referee_that_answers_but_never_repor
     world.answer_order(&referee, &order, true);
     for _ in 0..360 {
         world.pass(5);
-        let ticket = Ticket::Probe(Agent::Referee(referee.clone()));
-        world.hear(ticket, Ok(Message::Acknowledged));
+        let correlation = CorrelationId::Probe(Agent::Referee(referee.clone()));
+        world.hear(correlation, Ok(Message::Acknowledged));
     }
     assert_eq!(world.referee_of("R1M1").as_deref(), Some("REF02"));
     assert_eq!(world.fixture("R1M1").attempt(), 2);
@@ -363,8 +363,8 @@ fn the_limit_on_a_match_counts_from_its_acceptance() {
     let look_around = |world: &mut World, times: u32| {
         for _ in 0..times {
             world.pass(5);
-            let ticket = Ticket::Probe(Agent::Referee(referee.clone()));
-            world.hear(ticket, Ok(Message::Acknowledged));
+            let correlation = CorrelationId::Probe(Agent::Referee(referee.clone()));
+            world.hear(correlation, Ok(Message::Acknowledged));
         }
     };
     look_around(&mut world, 120);
@@ -398,16 +398,24 @@ fn a_round_without_any_referee_waits_for_one() {
 #[test]
 fn an_answer_of_another_match_or_agent_changes_nothing() {
     let mut world = World::begun(2, 1, 1);
-    for ticket in [
-        Ticket::Notice(Agent::Manager),
-        Ticket::Probe(Agent::Referee(RefereeId::numbered(9))),
-        Ticket::Order {
+    for correlation in [
+        CorrelationId::Notice(Agent::Manager),
+        CorrelationId::Probe(Agent::Referee(RefereeId::numbered(9))),
+        CorrelationId::Order {
             match_id: league_protocol::id::MatchId::numbered(7, 7),
             attempt: 1,
             referee: RefereeId::numbered(1),
         },
     ] {
-        assert!(world.hear(ticket.clone(), Err(Code::Timeout)).is_empty());
-        assert!(world.hear(ticket, Ok(Message::Acknowledged)).is_empty());
+        assert!(
+            world
+                .hear(correlation.clone(), Err(Code::Timeout))
+                .is_empty()
+        );
+        assert!(
+            world
+                .hear(correlation, Ok(Message::Acknowledged))
+                .is_empty()
+        );
     }
 }

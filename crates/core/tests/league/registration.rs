@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use league_core::league::{
-    AgentState, Candidate, Command, Event, League, LeagueRules, Refusal, Reply, RulesError,
+    AgentState, Applicant, Command, Event, League, LeagueRules, Refusal, Reply, RulesError,
 };
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, PlayerId, RefereeId};
@@ -13,7 +13,7 @@ use league_protocol::token::AuthToken;
 
 use crate::world::{SECRET, World, rules};
 
-fn ask(world: &mut World, candidate: Candidate) -> RegisterResponse<PlayerId> {
+fn ask(world: &mut World, candidate: Applicant) -> RegisterResponse<PlayerId> {
     let (_, reply) = world.when(&Command::RegisterPlayer(candidate)).unwrap();
     match reply {
         Reply::Player(response) => response,
@@ -21,14 +21,14 @@ fn ask(world: &mut World, candidate: Candidate) -> RegisterResponse<PlayerId> {
     }
 }
 
-pub(crate) fn enrolled(world: &mut World, candidate: Candidate) -> Enrolment<PlayerId> {
+pub(crate) fn enrolled(world: &mut World, candidate: Applicant) -> Enrolment<PlayerId> {
     match ask(world, candidate) {
         RegisterResponse::Accepted(enrolment) => *enrolment,
         RegisterResponse::Rejected { reason } => panic!("{reason}"),
     }
 }
 
-pub(crate) fn reason(world: &mut World, candidate: Candidate) -> String {
+pub(crate) fn reason(world: &mut World, candidate: Applicant) -> String {
     let noted = world.events.len();
     let RegisterResponse::Rejected { reason } = ask(world, candidate) else {
         panic!("was let in");
@@ -44,7 +44,7 @@ fn assert_duplicate(reason: &str) {
     assert!(reason.contains("` is taken by P01;"), "{reason}");
 }
 
-pub(crate) fn changed(mut candidate: Candidate, change: impl FnOnce(&mut Candidate)) -> Candidate {
+pub(crate) fn changed(mut candidate: Applicant, change: impl FnOnce(&mut Applicant)) -> Applicant {
     change(&mut candidate);
     candidate
 }
@@ -226,8 +226,8 @@ fn a_suspended_agent_and_one_of_the_first_protocol_come_back_without_a_token() {
     let mut world = World::begun(2, 1, 1);
     let agent = Agent::Player(PlayerId::numbered(1));
     for _ in 0..5 {
-        let ticket = league_core::league::Ticket::Notice(agent.clone());
-        world.hear(ticket, Err(Code::Connection));
+        let correlation = league_core::league::CorrelationId::Notice(agent.clone());
+        world.hear(correlation, Err(Code::Connection));
     }
     let player = &world.league.players()[0];
     assert_eq!(world.league.player_state(player), AgentState::Suspended);

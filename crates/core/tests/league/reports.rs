@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::league::{Command, Event, LeagueRules, Refusal, Reply, ReportProblem, Stage};
+use league_core::league::{
+    Command, Event, FixtureStage, LeagueRules, Refusal, Reply, ReportProblem,
+};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::sender::Agent;
@@ -310,7 +312,10 @@ fn a_referee_that_tells_what_cannot_be_loses_the_match_at_once() {
     report.round_id += 1;
     world.report(&referee, report).unwrap();
     let fixture = world.fixture(order.match_id.as_str());
-    assert_eq!((fixture.stage(), fixture.attempt()), (Stage::Queued, 2));
+    assert_eq!(
+        (fixture.stage(), fixture.attempt()),
+        (FixtureStage::Queued, 2)
+    );
     let taker = world.referee_of(order.match_id.as_str()).unwrap();
     assert_ne!(taker, referee.to_string());
 }

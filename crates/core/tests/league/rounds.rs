@@ -1,6 +1,8 @@
 //! The start, the schedule, the rounds and the end.
 
-use league_core::league::{AgentState, Command, Event, LeagueRules, Phase, Refusal, Reply, Stage};
+use league_core::league::{
+    AgentState, Command, Event, FixtureStage, LeagueRules, Phase, Refusal, Reply,
+};
 use league_core::machine::Machine;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
@@ -326,5 +328,5 @@ fn a_stopped_league_takes_results_and_does_nothing_else() {
         "the next match is ordered after the restart"
     );
     let second = league.fixture(&MatchId::numbered(1, 2));
-    assert_eq!(second.unwrap().stage(), Stage::Ordered);
+    assert_eq!(second.unwrap().stage(), FixtureStage::Ordered);
 }

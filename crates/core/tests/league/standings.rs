@@ -4,41 +4,41 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use league_core::league::schedule::{Pairing, Schedule, Sides};
-use league_core::league::standings::{Ending, Named, Standings};
+use league_core::league::standings::{MatchEnding, NamedPlayer, Standings};
 use league_protocol::id::PlayerId;
 use league_protocol::message::Score;
 use proptest::prelude::*;
 
-fn names(players: u32) -> Vec<Named> {
+fn names(players: u32) -> Vec<NamedPlayer> {
     // Numbered from behind, so that ids and numbers run in opposite directions.
     let named = |number: u32| (PlayerId::numbered(players - number), Arc::from("name"));
     (0..players).map(named).collect()
 }
 
-fn ending(number: u8) -> Ending {
+fn ending(number: u8) -> MatchEnding {
     match number {
-        0 => Ending::Win(0),
-        1 => Ending::Win(1),
-        2 | 3 => Ending::Draw,
-        4 => Ending::Forfeit(0),
-        5 => Ending::Forfeit(1),
-        _ => Ending::BothForfeit,
+        0 => MatchEnding::Win(0),
+        1 => MatchEnding::Win(1),
+        2 | 3 => MatchEnding::Draw,
+        4 => MatchEnding::Forfeit(0),
+        5 => MatchEnding::Forfeit(1),
+        _ => MatchEnding::BothForfeit,
     }
 }
 
 /// The points of a seat, written out anew.
-fn worth(ending: Ending, seat: usize, score: &Score) -> u32 {
+fn worth(ending: MatchEnding, seat: usize, score: &Score) -> u32 {
     match (ending, seat) {
-        (Ending::Win(winner), seat) if winner == seat => score.win,
-        (Ending::Win(_), _) => score.loss,
-        (Ending::Draw, _) => score.draw,
-        (Ending::Forfeit(absent), seat) if absent == seat => score.technical_loss,
-        (Ending::Forfeit(_), _) => score.win,
-        (Ending::BothForfeit, _) => score.technical_loss,
+        (MatchEnding::Win(winner), seat) if winner == seat => score.win,
+        (MatchEnding::Win(_), _) => score.loss,
+        (MatchEnding::Draw, _) => score.draw,
+        (MatchEnding::Forfeit(absent), seat) if absent == seat => score.technical_loss,
+        (MatchEnding::Forfeit(_), _) => score.win,
+        (MatchEnding::BothForfeit, _) => score.technical_loss,
     }
 }
 
-type Results = Vec<(Pairing, Ending)>;
+type Results = Vec<(Pairing, MatchEnding)>;
 
 /// Points, wins, draws minus losses.
 fn figures(results: &Results, player: u32, score: &Score) -> (u32, u32, i64) {
@@ -49,16 +49,16 @@ fn figures(results: &Results, player: u32, score: &Score) -> (u32, u32, i64) {
         };
         points += worth(*ending, seat, score);
         match (*ending, seat) {
-            (Ending::Draw, _) => difference += 1,
-            (Ending::Win(winner), seat) if winner == seat => wins += 1,
-            (Ending::Forfeit(absent), seat) if absent != seat => wins += 1,
+            (MatchEnding::Draw, _) => difference += 1,
+            (MatchEnding::Win(winner), seat) if winner == seat => wins += 1,
+            (MatchEnding::Forfeit(absent), seat) if absent != seat => wins += 1,
             _ => difference -= 1,
         }
     }
     (points, wins, difference)
 }
 
-fn from_scratch(results: &Results, names: &[Named], score: &Score) -> Vec<(String, u32)> {
+fn from_scratch(results: &Results, names: &[NamedPlayer], score: &Score) -> Vec<(String, u32)> {
     let players: Vec<u32> = (0..names.len() as u32).collect();
     let figures: Vec<_> = players
         .iter()
@@ -157,9 +157,9 @@ fn a_result_that_is_noted_twice_counts_once() {
     let schedule = Schedule::new(2, Sides::AsPrinted);
     let mut standings = Standings::new(schedule, Score::default());
     let pairing = schedule.pairing(1, 0).unwrap();
-    standings.note(pairing, Ending::Win(0));
+    standings.note(pairing, MatchEnding::Win(0));
     let once = standings.clone();
-    standings.note(pairing, Ending::Win(1));
+    standings.note(pairing, MatchEnding::Win(1));
     assert_eq!(standings, once);
 }
 
@@ -171,7 +171,7 @@ fn among_equals_the_one_who_won_their_match_stands_first() {
     for (winner, loser) in [(3, 0), (0, 1), (2, 3)] {
         let pairing = schedule.meeting(winner, loser).unwrap();
         let seat = usize::from(pairing.seats[1] == winner);
-        standings.note(pairing, Ending::Win(seat));
+        standings.note(pairing, MatchEnding::Win(seat));
     }
     let ids = |number: u32| (PlayerId::numbered(number + 1), Arc::from("name"));
     let table = standings.table(|| (0..4).map(ids).collect());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use league_core::league::{Command, Event, Phase, Ticket};
+use league_core::league::{Command, CorrelationId, Event, Phase};
 use league_protocol::fault::Code;
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
@@ -25,15 +25,17 @@ fn play(players: u32, referees: u32, capacity: u32, chances: &[u8]) -> World {
         if orders.is_empty() || chance % 11 == 0 {
             world.pass(5);
             for letter in std::mem::take(&mut world.letters) {
-                match (letter.message, letter.ticket) {
+                match (letter.message, letter.correlation) {
                     (Message::StartMatch(order), _) => {
                         let Agent::Referee(referee) = &letter.to.agent else {
                             continue;
                         };
                         orders.push((referee.clone(), Arc::unwrap_or_clone(order)));
                     }
-                    (Message::Ping, Some(ticket @ Ticket::Probe(_))) if chance % 3 != 0 => {
-                        world.hear(ticket, Ok(Message::Acknowledged));
+                    (Message::Ping, Some(correlation @ CorrelationId::Probe(_)))
+                        if chance % 3 != 0 =>
+                    {
+                        world.hear(correlation, Ok(Message::Acknowledged));
                     }
                     _ => {}
                 }
@@ -98,9 +100,12 @@ fn nonsense_from_the_letters_never_disturbs_a_league() {
         Agent::Player(league_protocol::id::PlayerId::numbered(1)),
         Agent::Referee(league_protocol::id::RefereeId::numbered(1)),
     ] {
-        for ticket in [Ticket::Probe(agent.clone()), Ticket::Notice(agent)] {
-            world.hear(ticket.clone(), Ok(Message::Ping));
-            world.hear(ticket, Err(Code::InvalidMessage));
+        for correlation in [
+            CorrelationId::Probe(agent.clone()),
+            CorrelationId::Notice(agent),
+        ] {
+            world.hear(correlation.clone(), Ok(Message::Ping));
+            world.hear(correlation, Err(Code::InvalidMessage));
         }
     }
     world.play_on();

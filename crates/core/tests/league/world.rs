@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use league_core::draw::LeagueSecret;
 use league_core::league::{
-    Candidate, Command, Event, Fixture, Inconsistency, League, LeagueRules, Refusal, Reply, Stage,
-    Ticket,
+    Applicant, Command, CorrelationId, Event, Fixture, FixtureStage, Inconsistency, League,
+    LeagueRules, Refusal, Reply,
 };
-use league_core::letter::{Answer, Failure, Letter};
+use league_core::letter::{CallFailure, Letter, PeerAnswer};
 use league_core::machine::{Keep, Machine};
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
@@ -33,7 +33,7 @@ pub(crate) struct World {
     /// Every fact, in order.
     pub(crate) events: Vec<Event>,
     /// Letters that nobody has looked at.
-    pub(crate) letters: Vec<Letter<Ticket>>,
+    pub(crate) letters: Vec<Letter<CorrelationId>>,
     pub(crate) tokens: BTreeMap<Agent, AuthToken>,
     chance: u8,
 }
@@ -102,7 +102,7 @@ impl World {
         self.settle()
     }
 
-    pub(crate) fn candidate(&mut self, name: &str) -> Candidate {
+    pub(crate) fn candidate(&mut self, name: &str) -> Applicant {
         self.chance = self.chance.wrapping_add(1);
         candidate(name, self.chance)
     }
@@ -185,25 +185,34 @@ impl World {
             accepted,
             reason: None,
         });
-        self.hear(order_ticket(referee, order), Ok(message))
+        self.hear(order_correlation(referee, order), Ok(message))
     }
 
     pub(crate) fn fail_order(&mut self, referee: &RefereeId, order: &StartMatch) -> Vec<Event> {
-        self.hear(order_ticket(referee, order), Err(Code::Connection))
+        self.hear(order_correlation(referee, order), Err(Code::Connection))
     }
 
-    pub(crate) fn hear(&mut self, ticket: Ticket, outcome: Result<Message, Code>) -> Vec<Event> {
+    pub(crate) fn hear(
+        &mut self,
+        correlation: CorrelationId,
+        outcome: Result<Message, Code>,
+    ) -> Vec<Event> {
         let outcome = match outcome {
-            Ok(message) => Ok(Answer {
+            Ok(message) => Ok(PeerAnswer {
                 message,
                 token: None,
             }),
-            Err(code) => Err(Failure {
+            Err(code) => Err(CallFailure {
                 code,
                 detail: "nobody is there".to_owned(),
             }),
         };
-        self.when(&Command::Heard { ticket, outcome }).unwrap().0
+        self.when(&Command::Outcome {
+            correlation,
+            outcome,
+        })
+        .unwrap()
+        .0
     }
 
     /// Plays every match that was ordered, until no order is left; players choose by number.
@@ -270,7 +279,7 @@ impl World {
             for seat in fixture.pairing().seats {
                 assert!(busy.insert(seat), "nobody plays twice in a round");
             }
-            let finished = fixture.stage() == Stage::Finished;
+            let finished = fixture.stage() == FixtureStage::Finished;
             assert_eq!(fixture.result().is_some(), finished);
         }
         for referee in league.referees() {
@@ -298,8 +307,8 @@ pub(crate) fn rules() -> LeagueRules {
     )
 }
 
-pub(crate) fn candidate(name: &str, chance: u8) -> Candidate {
-    Candidate {
+pub(crate) fn candidate(name: &str, chance: u8) -> Applicant {
+    Applicant {
         request: Box::new(RegisterRequest {
             meta: AgentMeta {
                 display_name: name.to_owned(),
@@ -320,8 +329,8 @@ pub(crate) fn candidate(name: &str, chance: u8) -> Candidate {
     }
 }
 
-pub(crate) fn order_ticket(referee: &RefereeId, order: &StartMatch) -> Ticket {
-    Ticket::Order {
+pub(crate) fn order_correlation(referee: &RefereeId, order: &StartMatch) -> CorrelationId {
+    CorrelationId::Order {
         match_id: order.match_id.clone(),
         attempt: order.attempt,
         referee: referee.clone(),

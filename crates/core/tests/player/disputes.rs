@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use league_core::draw::{LeagueSecret, commitment};
-use league_core::player::{Command, DrawProblem, Event, News, Refusal, Reply, SHOWN_DISPUTES};
+use league_core::player::{
+    Command, DrawProblem, Event, Notification, Refusal, Reply, SHOWN_DISPUTES,
+};
 use league_protocol::id::MatchId;
 use league_protocol::message::{
     AnnouncedMatch, Enrolment, GameOver, MatchStatus, Message, OpenedDraw, RegisterResponse,
@@ -23,8 +25,8 @@ fn promise(id: &str) -> Commitment {
 }
 
 /// An announcement with a promise on the draw.
-fn promised(id: &str) -> News {
-    News::RoundAnnouncement(
+fn promised(id: &str) -> Notification {
+    Notification::RoundAnnouncement(
         RoundAnnouncement {
             league_id: league(),
             round_id: 1,
@@ -68,7 +70,7 @@ fn moved() -> Shell {
 
 fn disputed(shell: &mut Shell, over: GameOver) -> Vec<(MatchId, DrawProblem)> {
     assert_eq!(
-        shell.told(News::GameOver(over.into())),
+        shell.told(Notification::GameOver(over.into())),
         Ok(Reply::Acknowledged)
     );
     assert!(matches!(
@@ -88,7 +90,7 @@ fn a_draw_as_promised_with_the_own_share_is_no_dispute() {
 fn an_end_without_a_token_is_believed_if_it_opens_the_promise() {
     let mut shell = moved();
     let untold = |over: GameOver| Command::Told {
-        news: News::GameOver(over.into()),
+        news: Notification::GameOver(over.into()),
         token: None,
     };
     let guessed = drawn("R1M1", NONCE, |draw| draw.seed.0[0] ^= 1);
@@ -183,11 +185,11 @@ fn the_list_of_disputes_is_bounded() {
 fn the_end_of_a_match_that_nobody_spoke_of_is_not_remembered() {
     let mut shell = Shell::enrolled(rules());
     let over = over("R1M1", 1, MatchStatus::Win, Some("P01"));
-    let told = shell.told(News::GameOver(over.clone().into()));
+    let told = shell.told(Notification::GameOver(over.clone().into()));
     assert_eq!(told, Ok(Reply::Acknowledged));
     assert_eq!(shell.player.view().statistics.total_matches, 0);
     shell.told(announcement("R1M1")).unwrap();
-    shell.told(News::GameOver(over.into())).unwrap();
+    shell.told(Notification::GameOver(over.into())).unwrap();
     assert_eq!(shell.player.view().statistics.total_matches, 1);
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use league_core::letter::Peer;
 use league_core::player::{
-    Command, LATE_THOUGHT, News, Phase, PlayerRules, Refusal, Reply, Think, Verdict,
+    Command, LATE_THOUGHT, MatchOutcome, Notification, PlayerPhase, PlayerRules, Refusal, Reply,
+    Think,
 };
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, PlayerId};
@@ -69,12 +70,12 @@ fn an_opponent_whom_only_the_invitation_named_is_known_to_the_end() {
         });
         result.choices = chosen.collect();
     });
-    shell.told(News::GameOver(end.into())).unwrap();
+    shell.told(Notification::GameOver(end.into())).unwrap();
     let view = shell.player.view();
     let record = &view.history[0];
     assert_eq!(record.opponent_id, player("P02"));
     assert_eq!(record.opponent_choice, Some(json!("odd")));
-    assert_eq!(record.result, Verdict::Win);
+    assert_eq!(record.result, MatchOutcome::Win);
 }
 
 #[test]
@@ -144,7 +145,7 @@ fn a_game_is_known_however_it_is_spelled_but_not_by_a_guarded_player() {
 #[test]
 fn a_league_may_go_by_another_name_where_nobody_proves_anything() {
     let mut shell = Shell::enrolled(rules());
-    let end = News::LeagueCompleted(
+    let end = Notification::LeagueCompleted(
         LeagueCompleted {
             league_id: LeagueId::new("their_name_for_it").unwrap(),
             total_rounds: 1,
@@ -159,7 +160,7 @@ fn a_league_may_go_by_another_name_where_nobody_proves_anything() {
         token: None,
     });
     assert_eq!(told, Ok(Reply::Acknowledged));
-    assert_eq!(shell.player.phase(), Phase::Completed);
+    assert_eq!(shell.player.phase(), PlayerPhase::Completed);
     let lines = shell.journal.len();
     shell.told(end).unwrap();
     assert_eq!(shell.journal.len(), lines, "the end is noted once");
@@ -177,14 +178,14 @@ fn an_end_that_makes_no_sense_is_heard_and_not_believed() {
     for end in senseless {
         let mut shell = Shell::enrolled(rules());
         joins(&mut shell, "R1M1");
-        let told = shell.told(News::GameOver(end.clone().into()));
+        let told = shell.told(Notification::GameOver(end.clone().into()));
         assert_eq!(told, Ok(Reply::Acknowledged));
         assert_eq!(shell.player.view().statistics.total_matches, 0);
         // A match that was announced with a token is another matter.
         let mut shell = Shell::enrolled(rules());
         shell.told(announcement("R1M1")).unwrap();
         if end.match_id == match_id("R1M1") {
-            assert!(shell.told(News::GameOver(end.into())).is_err());
+            assert!(shell.told(Notification::GameOver(end.into())).is_err());
         }
     }
 }
@@ -206,12 +207,16 @@ fn a_manager_that_only_nods_may_bring_its_answer_as_a_call() {
     assert_eq!(refusal.to_league_error().code, Code::OutOfTurn);
     let nod = shell.answers(Message::Acknowledged);
     assert_eq!(nod, Reply::Acknowledged);
-    assert_eq!(shell.player.phase(), Phase::Registering);
+    assert_eq!(shell.player.phase(), PlayerPhase::Registering);
     let refusal = shell.tries(by(false)).unwrap_err();
     assert_eq!(refusal.to_league_error().code, Code::OutOfTurn);
-    assert_eq!(shell.player.phase(), Phase::Registering, "somebody else's");
+    assert_eq!(
+        shell.player.phase(),
+        PlayerPhase::Registering,
+        "somebody else's"
+    );
     assert_eq!(shell.does(brought()), granted());
-    assert_eq!(shell.player.phase(), Phase::Enrolled);
+    assert_eq!(shell.player.phase(), PlayerPhase::Enrolled);
     let lines = shell.journal.len();
     assert_eq!(shell.does(brought()), Reply::Acknowledged);
     assert_eq!(shell.journal.len(), lines, "only once");
@@ -239,7 +244,7 @@ fn nobody_is_rejected_by_a_call() {
         answers_us: true,
     };
     assert!(shell.tries(rejected).is_err());
-    assert_eq!(shell.player.phase(), Phase::Registering);
+    assert_eq!(shell.player.phase(), PlayerPhase::Registering);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use league_core::letter::Answer;
+use league_core::letter::PeerAnswer;
 use league_core::machine::Machine;
-use league_core::player::{Command, News, OPEN_MATCHES, PlayerRules, Reply, Ticket};
+use league_core::player::{Command, CorrelationId, Notification, OPEN_MATCHES, PlayerRules, Reply};
 use league_protocol::fault::Code;
 use league_protocol::message::{MatchStatus, MoveCall};
 use league_protocol::time::Timestamp;
@@ -84,7 +84,7 @@ fn any_end() -> impl Strategy<Value = Command> {
             result.choices.insert(player("P02"), choice);
         });
         Command::Told {
-            news: News::GameOver(over.into()),
+            news: Notification::GameOver(over.into()),
             token,
         }
     })
@@ -93,15 +93,15 @@ fn any_end() -> impl Strategy<Value = Command> {
 fn any_command() -> impl Strategy<Value = Command> {
     let outcome = prop_oneof![
         Just(silence(Code::Connection)),
-        Just(Ok(Answer {
+        Just(Ok(PeerAnswer {
             message: accepted("P01"),
             token: None,
         })),
     ];
     prop_oneof![
         1 => Just(Command::Begin),
-        1 => (1..4_u32, outcome).prop_map(|(number, outcome)| Command::Heard {
-            ticket: Ticket::Registration(number),
+        1 => (1..4_u32, outcome).prop_map(|(number, outcome)| Command::Outcome {
+            correlation: CorrelationId::Registration(number),
             outcome,
         }),
         1 => Just(Command::Tick),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use league_core::machine::{Keep, Machine};
 use league_core::player::{
-    Command, DrawProblem, Event, MatchRecord, News, Player, Question, Reply, Verdict,
+    Command, DrawProblem, Event, MatchOutcome, MatchRecord, MoveQuestion, Notification, Player,
+    Reply,
 };
 use league_protocol::fault::Code;
 use league_protocol::id::GameType;
@@ -52,7 +53,7 @@ fn journal_events() -> Vec<Event> {
                 match_id: match_id("R1M1"),
                 game_type: even_odd(),
                 opponent_id: player("P02"),
-                result: Verdict::TechnicalLoss,
+                result: MatchOutcome::TechnicalLoss,
                 points: 0,
                 my_choice: None,
                 opponent_choice: Some(json!({ "event": [1.5, null, u64::MAX, i64::MIN] })),
@@ -92,7 +93,7 @@ fn memory_events() -> Vec<Event> {
         },
         Event::Asked {
             match_id: match_id.clone(),
-            question: Question {
+            question: MoveQuestion {
                 turn: 1,
                 game_type: even_odd(),
                 move_type: "choose_parity".into(),
@@ -188,7 +189,7 @@ fn no_secret_reaches_the_journal() {
         );
     }
     let end = over("R1M1", 1, MatchStatus::Win, Some("P01"));
-    shell.told(News::GameOver(end.into())).unwrap();
+    shell.told(Notification::GameOver(end.into())).unwrap();
     let after_the_end = shell.journal.concat();
     assert!(after_the_end.contains("opponent_choice"));
     for hidden in [NONCE, OWN_TOKEN, MATCH_TOKEN] {
@@ -219,7 +220,9 @@ fn a_restart_keeps_place_history_and_announcements_and_forgets_open_choices() {
     let mut shell = Shell::enrolled(strict());
     plays_a_match(&mut shell);
     let end = over("R1M1", 1, MatchStatus::Win, Some("P01"));
-    shell.told(News::GameOver(end.clone().into())).unwrap();
+    shell
+        .told(Notification::GameOver(end.clone().into()))
+        .unwrap();
     shell.told(announcement("R2M1")).unwrap();
     shell.does(invited("R2M1", Some(MATCH_TOKEN)));
     let asked = wants(call(&shell, "R2M1", 1));
@@ -239,7 +242,7 @@ fn a_restart_keeps_place_history_and_announcements_and_forgets_open_choices() {
     assert!(shell.tries(chooses("R2M1", 1, None)).is_err());
     assert!(matches!(shell.does(asked), Reply::Think(_)));
     let lines = shell.journal.len();
-    shell.told(News::GameOver(end.into())).unwrap();
+    shell.told(Notification::GameOver(end.into())).unwrap();
     assert_eq!(shell.journal.len(), lines);
 }
 
@@ -248,7 +251,7 @@ fn replaying_a_journal_twice_gives_two_equal_players() {
     let mut shell = Shell::enrolled(rules());
     plays_a_match(&mut shell);
     let end = over("R1M1", 1, MatchStatus::Win, Some("P01"));
-    shell.told(News::GameOver(end.into())).unwrap();
+    shell.told(Notification::GameOver(end.into())).unwrap();
     shell.restart();
     let first = shell.player.clone();
     shell.restart();

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::letter::{Answer, Failure, Letter, Outcome, Peer};
+use league_core::letter::{CallFailure, CallOutcome, Letter, Peer, PeerAnswer};
 use league_core::machine::{Keep, Machine};
-use league_core::patience::{Backoff, Patience};
 use league_core::player::{
-    Command, Event, MemoryRule, News, Player, PlayerRules, Refusal, Reply, Ticket,
+    Command, CorrelationId, Event, MemoryRule, Notification, Player, PlayerRules, Refusal, Reply,
 };
+use league_core::timeouts::{Backoff, Timeouts};
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{
@@ -30,7 +30,7 @@ pub(crate) const NONCE: &str = "nonce-secret";
 pub(crate) struct Shell {
     pub(crate) player: Player,
     pub(crate) journal: Vec<String>,
-    pub(crate) letters: Vec<Letter<Ticket>>,
+    pub(crate) letters: Vec<Letter<CorrelationId>>,
     pub(crate) events: Vec<Event>,
     pub(crate) now: Timestamp,
 }
@@ -78,19 +78,22 @@ impl Shell {
 
     /// Answers the last letter.
     pub(crate) fn answers(&mut self, message: Message) -> Reply {
-        let outcome = Ok(Answer {
+        let outcome = Ok(PeerAnswer {
             message,
             token: None,
         });
         self.hears(outcome)
     }
 
-    pub(crate) fn hears(&mut self, outcome: Outcome) -> Reply {
-        let ticket = self.letters.last().unwrap().ticket.unwrap();
-        self.does(Command::Heard { ticket, outcome })
+    pub(crate) fn hears(&mut self, outcome: CallOutcome) -> Reply {
+        let correlation = self.letters.last().unwrap().correlation.unwrap();
+        self.does(Command::Outcome {
+            correlation,
+            outcome,
+        })
     }
 
-    pub(crate) fn told(&mut self, news: News) -> Result<Reply, Refusal> {
+    pub(crate) fn told(&mut self, news: Notification) -> Result<Reply, Refusal> {
         let token = Some(TokenHash::of(MATCH_TOKEN));
         self.tries(Command::Told { news, token })
     }
@@ -122,9 +125,9 @@ pub(crate) fn rules() -> PlayerRules {
         version: "1.0.0".to_owned(),
         endpoint: "http://127.0.0.1:8101/mcp".to_owned(),
         games: vec![GameType::new("even_odd").unwrap()],
-        patience: Patience {
+        timeouts: Timeouts {
             backoff: Backoff::Fixed(Duration::from_secs(2)),
-            ..Patience::default()
+            ..Timeouts::default()
         },
         manager: Arc::new(Peer {
             agent: Agent::Manager,
@@ -171,15 +174,15 @@ pub(crate) fn accepted_in(id: &str, league_id: LeagueId) -> Message {
     }))
 }
 
-pub(crate) fn silence(code: Code) -> Outcome {
-    Err(Failure {
+pub(crate) fn silence(code: Code) -> CallOutcome {
+    Err(CallFailure {
         code,
         detail: "nobody there".to_owned(),
     })
 }
 
-pub(crate) fn announcement(id: &str) -> News {
-    News::RoundAnnouncement(
+pub(crate) fn announcement(id: &str) -> Notification {
+    Notification::RoundAnnouncement(
         RoundAnnouncement {
             league_id: league(),
             round_id: 1,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use league_core::player::{
-    Command, DISTINCT_CHOICES, KNOWN_ENDS, LONGEST_CHOICE, MemoryRule, News, PlayerRules,
-    RECENT_CHOICES, Refusal, Reply, Statistics, Verdict,
+    Command, DISTINCT_CHOICES, KNOWN_ENDS, LONGEST_CHOICE, MatchOutcome, MemoryRule, Notification,
+    PlayerRules, RECENT_CHOICES, Refusal, Reply, Statistics,
 };
 use league_protocol::fault::Code;
 use league_protocol::message::{ByPlayer, GameOver, MatchStatus};
@@ -16,7 +16,7 @@ use crate::kit::*;
 fn ends(shell: &mut Shell, over: GameOver) {
     shell.does(invited(over.match_id.as_str(), Some(MATCH_TOKEN)));
     assert_eq!(
-        shell.told(News::GameOver(over.into())),
+        shell.told(Notification::GameOver(over.into())),
         Ok(Reply::Acknowledged)
     );
 }
@@ -38,7 +38,7 @@ fn the_end_of_a_match_is_remembered_once() {
     };
     assert_eq!(record.match_id, match_id("R1M1"));
     assert_eq!(record.opponent_id, player("P02"));
-    assert_eq!(record.result, Verdict::Win);
+    assert_eq!(record.result, MatchOutcome::Win);
     assert_eq!(record.points, 3);
     assert_eq!(record.my_choice, Some(json!("even")));
     assert_eq!(record.opponent_choice, Some(json!("odd")));
@@ -88,16 +88,16 @@ fn every_way_a_match_can_end_is_counted() {
     };
     assert_eq!(statistics(&shell), expected);
     let verdicts: Vec<_> = shell.player.memory().history().map(|r| r.result).collect();
-    use Verdict::Loss;
+    use MatchOutcome::Loss;
     assert_eq!(
         verdicts,
         [
-            Verdict::Win,
+            MatchOutcome::Win,
             Loss,
-            Verdict::Draw,
-            Verdict::Win,
-            Verdict::TechnicalLoss,
-            Verdict::TechnicalLoss
+            MatchOutcome::Draw,
+            MatchOutcome::Win,
+            MatchOutcome::TechnicalLoss,
+            MatchOutcome::TechnicalLoss
         ]
     );
 }
@@ -132,11 +132,11 @@ fn an_end_that_cannot_be_is_refused() {
         (elsewhere, Code::MatchNotFound),
         (nobody, Code::InvalidMessage),
     ] {
-        let refusal = shell.told(News::GameOver(over.into())).unwrap_err();
+        let refusal = shell.told(Notification::GameOver(over.into())).unwrap_err();
         assert_eq!(refusal.to_league_error().code, code);
     }
     let unproven = shell.tries(Command::Told {
-        news: News::GameOver(won().into()),
+        news: Notification::GameOver(won().into()),
         token: None,
     });
     assert!(matches!(unproven, Err(Refusal::NoToken { .. })));

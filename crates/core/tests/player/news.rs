@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use league_core::player::{ANNOUNCED_MATCHES, Command, News, Phase, Refusal, Reply};
+use league_core::player::{ANNOUNCED_MATCHES, Command, Notification, PlayerPhase, Refusal, Reply};
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::message::{
@@ -29,8 +29,8 @@ fn row(id: &str, rank: u32) -> StandingRow {
     }
 }
 
-fn completed(league_id: LeagueId) -> News {
-    News::LeagueCompleted(
+fn completed(league_id: LeagueId) -> Notification {
+    Notification::LeagueCompleted(
         LeagueCompleted {
             league_id,
             total_rounds: 3,
@@ -49,8 +49,8 @@ fn completed(league_id: LeagueId) -> News {
     )
 }
 
-fn standings(rank: u32) -> News {
-    News::StandingsUpdate(
+fn standings(rank: u32) -> Notification {
+    Notification::StandingsUpdate(
         StandingsUpdate {
             league_id: league(),
             round_id: 1,
@@ -60,8 +60,8 @@ fn standings(rank: u32) -> News {
     )
 }
 
-fn round_completed(rows: Vec<StandingRow>) -> News {
-    News::RoundCompleted(
+fn round_completed(rows: Vec<StandingRow>) -> Notification {
+    Notification::RoundCompleted(
         RoundCompleted {
             league_id: league(),
             round_id: 1,
@@ -91,13 +91,13 @@ fn the_players_own_row_is_kept_from_each_table() {
 fn the_end_of_the_league_is_noted_once() {
     let mut shell = Shell::enrolled(rules());
     shell.told(completed(league())).unwrap();
-    assert_eq!(shell.player.phase(), Phase::Completed);
+    assert_eq!(shell.player.phase(), PlayerPhase::Completed);
     assert_eq!(shell.player.standing().unwrap().rank, 2);
     let lines = shell.journal.len();
     assert_eq!(shell.told(completed(league())), Ok(Reply::Acknowledged));
     assert_eq!(shell.journal.len(), lines);
     shell.restart();
-    assert_eq!(shell.player.phase(), Phase::Completed);
+    assert_eq!(shell.player.phase(), PlayerPhase::Completed);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_player_whose_league_is_over_registers_for_the_next() {
     shell.does(Command::Begin);
     let next = LeagueId::new("league_2026").unwrap();
     shell.answers(accepted_in("P01", next));
-    assert_eq!(shell.player.phase(), Phase::Enrolled);
+    assert_eq!(shell.player.phase(), PlayerPhase::Enrolled);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn news_of_another_league_is_refused() {
     let refusal = shell.told(completed(other)).unwrap_err();
     assert!(matches!(refusal, Refusal::OtherLeague { .. }));
     assert_eq!(refusal.to_league_error().code, Code::TokenInvalid);
-    assert_eq!(shell.player.phase(), Phase::Enrolled);
+    assert_eq!(shell.player.phase(), PlayerPhase::Enrolled);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn an_announcement_is_noted_once_and_cannot_be_replaced() {
     let lines = shell.journal.len();
     shell.told(announcement("R1M1")).unwrap();
     assert_eq!(shell.journal.len(), lines);
-    let forged = News::RoundAnnouncement(
+    let forged = Notification::RoundAnnouncement(
         RoundAnnouncement {
             league_id: league(),
             round_id: 1,
@@ -161,7 +161,7 @@ fn one_announcement_too_many_drops_the_oldest() {
 #[test]
 fn a_round_without_a_match_of_ones_own_changes_nothing() {
     let mut shell = Shell::enrolled(rules());
-    let bye = News::RoundAnnouncement(
+    let bye = Notification::RoundAnnouncement(
         RoundAnnouncement {
             league_id: league(),
             round_id: 1,
@@ -174,8 +174,8 @@ fn a_round_without_a_match_of_ones_own_changes_nothing() {
     assert!(shell.events.is_empty());
 }
 
-fn error(code: Code) -> News {
-    News::GameError(Box::new(GameError {
+fn error(code: Code) -> Notification {
+    Notification::GameError(Box::new(GameError {
         league_id: league(),
         round_id: 1,
         match_id: match_id("R1M1"),
@@ -190,8 +190,8 @@ fn error(code: Code) -> News {
     }))
 }
 
-fn validation(of: &str, error: Option<&str>) -> News {
-    News::PlayValidation(Box::new(PlayValidation {
+fn validation(of: &str, error: Option<&str>) -> Notification {
+    Notification::PlayValidation(Box::new(PlayValidation {
         league_id: league(),
         round_id: 1,
         match_id: match_id("R1M1"),
@@ -203,7 +203,7 @@ fn validation(of: &str, error: Option<&str>) -> News {
 
 #[test]
 fn only_a_refused_move_is_thought_about_again() {
-    let thinks_again = |news: News| {
+    let thinks_again = |news: Notification| {
         let mut shell = Shell::enrolled(rules());
         let asked = wants(call(&shell, "R1M1", 1));
         shell.does(asked.clone());
@@ -221,11 +221,11 @@ fn only_a_refused_move_is_thought_about_again() {
 #[test]
 fn an_error_for_another_player_is_refused() {
     let mut shell = Shell::enrolled(rules());
-    let News::GameError(mut misplaced) = error(Code::Timeout) else {
+    let Notification::GameError(mut misplaced) = error(Code::Timeout) else {
         panic!()
     };
     misplaced.player_id = player("P02");
-    assert!(shell.told(News::GameError(misplaced)).is_err());
+    assert!(shell.told(Notification::GameError(misplaced)).is_err());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use league_core::player::{Command, News, Refusal, Reply};
+use league_core::player::{Command, Notification, Refusal, Reply};
 use league_protocol::fault::Code;
 use league_protocol::message::{
     Enrolment, LeagueCompleted, LeagueStart, Message, RegisterResponse, RoundCompleted,
@@ -32,16 +32,16 @@ fn enrolled() -> Shell {
     shell
 }
 
-fn tell(shell: &mut Shell, news: News, token: Option<&str>) -> Result<Reply, Refusal> {
+fn tell(shell: &mut Shell, news: Notification, token: Option<&str>) -> Result<Reply, Refusal> {
     let token = token.map(TokenHash::of);
     shell.tries(Command::Told { news, token })
 }
 
 /// All that a manager tells.
-fn all_news() -> [News; 5] {
+fn all_news() -> [Notification; 5] {
     [
         announcement("R1M1"),
-        News::LeagueStart(
+        Notification::LeagueStart(
             LeagueStart {
                 league_id: league(),
                 total_rounds: 1,
@@ -51,7 +51,7 @@ fn all_news() -> [News; 5] {
             }
             .into(),
         ),
-        News::StandingsUpdate(
+        Notification::StandingsUpdate(
             StandingsUpdate {
                 league_id: league(),
                 round_id: 1,
@@ -59,7 +59,7 @@ fn all_news() -> [News; 5] {
             }
             .into(),
         ),
-        News::RoundCompleted(
+        Notification::RoundCompleted(
             RoundCompleted {
                 league_id: league(),
                 round_id: 1,
@@ -69,7 +69,7 @@ fn all_news() -> [News; 5] {
             }
             .into(),
         ),
-        News::LeagueCompleted(
+        Notification::LeagueCompleted(
             LeagueCompleted {
                 league_id: league(),
                 total_rounds: 1,

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use league_core::letter::{Answer, Credential};
+use league_core::letter::{Credential, PeerAnswer};
 use league_core::machine::Machine;
 use league_core::player::{
-    Command, Event, LONGEST_REASON, News, Phase, PlayerRules, Reply, Ticket,
+    Command, CorrelationId, Event, LONGEST_REASON, Notification, PlayerPhase, PlayerRules, Reply,
 };
 use league_protocol::fault::Code;
 use league_protocol::id::LeagueId;
@@ -28,7 +28,7 @@ fn rejected(reason: &str) -> Message {
 #[test]
 fn a_player_that_begins_asks_to_be_admitted() {
     let mut shell = Shell::new(rules());
-    assert_eq!(shell.player.phase(), Phase::Idle);
+    assert_eq!(shell.player.phase(), PlayerPhase::Idle);
     let reply = shell.does(Command::Begin);
     assert_eq!(reply, Reply::Acknowledged);
     let [letter] = shell.letters.as_slice() else {
@@ -41,10 +41,10 @@ fn a_player_that_begins_asks_to_be_admitted() {
     assert_eq!(request.meta.contact_endpoint, "http://127.0.0.1:8101/mcp");
     assert_eq!(request.meta.protocol_version.as_deref(), Some("2.1.0"));
     assert_eq!(request.wanted_id.as_deref(), Some("P01"));
-    assert_eq!(letter.effort.attempts, 1);
-    assert_eq!(letter.effort.timeout, Duration::from_secs(10));
+    assert_eq!(letter.retry.attempts, 1);
+    assert_eq!(letter.retry.timeout, Duration::from_secs(10));
     assert_eq!(letter.credential, Credential::Return);
-    assert_eq!(shell.player.phase(), Phase::Registering);
+    assert_eq!(shell.player.phase(), PlayerPhase::Registering);
     assert_eq!(shell.player.pending(), shell.letters);
 }
 
@@ -61,7 +61,7 @@ fn an_admitted_player_hands_its_token_to_the_shell_and_to_nobody_else() {
     let shell = Shell::enrolled(rules());
     assert_eq!(shell.player.player_id(), Some(&player("P01")));
     assert_eq!(shell.player.league_id(), Some(&league()));
-    assert_eq!(shell.player.phase(), Phase::Enrolled);
+    assert_eq!(shell.player.phase(), PlayerPhase::Enrolled);
     assert_eq!(shell.player.wakeup(), None);
     assert!(shell.player.pending().is_empty());
     assert!(!format!("{:?}{:?}", shell.player, shell.journal).contains(OWN_TOKEN));
@@ -74,14 +74,14 @@ fn a_rejected_player_says_why_and_stops_until_it_is_told_to_begin_again() {
     let reply = shell.answers(rejected("Registration closed"));
     let reason = "Registration closed".to_owned();
     assert_eq!(reply, Reply::Rejected { reason });
-    assert_eq!(shell.player.phase(), Phase::Rejected);
+    assert_eq!(shell.player.phase(), PlayerPhase::Rejected);
     assert_eq!(shell.player.rejection(), Some("Registration closed"));
     assert_eq!(shell.player.wakeup(), None);
     shell.restart();
-    assert_eq!(shell.player.phase(), Phase::Rejected);
+    assert_eq!(shell.player.phase(), PlayerPhase::Rejected);
     shell.does(Command::Begin);
     shell.answers(accepted("P01"));
-    assert_eq!(shell.player.phase(), Phase::Enrolled);
+    assert_eq!(shell.player.phase(), PlayerPhase::Enrolled);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_silent_manager_is_asked_again_after_waits_that_grow_to_a_bound() {
     for tries in 1..=12 {
         assert_eq!(shell.letters.len(), tries);
         shell.hears(silence(Code::Connection));
-        assert_eq!(shell.player.phase(), Phase::Registering);
+        assert_eq!(shell.player.phase(), PlayerPhase::Registering);
         waits.push(shell.sleeps());
     }
     for (tries, full) in [2, 4, 8, 16, 32, 60, 60].into_iter().enumerate() {
@@ -118,7 +118,7 @@ fn a_silent_manager_is_asked_again_after_waits_that_grow_to_a_bound() {
     }
     assert!(waits.iter().all(|wait| *wait <= Duration::from_secs(60)));
     shell.answers(accepted("P01"));
-    assert_eq!(shell.player.phase(), Phase::Enrolled);
+    assert_eq!(shell.player.phase(), PlayerPhase::Enrolled);
 }
 
 #[test]
@@ -173,19 +173,28 @@ fn an_answer_to_an_older_letter_changes_nothing() {
     shell.does(Command::Begin);
     shell.hears(silence(Code::Timeout));
     shell.sleeps();
-    let outcome = Ok(Answer {
+    let outcome = Ok(PeerAnswer {
         message: accepted("P09"),
         token: None,
     });
-    for ticket in [Ticket::Registration(1), Ticket::Registration(3)] {
+    for correlation in [
+        CorrelationId::Registration(1),
+        CorrelationId::Registration(3),
+    ] {
         let outcome = outcome.clone();
-        let reply = shell.does(Command::Heard { ticket, outcome });
+        let reply = shell.does(Command::Outcome {
+            correlation,
+            outcome,
+        });
         assert_eq!(reply, Reply::Acknowledged);
         assert!(shell.events.is_empty());
     }
     shell.answers(accepted("P01"));
-    let ticket = Ticket::Registration(2);
-    shell.does(Command::Heard { ticket, outcome });
+    let correlation = CorrelationId::Registration(2);
+    shell.does(Command::Outcome {
+        correlation,
+        outcome,
+    });
     assert_eq!(shell.player.player_id(), Some(&player("P01")));
 }
 
@@ -197,7 +206,7 @@ fn a_registration_refused_for_its_token_is_tried_at_once_without_one() {
     assert_eq!(shell.letters[1].credential, Credential::None);
     shell.answers(refused(Code::TokenInvalid));
     assert_eq!(shell.letters.len(), 2);
-    assert_eq!(shell.player.phase(), Phase::Rejected);
+    assert_eq!(shell.player.phase(), PlayerPhase::Rejected);
 }
 
 #[test]
@@ -211,11 +220,11 @@ fn a_player_that_starts_again_registers_with_what_it_has_and_stays_who_it_is() {
     };
     assert!(matches!(letter.message, Message::PlayerRegisterRequest(_)));
     assert_eq!(letter.credential, Credential::Return);
-    assert_eq!(shell.player.phase(), Phase::Registering);
+    assert_eq!(shell.player.phase(), PlayerPhase::Registering);
     let joined = shell.does(invited("R1M1", Some(MATCH_TOKEN)));
     assert!(matches!(joined, Reply::Joined(ack) if ack.accept));
     assert_eq!(shell.answers(accepted("P01")), granted());
-    assert_eq!(shell.player.phase(), Phase::Enrolled);
+    assert_eq!(shell.player.phase(), PlayerPhase::Enrolled);
     assert_eq!(shell.player.wakeup(), None);
     assert_eq!(shell.letters.len(), 1);
 }
@@ -244,8 +253,8 @@ fn a_token_refused_elsewhere_leads_to_one_fresh_registration() {
     assert_eq!(shell.player.player_id(), Some(&player("P01")));
 }
 
-fn token_error(id: &str) -> News {
-    News::GameError(Box::new(GameError {
+fn token_error(id: &str) -> Notification {
+    Notification::GameError(Box::new(GameError {
         league_id: league(),
         round_id: 1,
         match_id: match_id(id),
@@ -282,7 +291,7 @@ fn a_stranger_cannot_make_a_player_register_again() {
 #[test]
 fn another_league_starts_with_a_clean_slate_and_old_figures() {
     let mut shell = Shell::enrolled(rules());
-    let end = || News::GameOver(over("R1M1", 1, MatchStatus::Win, Some("P01")).into());
+    let end = || Notification::GameOver(over("R1M1", 1, MatchStatus::Win, Some("P01")).into());
     shell.does(invited("R1M1", None));
     shell.told(end()).unwrap();
     shell.told(announcement("R1M2")).unwrap();

@@ -3,9 +3,9 @@
 //! What a fact carries besides what is written, such as the table that a move leaves, counts for
 //! nothing where facts are compared. A wrong one shows here: in what is decided and said next.
 
-use league_core::letter::{Letter, Outcome};
+use league_core::letter::{CallOutcome, Letter};
 use league_core::machine::{Keep, Machine};
-use league_core::referee::{Command, Event, Referee, RefereeRules, Ticket};
+use league_core::referee::{Command, CorrelationId, Event, Referee, RefereeRules};
 use league_protocol::fault::Code;
 use league_protocol::id::GameType;
 use league_protocol::message::{Message, StartMatch};
@@ -54,8 +54,11 @@ impl Twins {
         while !self.live.out.is_empty() || self.live.referee.wakeup().is_some() {
             for letter in self.live.take() {
                 let outcome = behave(&letter, whims.next().unwrap_or(u8::MAX));
-                if let (Some(ticket), Some(outcome)) = (letter.ticket, outcome) {
-                    self.tell(Command::Heard { ticket, outcome });
+                if let (Some(correlation), Some(outcome)) = (letter.correlation, outcome) {
+                    self.tell(Command::Outcome {
+                        correlation,
+                        outcome,
+                    });
                 }
             }
             let due = self.live.referee.wakeup();
@@ -79,7 +82,7 @@ fn read_back(fact: &Event) -> Event {
 }
 
 /// Some say nothing, or nonsense; most make one of the moves that they may.
-fn behave(letter: &Letter<Ticket>, whim: u8) -> Option<Outcome> {
+fn behave(letter: &Letter<CorrelationId>, whim: u8) -> Option<CallOutcome> {
     match (&letter.message, whim) {
         (Message::MoveCall(_), 0..10) => None,
         (Message::MoveCall(_), 10..20) => Some(chosen(letter, json!("heron"))),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use league_core::letter::Letter;
-use league_core::patience::Backoff;
-use league_core::referee::{Event, RefereeRules, Refusal, Ticket};
+use league_core::referee::{CorrelationId, Event, RefereeRules, Refusal};
+use league_core::timeouts::Backoff;
 use league_games::Seat;
 use league_protocol::fault::Code;
 use league_protocol::message::{GameError, MatchState, MatchStatus, Message};
@@ -293,16 +293,16 @@ fn a_notice_ends_before_the_next_question_begins() {
     house.hear(&letter, failed(Code::Connection)).unwrap();
     let notice = house.only(1, "GAME_ERROR");
     assert_eq!(
-        (notice.effort.attempts, notice.effort.timeout),
+        (notice.retry.attempts, notice.retry.timeout),
         (1, Duration::from_secs(2))
     );
-    assert_eq!(notice.ticket, None);
+    assert_eq!(notice.correlation, None);
 }
 
 #[test]
 fn a_player_that_fails_too_often_is_left_alone() {
     let mut house = House::new();
-    let absent = |letter: &Letter<Ticket>| match &letter.message {
+    let absent = |letter: &Letter<CorrelationId>| match &letter.message {
         Message::GameInvitation(invitation) if invitation.opponent_id == player(1) => {
             Some(failed(Code::Connection))
         }
@@ -349,9 +349,9 @@ fn a_player_that_fails_too_often_is_left_alone() {
 #[test]
 fn waits_may_be_nothing_and_attempts_absurd_without_harm() {
     let mut rules: RefereeRules = rules();
-    rules.patience.attempts = u32::MAX;
-    rules.patience.backoff = Backoff::Fixed(Duration::ZERO);
-    rules.patience.join = Duration::ZERO;
+    rules.timeouts.attempts = u32::MAX;
+    rules.timeouts.backoff = Backoff::Fixed(Duration::ZERO);
+    rules.timeouts.join = Duration::ZERO;
     let mut house = House::with(rules);
     house.order(order("R1M1"));
     house.wait(300);

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::letter::{Letter, Outcome};
+use league_core::letter::{CallOutcome, Letter};
 use league_core::machine::{Keep, Machine};
-use league_core::referee::{Command, Event, Referee, RefereeRules, Refusal, Reply, Ticket};
+use league_core::referee::{Command, CorrelationId, Event, Referee, RefereeRules, Refusal, Reply};
 use league_protocol::message::{MatchResult, Message, StartMatch};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub(crate) struct House {
     pub(crate) journal: Vec<String>,
     pub(crate) events: Vec<Event>,
     /// Letters that nobody has carried yet.
-    pub(crate) out: Vec<Letter<Ticket>>,
+    pub(crate) out: Vec<Letter<CorrelationId>>,
     /// Every result that was ever reported.
     pub(crate) reports: Vec<Arc<MatchResult>>,
     /// After how many more facts the power fails.
@@ -87,7 +87,7 @@ impl House {
         self.events.push(event);
     }
 
-    fn post(&mut self, letters: Vec<Letter<Ticket>>) {
+    fn post(&mut self, letters: Vec<Letter<CorrelationId>>) {
         for letter in letters {
             if let Message::MatchResultReport(report) = &letter.message {
                 self.reports.push(report.result.clone());
@@ -109,7 +109,7 @@ impl House {
     }
 
     /// Takes all letters out of the tray.
-    pub(crate) fn take(&mut self) -> Vec<Letter<Ticket>> {
+    pub(crate) fn take(&mut self) -> Vec<Letter<CorrelationId>> {
         std::mem::take(&mut self.out)
     }
 
@@ -119,7 +119,7 @@ impl House {
     }
 
     /// Takes the only letter with this type to this player.
-    pub(crate) fn only(&mut self, to: u32, kind: &str) -> Letter<Ticket> {
+    pub(crate) fn only(&mut self, to: u32, kind: &str) -> Letter<CorrelationId> {
         let wanted = format!("P{to:02} {kind}");
         let mut found: Vec<_> = self
             .out
@@ -136,11 +136,14 @@ impl House {
 
     pub(crate) fn hear(
         &mut self,
-        letter: &Letter<Ticket>,
-        outcome: Outcome,
+        letter: &Letter<CorrelationId>,
+        outcome: CallOutcome,
     ) -> Result<Reply, Refusal> {
-        let ticket = letter.ticket.clone().unwrap();
-        self.tell(Command::Heard { ticket, outcome })
+        let correlation = letter.correlation.clone().unwrap();
+        self.tell(Command::Outcome {
+            correlation,
+            outcome,
+        })
     }
 
     /// Both players come.
@@ -205,7 +208,10 @@ impl House {
     }
 
     /// Carries every letter to players that behave like this, until nobody has anything to say.
-    pub(crate) fn play(&mut self, behave: &mut dyn FnMut(&Letter<Ticket>) -> Option<Outcome>) {
+    pub(crate) fn play(
+        &mut self,
+        behave: &mut dyn FnMut(&Letter<CorrelationId>) -> Option<CallOutcome>,
+    ) {
         for _ in 0..500 {
             if self.power == Some(0) {
                 return;
@@ -217,7 +223,11 @@ impl House {
                 }
             }
             for letter in self.take() {
-                let Some(outcome) = letter.ticket.is_some().then(|| behave(&letter)).flatten()
+                let Some(outcome) = letter
+                    .correlation
+                    .is_some()
+                    .then(|| behave(&letter))
+                    .flatten()
                 else {
                     continue;
                 };

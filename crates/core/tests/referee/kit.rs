@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use league_core::breaker::BreakerRule;
 use league_core::draw::LeagueSecret;
-use league_core::letter::{Answer, Failure, Letter, Outcome, Peer};
-use league_core::patience::Patience;
-use league_core::referee::{Command, Event, RefereeRules, Ticket};
+use league_core::letter::{CallFailure, CallOutcome, Letter, Peer, PeerAnswer};
+use league_core::referee::{Command, CorrelationId, Event, RefereeRules};
+use league_core::timeouts::Timeouts;
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{
@@ -59,7 +59,7 @@ pub(crate) fn rules() -> RefereeRules {
             GameType::new("tic_tac_toe").unwrap(),
         ],
         max_concurrent: 2,
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
         breaker: BreakerRule::default(),
         manager: Arc::new(Peer {
             agent: Agent::Manager,
@@ -122,7 +122,7 @@ pub(crate) fn start(order: StartMatch, token: Option<TokenHash>) -> Command {
 }
 
 /// A letter in a few words: `P01 GAME_INVITATION`.
-pub(crate) fn told(letter: &Letter<Ticket>) -> String {
+pub(crate) fn told(letter: &Letter<CorrelationId>) -> String {
     let to = match &letter.to.agent {
         Agent::Player(id) => id.to_string(),
         other => other.to_string(),
@@ -157,15 +157,15 @@ pub(crate) fn kind(event: &Event) -> &'static str {
 }
 
 /// An answer with the token of whoever was asked.
-pub(crate) fn answer(letter: &Letter<Ticket>, message: Message) -> Outcome {
+pub(crate) fn answer(letter: &Letter<CorrelationId>, message: Message) -> CallOutcome {
     let asked = (1..=9).find(|&number| letter.to.agent == Agent::Player(player(number)));
-    Ok(Answer {
+    Ok(PeerAnswer {
         message,
         token: asked.map(|number| token(number).hash()),
     })
 }
 
-pub(crate) fn join(letter: &Letter<Ticket>, accept: bool) -> Outcome {
+pub(crate) fn join(letter: &Letter<CorrelationId>, accept: bool) -> CallOutcome {
     let Message::GameInvitation(invitation) = &letter.message else {
         panic!("{}", told(letter))
     };
@@ -178,14 +178,14 @@ pub(crate) fn join(letter: &Letter<Ticket>, accept: bool) -> Outcome {
     answer(letter, Message::from(ack))
 }
 
-pub(crate) fn call(letter: &Letter<Ticket>) -> &MoveCall {
+pub(crate) fn call(letter: &Letter<CorrelationId>) -> &MoveCall {
     let Message::MoveCall(call) = &letter.message else {
         panic!("{}", told(letter))
     };
     call
 }
 
-pub(crate) fn response(letter: &Letter<Ticket>, choice: Value) -> MoveResponse {
+pub(crate) fn response(letter: &Letter<CorrelationId>, choice: Value) -> MoveResponse {
     let call = call(letter);
     MoveResponse {
         match_id: call.match_id.clone(),
@@ -198,29 +198,29 @@ pub(crate) fn response(letter: &Letter<Ticket>, choice: Value) -> MoveResponse {
     }
 }
 
-pub(crate) fn chosen(letter: &Letter<Ticket>, choice: Value) -> Outcome {
+pub(crate) fn chosen(letter: &Letter<CorrelationId>, choice: Value) -> CallOutcome {
     answer(
         letter,
         Message::MoveResponse(Arc::new(response(letter, choice))),
     )
 }
 
-pub(crate) fn acknowledged() -> Outcome {
-    Ok(Answer {
+pub(crate) fn acknowledged() -> CallOutcome {
+    Ok(PeerAnswer {
         message: Message::Acknowledged,
         token: None,
     })
 }
 
-pub(crate) fn failed(code: Code) -> Outcome {
-    Err(Failure {
+pub(crate) fn failed(code: Code) -> CallOutcome {
+    Err(CallFailure {
         code,
         detail: "as the test wants it".to_owned(),
     })
 }
 
 /// A player that comes, plays the first option (player 1) or the last one, and hears the end.
-pub(crate) fn plain(letter: &Letter<Ticket>) -> Option<Outcome> {
+pub(crate) fn plain(letter: &Letter<CorrelationId>) -> Option<CallOutcome> {
     Some(match &letter.message {
         Message::GameInvitation(_) => join(letter, true),
         Message::MoveCall(call) => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use league_core::machine::Machine;
-use league_core::referee::{Command, Event, RefereeRules, Reply, Ticket};
+use league_core::referee::{Command, CorrelationId, Event, RefereeRules, Reply};
 use league_protocol::id::GameType;
 use league_protocol::message::{Message, StartMatch};
 use serde_json::json;
@@ -288,7 +288,7 @@ fn an_order_for_a_match_that_is_over_is_answered_with_its_result() {
 fn the_report_is_sent_until_it_is_taken() {
     let mut house = House::started(order("R1M1"));
     let mut refusals = vec![
-        Err(league_core::letter::Failure {
+        Err(league_core::letter::CallFailure {
             code: league_protocol::fault::Code::Connection,
             detail: "gone".into(),
         });
@@ -340,8 +340,8 @@ fn a_stale_report_ticket_settles_nothing() {
     house.wait(10);
     let again = house.take().pop().unwrap();
     assert_eq!(
-        again.ticket,
-        Some(Ticket::Report {
+        again.correlation,
+        Some(CorrelationId::Report {
             match_id: id("R1M1"),
             attempt: 1,
             tried: 2

@@ -3,7 +3,7 @@
 use league_core::draw;
 use league_core::letter::Credential;
 use league_core::machine::Machine;
-use league_core::referee::{Event, Refusal, Ticket, Verdict};
+use league_core::referee::{CorrelationId, Event, Refusal, ReportAnswer};
 use league_protocol::fault::Code;
 use league_protocol::message::{MatchState, MatchStatus, Message, Role, StartMatch};
 use league_protocol::sender::Dialect;
@@ -68,7 +68,7 @@ fn the_invitation_says_who_where_and_what_was_promised() {
         Credential::Match(SECRET.match_token(&league(), &id("R1M1"), &player(2)))
     );
     assert_eq!(
-        (letter.effort.attempts, letter.effort.timeout.as_secs()),
+        (letter.retry.attempts, letter.retry.timeout.as_secs()),
         (1, 5)
     );
 }
@@ -91,7 +91,7 @@ fn the_request_for_a_move_has_a_deadline_options_and_the_record() {
         (&player(2), &player(1))
     );
     assert_eq!(&*call.move_type, "choose_parity");
-    assert_eq!(letter.effort.timeout.as_secs(), 30);
+    assert_eq!(letter.retry.timeout.as_secs(), 30);
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn the_verdict_of_the_manager_is_written_down() {
     let Some(Event::Closed { report, .. }) = house.events.last() else {
         panic!()
     };
-    assert_eq!(*report, Verdict::Acknowledged);
+    assert_eq!(*report, ReportAnswer::Acknowledged);
     assert!(matches!(
         house
             .events
@@ -324,14 +324,14 @@ fn the_verdict_of_the_manager_is_written_down() {
             .count(),
         1
     ));
-    let again = Ticket::Report {
+    let again = CorrelationId::Report {
         match_id: id("R1M1"),
         attempt: 1,
         tried: 1,
     };
     house
-        .tell(league_core::referee::Command::Heard {
-            ticket: again,
+        .tell(league_core::referee::Command::Outcome {
+            correlation: again,
             outcome: acknowledged(),
         })
         .unwrap();

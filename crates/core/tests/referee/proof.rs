@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use league_core::machine::Machine;
-use league_core::patience::LAST_RESORT;
 use league_core::referee::{Command, MANUAL_LIMIT, Refusal, Reply};
+use league_core::timeouts::FORCED_ATTEMPT;
 use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, RefereeId};
 use league_protocol::message::{
@@ -98,7 +98,7 @@ fn nobody_but_the_manager_learns_whom_a_referee_may_not_call() {
 #[test]
 fn a_match_that_nobody_else_takes_is_run_though_a_player_may_not_be_called() {
     let mut house = enrolled();
-    for (attempt, runs) in [(LAST_RESORT - 1, false), (LAST_RESORT, true)] {
+    for (attempt, runs) in [(FORCED_ATTEMPT - 1, false), (FORCED_ATTEMPT, true)] {
         let reply = house.tell(barred(attempt, Some(manager().hash())));
         let Reply::StartMatchAck(ack) = reply.unwrap() else {
             panic!("an order is answered");

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use league_core::letter::{Answer, Credential, Letter, Outcome};
+use league_core::letter::{CallOutcome, Credential, Letter, PeerAnswer};
 use league_core::machine::Machine;
-use league_core::referee::{Command, Event, Reply, Ticket, Verdict};
+use league_core::referee::{Command, CorrelationId, Event, Reply, ReportAnswer};
 use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, RefereeId};
 use league_protocol::message::{Enrolment, LeagueError, Message, RegisterResponse};
@@ -16,7 +16,7 @@ fn granted() -> AuthToken {
     AuthToken::mint("REF01", &[9; 32])
 }
 
-fn accepted() -> Outcome {
+fn accepted() -> CallOutcome {
     let response = RegisterResponse::from(Enrolment {
         id: RefereeId::numbered(1),
         token: granted(),
@@ -24,13 +24,13 @@ fn accepted() -> Outcome {
         manager_token: None,
         return_token: None,
     });
-    Ok(Answer {
+    Ok(PeerAnswer {
         message: Message::RefereeRegisterResponse(response),
         token: None,
     })
 }
 
-fn registration(house: &mut House) -> Letter<Ticket> {
+fn registration(house: &mut House) -> Letter<CorrelationId> {
     let mut letters = house.take();
     assert_eq!(
         letters.iter().map(told).collect::<Vec<_>>(),
@@ -58,7 +58,7 @@ fn a_referee_that_was_not_let_in_takes_no_match() {
     house
         .hear(
             &letter,
-            Ok(Answer {
+            Ok(PeerAnswer {
                 message,
                 token: None,
             }),
@@ -85,7 +85,7 @@ fn a_referee_says_who_it_is_and_is_let_in() {
     assert_eq!(request.meta.protocol_version.as_deref(), Some("2.1.0"));
     assert_eq!((&request.wanted_id, &request.token), (&None, &None));
     assert_eq!(
-        (letter.credential.clone(), letter.effort.timeout),
+        (letter.credential.clone(), letter.retry.timeout),
         (Credential::None, Duration::from_secs(10))
     );
     assert_eq!(
@@ -148,7 +148,7 @@ fn silence_and_rejection_are_tried_again_too() {
     let rejected = RegisterResponse::Rejected {
         reason: "Registration closed".to_owned(),
     };
-    let answer = Answer {
+    let answer = PeerAnswer {
         message: Message::RefereeRegisterResponse(rejected),
         token: None,
     };
@@ -192,7 +192,7 @@ fn a_refused_token_asks_for_a_new_registration_and_the_report_stays_owed() {
     let refused = Message::from(LeagueError::new(Code::TokenInvalid, "expired"));
     let reply = house.hear(
         &report,
-        Ok(Answer {
+        Ok(PeerAnswer {
             message: refused,
             token: None,
         }),
@@ -209,7 +209,7 @@ fn a_report_refused_by_the_rules_is_not_sent_again() {
     house.play(&mut |letter| match letter.message {
         Message::MatchResultReport(_) => {
             let message = Message::from(LeagueError::new(Code::OutOfTurn, "taken away"));
-            Some(Ok(Answer {
+            Some(Ok(PeerAnswer {
                 message,
                 token: None,
             }))
@@ -220,7 +220,7 @@ fn a_report_refused_by_the_rules_is_not_sent_again() {
     let Some(Event::Closed { report, .. }) = house.events.last() else {
         panic!()
     };
-    assert_eq!(*report, Verdict::Refused(Code::OutOfTurn));
+    assert_eq!(*report, ReportAnswer::Refused(Code::OutOfTurn));
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_busy_manager_is_asked_again() {
         Message::MatchResultReport(_) if busy > 0 => {
             busy -= 1;
             let message = Message::from(LeagueError::new(Code::RateLimited, "later"));
-            Some(Ok(Answer {
+            Some(Ok(PeerAnswer {
                 message,
                 token: None,
             }))

@@ -1,8 +1,8 @@
 //! The power fails after any fact; what was written goes on, and nothing is told in two ways.
 
-use league_core::letter::{Letter, Outcome};
+use league_core::letter::{CallOutcome, Letter};
 use league_core::machine::Machine;
-use league_core::referee::{Event, Ticket};
+use league_core::referee::{CorrelationId, Event};
 use league_protocol::fault::Code;
 use league_protocol::message::{MatchStatus, Message, StartMatch};
 use league_protocol::sender::Dialect;
@@ -10,16 +10,16 @@ use serde_json::json;
 
 use crate::kit::*;
 
-type Behaviour = fn(&Letter<Ticket>) -> Option<Outcome>;
+type Behaviour = fn(&Letter<CorrelationId>) -> Option<CallOutcome>;
 
-fn silent_second(letter: &Letter<Ticket>) -> Option<Outcome> {
+fn silent_second(letter: &Letter<CorrelationId>) -> Option<CallOutcome> {
     match &letter.message {
         Message::MoveCall(call) if call.player_id == player(2) => None,
         _ => plain(letter),
     }
 }
 
-fn unwilling_first(letter: &Letter<Ticket>) -> Option<Outcome> {
+fn unwilling_first(letter: &Letter<CorrelationId>) -> Option<CallOutcome> {
     match &letter.message {
         Message::GameInvitation(invitation) if invitation.opponent_id == player(2) => {
             Some(join(letter, false))
@@ -29,9 +29,9 @@ fn unwilling_first(letter: &Letter<Ticket>) -> Option<Outcome> {
 }
 
 /// Answers nonsense the first two times in a life of the question.
-fn clumsy(letter: &Letter<Ticket>) -> Option<Outcome> {
-    match &letter.ticket {
-        Some(Ticket::Question(question)) if question.failed == 0 && question.turn > 0 => {
+fn clumsy(letter: &Letter<CorrelationId>) -> Option<CallOutcome> {
+    match &letter.correlation {
+        Some(CorrelationId::Question(question)) if question.failed == 0 && question.turn > 0 => {
             Some(chosen(letter, json!("both")))
         }
         _ => plain(letter),
@@ -194,8 +194,10 @@ fn scattered_failures_do_not_add_up_over_a_restart() {
     let mut house = House::new();
     for round in 1..=8 {
         house.order(order(&format!("R{round}M1")));
-        house.play(&mut |letter| match &letter.ticket {
-            Some(Ticket::Question(question)) if question.failed == 0 && question.turn == 0 => {
+        house.play(&mut |letter| match &letter.correlation {
+            Some(CorrelationId::Question(question))
+                if question.failed == 0 && question.turn == 0 =>
+            {
                 Some(failed(Code::Connection))
             }
             _ => plain(letter),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use league_core::patience::FIRST_WORDS;
+use league_core::timeouts::CALL_STYLE_TIMEOUT;
 use league_protocol::fault::Code;
 use league_protocol::message::StartMatch;
 use league_protocol::sender::Speech;
@@ -23,12 +23,12 @@ fn the_question_keeps_its_own_clock_and_only_silence_waits_longer() {
         let mut house = House::started(order_with(speech));
         let known = house.only(1, "GAME_INVITATION");
         let unknown = house.only(2, "GAME_INVITATION");
-        assert_eq!(unknown.effort, known.effort);
+        assert_eq!(unknown.retry, known.retry);
         assert_eq!(unknown.to.speech, speech);
-        house.wait_until(second(5) + FIRST_WORDS - Duration::from_millis(1));
+        house.wait_until(second(5) + CALL_STYLE_TIMEOUT - Duration::from_millis(1));
         assert_eq!(failures(&house)[0].0, 1, "whose speech is known has failed");
         assert!(failures(&house).iter().all(|(seat, _)| *seat == 1));
-        house.wait_until(second(5) + FIRST_WORDS);
+        house.wait_until(second(5) + CALL_STYLE_TIMEOUT);
         assert!(failures(&house).contains(&(2, Code::Timeout)));
     }
 }

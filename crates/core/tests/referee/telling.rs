@@ -2,7 +2,7 @@
 
 use league_core::letter::Credential;
 use league_core::machine::Machine;
-use league_core::referee::{Event, MatchView, Verdict};
+use league_core::referee::{Event, MatchView, ReportAnswer};
 use league_protocol::fault::Code;
 use league_protocol::message::{LeagueError, MatchState, Message};
 
@@ -24,7 +24,7 @@ fn the_last_letters_hold_one_result_for_all() {
         };
         assert_eq!((&over.receiver, &over.result), (&player(number), &result));
         assert_eq!(
-            (letter.effort.attempts, letter.effort.timeout.as_secs()),
+            (letter.retry.attempts, letter.retry.timeout.as_secs()),
             (3, 5)
         );
         let token = SECRET.match_token(&league(), &id("R1M1"), &player(number));
@@ -35,7 +35,7 @@ fn the_last_letters_hold_one_result_for_all() {
     };
     assert_eq!((told.round_id, told.attempt, &told.result), (1, 1, &result));
     assert_eq!(
-        (report.effort.attempts, report.effort.timeout.as_secs()),
+        (report.retry.attempts, report.retry.timeout.as_secs()),
         (3, 10)
     );
     assert_eq!(report.credential, Credential::Own);
@@ -135,7 +135,7 @@ fn a_result_that_nobody_answers_for_when_the_league_ends_is_told_to_nobody() {
     assert!(matches!(
         house.events.last(),
         Some(Event::Closed {
-            report: Verdict::Unanswered,
+            report: ReportAnswer::Unanswered,
             ..
         })
     ));

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use league_core::letter::{Answer, Letter, Outcome};
-use league_core::referee::Ticket;
+use league_core::letter::{CallOutcome, Letter, PeerAnswer};
+use league_core::referee::CorrelationId;
 use league_protocol::fault::Code;
 use league_protocol::message::{LeagueError, Message, MoveResponse, StartMatch};
 use league_protocol::sender::Dialect;
@@ -15,7 +15,7 @@ use crate::kit::*;
 fn weighed(
     strict: bool,
     dialect: Dialect,
-    outcome: impl Fn(&Letter<Ticket>) -> Outcome,
+    outcome: impl Fn(&Letter<CorrelationId>) -> CallOutcome,
 ) -> Vec<(usize, Code)> {
     let mut order = StartMatch {
         strict,
@@ -33,9 +33,9 @@ fn weighed(
 #[test]
 fn tokens_are_checked_as_the_league_says() {
     let with = |hash: Option<u32>| {
-        move |letter: &Letter<Ticket>| {
+        move |letter: &Letter<CorrelationId>| {
             let message = Message::MoveResponse(Arc::new(response(letter, even())));
-            Ok(Answer {
+            Ok(PeerAnswer {
                 message,
                 token: hash.map(|number| token(number).hash()),
             })
@@ -59,7 +59,7 @@ fn tokens_are_checked_as_the_league_says() {
 #[test]
 fn an_answer_for_another_match_or_player_does_not_count() {
     let changed = |change: fn(&mut MoveResponse)| {
-        move |letter: &Letter<Ticket>| {
+        move |letter: &Letter<CorrelationId>| {
             let mut response = response(letter, even());
             change(&mut response);
             answer(letter, Message::MoveResponse(response.into()))
@@ -88,7 +88,7 @@ fn an_answer_for_another_match_or_player_does_not_count() {
 #[test]
 fn a_nonce_has_a_longest_length() {
     let nonce = |length: usize| {
-        move |letter: &Letter<Ticket>| {
+        move |letter: &Letter<CorrelationId>| {
             let mut response = response(letter, even());
             response.nonce = Some("x".repeat(length));
             answer(letter, Message::MoveResponse(response.into()))
@@ -107,7 +107,7 @@ fn what_is_no_answer_to_the_question_does_not_count() {
         Message::Acknowledged,
         Message::from(LeagueError::new(Code::TokenInvalid, "no")),
     ] {
-        let said = |letter: &Letter<Ticket>| answer(letter, message.clone());
+        let said = |letter: &Letter<CorrelationId>| answer(letter, message.clone());
         assert_eq!(
             weighed(false, Dialect::V2, said),
             [(1, Code::InvalidMessage)]

@@ -4,7 +4,7 @@
 //! writes all their facts with one sync, and only then lets answers and letters out. Nothing is
 //! answered or sent that is not written.
 
-use league_core::letter::{Letter, Outcome};
+use league_core::letter::{CallOutcome, Letter};
 use league_core::machine::{Keep, Machine};
 use league_protocol::time::Timestamp;
 use serde::Serialize;
@@ -27,14 +27,14 @@ pub(crate) trait Worker:
         Event: Clone + Serialize + Send + Sync + 'static,
         Reply: Send + 'static,
         Refusal: Send + 'static,
-        Ticket: Send + Sync + 'static,
+        CorrelationId: Send + Sync + 'static,
     > + Send
     + 'static
 {
     /// Time has passed.
     fn tick() -> Self::Command;
     /// Something became of a letter.
-    fn heard(ticket: Self::Ticket, outcome: Outcome) -> Self::Command;
+    fn heard(correlation: Self::CorrelationId, outcome: CallOutcome) -> Self::Command;
 }
 
 /// Sees what happens at a desk, and does what the process owes besides.
@@ -69,9 +69,9 @@ pub(crate) trait Witness<M: Worker>: Send {
 }
 
 /// Where letters go.
-pub(crate) trait Outbox<Ticket>: Send {
+pub(crate) trait Outbox<CorrelationId>: Send {
     /// Takes a letter to be carried.
-    fn post(&mut self, letter: Letter<Ticket>);
+    fn post(&mut self, letter: Letter<CorrelationId>);
 }
 
 /// The way to a desk.
@@ -186,7 +186,7 @@ pub(crate) struct Work<M: Worker> {
     /// Where facts are kept; without it nothing outlives the process.
     pub(crate) store: Option<Box<dyn Store<Record<M::Event>>>>,
     /// Where letters go.
-    pub(crate) outbox: Box<dyn Outbox<M::Ticket>>,
+    pub(crate) outbox: Box<dyn Outbox<M::CorrelationId>>,
     /// Who sees it all.
     pub(crate) witness: Box<dyn Witness<M>>,
 }
@@ -198,7 +198,7 @@ struct Batch<M: Worker> {
     before: u64,
     records: Vec<Record<M::Event>>,
     rulings: Vec<(Ruling<M>, Option<Back<M>>)>,
-    letters: Vec<Letter<M::Ticket>>,
+    letters: Vec<Letter<M::CorrelationId>>,
     looks: Vec<Look<M>>,
 }
 

@@ -151,7 +151,7 @@ impl Arena {
                 endpoint: plan.endpoint(&listener),
                 games: vec![plan.rules.game_type.clone()],
                 max_concurrent: seat.max_concurrent,
-                patience: plan.rules.patience,
+                timeouts: plan.rules.timeouts,
                 breaker: plan.rules.breaker,
                 manager: self.manager_peer(Dialect::V2),
             };
@@ -228,7 +228,7 @@ impl Arena {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             endpoint,
             games: vec![plan.rules.game_type.clone()],
-            patience: plan.rules.patience,
+            timeouts: plan.rules.timeouts,
             manager: self.manager_peer(seat.dialect),
             wanted_id: Some(seat.id.to_string()),
             strict: plan.rules.strict,

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use league_core::player::{MatchRecord, Verdict};
+pub use league_core::player::{MatchOutcome, MatchRecord};
 pub use league_games::Dice;
 
 use league_core::letter::Peer;
@@ -28,7 +28,7 @@ use crate::agents::identity::{Identity, Life};
 use crate::agents::player::{self, Manner, Mind};
 use crate::agents::strategy::Strategy;
 use crate::chance::{Chance, NoChance};
-use crate::config::{ConfigError, ConfigLoader, SystemConfig, patience};
+use crate::config::{ConfigError, ConfigLoader, SystemConfig, timeouts};
 use crate::http::advertised::Place;
 use crate::http::endpoint::{BadEndpoint, Endpoint, url};
 use crate::http::server::{Door, Doors, bind, serve};
@@ -175,7 +175,7 @@ impl Entrant {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             endpoint,
             games: vec![GameType::new(GAME)?],
-            patience: patience(system),
+            timeouts: timeouts(system),
             manager: Arc::new(Peer {
                 agent: Agent::Manager,
                 endpoint: manager.as_str().into(),

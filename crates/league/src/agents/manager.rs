@@ -11,8 +11,10 @@ mod wishes;
 
 use std::sync::Arc;
 
-use league_core::league::{Command, Event, League, LeagueRules, Phase, Refusal, Reply, Ticket};
-use league_core::letter::Outcome;
+use league_core::league::{
+    Command, CorrelationId, Event, League, LeagueRules, Phase, Refusal, Reply,
+};
+use league_core::letter::CallOutcome;
 use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::{LeagueError, LeagueQuery, Message, Query};
 use league_protocol::sender::Agent;
@@ -46,8 +48,11 @@ impl Worker for League {
         Command::Tick
     }
 
-    fn heard(ticket: Ticket, outcome: Outcome) -> Command {
-        Command::Heard { ticket, outcome }
+    fn heard(correlation: CorrelationId, outcome: CallOutcome) -> Command {
+        Command::Outcome {
+            correlation,
+            outcome,
+        }
     }
 }
 
@@ -286,7 +291,7 @@ impl Role for Manager {
                 };
                 return Some(self.inform(query).await);
             }
-            "get_step_token" => return Some(self.hand_reins(&arguments, admin).await),
+            "get_step_token" => return Some(self.give_step_access(&arguments, admin).await),
             _ => return None,
         };
         if token.is_none() {
@@ -332,7 +337,7 @@ impl Manager {
     }
 
     /// Tells the administrator what it takes to step a match.
-    async fn hand_reins(&self, arguments: &Arguments, admin: bool) -> Spoken {
+    async fn give_step_access(&self, arguments: &Arguments, admin: bool) -> Spoken {
         if !admin {
             return refuse(match arguments.token {
                 None => &Refusal::AdminTokenMissing,
@@ -343,7 +348,10 @@ impl Manager {
         let Some(Ok(match_id)) = match_id else {
             return missing("match_id");
         };
-        let reins = self.desk.look(move |league| league.reins(&match_id)).await;
+        let reins = self
+            .desk
+            .look(move |league| league.step_access(&match_id))
+            .await;
         match reins {
             Ok(Ok(reins)) => Spoken::Plain(json!({
                 "match_id": reins.match_id,

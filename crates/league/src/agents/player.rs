@@ -7,9 +7,9 @@ mod mind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::letter::Outcome;
+use league_core::letter::CallOutcome;
 use league_core::player::{
-    Command, Phase, Player, PlayerRules, PlayerView, Refusal, Reply, Think, Ticket,
+    Command, CorrelationId, Player, PlayerPhase, PlayerRules, PlayerView, Refusal, Reply, Think,
 };
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::message::Message;
@@ -44,8 +44,11 @@ impl Worker for Player {
         Command::Tick
     }
 
-    fn heard(ticket: Ticket, outcome: Outcome) -> Command {
-        Command::Heard { ticket, outcome }
+    fn heard(correlation: CorrelationId, outcome: CallOutcome) -> Command {
+        Command::Outcome {
+            correlation,
+            outcome,
+        }
     }
 }
 
@@ -69,7 +72,7 @@ pub(crate) fn start(
     let dialect = rules.manager.dialect;
     let mut publisher = PlayerPublisher::among(shared.crowd);
     let (announced, announcements) = watch::channel(());
-    let patience = rules.patience.join / 2;
+    let patience = rules.timeouts.join / 2;
     let restored = restore(
         Place {
             path: &journal,
@@ -131,7 +134,7 @@ fn recall(player: &Player, league: &LeagueId, identity: &Identity) -> bool {
         identity.set_agent(agent, league);
     }
     // Of a league that is over there is nothing more to be had.
-    let over = player.phase() == Phase::Completed && player.league_id() == Some(league);
+    let over = player.phase() == PlayerPhase::Completed && player.league_id() == Some(league);
     // Until it is admitted anew, whoever calls may know more of the league than it does.
     identity.set_life(if over {
         Life::Completed

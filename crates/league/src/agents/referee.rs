@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::letter::Outcome;
+use league_core::letter::CallOutcome;
 use league_core::referee::{
-    Command, Event, Fixture, MatchView, Referee, RefereeRules, Reply, Ticket,
+    Command, CorrelationId, Event, MatchOrder, MatchView, Referee, RefereeRules, Reply,
 };
 use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, MatchId, RefereeId};
@@ -45,8 +45,11 @@ impl Worker for Referee {
         Command::Tick
     }
 
-    fn heard(ticket: Ticket, outcome: Outcome) -> Command {
-        Command::Heard { ticket, outcome }
+    fn heard(correlation: CorrelationId, outcome: CallOutcome) -> Command {
+        Command::Outcome {
+            correlation,
+            outcome,
+        }
     }
 }
 
@@ -65,7 +68,7 @@ pub(crate) fn start(
     let token_file =
         secrets::place_of_agent(&shared.root, league, "referee", slot.as_str(), &journal);
     let tokens = secrets::load_or_pledge(&token_file, &shared.chance)?;
-    let (name, patience) = (rules.display_name.clone(), rules.patience.join / 2);
+    let (name, patience) = (rules.display_name.clone(), rules.timeouts.join / 2);
     let identity = Arc::new(Identity::new(Newcomer::Referee(name), false));
     identity.set_tokens(&tokens);
     let transcripts = Transcripts::default();
@@ -126,7 +129,7 @@ struct Scribe {
 
 /// A match that is held, as it was ordered, and what has gone wrong in it.
 struct Played {
-    fixture: Arc<Fixture>,
+    fixture: Arc<MatchOrder>,
     /// By place of the player.
     failed: Vec<(usize, Code, String)>,
 }

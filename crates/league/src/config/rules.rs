@@ -5,7 +5,7 @@ use std::time::Duration;
 use league_core::breaker::BreakerRule;
 use league_core::draw::LeagueSecret;
 use league_core::league::{League, LeagueRules};
-use league_core::patience::{Backoff, Patience};
+use league_core::timeouts::{Backoff, Timeouts};
 
 use super::error::ConfigError;
 use super::league::{LeagueConfig, LeagueStatus};
@@ -21,7 +21,7 @@ pub fn league_rules(
     }
     let mut rules = LeagueRules::new(league.league_id.clone(), league.game_type.clone());
     league.write_rules(&mut rules);
-    rules.patience = patience(system);
+    rules.timeouts = timeouts(system);
     rules.breaker = breaker_rule(system);
     rules.token_ttl = Duration::from_secs(u64::from(system.security.token_ttl_hours) * 60 * 60);
     // The machine itself says whether they fit together; the secret is of no account.
@@ -30,11 +30,11 @@ pub fn league_rules(
 }
 
 /// How long is waited and how often tried, by managers and players.
-pub fn patience(system: &SystemConfig) -> Patience {
+pub fn timeouts(system: &SystemConfig) -> Timeouts {
     let timeouts = &system.timeouts;
     let retry = &system.retry_policy;
     let delay = retry.retry_delay_sec.duration();
-    Patience {
+    Timeouts {
         register: timeouts.register_player_timeout_sec.duration(),
         join: timeouts.game_join_ack_timeout_sec.duration(),
         make_move: timeouts.move_timeout_sec.duration(),
@@ -51,10 +51,10 @@ pub fn patience(system: &SystemConfig) -> Patience {
 }
 
 /// How long is waited and how often tried, by referees.
-pub fn referee_patience(system: &SystemConfig) -> Patience {
-    Patience {
+pub fn referee_timeouts(system: &SystemConfig) -> Timeouts {
+    Timeouts {
         register: system.timeouts.register_referee_timeout_sec.duration(),
-        ..patience(system)
+        ..timeouts(system)
     }
 }
 

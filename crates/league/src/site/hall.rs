@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use league_core::league::{Phase, Stage};
+use league_core::league::{FixtureStage, Phase};
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::time::Timestamp;
 use league_web::gallery::{Gallery, MOST_TILES, Observed, Record};
@@ -175,9 +175,12 @@ impl Hall {
     fn running(&self) -> Vec<MatchId> {
         let round = self.gallery().and_then(|gallery| gallery.league().round());
         let fixtures = round.map_or(&[][..], |round| round.fixtures());
-        let running = fixtures
-            .iter()
-            .filter(|fixture| matches!(fixture.stage(), Stage::Ordered | Stage::Running));
+        let running = fixtures.iter().filter(|fixture| {
+            matches!(
+                fixture.stage(),
+                FixtureStage::Ordered | FixtureStage::Running
+            )
+        });
         let ids = running.map(|fixture| fixture.match_id().clone());
         ids.take(MOST_TILES).collect()
     }

@@ -10,8 +10,10 @@ use std::sync::Arc;
 use crate::agents::strategy::{Strategy, find};
 use league_core::letter::Peer;
 use league_core::machine::Machine;
-use league_core::patience::Patience;
-use league_core::player::{Event, MatchRecord, MemoryRule, Player, PlayerRules, Think, Verdict};
+use league_core::player::{
+    Event, MatchOutcome, MatchRecord, MemoryRule, Player, PlayerRules, Think,
+};
+use league_core::timeouts::Timeouts;
 use league_games::{Dice, Outcome, Seat, Table, Turn};
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::WinLossDraw;
@@ -66,7 +68,7 @@ impl Chair {
     }
 
     /// Takes a finished match of Even/Odd into memory.
-    fn remember(&mut self, opponent: &str, result: Verdict, choices: [Option<&str>; 2]) {
+    fn remember(&mut self, opponent: &str, result: MatchOutcome, choices: [Option<&str>; 2]) {
         self.matches += 1;
         let [my_choice, opponent_choice] = choices.map(|choice| choice.map(Value::from));
         let record = MatchRecord {
@@ -92,7 +94,7 @@ fn rules() -> PlayerRules {
         version: "1.0.0".to_owned(),
         endpoint: "http://localhost:8101/mcp".to_owned(),
         games: Vec::new(),
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
         manager: Arc::new(Peer {
             agent: Agent::Manager,
             endpoint: "http://localhost:8000/mcp".into(),

@@ -10,7 +10,7 @@ mod unadmitted;
 
 use std::sync::Arc;
 
-use league_core::letter::{Answer, Credential, Letter, Outcome, Peer};
+use league_core::letter::{CallOutcome, Credential, Letter, Peer, PeerAnswer};
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Stamp, conversation, encode, tool};
 use league_protocol::id::{ConversationId, PlayerId};
@@ -60,7 +60,7 @@ pub(crate) enum Written {
 #[derive(Debug)]
 pub(crate) struct Understood {
     /// What came of it.
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: CallOutcome,
     /// Whether the receiver may take calls in another manner than it was thought to.
     pub(crate) doubtful: bool,
 }
@@ -170,8 +170,8 @@ fn opponent(peer: &Peer, message: &Message) -> Option<PlayerId> {
 }
 
 /// The answer of one who only nods.
-pub(crate) fn nod() -> Answer {
-    Answer {
+pub(crate) fn nod() -> PeerAnswer {
+    PeerAnswer {
         message: Message::Acknowledged,
         token: None,
     }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use league_core::letter::{Failure, Letter, Outcome};
+use league_core::letter::{CallFailure, CallOutcome, Letter};
 use league_protocol::fault::Code;
 use league_protocol::id::MatchId;
 use league_protocol::peer::{Found, Manner, Request};
@@ -60,7 +60,7 @@ struct Office<M: Worker> {
     chance: Chance,
     correspondence: Arc<Correspondence>,
     desk: Desk<M>,
-    lines: Mutex<BTreeMap<Line, VecDeque<Letter<M::Ticket>>>>,
+    lines: Mutex<BTreeMap<Line, VecDeque<Letter<M::CorrelationId>>>>,
     calls: AtomicU64,
     /// How many lines have something to carry.
     busy: watch::Sender<usize>,
@@ -93,8 +93,8 @@ impl<M: Worker> Post<M> {
     }
 }
 
-impl<M: Worker> Outbox<M::Ticket> for Post<M> {
-    fn post(&mut self, letter: Letter<M::Ticket>) {
+impl<M: Worker> Outbox<M::CorrelationId> for Post<M> {
+    fn post(&mut self, letter: Letter<M::CorrelationId>) {
         let line = (
             Arc::clone(&letter.to.endpoint),
             match_of(&letter.message).cloned(),
@@ -113,13 +113,13 @@ impl<M: Worker> Outbox<M::Ticket> for Post<M> {
 
 impl<M: Worker> Office<M> {
     /// Carries a letter and all that come to stand behind it.
-    async fn carry_line(self: Arc<Self>, line: Line, first: Letter<M::Ticket>) {
+    async fn carry_line(self: Arc<Self>, line: Line, first: Letter<M::CorrelationId>) {
         let mut letter = first;
         loop {
             let outcome = self.carry(&letter).await;
             self.correspondence.log_application(&letter, &outcome);
-            if let Some(ticket) = letter.ticket {
-                self.desk.bring(M::heard(ticket, outcome)).await;
+            if let Some(correlation) = letter.correlation {
+                self.desk.bring(M::heard(correlation, outcome)).await;
             }
             let mut lines = self.lines();
             let Some(next) = lines.get_mut(&line).and_then(VecDeque::pop_front) else {
@@ -132,7 +132,7 @@ impl<M: Worker> Office<M> {
         }
     }
 
-    async fn carry(&self, letter: &Letter<M::Ticket>) -> Outcome {
+    async fn carry(&self, letter: &Letter<M::CorrelationId>) -> CallOutcome {
         let endpoint = self.roads.allowed.check(&letter.to.endpoint);
         let endpoint = endpoint.map_err(|error| self.correspondence.barred(letter, &error))?;
         let mut failed = 0;
@@ -143,8 +143,8 @@ impl<M: Worker> Office<M> {
             }
             failed += 1;
             match outcome {
-                Err(failure) if failure.code.retryable() && failed < letter.effort.attempts => {
-                    let wait = letter.effort.backoff.wait(failed, self.chance.number());
+                Err(failure) if failure.code.retryable() && failed < letter.retry.attempts => {
+                    let wait = letter.retry.backoff.wait(failed, self.chance.number());
                     tokio::time::sleep(wait).await;
                 }
                 outcome => return outcome,
@@ -152,7 +152,11 @@ impl<M: Worker> Office<M> {
         }
     }
 
-    async fn try_once(&self, letter: &Letter<M::Ticket>, endpoint: &Endpoint) -> Outcome {
+    async fn try_once(
+        &self,
+        letter: &Letter<M::CorrelationId>,
+        endpoint: &Endpoint,
+    ) -> CallOutcome {
         if letter.to.speech == Some(Speech::Simple) {
             let _pass = self.pass(letter).await?;
             let call = self.call_simply(letter, endpoint);
@@ -172,9 +176,9 @@ impl<M: Worker> Office<M> {
     /// Notes what comes of a letter, and how long that takes.
     async fn timed(
         &self,
-        letter: &Letter<M::Ticket>,
+        letter: &Letter<M::CorrelationId>,
         call: impl Future<Output = Tried>,
-    ) -> Outcome {
+    ) -> CallOutcome {
         let began = Instant::now();
         let tried = call.await;
         let after = began.elapsed();
@@ -196,14 +200,14 @@ impl<M: Worker> Office<M> {
     }
 
     /// Waits for its turn to go out.
-    async fn pass(&self, letter: &Letter<M::Ticket>) -> Result<Pass, Failure> {
+    async fn pass(&self, letter: &Letter<M::CorrelationId>) -> Result<Pass, CallFailure> {
         let urgency = Urgency::of(&letter.message);
         let pass = self.roads.turnstile.pass(urgency).await;
         pass.ok_or_else(crowded)
     }
 
     /// Calls one who says that it takes calls simply.
-    async fn call_simply(&self, letter: &Letter<M::Ticket>, endpoint: &Endpoint) -> Tried {
+    async fn call_simply(&self, letter: &Letter<M::CorrelationId>, endpoint: &Endpoint) -> Tried {
         let id = self.calls.fetch_add(1, Ordering::Relaxed);
         let request = match self.written(letter, id, &SIMPLE) {
             Ok(Some(request)) => request,
@@ -211,7 +215,7 @@ impl<M: Worker> Office<M> {
             Err(failure) => return Tried::Unsaid(Err(failure)),
         };
         self.going_out(letter);
-        let (client, timeout) = (&self.roads.client, letter.effort.timeout);
+        let (client, timeout) = (&self.roads.client, letter.retry.timeout);
         match client.post(endpoint, request.body.into(), timeout).await {
             Ok(answer) => {
                 let heard = self
@@ -237,7 +241,7 @@ impl<M: Worker> Office<M> {
         &self,
         link: &Link<C>,
         found: Arc<Found>,
-        letter: &Letter<M::Ticket>,
+        letter: &Letter<M::CorrelationId>,
     ) -> Tried {
         match self.written(letter, 0, &found) {
             Ok(Some(_)) => {}
@@ -248,7 +252,7 @@ impl<M: Worker> Office<M> {
             }
         }
         self.going_out(letter);
-        let until = Instant::now() + letter.effort.timeout;
+        let until = Instant::now() + letter.retry.timeout;
         let first = self
             .call_once(link, Arc::clone(&found), letter, until)
             .await;
@@ -273,7 +277,7 @@ impl<M: Worker> Office<M> {
         &self,
         link: &Link<C>,
         found: &Arc<Found>,
-        letter: &Letter<M::Ticket>,
+        letter: &Letter<M::CorrelationId>,
         until: Instant,
     ) -> Option<Understood> {
         for other in link.other_forms(found) {
@@ -296,7 +300,7 @@ impl<M: Worker> Office<M> {
         &self,
         link: &Link<C>,
         found: Arc<Found>,
-        letter: &Letter<M::Ticket>,
+        letter: &Letter<M::CorrelationId>,
         until: Instant,
     ) -> Result<Option<(Arc<Found>, Understood)>, CallError> {
         let write = |found: &Found, id| self.written(letter, id, found).ok().flatten();
@@ -324,26 +328,28 @@ impl<M: Worker> Office<M> {
     /// A letter in words; `None` if there is nothing to say.
     fn written(
         &self,
-        letter: &Letter<M::Ticket>,
+        letter: &Letter<M::CorrelationId>,
         id: u64,
         found: &Found,
-    ) -> Result<Option<Request>, Failure> {
+    ) -> Result<Option<Request>, CallFailure> {
         match self.correspondence.write(letter, id, found) {
             Written::Request(request) => Ok(Some(request)),
             Written::Nothing => Ok(None),
-            Written::NoTool(tool) => Err(Failure {
+            Written::NoTool(tool) => Err(CallFailure {
                 code: Code::InvalidMessage,
                 detail: format!("the agent lists no tool `{tool}`"),
             }),
         }
     }
 
-    fn going_out(&self, letter: &Letter<M::Ticket>) {
+    fn going_out(&self, letter: &Letter<M::CorrelationId>) {
         self.correspondence.record(letter);
         self.correspondence.log_sent(letter);
     }
 
-    fn lines(&self) -> std::sync::MutexGuard<'_, BTreeMap<Line, VecDeque<Letter<M::Ticket>>>> {
+    fn lines(
+        &self,
+    ) -> std::sync::MutexGuard<'_, BTreeMap<Line, VecDeque<Letter<M::CorrelationId>>>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -351,15 +357,15 @@ impl<M: Worker> Office<M> {
 /// What came of a try.
 enum Tried {
     /// There was nothing to say, or no way to say it.
-    Unsaid(Outcome),
+    Unsaid(CallOutcome),
     /// Something came back.
-    Heard(Outcome),
+    Heard(CallOutcome),
     /// Nothing came back.
     Lost(CallError),
 }
 
-fn failure(error: &CallError) -> Failure {
-    Failure {
+fn failure(error: &CallError) -> CallFailure {
+    CallFailure {
         code: match error {
             CallError::Timeout(_) => Code::Timeout,
             CallError::Connection(_) => Code::Connection,
@@ -370,8 +376,8 @@ fn failure(error: &CallError) -> Failure {
 }
 
 /// The end of a letter that found too many waiting before it.
-fn crowded() -> Failure {
-    Failure {
+fn crowded() -> CallFailure {
+    CallFailure {
         code: Code::RateLimited,
         detail: format!("{MOST_WAITING} letters wait to go out already"),
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use league_core::letter::{Answer, Credential, Failure, Letter};
+use league_core::letter::{CallFailure, Credential, Letter, PeerAnswer};
 use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
 use league_protocol::message::Message;
@@ -100,29 +100,31 @@ impl<M: Worker> Desk<M> {
         if !self.up || self.life != back.life {
             return Ok(());
         }
-        let ticket = match self.post.answered(back.asked, back.trying) {
-            Arrived::InTime(ticket) => {
+        let correlation = match self.post.answered(back.asked, back.trying) {
+            Arrived::InTime(correlation) => {
                 self.send_first(around, back.asked);
-                ticket
+                correlation
             }
-            Arrived::Late(ticket) => Some(ticket),
+            Arrived::Late(correlation) => Some(correlation),
             Arrived::Stale => None,
         };
-        let Some(ticket) = ticket else { return Ok(()) };
+        let Some(correlation) = correlation else {
+            return Ok(());
+        };
         let twice = around.setting.rates.heard_twice;
         if around.fails(twice, Fault::OutcomeDoubled) {
-            self.post.keep(back.asked, back.trying, &ticket);
+            self.post.keep(back.asked, back.trying, &correlation);
             let at = around.now() + Duration::from_millis(around.chance.below(60_000));
             around
                 .clock
                 .note(at, Errand::Echo(Box::new(answered.clone())));
         }
-        let outcome = Ok(Answer {
+        let outcome = Ok(PeerAnswer {
             token: answered.token,
             message: answered.message,
         });
         around.oracle.now_from(back.asked);
-        self.attend(around, &M::heard(ticket, outcome), None)
+        self.attend(around, &M::heard(correlation, outcome), None)
     }
 
     /// No answer has come.
@@ -138,7 +140,7 @@ impl<M: Worker> Desk<M> {
                 Ok(())
             }
             Failed::Again => {
-                let backoff = self.post.front(to).map(|letter| letter.effort.backoff);
+                let backoff = self.post.front(to).map(|letter| letter.retry.backoff);
                 let chance = around.chance.next();
                 let wait = backoff.unwrap_or_default().wait(trying.attempt, chance);
                 let (from, life) = (self.who, self.life);
@@ -152,11 +154,11 @@ impl<M: Worker> Desk<M> {
                 around.clock.note(at, Errand::Again(Box::new(again)));
                 Ok(())
             }
-            Failed::Over(Some(ticket)) => {
+            Failed::Over(Some(correlation)) => {
                 self.send_first(around, to);
                 let detail = "nothing came back".to_owned();
-                let failure = Failure { code, detail };
-                self.attend(around, &M::heard(ticket, Err(failure)), None)
+                let failure = CallFailure { code, detail };
+                self.attend(around, &M::heard(correlation, Err(failure)), None)
             }
         }
     }
@@ -167,15 +169,15 @@ impl<M: Worker> Desk<M> {
             let sent = self
                 .post
                 .again(to, last)
-                .map(|(trying, letter)| (trying, letter.effort.timeout, parcel_of(letter, false)));
+                .map(|(trying, letter)| (trying, letter.retry.timeout, parcel_of(letter, false)));
             self.dispatch(around, to, sent);
         }
     }
 
     pub(crate) fn send_first(&mut self, around: &mut Around, to: Who) {
         let sent = self.post.begin(to).map(|(trying, letter)| {
-            let only = letter.effort.attempts <= 1;
-            (trying, letter.effort.timeout, parcel_of(letter, only))
+            let only = letter.retry.attempts <= 1;
+            (trying, letter.retry.timeout, parcel_of(letter, only))
         });
         self.dispatch(around, to, sent);
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use league_core::league::{AgentState, Event, League, Move};
+use league_core::league::{AgentState, Event, League, Reassignment};
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow};
 use league_protocol::sender::Agent;
@@ -225,7 +225,7 @@ impl Oracle {
     }
 
     /// A match that a referee was told to run is not given to another at the same attempt.
-    fn check_moves(&mut self, moves: &[Move]) -> Checked {
+    fn check_moves(&mut self, moves: &[Reassignment]) -> Checked {
         for moved in moves.iter().filter(|moved| moved.to.is_some()) {
             let told = self.note(&moved.match_id).map_or(0, |note| note.ordered);
             if told >= moved.attempt {

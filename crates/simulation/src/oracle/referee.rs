@@ -160,11 +160,11 @@ impl Bout {
         seat: Seat,
         deadline: Timestamp,
     ) -> Checked {
-        let patience = &facts.rules.patience;
+        let timeouts = &facts.rules.timeouts;
         let chair = self.chair(seat);
         let wait = match chair.turn {
-            0 => patience.join,
-            _ => patience.make_move,
+            0 => timeouts.join,
+            _ => timeouts.make_move,
         };
         let early = chair.retry_at.is_some_and(|retry_at| at < retry_at);
         if chair.lost || early || chair.failed >= facts.attempts || deadline != at + wait {

@@ -13,7 +13,7 @@ impl Gallery {
     pub(super) fn agents(&self, observed: &Observed, standings: &[Standing]) -> Vec<Agent> {
         let deviations = totals(observed);
         let counted = |key: &str| deviations.get(key).copied().unwrap_or(0);
-        let referee = |referee: &league_core::league::Referee| {
+        let referee = |referee: &league_core::league::RefereeEntry| {
             let key = format!("referee:{}", referee.id());
             let member = referee.member();
             Agent {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use league_core::league::{AgentState, Phase, Stage};
+use league_core::league::{AgentState, FixtureStage, Phase};
 use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchState, StandingRow};
 use league_protocol::time::Timestamp;
@@ -155,7 +155,7 @@ impl Gallery {
             .map_or(&[][..], |round| round.fixtures());
         let open = fixtures
             .iter()
-            .filter(|fixture| fixture.stage() != Stage::Finished);
+            .filter(|fixture| fixture.stage() != FixtureStage::Finished);
         let mut tiles: Vec<Tile> = open
             .filter_map(|fixture| {
                 let [a, b] = self.league.seats_of(fixture)?;
@@ -215,12 +215,12 @@ pub(super) fn totals(observed: &Observed) -> BTreeMap<&str, u64> {
         .collect()
 }
 
-pub(super) fn stage(stage: Stage) -> TileState {
+pub(super) fn stage(stage: FixtureStage) -> TileState {
     match stage {
-        Stage::Waiting => TileState::Waiting,
-        Stage::Queued => TileState::Queued,
-        Stage::Ordered | Stage::Running => TileState::Ordered,
-        Stage::Unplayable | Stage::Finished => TileState::Drawing,
+        FixtureStage::Waiting => TileState::Waiting,
+        FixtureStage::Queued => TileState::Queued,
+        FixtureStage::Ordered | FixtureStage::Running => TileState::Ordered,
+        FixtureStage::Unplayable | FixtureStage::Finished => TileState::Drawing,
     }
 }
 

@@ -1,6 +1,6 @@
 //! One who asks to be let in, as the league weighs it.
 
-use league_core::league::Candidate;
+use league_core::league::Applicant;
 use league_mcp::Origin;
 use league_protocol::message::RegisterRequest;
 use league_protocol::sender::Dialect;
@@ -15,10 +15,10 @@ impl Manager {
         request: Box<RegisterRequest>,
         dialect: Dialect,
         origin: Origin,
-    ) -> Candidate {
+    ) -> Applicant {
         let endpoint = &request.meta.contact_endpoint;
         let endpoint = self.allowed.check_of(origin, endpoint);
-        Candidate {
+        Applicant {
             endpoint: endpoint.map(drop).map_err(|error| error.to_string()),
             speech: request.meta.speech,
             request,

@@ -1,6 +1,6 @@
 //! Players that never register: they are invited by their address.
 
-use league_core::league::{Candidate, Command};
+use league_core::league::{Applicant, Command};
 use league_protocol::CURRENT_VERSION;
 use league_protocol::id::GameType;
 use league_protocol::message::{AgentMeta, RegisterRequest};
@@ -71,7 +71,7 @@ impl Guest {
     /// The wish to play that the guest does not voice itself.
     pub(super) fn wish(&self, game: &GameType, allowed: &AllowList, chance: &Chance) -> Command {
         let endpoint = allowed.check(&self.endpoint);
-        Command::RegisterPlayer(Candidate {
+        Command::RegisterPlayer(Applicant {
             endpoint: endpoint.map(drop).map_err(|error| error.to_string()),
             speech: None,
             request: Box::new(RegisterRequest {

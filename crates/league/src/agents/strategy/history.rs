@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use league_core::player::{MatchRecord, Think, Verdict};
+use league_core::player::{MatchOutcome, MatchRecord, Think};
 use league_games::Dice;
 use league_games::even_odd::Parity;
 use league_protocol::id::GameType;
@@ -45,8 +45,8 @@ fn drawn(record: &MatchRecord) -> Option<Parity> {
     let other = parity::read(record.opponent_choice.as_ref()?)?;
     match record.result {
         _ if own == other => None,
-        Verdict::Win => Some(own),
-        Verdict::Loss => Some(other),
-        Verdict::Draw | Verdict::TechnicalLoss => None,
+        MatchOutcome::Win => Some(own),
+        MatchOutcome::Loss => Some(other),
+        MatchOutcome::Draw | MatchOutcome::TechnicalLoss => None,
     }
 }

@@ -10,7 +10,7 @@ use crate::agents::bot::complaints::shown;
 use crate::agents::bot::launch::{self, Launch, LaunchError, Limits};
 use crate::agents::player::{self, Manner, Mind};
 use crate::agents::strategy::{self, Strategy};
-use crate::config::{PlayerConfig, patience};
+use crate::config::{PlayerConfig, timeouts};
 use crate::storage::root::Root;
 use crate::storage::secrets::BY_PORT;
 use clap::{Args, ValueEnum};
@@ -112,7 +112,7 @@ impl Player {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             endpoint: endpoint(&ground.system, &listener),
             games: games.unwrap_or_else(|| defaults.game_types.clone()),
-            patience: patience(&ground.system),
+            timeouts: timeouts(&ground.system),
             manager: self.joining.peer(&ground, dialect),
             wanted_id: wanted.map(|id| id.to_string()),
             strict: self.strict,

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::agents::referee;
-use crate::config::{RefereeConfig, breaker_rule, referee_patience};
+use crate::config::{RefereeConfig, breaker_rule, referee_timeouts};
 use crate::storage::root::Root;
 use crate::storage::secrets::BY_PORT;
 use clap::Args;
@@ -128,7 +128,7 @@ impl Referee {
             endpoint: endpoint(&ground.system, listener),
             games: games.unwrap_or_else(|| defaults.game_types.clone()),
             max_concurrent: at_once.unwrap_or(defaults.max_concurrent_matches),
-            patience: referee_patience(&ground.system),
+            timeouts: referee_timeouts(&ground.system),
             breaker: breaker_rule(&ground.system),
             manager: self.joining.peer(ground, Dialect::V2),
         })

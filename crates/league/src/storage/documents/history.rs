@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use league_core::player::{MatchRecord, Statistics, Verdict};
+use league_core::player::{MatchOutcome, MatchRecord, Statistics};
 use league_protocol::id::PlayerId;
 use league_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -104,10 +104,10 @@ fn count(stats: &mut Statistics, record: &MatchRecord) {
     one_more(&mut stats.total_matches);
     stats.points = stats.points.saturating_add(u64::from(record.points));
     match record.result {
-        Verdict::Win => one_more(&mut stats.wins),
-        Verdict::Draw => one_more(&mut stats.draws),
-        Verdict::Loss => one_more(&mut stats.losses),
-        Verdict::TechnicalLoss => {
+        MatchOutcome::Win => one_more(&mut stats.wins),
+        MatchOutcome::Draw => one_more(&mut stats.draws),
+        MatchOutcome::Loss => one_more(&mut stats.losses),
+        MatchOutcome::TechnicalLoss => {
             one_more(&mut stats.losses);
             one_more(&mut stats.technical_losses);
         }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use league_core::player::Verdict;
+use league_core::player::MatchOutcome;
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -82,15 +82,15 @@ impl StandingEntry {
         }
     }
 
-    fn add(&mut self, result: Verdict, points: u32) {
+    fn add(&mut self, result: MatchOutcome, points: u32) {
         let one_more = |count: &mut u32| *count = count.saturating_add(1);
         one_more(&mut self.played);
         self.points = self.points.saturating_add(points);
         match result {
-            Verdict::Win => one_more(&mut self.wins),
-            Verdict::Draw => one_more(&mut self.draws),
-            Verdict::Loss => one_more(&mut self.losses),
-            Verdict::TechnicalLoss => {
+            MatchOutcome::Win => one_more(&mut self.wins),
+            MatchOutcome::Draw => one_more(&mut self.draws),
+            MatchOutcome::Loss => one_more(&mut self.losses),
+            MatchOutcome::TechnicalLoss => {
                 one_more(&mut self.losses);
                 one_more(&mut self.technical_losses);
             }
@@ -138,7 +138,7 @@ impl StandingsRepository {
     pub fn update_player(
         &self,
         player_id: &PlayerId,
-        result: Verdict,
+        result: MatchOutcome,
         points: u32,
     ) -> Result<StandingsDocument, RepositoryError> {
         let mut document = self.load()?;

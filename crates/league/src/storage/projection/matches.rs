@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use league_core::referee::{Event, Fixture, Verdict};
+use league_core::referee::{Event, MatchOrder, ReportAnswer};
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, encode};
 use league_protocol::id::{ConversationId, MatchId, RefereeId};
@@ -44,12 +44,12 @@ pub(crate) enum Change {
 
 #[derive(Debug, Clone)]
 struct Gathered {
-    fixture: Arc<Fixture>,
+    fixture: Arc<MatchOrder>,
     lifecycle: Lifecycle,
     result: Option<Arc<MatchResult>>,
     transcript: Vec<Said>,
     /// What the manager said to the result, and in which entry.
-    closed: Option<(Verdict, u64)>,
+    closed: Option<(ReportAnswer, u64)>,
     version: u64,
     at: Timestamp,
 }
@@ -130,7 +130,7 @@ impl MatchesProjection {
 }
 
 impl Gathered {
-    fn new(fixture: &Arc<Fixture>, version: u64, at: Timestamp) -> Self {
+    fn new(fixture: &Arc<MatchOrder>, version: u64, at: Timestamp) -> Self {
         Self {
             fixture: Arc::clone(fixture),
             lifecycle: Lifecycle {
@@ -177,11 +177,14 @@ impl Gathered {
     /// A result that the manager refused is not the result of the match.
     fn counts(&self) -> bool {
         let verdict = self.closed.map(|(verdict, _)| verdict);
-        matches!(verdict, Some(Verdict::Acknowledged | Verdict::Unanswered))
+        matches!(
+            verdict,
+            Some(ReportAnswer::Acknowledged | ReportAnswer::Unanswered)
+        )
     }
 
     fn document(&self, referee: Option<&RefereeId>) -> MatchDocument {
-        let Fixture {
+        let MatchOrder {
             league_id,
             round_id,
             match_id,
@@ -212,7 +215,7 @@ impl Gathered {
     }
 }
 
-fn over(fixture: &Fixture, result: &Arc<MatchResult>) -> GameOver {
+fn over(fixture: &MatchOrder, result: &Arc<MatchResult>) -> GameOver {
     GameOver {
         league_id: fixture.league_id.clone(),
         round_id: fixture.round_id,

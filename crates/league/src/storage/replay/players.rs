@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use league_core::letter::Peer;
 use league_core::machine::Machine;
-use league_core::patience::Patience;
 use league_core::player::{Event, MemoryRule, Player, PlayerRules};
+use league_core::timeouts::Timeouts;
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::sender::{Agent, Dialect, Speech};
 use league_protocol::time::Timestamp;
@@ -74,7 +74,7 @@ fn rules(memory: MemoryRule) -> PlayerRules {
         version: String::new(),
         endpoint: String::new(),
         games: Vec::new(),
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
         manager: Arc::new(Peer {
             agent: Agent::Manager,
             endpoint: Arc::from(""),

@@ -1,6 +1,6 @@
 //! What a player remembers of a match, held against how it ended.
 
-use league_core::player::{MatchRecord, Verdict};
+use league_core::player::{MatchOutcome, MatchRecord};
 use league_protocol::id::{GameType, PlayerId};
 use league_protocol::message::{MatchResult, MatchStatus};
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub(super) struct Memory {
     pub(super) game: GameType,
     player_id: PlayerId,
     opponent_id: Option<PlayerId>,
-    result: Verdict,
+    result: MatchOutcome,
     points: u32,
     my_choice: Option<Value>,
     opponent_choice: Option<Value>,
@@ -64,11 +64,11 @@ impl Memory {
 }
 
 /// How an end looks from a player's side.
-fn verdict(result: &MatchResult, player: &PlayerId) -> Verdict {
+fn verdict(result: &MatchResult, player: &PlayerId) -> MatchOutcome {
     match result.status {
-        MatchStatus::Draw => Verdict::Draw,
-        _ if result.winner.as_ref() == Some(player) => Verdict::Win,
-        MatchStatus::Win => Verdict::Loss,
-        MatchStatus::TechnicalLoss => Verdict::TechnicalLoss,
+        MatchStatus::Draw => MatchOutcome::Draw,
+        _ if result.winner.as_ref() == Some(player) => MatchOutcome::Win,
+        MatchStatus::Win => MatchOutcome::Loss,
+        MatchStatus::TechnicalLoss => MatchOutcome::TechnicalLoss,
     }
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use league_core::referee::{Event, Verdict};
+use league_core::referee::{Event, ReportAnswer};
 use league_protocol::id::{LeagueId, MatchId, RefereeId};
 use league_protocol::message::MatchResult;
 
@@ -130,7 +130,7 @@ impl<'a> Bench<'a> {
                 let attempt = self.open.remove(match_id);
                 let ended = attempt.map(|attempt| (match_id.clone(), attempt));
                 if let Some(ended) = ended.and_then(|ended| self.ended.get_mut(&ended)) {
-                    ended.taken = *report == Verdict::Acknowledged;
+                    ended.taken = *report == ReportAnswer::Acknowledged;
                 }
             }
             Event::LeagueEnded { .. } => self.reach.over = true,

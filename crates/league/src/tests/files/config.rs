@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use crate::config::{
     AllowedEndpoint, BackoffStrategy, ConfigLoader, LeagueConfig, PlayerConfig, SystemConfig,
-    league_rules, patience, referee_patience,
+    league_rules, referee_timeouts, timeouts,
 };
 use crate::storage::root::Root;
 use league_core::league::{Assignment, LeagueRules};
-use league_core::patience::{Backoff, Patience};
+use league_core::timeouts::{Backoff, Timeouts};
 use league_protocol::id::{LeagueId, PlayerId, RefereeId};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -144,7 +144,7 @@ fn seven_agents_that_start_at_once_find_the_same_files() {
 #[test]
 fn the_defaults_are_the_rules_of_the_documents() {
     let system = SystemConfig::default();
-    assert_eq!(patience(&system), Patience::default());
+    assert_eq!(timeouts(&system), Timeouts::default());
     let rules = league_rules(&system, &LeagueConfig::named(league_id())).unwrap();
     let usual = LeagueRules {
         game_settings: json!({"lowest": 1, "highest": 10}),
@@ -198,7 +198,7 @@ fn the_excerpts_of_the_documents_are_read() {
         BackoffStrategy::Exponential
     );
     assert_eq!(
-        patience(&system).backoff,
+        timeouts(&system).backoff,
         Backoff::Exponential(Duration::from_secs(2))
     );
     let league = r#"{
@@ -264,8 +264,8 @@ fn a_referee_has_its_own_wait_for_registration() {
         r#"{"timeouts":{"register_referee_timeout_sec":3,"register_player_timeout_sec":4}}"#,
     );
     let system = loader.load_system().unwrap();
-    assert_eq!(referee_patience(&system).register, Duration::from_secs(3));
-    assert_eq!(patience(&system).register, Duration::from_secs(4));
+    assert_eq!(referee_timeouts(&system).register, Duration::from_secs(3));
+    assert_eq!(timeouts(&system).register, Duration::from_secs(4));
 }
 
 #[test]

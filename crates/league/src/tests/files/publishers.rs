@@ -14,9 +14,9 @@ use crate::storage::root::Root;
 use league_core::league::{self as manager, League};
 use league_core::letter::Peer;
 use league_core::machine::Machine;
-use league_core::patience::Patience;
-use league_core::player::{Event, MatchRecord, MemoryRule, Player, PlayerRules, Verdict};
+use league_core::player::{Event, MatchOutcome, MatchRecord, MemoryRule, Player, PlayerRules};
 use league_core::referee;
+use league_core::timeouts::Timeouts;
 use league_protocol::id::{GameType, MatchId, PlayerId, RefereeId};
 use league_protocol::sender::{Agent, Dialect, Speech};
 use league_protocol::time::Timestamp;
@@ -212,7 +212,7 @@ fn player() -> Player {
         version: "1.0.0".to_owned(),
         endpoint: "http://localhost:8101/mcp".to_owned(),
         games: vec![GameType::new("even_odd").unwrap()],
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
         manager: Arc::new(Peer {
             agent: Agent::Manager,
             endpoint: "http://localhost:8000/mcp".into(),
@@ -242,7 +242,7 @@ fn a_player_s_memory_is_written_as_the_documents_show_it() {
                 match_id: MatchId::numbered(1, 1),
                 game_type: GameType::new("even_odd").unwrap(),
                 opponent_id: PlayerId::numbered(2),
-                result: Verdict::Win,
+                result: MatchOutcome::Win,
                 points: 3,
                 my_choice: Some(json!("even")),
                 opponent_choice: Some(json!("odd")),

@@ -9,7 +9,7 @@ use crate::storage::documents::{
     StandingsRepository,
 };
 use crate::storage::root::Root;
-use league_core::player::{MatchRecord, Verdict};
+use league_core::player::{MatchOutcome, MatchRecord};
 use league_protocol::id::{GameType, MatchId, PlayerId};
 use league_protocol::time::Timestamp;
 use serde_json::json;
@@ -37,10 +37,10 @@ fn a_player_s_row_is_added_to_and_the_rows_are_ordered() {
     let root = Root::new(folder.path());
     let table = StandingsRepository::new(&root, league_id());
     for (player, result, points) in [
-        (1, Verdict::Loss, 0),
-        (2, Verdict::Win, 3),
-        (3, Verdict::TechnicalLoss, 0),
-        (1, Verdict::Draw, 1),
+        (1, MatchOutcome::Loss, 0),
+        (2, MatchOutcome::Win, 3),
+        (3, MatchOutcome::TechnicalLoss, 0),
+        (1, MatchOutcome::Draw, 1),
     ] {
         table
             .update_player(&PlayerId::numbered(player), result, points)
@@ -58,7 +58,7 @@ fn a_player_s_row_is_added_to_and_the_rows_are_ordered() {
     assert!(found.last_updated > Timestamp::default());
 }
 
-fn record(round: u32, result: Verdict) -> MatchRecord {
+fn record(round: u32, result: MatchOutcome) -> MatchRecord {
     MatchRecord {
         league_id: league_id(),
         round_id: round,
@@ -78,10 +78,10 @@ fn a_match_is_remembered_once() {
     let folder = tempfile::tempdir().unwrap();
     let history = PlayerHistoryRepository::new(&Root::new(folder.path()), PlayerId::numbered(1));
     for (round, result) in [
-        (1, Verdict::Win),
-        (2, Verdict::TechnicalLoss),
-        (1, Verdict::Win),
-        (3, Verdict::Draw),
+        (1, MatchOutcome::Win),
+        (2, MatchOutcome::TechnicalLoss),
+        (1, MatchOutcome::Win),
+        (3, MatchOutcome::Draw),
     ] {
         history.add_match(record(round, result)).unwrap();
     }
@@ -105,7 +105,7 @@ fn a_reader_never_sees_half_a_file() {
     let table = StandingsRepository::new(&root, league_id());
     for player in 1..=200 {
         table
-            .update_player(&PlayerId::numbered(player), Verdict::Draw, 1)
+            .update_player(&PlayerId::numbered(player), MatchOutcome::Draw, 1)
             .unwrap();
     }
     let done = AtomicBool::new(false);

@@ -7,11 +7,11 @@ use std::time::Duration;
 use crate::storage::record::{Record, Said, Transcript};
 use league_core::breaker::BreakerRule;
 use league_core::draw::LeagueSecret;
-use league_core::league::{self as manager, Candidate, League, LeagueRules};
-use league_core::letter::{Answer, Credential, Letter, Peer};
+use league_core::league::{self as manager, Applicant, League, LeagueRules};
+use league_core::letter::{Credential, Letter, Peer, PeerAnswer};
 use league_core::machine::{Keep, Machine};
-use league_core::patience::Patience;
 use league_core::referee::{self, Referee, RefereeRules};
+use league_core::timeouts::Timeouts;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
     AgentMeta, GameJoinAck, Message, MoveResponse, RegisterRequest, RegisterResponse,
@@ -52,8 +52,8 @@ pub(crate) struct Whistle {
 }
 
 enum Post {
-    ByManager(Letter<manager::Ticket>),
-    ByReferee(RefereeId, Letter<referee::Ticket>),
+    ByManager(Letter<manager::CorrelationId>),
+    ByReferee(RefereeId, Letter<referee::CorrelationId>),
 }
 
 pub(crate) fn league_id() -> LeagueId {
@@ -125,9 +125,9 @@ impl World {
         };
         self.referees.insert(id.clone(), whistle);
         self.whistle(&id, &referee::Command::Begin { token: None }, witness);
-        let heard = referee::Command::Heard {
-            ticket: referee::Ticket::Registration { tried: 1 },
-            outcome: Ok(Answer {
+        let heard = referee::Command::Outcome {
+            correlation: referee::CorrelationId::Registration { tried: 1 },
+            outcome: Ok(PeerAnswer {
                 message: Message::RefereeRegisterResponse(RegisterResponse::Accepted(enrolment)),
                 token: None,
             }),
@@ -152,7 +152,11 @@ impl World {
         due
     }
 
-    fn carry_to_agent(&mut self, letter: Letter<manager::Ticket>, witness: &mut impl Witness) {
+    fn carry_to_agent(
+        &mut self,
+        letter: Letter<manager::CorrelationId>,
+        witness: &mut impl Witness,
+    ) {
         let mut answer = Message::Acknowledged;
         if let (Message::StartMatch(order), Agent::Referee(id)) =
             (&letter.message, &letter.to.agent)
@@ -169,19 +173,25 @@ impl World {
                 answer = Message::StartMatchAck(ack);
             }
         }
-        if let Some(ticket) = letter.ticket {
-            let outcome = Ok(Answer {
+        if let Some(correlation) = letter.correlation {
+            let outcome = Ok(PeerAnswer {
                 message: answer,
                 token: None,
             });
-            self.command(&manager::Command::Heard { ticket, outcome }, witness);
+            self.command(
+                &manager::Command::Outcome {
+                    correlation,
+                    outcome,
+                },
+                witness,
+            );
         }
     }
 
     fn carry_from_referee(
         &mut self,
         from: &RefereeId,
-        letter: Letter<referee::Ticket>,
+        letter: Letter<referee::CorrelationId>,
         witness: &mut impl Witness,
     ) {
         let (message, token) = match (&letter.message, &letter.to.agent) {
@@ -200,9 +210,16 @@ impl World {
             }
             _ => (Message::Acknowledged, None),
         };
-        if let Some(ticket) = letter.ticket {
-            let outcome = Ok(Answer { message, token });
-            self.whistle(from, &referee::Command::Heard { ticket, outcome }, witness);
+        if let Some(correlation) = letter.correlation {
+            let outcome = Ok(PeerAnswer { message, token });
+            self.whistle(
+                from,
+                &referee::Command::Outcome {
+                    correlation,
+                    outcome,
+                },
+                witness,
+            );
         }
     }
 
@@ -339,8 +356,8 @@ pub(crate) fn nonce(player: &PlayerId, match_id: &MatchId) -> String {
     format!("share-of-{player}-in-{match_id}")
 }
 
-fn candidate(name: &str, chance: u32) -> Candidate {
-    Candidate {
+fn candidate(name: &str, chance: u32) -> Applicant {
+    Applicant {
         request: Box::new(RegisterRequest {
             meta: AgentMeta {
                 display_name: name.to_owned(),
@@ -369,7 +386,7 @@ fn referee_rules() -> RefereeRules {
         endpoint: "http://127.0.0.1:8001/mcp".to_owned(),
         games: vec![even_odd()],
         max_concurrent: 2,
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
         breaker: BreakerRule::default(),
         manager: Arc::new(Peer {
             agent: Agent::Manager,

@@ -1,6 +1,6 @@
 //! What each strategy says in Even/Odd, by what it remembers.
 
-use league_core::player::Verdict;
+use league_core::player::MatchOutcome;
 use league_games::Dice;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ enum Said {
 }
 
 /// How a match ended, and what the player and its opponent said in it.
-type Past = (Verdict, [Option<&'static str>; 2]);
+type Past = (MatchOutcome, [Option<&'static str>; 2]);
 
 fn said(chair: &mut Chair, opponent: &str) -> Said {
     let options = [json!("even"), json!("odd")];
@@ -43,7 +43,7 @@ fn opposite(parity: &str) -> &'static str {
 fn watch(chair: &mut Chair, opponent: &str, letters: &str) {
     for letter in letters.chars() {
         let choice = if letter == 'e' { "even" } else { "odd" };
-        chair.remember(opponent, Verdict::Draw, [Some(choice), Some(choice)]);
+        chair.remember(opponent, MatchOutcome::Draw, [Some(choice), Some(choice)]);
     }
 }
 
@@ -78,7 +78,7 @@ fn who_has_made_up_its_mind_does_not_look_at_the_past() {
 
 #[test]
 fn history_goes_by_what_was_drawn() {
-    use Verdict::{Draw, Loss, TechnicalLoss, Win};
+    use MatchOutcome::{Draw, Loss, TechnicalLoss, Win};
     let table: [(&[Past], Option<&str>); 7] = [
         (&[(Win, [Some("even"), Some("odd")])], Some("even")),
         (&[(Loss, [Some("even"), Some("odd")])], Some("odd")),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::agents::strategy::all;
-use league_core::player::Verdict;
+use league_core::player::MatchOutcome;
 use league_games::{Dice, Outcome, Seat, find};
 use serde_json::{Value, json};
 
@@ -33,14 +33,14 @@ fn meet(one: &str, other: &str, seed: u64) -> Score {
         let outcome = play(&mut *table, &mut chairs, &mut draw);
         let choices = [Seat::A, Seat::B].map(|seat| table.view(seat)["your_choice"].clone());
         let verdicts = match outcome {
-            Outcome::Draw => [Verdict::Draw; 2],
-            Outcome::Win(Seat::A) => [Verdict::Win, Verdict::Loss],
-            Outcome::Win(_) => [Verdict::Loss, Verdict::Win],
+            Outcome::Draw => [MatchOutcome::Draw; 2],
+            Outcome::Win(Seat::A) => [MatchOutcome::Win, MatchOutcome::Loss],
+            Outcome::Win(_) => [MatchOutcome::Loss, MatchOutcome::Win],
         };
         match verdicts[0] {
-            Verdict::Win => score.wins += 1,
-            Verdict::Draw => score.draws += 1,
-            Verdict::Loss | Verdict::TechnicalLoss => score.losses += 1,
+            MatchOutcome::Win => score.wins += 1,
+            MatchOutcome::Draw => score.draws += 1,
+            MatchOutcome::Loss | MatchOutcome::TechnicalLoss => score.losses += 1,
         }
         let [a, b] = [choices[0].as_str(), choices[1].as_str()];
         chairs[0].remember("B", verdicts[0], [a, b]);

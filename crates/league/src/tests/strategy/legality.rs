@@ -1,7 +1,7 @@
 //! Whatever a referee shows and a player remembers, the choice is one of the options.
 
 use crate::agents::strategy::all;
-use league_core::player::Verdict;
+use league_core::player::MatchOutcome;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -42,12 +42,12 @@ fn views() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn results() -> impl Strategy<Value = Verdict> {
+fn results() -> impl Strategy<Value = MatchOutcome> {
     prop_oneof![
-        Just(Verdict::Win),
-        Just(Verdict::Draw),
-        Just(Verdict::Loss),
-        Just(Verdict::TechnicalLoss),
+        Just(MatchOutcome::Win),
+        Just(MatchOutcome::Draw),
+        Just(MatchOutcome::Loss),
+        Just(MatchOutcome::TechnicalLoss),
     ]
 }
 

@@ -10,7 +10,7 @@ use crate::storage::record::{Opening, Record};
 use crate::storage::root::Root;
 use crate::storage::store::{Durability, Entry, Journal, Store};
 use league_core::draw::{self, LeagueSecret};
-use league_core::league::{Candidate, Command, Event, League, LeagueRules, Reply};
+use league_core::league::{Applicant, Command, Event, League, LeagueRules, Reply};
 use league_core::machine::{Keep, Machine};
 use league_core::referee;
 use league_games::{Outcome, Seat, Turn};
@@ -204,8 +204,8 @@ fn honest(order: &StartMatch) -> MatchResultReport {
     }
 }
 
-fn candidate(kind: &str, number: u8) -> Candidate {
-    Candidate {
+fn candidate(kind: &str, number: u8) -> Applicant {
+    Applicant {
         request: Box::new(RegisterRequest {
             meta: AgentMeta {
                 display_name: format!("{kind} {number}"),

@@ -3,7 +3,7 @@
 //! The record holds each answer as it was read. Where it had to be made out, or could not be read,
 //! it also holds what was really said.
 
-use league_core::letter::{Letter, Outcome};
+use league_core::letter::{CallOutcome, Letter};
 use league_protocol::finding::Notes;
 use league_protocol::message::Message;
 use serde_json::Value;
@@ -47,7 +47,7 @@ impl Correspondence {
         &self,
         letter: &Letter<T>,
         read: &Read,
-        outcome: &Outcome,
+        outcome: &CallOutcome,
         answer: &client::Answer,
     ) {
         let (Some(transcripts), Some(match_id)) = (&self.transcripts, match_of(&letter.message))

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use league_core::letter::{Failure, Letter, Outcome};
+use league_core::letter::{CallFailure, CallOutcome, Letter};
 use league_protocol::dialect::v1;
 use league_protocol::id::ConversationId;
 use league_protocol::sender::{Agent, Dialect};
@@ -22,7 +22,7 @@ impl Correspondence {
     }
 
     /// Logs what came back.
-    pub(crate) fn log_heard<T>(&self, letter: &Letter<T>, outcome: &Outcome, after: Duration) {
+    pub(crate) fn log_heard<T>(&self, letter: &Letter<T>, outcome: &CallOutcome, after: Duration) {
         let came = match outcome {
             Ok(answer) => Came::with(Some(&answer.message), after),
             Err(failure) => Came::unclear(failure.code, after),
@@ -34,7 +34,7 @@ impl Correspondence {
     }
 
     /// Logs that nothing came back.
-    pub(crate) fn log_lost<T>(&self, letter: &Letter<T>, failure: &Failure, after: Duration) {
+    pub(crate) fn log_lost<T>(&self, letter: &Letter<T>, failure: &CallFailure, after: Duration) {
         let came = Came::lost(failure.code, after);
         let Names { log, label } = self.identity.names();
         if letter.to.agent == Agent::Manager {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use league_core::letter::{Answer, Failure, Letter, Outcome};
+use league_core::letter::{CallFailure, CallOutcome, Letter, PeerAnswer};
 use league_protocol::decode::{Decoded, decode};
 use league_protocol::dialect::SenderName;
 use league_protocol::fault::Code;
@@ -136,7 +136,7 @@ impl Correspondence {
     fn settled<T>(
         &self,
         letter: &Letter<T>,
-        outcome: Outcome,
+        outcome: CallOutcome,
         said: &[u8],
         read: &mut Read,
     ) -> Understood {
@@ -194,7 +194,7 @@ impl Correspondence {
         raw: &RawValue,
         found: &mut Option<Value>,
         notes: &mut Notes,
-    ) -> Outcome {
+    ) -> CallOutcome {
         if !is_typed(raw) {
             // A bare nod: enough where nothing else is owed, and known as one where more is.
             return Ok(nod());
@@ -211,11 +211,11 @@ impl Correspondence {
         if let Some(failure) = stranger {
             return Err(failure);
         }
-        let message = message.map_err(|finding| Failure {
+        let message = message.map_err(|finding| CallFailure {
             code: finding.code,
             detail: format!("{} ({})", finding.detail, finding.clause),
         })?;
-        let answer = Answer { message, token };
+        let answer = PeerAnswer { message, token };
         Ok(match notes.reading {
             Reading::Strict => answer,
             Reading::Lenient => self.own_name(letter, answer, notes),
@@ -224,7 +224,12 @@ impl Correspondence {
 
     /// Answers travel on a connection that was opened to the receiver, so that whoever lets them go
     /// is known: a wrong name or token in them is forgiven where the league is lenient (ruling 51).
-    fn own_name<T>(&self, letter: &Letter<T>, mut answer: Answer, notes: &mut Notes) -> Answer {
+    fn own_name<T>(
+        &self,
+        letter: &Letter<T>,
+        mut answer: PeerAnswer,
+        notes: &mut Notes,
+    ) -> PeerAnswer {
         let Some(own) = player(&letter.to) else {
             return answer;
         };
@@ -287,7 +292,11 @@ fn note_status(status: u16, notes: &mut Notes) {
 }
 
 /// An answer in another's name; a name that is no id may be the agent's own.
-fn stranger<T>(decoded: &Decoded<'_>, letter: &Letter<T>, notes: &mut Notes) -> Option<Failure> {
+fn stranger<T>(
+    decoded: &Decoded<'_>,
+    letter: &Letter<T>,
+    notes: &mut Notes,
+) -> Option<CallFailure> {
     let named = match decoded.envelope.sender.value()? {
         SenderName::Player(name) => PlayerId::new(name.as_str()).ok()?,
         SenderName::Manager | SenderName::Referee(_) => return None,
@@ -305,7 +314,7 @@ fn stranger<T>(decoded: &Decoded<'_>, letter: &Letter<T>, notes: &mut Notes) -> 
         return None;
     }
     notes.refuse(Code::TokenInvalid, &at, expected, &*detail);
-    Some(Failure {
+    Some(CallFailure {
         code: Code::TokenInvalid,
         detail,
     })

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use league_core::letter::{Failure, Letter, Outcome};
+use league_core::letter::{CallFailure, CallOutcome, Letter};
 use league_protocol::fault::Code;
 use league_protocol::finding::harmless;
 use league_protocol::message::Message;
@@ -74,7 +74,7 @@ impl Silent {
 
 impl Correspondence {
     /// Tells that a call of another agent than the manager came to nothing, the first time.
-    pub(crate) fn tell_trouble<T>(&self, letter: &Letter<T>, outcome: &Outcome) {
+    pub(crate) fn tell_trouble<T>(&self, letter: &Letter<T>, outcome: &CallOutcome) {
         let answer = match outcome {
             Err(failure) => return self.tell_silence(letter, failure),
             Ok(answer) => answer,
@@ -95,7 +95,7 @@ impl Correspondence {
         }
     }
 
-    fn tell_silence<T>(&self, letter: &Letter<T>, failure: &Failure) {
+    fn tell_silence<T>(&self, letter: &Letter<T>, failure: &CallFailure) {
         let cause = match failure.code {
             Code::Timeout => "it is slow, or a firewall keeps calls from it",
             Code::Connection => "it has ended, or answers at another address",
@@ -109,12 +109,12 @@ impl Correspondence {
 
     /// The end of a letter to one who is not called at all where it says it answers, which is told
     /// as well.
-    pub(crate) fn barred<T>(&self, letter: &Letter<T>, error: &BadEndpoint) -> Failure {
+    pub(crate) fn barred<T>(&self, letter: &Letter<T>, error: &BadEndpoint) -> CallFailure {
         self.tell(letter, NOT_CALLED, |agent, endpoint| {
             let error = harmless(&error.to_string(), LONGEST_REASON);
             format!("{agent} is not called at {endpoint}: {error}")
         });
-        Failure {
+        CallFailure {
             code: Code::Connection,
             detail: error.to_string(),
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use league_core::letter::{Failure, Letter, Outcome};
+use league_core::letter::{CallFailure, CallOutcome, Letter};
 use league_protocol::fault::Code;
 use league_protocol::message::{Message, RegisterResponse};
 use league_protocol::peer::Fault;
@@ -35,7 +35,7 @@ impl Unadmitted {
 
 impl Correspondence {
     /// Logs that an application came to nothing, if the cause is new.
-    pub(crate) fn log_application<T>(&self, letter: &Letter<T>, outcome: &Outcome) {
+    pub(crate) fn log_application<T>(&self, letter: &Letter<T>, outcome: &CallOutcome) {
         if !is_application(&letter.message) {
             return;
         }
@@ -59,12 +59,12 @@ impl Correspondence {
     }
 
     /// Keeps in mind that silence was told already.
-    pub(super) fn told_silence(&self, failure: &Failure) {
+    pub(super) fn told_silence(&self, failure: &CallFailure) {
         self.unadmitted
             .is_new(&coded(failure.code, &failure.detail));
     }
 
-    fn cause(&self, asked: &Message, outcome: &Outcome) -> Option<Cause> {
+    fn cause(&self, asked: &Message, outcome: &CallOutcome) -> Option<Cause> {
         let is_player = matches!(asked, Message::PlayerRegisterRequest(_));
         let answer = match outcome {
             Err(failure) => {
@@ -120,7 +120,7 @@ fn coded(code: Code, detail: &str) -> String {
 }
 
 /// Whether a failure looks like the answer of somebody else than a manager.
-fn is_elsewhere(failure: &Failure) -> bool {
+fn is_elsewhere(failure: &CallFailure) -> bool {
     let missing = [404, 405].map(|status| Fault::Status(status).to_string());
     failure.code == Code::InvalidMessage || missing.contains(&failure.detail)
 }
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn only_answers_of_nobody_we_know_put_the_address_in_doubt() {
-        let failed = |code, detail: &str| Failure {
+        let failed = |code, detail: &str| CallFailure {
             code,
             detail: detail.to_owned(),
         };

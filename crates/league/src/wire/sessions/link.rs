@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use league_core::patience::FIRST_WORDS;
+use league_core::timeouts::CALL_STYLE_TIMEOUT;
 use league_protocol::peer::{self, Found, Manner, Probe, Reply, Request, Step};
 use league_protocol::sender::Form;
 use tokio::time::Instant;
@@ -268,7 +268,7 @@ impl<C: Carrier> Link<C> {
 
     /// Puts the questions, one after the other, within the budget of all of them.
     async fn converse(&self, begin: fn(u64) -> (Probe, Step)) -> Found {
-        let until = Instant::now() + FIRST_WORDS;
+        let until = Instant::now() + CALL_STYLE_TIMEOUT;
         let (mut probe, mut step) = begin(self.id());
         let mut hung = false;
         loop {

@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::letter::Effort;
+use crate::letter::RetryPolicy;
 
 /// The longest wait between two tries, whatever the strategy says.
-pub const LONGEST_WAIT: Duration = Duration::from_secs(60);
+pub const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
 /// How long finding out how a player takes calls may last; it is never on the player's own clock.
-pub const FIRST_WORDS: Duration = Duration::from_secs(10);
+pub const CALL_STYLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// From which attempt on a match is run even if a player of it may not be called from there.
 ///
 /// Before that another referee may be able to call it, or whoever runs one may still mend it.
 /// Until then it costs a referee nothing to turn the match down.
-pub const LAST_RESORT: u32 = 6;
+pub const FORCED_ATTEMPT: u32 = 6;
 
 /// The waits of 000 table 5 and the retry rule of 000 §2.9.4, as values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Patience {
+pub struct Timeouts {
     /// For a registration to be answered.
     pub register: Duration,
     /// For a player to come to a match.
@@ -41,7 +41,7 @@ pub struct Patience {
     pub backoff: Backoff,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             register: Duration::from_secs(10),
@@ -57,10 +57,10 @@ impl Default for Patience {
     }
 }
 
-impl Patience {
+impl Timeouts {
     /// All tries, each with this timeout.
-    pub fn effort(&self, timeout: Duration) -> Effort {
-        Effort {
+    pub fn retrying(&self, timeout: Duration) -> RetryPolicy {
+        RetryPolicy {
             attempts: self.attempts.max(1),
             timeout,
             backoff: self.backoff,
@@ -68,8 +68,8 @@ impl Patience {
     }
 
     /// One try with this timeout; what comes after is decided by a machine.
-    pub fn once(&self, timeout: Duration) -> Effort {
-        Effort {
+    pub fn once(&self, timeout: Duration) -> RetryPolicy {
+        RetryPolicy {
             attempts: 1,
             timeout,
             backoff: self.backoff,
@@ -98,10 +98,10 @@ impl Backoff {
     /// The wait after the `failed`th failed try, from 1; `chance` spreads it.
     pub fn wait(self, failed: u32, chance: u64) -> Duration {
         match self {
-            Self::Fixed(wait) => wait.min(LONGEST_WAIT),
+            Self::Fixed(wait) => wait.min(MAX_BACKOFF),
             Self::Exponential(base) => {
                 let doublings = failed.saturating_sub(1).min(16);
-                let full = base.saturating_mul(1 << doublings).min(LONGEST_WAIT);
+                let full = base.saturating_mul(1 << doublings).min(MAX_BACKOFF);
                 let half = full / 2;
                 let spread = u64::try_from(half.as_millis())
                     .unwrap_or(u64::MAX)
