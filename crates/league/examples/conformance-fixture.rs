@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use league::bare::{Caller, Reception, Simple};
-use league::bare::{Doors, Limits, bind, serve};
+use league::bare::{Caller, Router, ToolService};
+use league::bare::{Limits, Routes, bind, serve};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -16,7 +16,7 @@ use tokio::sync::watch;
 /// Knows no tool by its name.
 struct Nothing;
 
-impl Simple for Nothing {
+impl ToolService for Nothing {
     fn has(&self, _method: &str) -> bool {
         false
     }
@@ -33,11 +33,11 @@ impl Simple for Nothing {
 
 #[tokio::main]
 async fn main() -> io::Result<()> {
-    let door = Reception {
+    let door = Router {
         simple: Arc::new(Nothing),
         mcp: league_mcp::fixture::mcp(),
     };
-    let mut doors = Doors::default();
+    let mut doors = Routes::default();
     doors.open("", Arc::new(door));
     let listener = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
     let port = listener.local_addr()?.port();

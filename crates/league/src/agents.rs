@@ -23,8 +23,8 @@ use crate::agents::actor::{Desk, Unattended, Worker};
 use crate::agents::identity::Identity;
 use crate::storage::secrets::Tokens;
 use crate::storage::store::StoreError;
-use crate::wire::outbox::Quiet;
-use crate::wire::router::Spoken;
+use crate::wire::outbox::OutboxIdle;
+use crate::wire::router::ServiceReply;
 
 /// An agent at work.
 pub(crate) struct Running<M: Worker> {
@@ -33,40 +33,40 @@ pub(crate) struct Running<M: Worker> {
     /// Ends with the desk, or when a fact could not be written.
     pub(crate) ended: JoinHandle<Result<(), StoreError>>,
     /// Tells when it has nothing left to say.
-    pub(crate) quiet: Quiet,
+    pub(crate) quiet: OutboxIdle,
     /// Who it is.
     pub(crate) identity: Arc<Identity>,
 }
 
 /// The answer of an agent whose desk does not attend.
-fn unattended(error: Unattended) -> Spoken {
+fn unattended(error: Unattended) -> ServiceReply {
     let code = match error {
         Unattended::Busy => Code::RateLimited,
         Unattended::Closed => Code::Connection,
     };
-    Spoken::error(LeagueError::new(code, error.to_string()))
+    ServiceReply::error(LeagueError::new(code, error.to_string()))
 }
 
 /// The answer to a message that an agent of this kind is never sent.
-fn not_for_me(message: &Message) -> Spoken {
+fn not_for_me(message: &Message) -> ServiceReply {
     let detail = "this agent is not asked for that";
     let mut error = LeagueError::new(Code::InvalidMessage, detail);
     error.original_message_type = message.v2_type().map(str::to_owned);
-    Spoken::error(error)
+    ServiceReply::error(error)
 }
 
 /// The answer of an agent that no league has admitted: nobody could prove anything to it.
-fn not_in_yet() -> Spoken {
+fn not_in_yet() -> ServiceReply {
     let detail = "this agent is not in a league yet: try again when it is";
-    Spoken::error(LeagueError::new(Code::Connection, detail))
+    ServiceReply::error(LeagueError::new(Code::Connection, detail))
 }
 
 /// The answer to a call of a tool without an argument that it needs.
-fn missing(name: &str) -> Spoken {
+fn missing(name: &str) -> ServiceReply {
     let detail = format!("the argument `{name}` is missing or no text; add it");
     let mut error = LeagueError::new(Code::MissingField, detail);
     error.path = Some(name.to_owned());
-    Spoken::error(error)
+    ServiceReply::error(error)
 }
 
 /// Takes tokens for this process and keeps them for the next; without them an agent that starts

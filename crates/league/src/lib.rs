@@ -31,6 +31,6 @@ struct Toolkit;
 /// The server and the router alone, for the examples that measure them; not an interface to keep.
 #[doc(hidden)]
 pub mod bare {
-    pub use crate::http::server::{Doors, Limits, bind, serve};
-    pub use crate::wire::router::{Caller, Reception, Simple};
+    pub use crate::http::server::{Limits, Routes, bind, serve};
+    pub use crate::wire::router::{Caller, Router, ToolService};
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use league::bare::{self, Doors, Limits};
-use league::bare::{Reception, Simple};
+use league::bare::{self, Limits, Routes};
+use league::bare::{Router, ToolService};
 use league_mcp::{
     About, Caller, Completing, Given, Mcp, Offering, Pending, Prompt, PromptFault, Read, Resource,
     Template, Tool,
@@ -20,8 +20,8 @@ use crate::choice::{Choice, Invitation, TOOL};
 /// Serves for as long as it is let.
 pub(crate) async fn serve(listener: TcpListener) {
     let chooser = Arc::new(Chooser::default());
-    let mut doors = Doors::default();
-    let reception = Reception {
+    let mut doors = Routes::default();
+    let reception = Router {
         simple: Arc::clone(&chooser),
         mcp: Mcp::new(chooser),
     };
@@ -55,7 +55,7 @@ fn choose(invitation: Option<&RawValue>) -> Option<Choice> {
     Some(invitation.into())
 }
 
-impl Simple for Chooser {
+impl ToolService for Chooser {
     fn has(&self, method: &str) -> bool {
         method == TOOL
     }

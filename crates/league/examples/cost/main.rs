@@ -40,7 +40,7 @@ enum Part {
     /// Serve with as little as possible, until the standard input ends.
     Bare,
     /// Serve behind the door of our agents, until the standard input ends.
-    Door,
+    Service,
     /// Start the servers, call them in turn, and print what a call cost each of them.
     Measure(measure::Options),
 }
@@ -49,7 +49,7 @@ enum Part {
 async fn main() -> io::Result<ExitCode> {
     match CommandLine::parse().part {
         Part::Bare => serve(bare::serve).await,
-        Part::Door => serve(door::serve).await,
+        Part::Service => serve(door::serve).await,
         Part::Measure(options) => measure::measure(&options).await,
     }
 }

@@ -24,7 +24,7 @@ use crate::agents::manager::{self, News};
 use crate::agents::{player, referee};
 use crate::http::endpoint::Home;
 use crate::http::gate::Gate;
-use crate::http::server::{Door, Doors, Limits, serve};
+use crate::http::server::{Limits, Routes, Service, serve};
 use crate::site::Site;
 use crate::storage::store::StoreError;
 
@@ -117,7 +117,7 @@ impl Arena {
         };
         let league = plan.rules.league_id.clone();
         let site = Site::new(shared.root.clone(), league, shared.limits.viewers(), false);
-        let doors = Doors::behind(arena.gate.clone()).with_pages(Arc::new(site));
+        let doors = Routes::behind(arena.gate.clone()).with_pages(Arc::new(site));
         arena.receive_behind(taken.manager, doors, door);
         arena.seat_referees(shared, plan, taken.referees)?;
         match taken.shared {
@@ -128,11 +128,11 @@ impl Arena {
     }
 
     /// Serves one agent behind a listener of its own.
-    fn receive(&self, listener: TcpListener, door: Arc<dyn Door>) {
-        self.receive_behind(listener, Doors::behind(self.gate.clone()), door);
+    fn receive(&self, listener: TcpListener, door: Arc<dyn Service>) {
+        self.receive_behind(listener, Routes::behind(self.gate.clone()), door);
     }
 
-    fn receive_behind(&self, listener: TcpListener, mut doors: Doors, door: Arc<dyn Door>) {
+    fn receive_behind(&self, listener: TcpListener, mut doors: Routes, door: Arc<dyn Service>) {
         doors.open("", door);
         tokio::spawn(serve(listener, doors, self.limits, self.end.subscribe()));
     }
@@ -188,7 +188,7 @@ impl Arena {
         plan: &Plan,
         listener: TcpListener,
     ) -> Result<(), ArenaError> {
-        let mut doors = Doors::behind(self.gate.clone());
+        let mut doors = Routes::behind(self.gate.clone());
         let base = plan.endpoint(&listener);
         let base = base.trim_end_matches("/mcp");
         for seat in &plan.players {
@@ -212,7 +212,7 @@ impl Arena {
         plan: &Plan,
         seat: &PlayerSeat,
         endpoint: String,
-    ) -> Result<Arc<dyn Door>, ArenaError> {
+    ) -> Result<Arc<dyn Service>, ArenaError> {
         let rules = self.player_rules(plan, seat, endpoint);
         let league = &plan.rules.league_id;
         let (running, door) = player::start(shared, league, &seat.id, rules, seat.manner.clone())

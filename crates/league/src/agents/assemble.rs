@@ -15,17 +15,17 @@ use crate::clock;
 use crate::config::SystemConfig;
 use crate::http::endpoint::AllowList;
 use crate::http::gate::Gate;
-use crate::http::server::{Door, Limits};
+use crate::http::server::{Limits, Service};
 use crate::storage::document_writer::Archivist;
 use crate::storage::record::{Opening, Record};
 use crate::storage::root::Root;
 use crate::storage::secrets::SecretError;
 use crate::storage::store::{Durability, Journal, Store, StoreError};
 use crate::wire::deviations::Deviations;
-use crate::wire::observed::Observed;
-use crate::wire::outbound::{Correspondence, Silent, Unadmitted, WrongTokens};
-use crate::wire::outbox::{Post, Roads};
-use crate::wire::router::{Counter, Reception, Role};
+use crate::wire::observed::Observations;
+use crate::wire::outbound::{Outbound, PeerTroubles, RegistrationTroubles, WrongTokens};
+use crate::wire::outbox::{LetterQueue, OutboxContext};
+use crate::wire::router::{AgentService, Dispatcher, Router};
 use crate::wire::transcript::Transcripts;
 
 /// What the agents of one process share.
@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     /// Where files lie.
     pub(crate) root: Root,
     /// What carries letters to other agents.
-    pub(crate) roads: Roads,
+    pub(crate) roads: OutboxContext,
     /// Where chance comes from.
     pub(crate) chance: Chance,
     /// What was forgiven whom.
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     /// Writes the documents under `data/`.
     pub(crate) archivist: Archivist,
     /// What is found out about other agents.
-    pub(crate) observed: Observed,
+    pub(crate) observed: Observations,
     /// How many agents there are in this process.
     pub(crate) crowd: usize,
     /// What a listener takes from its callers.
@@ -54,11 +54,11 @@ pub(crate) struct Shared {
 impl Shared {
     /// What agents share that keep their files here, as the configuration has it.
     pub(crate) fn new(root: Root, system: &SystemConfig, chance: Chance) -> Self {
-        let roads = Roads::new(AllowList::of(system));
+        let roads = OutboxContext::new(AllowList::of(system));
         let (deviations, archivist) = (Deviations::default(), Archivist::new(root.clone()));
         let latencies = roads.latencies.clone();
         Self {
-            observed: Observed::new(deviations.clone(), latencies, archivist.clone()),
+            observed: Observations::new(deviations.clone(), latencies, archivist.clone()),
             root,
             roads,
             chance,
@@ -211,7 +211,7 @@ pub(crate) struct House<M: Worker> {
     /// What is said in its matches, if it keeps a record of that.
     pub(crate) transcripts: Option<Transcripts>,
     /// What is told of agents that cannot be called.
-    pub(crate) silent: Silent,
+    pub(crate) silent: PeerTroubles,
     /// Sees what happens.
     pub(crate) witness: Box<dyn Witness<M>>,
     /// What it does first.
@@ -223,21 +223,21 @@ pub(crate) fn settle<M, R>(
     shared: &Shared,
     house: House<M>,
     role: impl FnOnce(Desk<M>) -> R,
-) -> (Running<M>, Arc<dyn Door>)
+) -> (Running<M>, Arc<dyn Service>)
 where
     M: Worker<Event: DeserializeOwned>,
-    R: Role,
+    R: AgentService,
 {
     let (desk, inbox) = Desk::inbox();
-    let correspondence = Arc::new(Correspondence {
+    let correspondence = Arc::new(Outbound {
         wrong_tokens: WrongTokens::default(),
-        unadmitted: Unadmitted::default(),
+        unadmitted: RegistrationTroubles::default(),
         silent: house.silent,
         identity: Arc::clone(&house.identity),
         deviations: shared.deviations.clone(),
         transcripts: house.transcripts,
     });
-    let post = Post::new(
+    let post = LetterQueue::new(
         shared.roads.clone(),
         shared.chance.clone(),
         correspondence,
@@ -259,6 +259,6 @@ where
         identity: Arc::clone(&house.identity),
     };
     let (deviations, root) = (shared.deviations.clone(), shared.root.clone());
-    let counter = Counter::new(house.identity, deviations, root, role);
-    (running, Arc::new(Reception::new(counter)))
+    let dispatcher = Dispatcher::new(house.identity, deviations, root, role);
+    (running, Arc::new(Router::new(dispatcher)))
 }

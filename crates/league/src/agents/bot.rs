@@ -26,7 +26,7 @@ use tokio::time::Instant;
 
 use crate::agents::identity::Identity;
 use crate::http::client::CallError;
-use crate::wire::sessions::link::Link;
+use crate::wire::sessions::link::PeerSession;
 use complaints::{Hearing, shown};
 use launch::{Launch, LaunchError, Life};
 use pipes::Pipes;
@@ -80,7 +80,7 @@ type Start = Option<Result<Arc<Present>, Arc<LaunchError>>>;
 /// One life of the bot.
 struct Present {
     life: tokio::sync::Mutex<Life>,
-    link: Link<Pipes>,
+    link: PeerSession<Pipes>,
     found: Arc<Found>,
 }
 
@@ -273,7 +273,7 @@ impl Bot {
             started.life.end().await;
             return Err(LaunchError::Silent);
         }
-        let link = Link::new(pipes);
+        let link = PeerSession::new(pipes);
         let found = match self.speech {
             Some(Speech::Simple) => Arc::new(Found {
                 manner: Manner::PLAIN,

@@ -31,7 +31,7 @@ use crate::chance::{Chance, NoChance};
 use crate::config::{ConfigError, ConfigLoader, SystemConfig, timeouts};
 use crate::http::advertised::Place;
 use crate::http::endpoint::{BadEndpoint, Endpoint, url};
-use crate::http::server::{Door, Doors, bind, serve};
+use crate::http::server::{Routes, Service, bind, serve};
 use crate::storage::root::Root;
 use crate::storage::store::StoreError;
 
@@ -194,10 +194,10 @@ async fn stay(
     shared: &Shared,
     listener: TcpListener,
     mut running: Running<Player>,
-    door: Arc<dyn Door>,
+    door: Arc<dyn Service>,
     tell: fn(&str),
 ) -> Result<(), EntrantError> {
-    let mut doors = Doors::behind(shared.gate.clone());
+    let mut doors = Routes::behind(shared.gate.clone());
     doors.open("", door);
     let end = watch::Sender::new(false);
     let server = tokio::spawn(serve(listener, doors, shared.limits, end.subscribe()));

@@ -29,16 +29,16 @@ use crate::agents::actor::{Desk, Witness, Worker};
 use crate::agents::identity::{Identity, Newcomer};
 use crate::chance::Chance;
 use crate::http::endpoint::{AllowList, Home};
-use crate::http::server::Door;
+use crate::http::server::Service;
 use crate::storage::document_writer::Archivist;
 use crate::storage::projection::publisher::LeaguePublisher;
 use crate::storage::record::{Opening, Record};
 use crate::storage::secrets::SecretError;
 use crate::storage::store::Durability;
 use crate::wire::observed;
-use crate::wire::outbound::Silent;
-use crate::wire::router::{Arguments, Card, Heard, Role, Spoken};
-use crate::wire::sessions::Peers;
+use crate::wire::outbound::PeerTroubles;
+use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArguments};
+use crate::wire::sessions::Sessions;
 pub(crate) use guest::Guest;
 use keys::keys_of;
 use wishes::Wishes;
@@ -71,7 +71,7 @@ pub(crate) fn start(
     guests: &[Guest],
     home: &Home,
     news: Option<UnboundedSender<News>>,
-) -> Result<(Running<League>, Arc<dyn Door>), StartError> {
+) -> Result<(Running<League>, Arc<dyn Service>), StartError> {
     let league_id = rules.league_id.clone();
     let mut keys = None;
     let mut clerk = Clerk {
@@ -114,7 +114,7 @@ pub(crate) fn start(
     let wishes = Wishes::new(rules.strict);
     let house = House {
         first: invited.collect(),
-        silent: Silent::of(restored.machine.phase() == Phase::Completed),
+        silent: PeerTroubles::of(restored.machine.phase() == Phase::Completed),
         identity: identity_of(&restored.machine),
         restored,
         transcripts: None,
@@ -223,19 +223,19 @@ pub(crate) struct Manager {
     /// Where tokens come from.
     pub(crate) chance: Chance,
     /// How those it calls take calls.
-    pub(crate) peers: Peers,
+    pub(crate) peers: Sessions,
     /// The hash of the token that steers the league.
     pub(crate) admin: TokenHash,
     /// Who has asked to play, and how often.
     pub(crate) wishes: Wishes,
 }
 
-impl Role for Manager {
-    fn card(&self) -> &'static Card {
-        &card::CARD
+impl AgentService for Manager {
+    fn manifest(&self) -> &'static Manifest {
+        &card::MANIFEST
     }
 
-    async fn hear(&self, heard: Heard) -> Spoken {
+    async fn hear(&self, heard: Heard) -> ServiceReply {
         let token = heard.token.as_ref().map(AuthToken::hash);
         let command = match heard.message {
             Message::RefereeRegisterRequest(request) => {
@@ -271,13 +271,13 @@ impl Role for Manager {
                 sender: heard.sender,
                 query,
             },
-            Message::Ping => return Spoken::Message(Box::new(Message::Acknowledged)),
+            Message::Ping => return ServiceReply::Message(Box::new(Message::Acknowledged)),
             other => return not_for_me(&other),
         };
         self.ask(command).await
     }
 
-    async fn call(&self, tool: &str, arguments: Arguments) -> Option<Spoken> {
+    async fn call(&self, tool: &str, arguments: ToolArguments) -> Option<ServiceReply> {
         let token = arguments.token.as_ref().map(AuthToken::hash);
         let admin = token == Some(self.admin);
         let command = match tool {
@@ -328,7 +328,7 @@ impl Role for Manager {
 }
 
 impl Manager {
-    async fn ask(&self, command: Command) -> Spoken {
+    async fn ask(&self, command: Command) -> ServiceReply {
         match self.desk.ask(command).await {
             Ok(Ok(reply)) => speak(&reply),
             Ok(Err(refusal)) => refuse(&refusal),
@@ -337,7 +337,7 @@ impl Manager {
     }
 
     /// Tells the administrator what it takes to step a match.
-    async fn give_step_access(&self, arguments: &Arguments, admin: bool) -> Spoken {
+    async fn give_step_access(&self, arguments: &ToolArguments, admin: bool) -> ServiceReply {
         if !admin {
             return refuse(match arguments.token {
                 None => &Refusal::AdminTokenMissing,
@@ -353,7 +353,7 @@ impl Manager {
             .look(move |league| league.step_access(&match_id))
             .await;
         match reins {
-            Ok(Ok(reins)) => Spoken::Plain(json!({
+            Ok(Ok(reins)) => ServiceReply::Plain(json!({
                 "match_id": reins.match_id,
                 "referee_id": reins.referee_id,
                 "contact_endpoint": reins.endpoint,
@@ -364,22 +364,22 @@ impl Manager {
         }
     }
 
-    async fn inform(&self, query: LeagueQuery) -> Spoken {
+    async fn inform(&self, query: LeagueQuery) -> ServiceReply {
         let informed = self.desk.look(move |league| league.inform(&query)).await;
         match informed {
             Ok(response) => {
                 let message = Message::LeagueQueryResponse(Box::new(response));
-                Spoken::Message(Box::new(message))
+                ServiceReply::Message(Box::new(message))
             }
             Err(error) => unattended(error),
         }
     }
 }
 
-fn speak(reply: &Reply) -> Spoken {
+fn speak(reply: &Reply) -> ServiceReply {
     match reply.to_message() {
-        Some(message) => Spoken::Message(Box::new(message)),
-        None => Spoken::Plain(plain(reply)),
+        Some(message) => ServiceReply::Message(Box::new(message)),
+        None => ServiceReply::Plain(plain(reply)),
     }
 }
 
@@ -395,7 +395,7 @@ fn plain(reply: &Reply) -> Value {
     }
 }
 
-fn refuse(refusal: &Refusal) -> Spoken {
+fn refuse(refusal: &Refusal) -> ServiceReply {
     let error: LeagueError = refusal.to_league_error();
-    Spoken::error(error)
+    ServiceReply::error(error)
 }

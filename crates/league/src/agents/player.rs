@@ -24,14 +24,14 @@ use crate::agents::actor::{Desk, Ruling, Unattended, Worker};
 use crate::agents::identity::{Identity, Life, Newcomer};
 use crate::chance::Chance;
 use crate::clock;
-use crate::http::server::Door;
+use crate::http::server::Service;
 use crate::storage::projection::publisher::PlayerPublisher;
 use crate::storage::record::Opening;
 use crate::storage::secrets;
 use crate::storage::store::Durability;
-use crate::wire::outbound::Silent;
+use crate::wire::outbound::PeerTroubles;
 use crate::wire::resources;
-use crate::wire::router::{Arguments, Card, Heard, Role, Spoken};
+use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArguments};
 use diary::{Diary, enrolled};
 pub(crate) use mind::{Manner, Mind};
 use mind::{Thinking, Told};
@@ -63,7 +63,7 @@ pub(crate) fn start(
     slot: &PlayerId,
     rules: PlayerRules,
     manner: Manner,
-) -> Result<(Running<Player>, Arc<dyn Door>), StartError> {
+) -> Result<(Running<Player>, Arc<dyn Service>), StartError> {
     let journal = shared.root.player_journal(slot);
     let token_file =
         secrets::place_of_agent(&shared.root, league, "player", slot.as_str(), &journal);
@@ -98,7 +98,7 @@ pub(crate) fn start(
         restored,
         identity: Arc::clone(&identity),
         transcripts: None,
-        silent: Silent::default(),
+        silent: PeerTroubles::default(),
         witness: Box::new(Diary {
             identity: Arc::clone(&identity),
             token_file,
@@ -162,14 +162,14 @@ pub(crate) struct Competitor {
     pub(crate) purpose: String,
 }
 
-impl Role for Competitor {
-    fn card(&self) -> &'static Card {
-        &card::CARD
+impl AgentService for Competitor {
+    fn manifest(&self) -> &'static Manifest {
+        &card::MANIFEST
     }
 
-    async fn hear(&self, heard: Heard) -> Spoken {
+    async fn hear(&self, heard: Heard) -> ServiceReply {
         if matches!(heard.message, Message::Ping) {
-            return Spoken::Message(Box::new(Message::Acknowledged));
+            return ServiceReply::Message(Box::new(Message::Acknowledged));
         }
         let admits = matches!(heard.message, Message::PlayerRegisterResponse(_));
         if !admits && !self.identity.is_in(self.patience).await {
@@ -193,7 +193,7 @@ impl Role for Competitor {
         match command {
             Some(command) => self.ask(command, told).await,
             None if self.identity.takes_anything() => {
-                Spoken::Message(Box::new(Message::Acknowledged))
+                ServiceReply::Message(Box::new(Message::Acknowledged))
             }
             None => refused,
         }
@@ -203,7 +203,7 @@ impl Role for Competitor {
         self.identity.takes_anything()
     }
 
-    async fn call(&self, tool: &str, _arguments: Arguments) -> Option<Spoken> {
+    async fn call(&self, tool: &str, _arguments: ToolArguments) -> Option<ServiceReply> {
         match tool {
             "get_player_state" => Some(self.ask(Command::StateWanted, None).await),
             _ => None,
@@ -251,7 +251,7 @@ impl Role for Competitor {
 }
 
 impl Competitor {
-    async fn ask(&self, command: Command, told: Option<Told>) -> Spoken {
+    async fn ask(&self, command: Command, told: Option<Told>) -> ServiceReply {
         let ruling = match self.put(command).await {
             Ok(Ok(Reply::Think(think))) => match self.think(think, told.clone()).await {
                 Ok(ruling) => ruling,
@@ -262,16 +262,16 @@ impl Competitor {
         };
         let mut reply = match ruling {
             Ok(reply) => reply,
-            Err(refusal) => return Spoken::error(refusal.to_league_error()),
+            Err(refusal) => return ServiceReply::error(refusal.to_league_error()),
         };
         self.pass_on(told, &mut reply).await;
         match reply {
-            Reply::State(view) => Spoken::Plain(shown(&view)),
+            Reply::State(view) => ServiceReply::Plain(shown(&view)),
             reply @ (Reply::Joined(_) | Reply::Move { .. }) => {
                 let message = reply.into_message().unwrap_or(Message::Acknowledged);
-                Spoken::Proven(Box::new(message))
+                ServiceReply::Proven(Box::new(message))
             }
-            _ => Spoken::Message(Box::new(Message::Acknowledged)),
+            _ => ServiceReply::Message(Box::new(Message::Acknowledged)),
         }
     }
 
@@ -296,7 +296,11 @@ impl Competitor {
     }
 
     /// Chooses away from the desk, and comes back with the choice or, too late, without one.
-    async fn think(&self, think: Box<Think>, told: Option<Told>) -> Result<Ruling<Player>, Spoken> {
+    async fn think(
+        &self,
+        think: Box<Think>,
+        told: Option<Told>,
+    ) -> Result<Ruling<Player>, ServiceReply> {
         let memory = self.desk.look(|player| {
             let history = player.memory().history();
             history.cloned().collect::<Vec<_>>()
@@ -320,7 +324,7 @@ impl Competitor {
                 "{}",
                 error.detail
             );
-            Spoken::error(error)
+            ServiceReply::error(error)
         })?;
         self.desk.ask(chosen).await.map_err(unattended)
     }

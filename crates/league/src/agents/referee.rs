@@ -27,17 +27,17 @@ use super::{Running, keep_tokens, missing, not_for_me, not_in_yet, unattended};
 use crate::agents::actor::{Desk, Witness, Worker};
 use crate::agents::identity::{Identity, Life, Newcomer};
 use crate::http::endpoint::AllowList;
-use crate::http::server::Door;
+use crate::http::server::Service;
 use crate::storage::document_writer::Archivist;
 use crate::storage::projection::publisher::RefereePublisher;
 use crate::storage::record::{Opening, Record};
 use crate::storage::secrets;
 use crate::storage::store::Durability;
 use crate::wire::observed::Failures;
-use crate::wire::outbound::Silent;
+use crate::wire::outbound::PeerTroubles;
 use crate::wire::resources;
-use crate::wire::router::{Arguments, Card, Heard, Role, Spoken};
-use crate::wire::sessions::Peers;
+use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArguments};
+use crate::wire::sessions::Sessions;
 use crate::wire::transcript::Transcripts;
 
 impl Worker for Referee {
@@ -63,7 +63,7 @@ pub(crate) fn start(
     league: &LeagueId,
     slot: &RefereeId,
     rules: RefereeRules,
-) -> Result<(Running<Referee>, Arc<dyn Door>), StartError> {
+) -> Result<(Running<Referee>, Arc<dyn Service>), StartError> {
     let journal = shared.root.referee_journal(league, slot);
     let token_file =
         secrets::place_of_agent(&shared.root, league, "referee", slot.as_str(), &journal);
@@ -102,7 +102,7 @@ pub(crate) fn start(
         restored,
         identity: Arc::clone(&identity),
         transcripts: Some(transcripts),
-        silent: Silent::default(),
+        silent: PeerTroubles::default(),
         witness: Box::new(scribe),
         first: vec![begin(&identity)],
     };
@@ -111,7 +111,7 @@ pub(crate) fn start(
         identity,
         peers: shared.roads.peers.clone(),
         allowed: shared.roads.allowed.clone(),
-        told: Silent::default(),
+        told: PeerTroubles::default(),
         patience,
     }))
 }
@@ -247,21 +247,21 @@ pub(crate) struct Whistle {
     /// Who it is.
     pub(crate) identity: Arc<Identity>,
     /// How those it calls take calls.
-    pub(crate) peers: Peers,
+    pub(crate) peers: Sessions,
     /// Where players may be called.
     pub(crate) allowed: AllowList,
     /// Which players it has told of that may not be called.
-    pub(crate) told: Silent,
+    pub(crate) told: PeerTroubles,
     /// How long a call may wait for its admission.
     pub(crate) patience: Duration,
 }
 
-impl Role for Whistle {
-    fn card(&self) -> &'static Card {
-        &card::CARD
+impl AgentService for Whistle {
+    fn manifest(&self) -> &'static Manifest {
+        &card::MANIFEST
     }
 
-    async fn hear(&self, heard: Heard) -> Spoken {
+    async fn hear(&self, heard: Heard) -> ServiceReply {
         let token = heard.token.as_ref().map(AuthToken::hash);
         if !self.identity.is_in(self.patience).await {
             return not_in_yet();
@@ -278,17 +278,17 @@ impl Role for Whistle {
             | Message::RoundCompleted(_)
             | Message::StandingsUpdate(_)
             | Message::LeagueStart(_) => {
-                return Spoken::Message(Box::new(Message::Acknowledged));
+                return ServiceReply::Message(Box::new(Message::Acknowledged));
             }
             other => return not_for_me(&other),
         };
         self.ask(command).await
     }
 
-    async fn call(&self, tool: &str, arguments: Arguments) -> Option<Spoken> {
+    async fn call(&self, tool: &str, arguments: ToolArguments) -> Option<ServiceReply> {
         if tool == "register_to_league" {
             // It registers by itself until it is in; whoever calls may only ask how far it is.
-            return Some(Spoken::Plain(json!({
+            return Some(ServiceReply::Plain(json!({
                 "status": if self.identity.agent().is_some() { "registered" } else { "registering" },
                 "agent": self.identity.label(),
                 "league_id": self.identity.league(),
@@ -357,16 +357,16 @@ impl Role for Whistle {
 }
 
 impl Whistle {
-    async fn ask(&self, command: Command) -> Spoken {
+    async fn ask(&self, command: Command) -> ServiceReply {
         match self.desk.ask(command).await {
             Ok(Ok(Reply::StartMatchAck(ack))) => {
-                Spoken::Proven(Box::new(Message::StartMatchAck(ack)))
+                ServiceReply::Proven(Box::new(Message::StartMatchAck(ack)))
             }
-            Ok(Ok(Reply::MatchState(view))) => Spoken::Plain(shown(&view)),
+            Ok(Ok(Reply::MatchState(view))) => ServiceReply::Plain(shown(&view)),
             Ok(Ok(Reply::Noted | Reply::TokenGranted { .. } | Reply::TokenRefused)) => {
-                Spoken::Message(Box::new(Message::Acknowledged))
+                ServiceReply::Message(Box::new(Message::Acknowledged))
             }
-            Ok(Err(refusal)) => Spoken::error(refusal.to_league_error()),
+            Ok(Err(refusal)) => ServiceReply::error(refusal.to_league_error()),
             Err(error) => unattended(error),
         }
     }

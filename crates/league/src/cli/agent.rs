@@ -18,9 +18,9 @@ use crate::agents::arena::LAST_LETTERS;
 use crate::agents::assemble::{Shared, StartError};
 use crate::agents::identity::{Life, Newcomer};
 use crate::config::{AgentsConfig, ConfigLoader, SystemConfig};
-use crate::http::server::{Door, Doors, Pages, serve};
-use crate::wire::observed::Observed;
-use crate::wire::outbox::Quiet;
+use crate::http::server::{Pages, Routes, Service, serve};
+use crate::wire::observed::Observations;
+use crate::wire::outbox::OutboxIdle;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -79,7 +79,7 @@ fn run<W: Write>(
 }
 
 /// Answers on standard input and output until they end.
-async fn attend(door: Arc<dyn Door>) {
+async fn attend(door: Arc<dyn Service>) {
     let said = Box::new(tokio::io::BufReader::new(tokio::io::stdin()));
     // Whoever talks to us is gone either way.
     let _ = door.attend(said, Box::new(tokio::io::stdout())).await;
@@ -89,7 +89,7 @@ async fn attend(door: Arc<dyn Door>) {
 struct Serving<M: Worker> {
     shared: Shared,
     running: Running<M>,
-    door: Arc<dyn Door>,
+    door: Arc<dyn Service>,
     listener: tokio::net::TcpListener,
     /// What people look at beside it.
     pages: Option<Arc<dyn Pages>>,
@@ -109,7 +109,7 @@ impl<M: Worker> Serving<M> {
         out: &mut impl Write,
     ) -> Result<Answer, Failure> {
         tell_unknown_keys(&ground.loader);
-        let mut doors = Doors::behind(self.shared.gate.clone());
+        let mut doors = Routes::behind(self.shared.gate.clone());
         if let Some(pages) = self.pages {
             doors = doors.with_pages(pages);
         }
@@ -164,7 +164,7 @@ impl<M: Worker> Serving<M> {
 }
 
 /// Has what was found out written when the league is over and the last letters are carried.
-async fn conclude(mut life: watch::Receiver<Life>, mut quiet: Quiet, observed: Observed) {
+async fn conclude(mut life: watch::Receiver<Life>, mut quiet: OutboxIdle, observed: Observations) {
     if life.wait_for(|life| *life == Life::Completed).await.is_ok() {
         // Whoever hangs is not waited for.
         let _ = tokio::time::timeout(LAST_LETTERS, quiet.wait()).await;

@@ -2,7 +2,7 @@
 
 use crate::config::{AgentsConfig, ConfigLoader};
 use crate::storage::secrets::{LeagueKeys, SecretError};
-use crate::wire::ask::{AskError, Health, Inquirer, State};
+use crate::wire::ask::{AskError, Health, ManagerClient, State};
 use league_protocol::id::LeagueId;
 use league_protocol::token::AuthToken;
 
@@ -13,7 +13,7 @@ use super::failure::{Failure, Kind};
 ///
 /// Whoever only asks leaves no files behind, so that a configuration is read where there is one and
 /// written nowhere.
-pub(super) fn inquirer(common: &Common, manager: Option<&str>) -> Result<Inquirer, Failure> {
+pub(super) fn inquirer(common: &Common, manager: Option<&str>) -> Result<ManagerClient, Failure> {
     let root = common.root();
     let named = match manager {
         Some(manager) => manager.to_owned(),
@@ -23,7 +23,7 @@ pub(super) fn inquirer(common: &Common, manager: Option<&str>) -> Result<Inquire
         }
         None => AgentsConfig::default().league_manager.endpoint,
     };
-    Inquirer::new(&named).map_err(|error| Failure {
+    ManagerClient::new(&named).map_err(|error| Failure {
         what: "could not ask the league manager".to_owned(),
         cause: no_manager(&error),
         hint: format!("give the address that the manager printed, such as `{USUAL_MANAGER}`"),
@@ -59,7 +59,7 @@ pub(super) fn admin(common: &Common, league: &LeagueId) -> Result<AuthToken, Fai
 }
 
 /// A question that got no answer.
-pub(super) fn unanswered(what: &str, inquirer: &Inquirer, error: &AskError) -> Failure {
+pub(super) fn unanswered(what: &str, inquirer: &ManagerClient, error: &AskError) -> Failure {
     let endpoint = inquirer.endpoint();
     let (cause, hint, kind) = match error {
         AskError::Away(away) => (

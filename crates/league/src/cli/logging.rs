@@ -83,7 +83,7 @@ struct Calls;
 
 impl<S: Subscriber> Layer<S> for Calls {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if event.metadata().target() == "crate::wire::ask" {
+        if event.metadata().target() == "league::wire::ask" {
             let mut sentence = Sentence::default();
             event.record(&mut sentence);
             // Nothing is left to be done if even this cannot be printed.

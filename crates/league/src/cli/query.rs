@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::log::escape;
-use crate::wire::ask::{Health, Inquirer, Told};
+use crate::wire::ask::{Health, ManagerClient, Told};
 use clap::{Args, ValueEnum};
 use league_protocol::finding::excerpt;
 use league_protocol::id::PlayerId;
@@ -83,7 +83,7 @@ impl Query {
         Ok(Answer::Yes)
     }
 
-    async fn ask(&self, inquirer: &Inquirer) -> Result<(Health, Told), Failure> {
+    async fn ask(&self, inquirer: &ManagerClient) -> Result<(Health, Told), Failure> {
         let failed = |error| unanswered(WHAT, inquirer, &error);
         let health = inquirer.health().await.map_err(failed)?;
         let told = match self.question() {

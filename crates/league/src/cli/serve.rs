@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::config::{ConfigLoader, SystemConfig};
 use crate::http::endpoint::url;
 use crate::http::gate::Gate;
-use crate::http::server::{Answering, Doors, Limits, Pages, bind, serve};
+use crate::http::server::{Answering, Limits, Pages, Routes, bind, serve};
 use crate::site::Site;
 use crate::storage::root::Root;
 use clap::Args;
@@ -61,7 +61,7 @@ impl Serve {
             let resume = self.shown.resume(&root, &league);
             self.greet(out, &league, &page, resume)?;
             let site = Site::new(root, league, Limits::default().viewers(), true);
-            let doors = Doors::behind(gate).with_pages(match self.shown.common.verbose {
+            let doors = Routes::behind(gate).with_pages(match self.shown.common.verbose {
                 0 => Arc::new(site),
                 _ => Arc::new(Noted(site)),
             });

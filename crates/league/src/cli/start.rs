@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::wire::ask::{AskError, Health, Inquirer, State};
+use crate::wire::ask::{AskError, Health, ManagerClient, State};
 use clap::Args;
 use serde_json::json;
 
@@ -41,7 +41,7 @@ impl Start {
         Ok(Answer::Yes)
     }
 
-    async fn begin(&self, inquirer: &Inquirer) -> Result<Health, Failure> {
+    async fn begin(&self, inquirer: &ManagerClient) -> Result<Health, Failure> {
         let failed = |error: AskError| unanswered(WHAT, inquirer, &error);
         let before = inquirer.health().await.map_err(failed)?;
         let admin = admin(&self.common, &before.league_id)?;
@@ -55,7 +55,7 @@ impl Start {
     fn tell(
         &self,
         out: &mut impl Write,
-        inquirer: &Inquirer,
+        inquirer: &ManagerClient,
         begun: &Health,
     ) -> Result<(), Failure> {
         let Health {
@@ -87,7 +87,7 @@ impl Start {
 }
 
 /// The manager says no: to the token, or because it is not the time to begin.
-fn refused(sentence: String, before: &Health, inquirer: &Inquirer) -> Failure {
+fn refused(sentence: String, before: &Health, inquirer: &ManagerClient) -> Failure {
     let hint = if sentence.contains("token") {
         "name the folder that this manager was started with: `--root DIR`".to_owned()
     } else if before.state == State::Registering {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::wire::ask::{AskError, Inquirer, State, Stepped};
+use crate::wire::ask::{AskError, ManagerClient, State, StepReport};
 use clap::Args;
 use league_protocol::finding::excerpt;
 use league_protocol::id::MatchId;
@@ -53,7 +53,7 @@ impl Step {
         Ok(Answer::Yes)
     }
 
-    async fn take(&self, inquirer: &Inquirer) -> Result<Stepped, Failure> {
+    async fn take(&self, inquirer: &ManagerClient) -> Result<StepReport, Failure> {
         let failed = |error: AskError| unanswered(WHAT, inquirer, &error);
         let health = inquirer.health().await.map_err(failed)?;
         let admin = admin(&self.common, &health.league_id)?;
@@ -71,8 +71,8 @@ impl Step {
         }
     }
 
-    fn tell(&self, out: &mut impl Write, step: &str, stepped: &Stepped) -> Result<(), Failure> {
-        let Stepped {
+    fn tell(&self, out: &mut impl Write, step: &str, stepped: &StepReport) -> Result<(), Failure> {
+        let StepReport {
             referee_id,
             state,
             result,
@@ -95,7 +95,7 @@ impl Step {
         Ok(())
     }
 
-    fn nothing_due(&self, stepped: &Stepped) -> Failure {
+    fn nothing_due(&self, stepped: &StepReport) -> Failure {
         let state = stepped.state.as_str();
         Failure {
             what: WHAT.to_owned(),

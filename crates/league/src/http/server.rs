@@ -1,7 +1,7 @@
 //! The server of an agent: `POST /mcp`, `GET /health`, pages if there are any; bytes in and bytes out.
 //!
 //! Many agents may share one listener, each below a path of its own. Who may knock is left to the
-//! [`Gate`], what a body means to the [`Door`] behind the path.
+//! [`Gate`], what a body means to the [`Service`] behind the path.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -33,7 +33,7 @@ use super::gate::Gate;
 use super::shutdown::Ending;
 use super::timer::Alarm;
 use super::write_timeout::Patient;
-use crate::wire::traffic::TurnedAway;
+use crate::wire::traffic::RejectedCall;
 
 /// What a listener takes from its callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,13 +72,13 @@ pub const SLOWEST_READER: Duration = Duration::from_secs(10);
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What answers behind a path.
-pub trait Door: Send + Sync {
+pub trait Service: Send + Sync {
     /// Answers a body that was posted.
     fn receive(&self, head: Head, body: Bytes) -> Answering<'_>;
     /// Answers another method than `POST` at the place where bodies are posted.
     fn beside(&self, method: Method, head: Head) -> Answering<'_>;
     /// Is told of a call that was turned away before it came to the door.
-    fn turned_away(&self, call: &TurnedAway);
+    fn turned_away(&self, call: &RejectedCall);
     /// Says how the agent is.
     fn health(&self) -> Answering<'_>;
     /// Answers lines of a pipe until it ends.
@@ -108,13 +108,13 @@ type Sent = Response<Either<Full<Bytes>, Events>>;
 
 /// The doors behind one listener, by what stands before `/mcp` and `/health`.
 #[derive(Clone, Default)]
-pub struct Doors {
+pub struct Routes {
     gate: Gate,
-    doors: BTreeMap<String, Arc<dyn Door>>,
+    doors: BTreeMap<String, Arc<dyn Service>>,
     pages: Option<Arc<dyn Pages>>,
 }
 
-impl Doors {
+impl Routes {
     /// No doors yet, behind a gate.
     pub fn behind(gate: Gate) -> Self {
         Self {
@@ -131,7 +131,7 @@ impl Doors {
     }
 
     /// Puts a door behind a prefix, such as `` or `/agents/P01`.
-    pub fn open(&mut self, prefix: impl Into<String>, door: Arc<dyn Door>) {
+    pub fn open(&mut self, prefix: impl Into<String>, door: Arc<dyn Service>) {
         self.doors.insert(prefix.into(), door);
     }
 }
@@ -148,7 +148,7 @@ pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 /// Serves until told to end; open requests get a moment to finish.
 pub async fn serve(
     listener: TcpListener,
-    doors: Doors,
+    doors: Routes,
     limits: Limits,
     mut end: watch::Receiver<bool>,
 ) {
@@ -182,7 +182,7 @@ pub async fn serve(
 
 async fn converse(
     stream: TcpStream,
-    doors: Arc<Doors>,
+    doors: Arc<Routes>,
     largest: usize,
     end: watch::Receiver<bool>,
 ) {
@@ -222,7 +222,7 @@ async fn converse(
 
 /// What all requests of one connection have in common.
 struct Visit {
-    doors: Arc<Doors>,
+    doors: Arc<Routes>,
     origin: Origin,
     largest: usize,
 }
@@ -281,9 +281,9 @@ impl Visit {
 
 impl Visit {
     /// Tells the agent behind a door of a call that nobody has read.
-    fn turn_away(&self, door: Option<&Arc<dyn Door>>, refused: Sent) -> Sent {
+    fn turn_away(&self, door: Option<&Arc<dyn Service>>, refused: Sent) -> Sent {
         if let Some(door) = door {
-            door.turned_away(&TurnedAway {
+            door.turned_away(&RejectedCall {
                 origin: self.origin,
                 status: refused.status().as_u16(),
                 code: RpcError::INVALID_REQUEST,

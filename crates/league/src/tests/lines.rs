@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::wire::router::{Caller, Reception, Simple};
+use crate::wire::router::{Caller, Router, ToolService};
 use league_protocol::rpc::{self, Call};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader, duplex};
@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader, duplex};
 /// Repeats the method by which it was called.
 struct Echo;
 
-impl Simple for Echo {
+impl ToolService for Echo {
     fn has(&self, method: &str) -> bool {
         method == "echo"
     }
@@ -26,7 +26,7 @@ impl Simple for Echo {
 
 /// Sends lines down a pipe and gives all that came back, in the order of their ids.
 async fn answers(lines: &[&str]) -> Vec<Value> {
-    let reception = Arc::new(Reception {
+    let reception = Arc::new(Router {
         simple: Arc::new(Echo),
         mcp: league_mcp::fixture::mcp(),
     });

@@ -31,7 +31,7 @@ use tokio::time::Instant;
 use crate::clock;
 use crate::http::client::{Answer, CallError, Client};
 use crate::http::endpoint::{BadEndpoint, Endpoint};
-pub(crate) use step::Stepped;
+pub(crate) use step::StepReport;
 
 /// How long a manager may take to answer.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -41,7 +41,7 @@ const ID: u64 = 1;
 
 /// Asks one manager.
 #[derive(Debug, Clone)]
-pub(crate) struct Inquirer {
+pub(crate) struct ManagerClient {
     client: Client,
     endpoint: Endpoint,
     health: Endpoint,
@@ -110,7 +110,7 @@ pub(crate) enum AskError {
     Unclear(String),
 }
 
-impl Inquirer {
+impl ManagerClient {
     /// Takes the address of a manager.
     ///
     /// # Errors
@@ -323,7 +323,7 @@ mod tests {
             ("http://localhost:8000/", "/health"),
             ("http://localhost:8000/agents/LM/mcp", "/agents/LM/health"),
         ] {
-            let inquirer = Inquirer::new(manager).unwrap();
+            let inquirer = ManagerClient::new(manager).unwrap();
             assert_eq!(&*inquirer.health.path, health, "{manager}");
         }
     }

@@ -9,19 +9,19 @@ use tokio::sync::oneshot;
 /// How many letters of one process may be under way at once.
 pub(crate) const MOST_UNDER_WAY: usize = 8_192;
 
-/// How many more of one urgency may wait; whatever comes then is turned away.
+/// How many more of one priority may wait; whatever comes then is turned away.
 pub(crate) const MOST_WAITING: usize = 65_536;
 
 /// What a letter is to those who wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Urgency {
+pub(crate) enum Priority {
     /// Somebody's clock runs: invitations, moves, orders, results.
     Clocked,
     /// Told so that it is known: announcements, tables, ends.
     Told,
 }
 
-impl Urgency {
+impl Priority {
     /// How urgent a message is.
     pub(crate) const fn of(message: &Message) -> Self {
         match message {
@@ -41,21 +41,21 @@ impl Urgency {
 
 /// Lets letters out, the urgent ones first.
 #[derive(Debug, Clone)]
-pub(crate) struct Turnstile(Arc<Mutex<Queue>>);
+pub(crate) struct Limiter(Arc<Mutex<Queue>>);
 
 #[derive(Debug)]
 struct Queue {
     free: usize,
     /// Those who wait, by how urgent they are, first come first served.
-    waiting: [VecDeque<oneshot::Sender<Pass>>; 2],
+    waiting: [VecDeque<oneshot::Sender<Permit>>; 2],
 }
 
 /// The right to be under way; another gets it when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Pass(Option<Arc<Mutex<Queue>>>);
+pub(crate) struct Permit(Option<Arc<Mutex<Queue>>>);
 
-impl Turnstile {
-    /// A turnstile that lets so many out at once.
+impl Limiter {
+    /// A limiter that lets so many out at once.
     pub(crate) fn new(most: usize) -> Self {
         Self(Arc::new(Mutex::new(Queue {
             free: most.max(1),
@@ -64,39 +64,39 @@ impl Turnstile {
     }
 
     /// Waits until a letter may go out; `None` if too many wait already.
-    pub(crate) async fn pass(&self, urgency: Urgency) -> Option<Pass> {
+    pub(crate) async fn pass(&self, priority: Priority) -> Option<Permit> {
         let turn = {
             let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if queue.free > 0 {
                 queue.free -= 1;
-                return Some(Pass(Some(Arc::clone(&self.0))));
+                return Some(Permit(Some(Arc::clone(&self.0))));
             }
-            if queue.waiting[urgency as usize].len() >= MOST_WAITING {
+            if queue.waiting[priority as usize].len() >= MOST_WAITING {
                 return None;
             }
             let (sender, turn) = oneshot::channel();
-            queue.waiting[urgency as usize].push_back(sender);
+            queue.waiting[priority as usize].push_back(sender);
             turn
         };
-        // A pass is handed on for as long as the turnstile stands, and this holds it.
-        Some(turn.await.unwrap_or(Pass(None)))
+        // A pass is handed on for as long as the limiter stands, and this holds it.
+        Some(turn.await.unwrap_or(Permit(None)))
     }
 }
 
-impl Default for Turnstile {
+impl Default for Limiter {
     fn default() -> Self {
         Self::new(MOST_UNDER_WAY)
     }
 }
 
-impl Drop for Pass {
+impl Drop for Permit {
     fn drop(&mut self) {
-        let Some(turnstile) = self.0.take() else {
+        let Some(limiter) = self.0.take() else {
             return;
         };
         loop {
             let waiting = {
-                let mut queue = turnstile.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut queue = limiter.lock().unwrap_or_else(PoisonError::into_inner);
                 let first = queue.waiting.iter_mut().find_map(VecDeque::pop_front);
                 if first.is_none() {
                     queue.free += 1;
@@ -104,7 +104,7 @@ impl Drop for Pass {
                 first
             };
             let Some(waiting) = waiting else { return };
-            match waiting.send(Self(Some(Arc::clone(&turnstile)))) {
+            match waiting.send(Self(Some(Arc::clone(&limiter)))) {
                 Ok(()) => return,
                 // Whoever waited has gone; the next one gets it.
                 Err(mut unused) => unused.0 = None,
@@ -119,14 +119,14 @@ mod tests {
 
     #[tokio::test]
     async fn urgent_letters_go_first() {
-        let turnstile = Turnstile::new(1);
-        let held = turnstile.pass(Urgency::Told).await;
+        let limiter = Limiter::new(1);
+        let held = limiter.pass(Priority::Told).await;
         let (done, mut order) = tokio::sync::mpsc::unbounded_channel();
-        for urgency in [Urgency::Told, Urgency::Clocked, Urgency::Told] {
-            let (turnstile, done) = (turnstile.clone(), done.clone());
+        for priority in [Priority::Told, Priority::Clocked, Priority::Told] {
+            let (limiter, done) = (limiter.clone(), done.clone());
             tokio::spawn(async move {
-                let _pass = turnstile.pass(urgency).await;
-                done.send(urgency)
+                let _pass = limiter.pass(priority).await;
+                done.send(priority)
             });
             tokio::task::yield_now().await;
         }
@@ -135,21 +135,21 @@ mod tests {
         for _ in 0..3 {
             went.extend(order.recv().await);
         }
-        assert_eq!(went, [Urgency::Clocked, Urgency::Told, Urgency::Told]);
+        assert_eq!(went, [Priority::Clocked, Priority::Told, Priority::Told]);
     }
 
     #[tokio::test]
     async fn a_place_of_one_who_has_gone_is_not_lost() {
-        let turnstile = Turnstile::new(1);
-        let held = turnstile.pass(Urgency::Told).await;
+        let limiter = Limiter::new(1);
+        let held = limiter.pass(Priority::Told).await;
         let gone = tokio::spawn({
-            let turnstile = turnstile.clone();
-            async move { turnstile.pass(Urgency::Clocked).await.is_some() }
+            let limiter = limiter.clone();
+            async move { limiter.pass(Priority::Clocked).await.is_some() }
         });
         tokio::task::yield_now().await;
         gone.abort();
         let _ = gone.await;
         drop(held);
-        drop(turnstile.pass(Urgency::Told).await);
+        drop(limiter.pass(Priority::Told).await);
     }
 }

@@ -67,7 +67,7 @@ pub(crate) struct AgentObserved {
 
 /// Gathers what the agents of a process find out.
 #[derive(Debug, Clone)]
-pub(crate) struct Observed {
+pub(crate) struct Observations {
     deviations: Deviations,
     latencies: Latencies,
     failures: Failures,
@@ -77,7 +77,7 @@ pub(crate) struct Observed {
     concluded: Arc<AtomicBool>,
 }
 
-impl Observed {
+impl Observations {
     /// Gathers from here.
     pub(crate) fn new(deviations: Deviations, latencies: Latencies, archivist: Archivist) -> Self {
         Self {

@@ -25,12 +25,12 @@ use crate::wire::deviations::Deviations;
 use crate::wire::outbox::match_of;
 use crate::wire::transcript::Transcripts;
 pub(crate) use reading::owed_types;
-pub(crate) use silent::Silent;
+pub(crate) use silent::PeerTroubles;
 pub(crate) use tokens::WrongTokens;
-pub(crate) use unadmitted::Unadmitted;
+pub(crate) use unadmitted::RegistrationTroubles;
 
 /// Puts letters into words and understands what comes back.
-pub(crate) struct Correspondence {
+pub(crate) struct Outbound {
     /// Who writes.
     pub(crate) identity: Arc<Identity>,
     /// What was forgiven whom.
@@ -40,9 +40,9 @@ pub(crate) struct Correspondence {
     /// The wrong tokens that answers have shown.
     pub(crate) wrong_tokens: WrongTokens,
     /// Why the writer was not admitted so far.
-    pub(crate) unadmitted: Unadmitted,
+    pub(crate) unadmitted: RegistrationTroubles,
     /// Who could not be called so far.
-    pub(crate) silent: Silent,
+    pub(crate) silent: PeerTroubles,
 }
 
 /// A letter in words.
@@ -65,7 +65,7 @@ pub(crate) struct Understood {
     pub(crate) doubtful: bool,
 }
 
-impl Correspondence {
+impl Outbound {
     /// Puts a letter into words for how its receiver takes calls.
     pub(crate) fn write<T>(&self, letter: &Letter<T>, id: u64, found: &Found) -> Written {
         if letter.message == Message::Ping {

@@ -22,10 +22,10 @@ use crate::agents::actor::{Desk, Outbox, Worker};
 use crate::chance::Chance;
 use crate::http::client::CallError;
 use crate::http::endpoint::Endpoint;
-use crate::wire::limiter::{MOST_WAITING, Pass, Urgency};
-use crate::wire::outbound::{Correspondence, Understood, Written, is_owed, nod};
-use crate::wire::sessions::link::{Carrier, Link};
-pub(crate) use roads::Roads;
+use crate::wire::limiter::{MOST_WAITING, Permit, Priority};
+use crate::wire::outbound::{Outbound, Understood, Written, is_owed, nod};
+use crate::wire::sessions::link::{Carrier, PeerSession};
+pub(crate) use roads::OutboxContext;
 pub(crate) use subject::{is_application, match_of};
 
 /// How an agent is spoken to that says it takes calls simply.
@@ -36,15 +36,15 @@ static SIMPLE: Found = Found {
 };
 
 /// Carries the letters of one agent.
-pub(crate) struct Post<M: Worker> {
-    office: Arc<Office<M>>,
+pub(crate) struct LetterQueue<M: Worker> {
+    office: Arc<LetterSender<M>>,
 }
 
 /// Tells when a post has nothing left to carry.
 #[derive(Debug, Clone)]
-pub(crate) struct Quiet(watch::Receiver<usize>);
+pub(crate) struct OutboxIdle(watch::Receiver<usize>);
 
-impl Quiet {
+impl OutboxIdle {
     /// Waits until every letter has come to its end.
     pub(crate) async fn wait(&mut self) {
         // A post that is gone carries nothing.
@@ -55,10 +55,10 @@ impl Quiet {
 /// Letters that keep their order: an address, and a match if they belong to one.
 type Line = (Arc<str>, Option<MatchId>);
 
-struct Office<M: Worker> {
-    roads: Roads,
+struct LetterSender<M: Worker> {
+    roads: OutboxContext,
     chance: Chance,
-    correspondence: Arc<Correspondence>,
+    correspondence: Arc<Outbound>,
     desk: Desk<M>,
     lines: Mutex<BTreeMap<Line, VecDeque<Letter<M::CorrelationId>>>>,
     calls: AtomicU64,
@@ -66,16 +66,16 @@ struct Office<M: Worker> {
     busy: watch::Sender<usize>,
 }
 
-impl<M: Worker> Post<M> {
+impl<M: Worker> LetterQueue<M> {
     /// A post that brings what it hears to this desk.
     pub(crate) fn new(
-        roads: Roads,
+        roads: OutboxContext,
         chance: Chance,
-        correspondence: Arc<Correspondence>,
+        correspondence: Arc<Outbound>,
         desk: Desk<M>,
     ) -> Self {
         Self {
-            office: Arc::new(Office {
+            office: Arc::new(LetterSender {
                 roads,
                 chance,
                 correspondence,
@@ -88,12 +88,12 @@ impl<M: Worker> Post<M> {
     }
 
     /// Tells when there is nothing left to carry.
-    pub(crate) fn quiet(&self) -> Quiet {
-        Quiet(self.office.busy.subscribe())
+    pub(crate) fn quiet(&self) -> OutboxIdle {
+        OutboxIdle(self.office.busy.subscribe())
     }
 }
 
-impl<M: Worker> Outbox<M::CorrelationId> for Post<M> {
+impl<M: Worker> Outbox<M::CorrelationId> for LetterQueue<M> {
     fn post(&mut self, letter: Letter<M::CorrelationId>) {
         let line = (
             Arc::clone(&letter.to.endpoint),
@@ -111,7 +111,7 @@ impl<M: Worker> Outbox<M::CorrelationId> for Post<M> {
     }
 }
 
-impl<M: Worker> Office<M> {
+impl<M: Worker> LetterSender<M> {
     /// Carries a letter and all that come to stand behind it.
     async fn carry_line(self: Arc<Self>, line: Line, first: Letter<M::CorrelationId>) {
         let mut letter = first;
@@ -200,9 +200,9 @@ impl<M: Worker> Office<M> {
     }
 
     /// Waits for its turn to go out.
-    async fn pass(&self, letter: &Letter<M::CorrelationId>) -> Result<Pass, CallFailure> {
-        let urgency = Urgency::of(&letter.message);
-        let pass = self.roads.turnstile.pass(urgency).await;
+    async fn pass(&self, letter: &Letter<M::CorrelationId>) -> Result<Permit, CallFailure> {
+        let priority = Priority::of(&letter.message);
+        let pass = self.roads.limiter.pass(priority).await;
         pass.ok_or_else(crowded)
     }
 
@@ -239,7 +239,7 @@ impl<M: Worker> Office<M> {
     /// Calls one whose manner was found out, and doubts it if the answer does not fit.
     async fn call_over<C: Carrier>(
         &self,
-        link: &Link<C>,
+        link: &PeerSession<C>,
         found: Arc<Found>,
         letter: &Letter<M::CorrelationId>,
     ) -> Tried {
@@ -275,7 +275,7 @@ impl<M: Worker> Office<M> {
     /// Tries the other forms of a simple call on one who made nothing of the first (ruling 49).
     async fn call_otherwise<C: Carrier>(
         &self,
-        link: &Link<C>,
+        link: &PeerSession<C>,
         found: &Arc<Found>,
         letter: &Letter<M::CorrelationId>,
         until: Instant,
@@ -298,7 +298,7 @@ impl<M: Worker> Office<M> {
     /// Calls a peer in one manner; `None` if there is nothing to say in it.
     async fn call_once<C: Carrier>(
         &self,
-        link: &Link<C>,
+        link: &PeerSession<C>,
         found: Arc<Found>,
         letter: &Letter<M::CorrelationId>,
         until: Instant,

@@ -74,14 +74,14 @@ pub(crate) const TRANSCRIPTS: Template = Template {
 
 /// Where one agent's readers find what they may read.
 #[derive(Debug, Clone)]
-pub(crate) struct ReadingRoom {
+pub(crate) struct ResourceReader {
     /// Where files lie.
     pub(crate) root: Root,
     /// Whose readers they are.
     pub(crate) identity: Arc<Identity>,
 }
 
-impl ReadingRoom {
+impl ResourceReader {
     /// Reads what lies at an address; `None` if nothing does.
     pub(crate) async fn read(&self, uri: &str) -> Option<Value> {
         let (room, uri) = (self.clone(), uri.to_owned());

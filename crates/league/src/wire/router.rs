@@ -1,11 +1,11 @@
 //! The reception of an agent: from the bytes of a request to bytes of an answer.
 //!
 //! JSON is split once here, the era of the caller is told from it, and each message goes where it
-//! is understood: a call by the name of a tool to the [`Counter`], a method of MCP to [`Mcp`].
+//! is understood: a call by the name of a tool to the [`Dispatcher`], a method of MCP to [`Mcp`].
 
 mod asked;
 mod attended;
-mod counter;
+mod dispatcher;
 mod kindness;
 mod lines;
 mod offered;
@@ -25,11 +25,11 @@ use league_protocol::rpc::members::text;
 use league_protocol::rpc::{self, Call, Era, Frame, Incoming, Opened, RpcError};
 use serde_json::{Map, Value, json};
 
-use crate::http::server::{Answered, Answering, Attending, Door, PipeIn, PipeOut};
-use crate::wire::traffic::TurnedAway;
-pub(crate) use counter::Counter;
-pub(crate) use registry::{Card, Gives, Takes, ToolEntry};
-pub use role::{Arguments, Caller, Heard, Role, Spoken};
+use crate::http::server::{Answered, Answering, Attending, PipeIn, PipeOut, Service};
+use crate::wire::traffic::RejectedCall;
+pub(crate) use dispatcher::Dispatcher;
+pub(crate) use registry::{Gives, Manifest, Takes, ToolEntry};
+pub use role::{AgentService, Caller, Heard, ServiceReply, ToolArguments};
 
 /// The header that names a revision of MCP.
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -37,7 +37,7 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// Whoever answers calls in the simplified form, where the method is the tool.
-pub trait Simple: Send + Sync + 'static {
+pub trait ToolService: Send + Sync + 'static {
     /// Tells whether it answers to a method.
     fn has(&self, method: &str) -> bool;
 
@@ -54,30 +54,30 @@ pub trait Simple: Send + Sync + 'static {
     }
 
     /// Is told of a call that was turned away before anybody read it.
-    fn turned_away(&self, _call: &TurnedAway) {}
+    fn turned_away(&self, _call: &RejectedCall) {}
 
     /// Says how it is.
     fn health(&self) -> impl Future<Output = Map<String, Value>> + Send;
 }
 
 /// The reception of one agent.
-pub struct Reception<S: Simple> {
+pub struct Router<S: ToolService> {
     /// Answers calls by the name of a tool.
     pub simple: Arc<S>,
     /// Answers the methods of MCP.
     pub mcp: Mcp,
 }
 
-impl<R: Role> Reception<Counter<R>> {
-    /// Opens the reception of an agent: what its counter has is served in both forms.
-    pub fn new(counter: Counter<R>) -> Self {
-        let simple = Arc::new(counter);
+impl<R: AgentService> Router<Dispatcher<R>> {
+    /// Opens the reception of an agent: what its dispatcher has is served in both forms.
+    pub fn new(dispatcher: Dispatcher<R>) -> Self {
+        let simple = Arc::new(dispatcher);
         let mcp = Mcp::new(Arc::clone(&simple) as _);
         Self { simple, mcp }
     }
 }
 
-impl<S: Simple> Door for Reception<S> {
+impl<S: ToolService> Service for Router<S> {
     fn receive(&self, head: Head, body: Bytes) -> Answering<'_> {
         Box::pin(async move { self.serve(&head, &body).await })
     }
@@ -95,7 +95,7 @@ impl<S: Simple> Door for Reception<S> {
         })
     }
 
-    fn turned_away(&self, call: &TurnedAway) {
+    fn turned_away(&self, call: &RejectedCall) {
         self.simple.turned_away(call);
     }
 
@@ -104,7 +104,7 @@ impl<S: Simple> Door for Reception<S> {
     }
 }
 
-impl<S: Simple> Reception<S> {
+impl<S: ToolService> Router<S> {
     async fn serve(&self, head: &Head, body: &[u8]) -> Answered {
         let headers = &head.headers;
         let named = headers
@@ -149,7 +149,7 @@ impl<S: Simple> Reception<S> {
 
     fn tell_turned_away(&self, head: &Head, status: u16, code: i64) {
         let origin = head.origin;
-        self.simple.turned_away(&TurnedAway {
+        self.simple.turned_away(&RejectedCall {
             origin,
             status,
             code,

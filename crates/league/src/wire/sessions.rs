@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use crate::http::client::{Answer, CallError, Client};
 use crate::http::endpoint::Endpoint;
-use link::{Carrier, Link};
+use link::{Carrier, PeerSession};
 use registry::Registry;
 
 /// The most peers that are known at once; for one more, the one that was called longest ago is
@@ -37,7 +37,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The peers of one process.
 #[derive(Clone)]
-pub(crate) struct Peers {
+pub(crate) struct Sessions {
     known: Arc<Known>,
 }
 
@@ -51,7 +51,7 @@ struct Known {
 #[derive(Clone)]
 struct Named {
     agent: Arc<str>,
-    link: Arc<Link<Http>>,
+    link: Arc<PeerSession<Http>>,
 }
 
 /// The way to a peer over HTTP.
@@ -66,7 +66,7 @@ impl Carrier for Http {
     }
 }
 
-impl Peers {
+impl Sessions {
     /// Nobody is known yet.
     pub(crate) fn new(client: Client) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl Peers {
     }
 
     /// The link to a peer, the same for all who call it.
-    pub(crate) fn link(&self, peer: &Peer, endpoint: &Endpoint) -> Arc<Link<Http>> {
+    pub(crate) fn link(&self, peer: &Peer, endpoint: &Endpoint) -> Arc<PeerSession<Http>> {
         let mut links = self.known.links();
         if let Some(named) = links.get_mut(&peer.endpoint) {
             let agent = peer.agent.to_string();
@@ -88,7 +88,7 @@ impl Peers {
             }
             return Arc::clone(&named.link);
         }
-        let link = Arc::new(Link::new(Http {
+        let link = Arc::new(PeerSession::new(Http {
             client: self.known.client.clone(),
             endpoint: endpoint.clone(),
         }));

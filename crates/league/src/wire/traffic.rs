@@ -19,7 +19,7 @@ use league_protocol::token::hex;
 use sha2::{Digest, Sha256};
 
 use crate::agents::identity::{Identity, Names};
-pub(crate) use turned_away::{Tally, TurnedAway};
+pub(crate) use turned_away::{RejectedCall, RejectionTally};
 
 /// How many digits tell one registration from another.
 const DIGITS: usize = 8;

@@ -1,10 +1,10 @@
 //! What a manager offers.
 
 use crate::wire::resources::{CONFIG, LOG, ROUNDS, SCHEDULE, STANDINGS, TRANSCRIPTS};
-use crate::wire::router::{Card, Gives, Takes, ToolEntry, prompts};
+use crate::wire::router::{Gives, Manifest, Takes, ToolEntry, prompts};
 
 /// What a manager offers.
-pub(super) static CARD: Card = Card {
+pub(super) static MANIFEST: Manifest = Manifest {
     name: "league-manager",
     title: "League manager",
     instructions: "This server manages a league of agents that play a game against each other, \

@@ -12,7 +12,7 @@ use super::Manager;
 use super::log::{LONGEST, turned_away};
 use crate::http::endpoint::Endpoint;
 use crate::http::interfaces;
-use crate::wire::router::Spoken;
+use crate::wire::router::ServiceReply;
 
 /// How long it may take to connect to somebody.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -23,7 +23,7 @@ static KNOCKS: Semaphore = Semaphore::const_new(MOST_KNOCKS);
 
 impl Manager {
     /// Tells what there is to tell of one who was let in or turned away.
-    pub(super) fn tell_of(&self, kind: &'static str, meta: &AgentMeta, answer: &Spoken) {
+    pub(super) fn tell_of(&self, kind: &'static str, meta: &AgentMeta, answer: &ServiceReply) {
         turned_away(&self.league_id, kind, meta, answer);
         let admitted = matches!(
             answer.message(),

@@ -5,13 +5,13 @@ use league_protocol::finding::harmless;
 use league_protocol::id::LeagueId;
 use league_protocol::message::{AgentMeta, Message, RegisterResponse};
 
-use crate::wire::router::Spoken;
+use crate::wire::router::ServiceReply;
 
 /// How many characters of what an agent says of itself are logged.
 pub(super) const LONGEST: usize = 100;
 
 /// Logs who was not let in, and why; nothing if it was.
-pub(super) fn turned_away(league: &LeagueId, kind: &str, meta: &AgentMeta, answer: &Spoken) {
+pub(super) fn turned_away(league: &LeagueId, kind: &str, meta: &AgentMeta, answer: &ServiceReply) {
     let reason = match answer.message() {
         Some(
             Message::PlayerRegisterResponse(RegisterResponse::Rejected { reason })

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use league_protocol::message::{Message, RegisterRequest, RegisterResponse};
 use league_protocol::sender::Dialect;
 
-use crate::wire::router::Spoken;
+use crate::wire::router::ServiceReply;
 
 /// The most addresses that are remembered; of more it is not known how often they asked.
 const MOST_ADDRESSES: usize = 4_096;
@@ -39,7 +39,7 @@ impl Wishes {
     }
 
     /// Counts an admission; gives the spelling for an answer that is not in the usual one.
-    pub(super) fn spelling(&self, address: String, answer: &Spoken) -> Option<Dialect> {
+    pub(super) fn spelling(&self, address: String, answer: &ServiceReply) -> Option<Dialect> {
         let Some(Message::PlayerRegisterResponse(RegisterResponse::Accepted(_))) = answer.message()
         else {
             return None;

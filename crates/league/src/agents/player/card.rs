@@ -1,10 +1,10 @@
 //! What a player offers.
 
 use crate::wire::resources::{CONFIG, HISTORY, LOG, ROUNDS, STANDINGS, TRANSCRIPTS};
-use crate::wire::router::{Card, Gives, Takes, ToolEntry, prompts};
+use crate::wire::router::{Gives, Manifest, Takes, ToolEntry, prompts};
 
 /// What a player offers.
-pub(super) static CARD: Card = Card {
+pub(super) static MANIFEST: Manifest = Manifest {
     name: "league-player",
     title: "League player",
     instructions: "This server plays in a league. To see how it does, call `get_player_state`; \

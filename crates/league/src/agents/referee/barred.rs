@@ -11,7 +11,7 @@ use league_protocol::token::TokenHash;
 use super::Whistle;
 use crate::http::endpoint::{AllowList, BadEndpoint, Endpoint, LONGEST_ENDPOINT};
 use crate::http::interfaces;
-use crate::wire::router::Spoken;
+use crate::wire::router::ServiceReply;
 
 impl Whistle {
     /// Takes an order, unless a player of it may not be called from here: another referee may call
@@ -21,7 +21,7 @@ impl Whistle {
         &self,
         order: Arc<StartMatch>,
         token: Option<TokenHash>,
-    ) -> Spoken {
+    ) -> ServiceReply {
         let mut players = order.players.iter();
         let barred = players.find_map(|player| {
             let why = why_not(&self.allowed, player)?;
@@ -59,7 +59,7 @@ fn why_not(allowed: &AllowList, player: &StartMatchPlayer) -> Option<String> {
 }
 
 /// Whether the manager, who proved itself, was told this reason, or has its match run all the same.
-fn is_answered(spoken: &Spoken, why: &str) -> bool {
+fn is_answered(spoken: &ServiceReply, why: &str) -> bool {
     match spoken.message() {
         Some(Message::StartMatchAck(ack)) => ack.accepted || ack.reason.as_deref() == Some(why),
         _ => false,

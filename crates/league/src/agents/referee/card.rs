@@ -1,10 +1,10 @@
 //! What a referee offers.
 
 use crate::wire::resources::{CONFIG, LOG, ROUNDS, STANDINGS, TRANSCRIPTS};
-use crate::wire::router::{Card, Gives, Takes, ToolEntry, prompts};
+use crate::wire::router::{Gives, Manifest, Takes, ToolEntry, prompts};
 
 /// What a referee offers.
-pub(super) static CARD: Card = Card {
+pub(super) static MANIFEST: Manifest = Manifest {
     name: "league-referee",
     title: "League referee",
     instructions: "This server referees matches between two players of a league. To follow a \

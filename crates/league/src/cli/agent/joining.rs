@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::agents::actor::Worker;
 use crate::http::endpoint::Endpoint;
-use crate::wire::ask::Inquirer;
+use crate::wire::ask::ManagerClient;
 use clap::Args;
 use league_core::letter::Peer;
 use league_protocol::id::LeagueId;
@@ -49,7 +49,7 @@ impl Joining {
         if let Some(named) = &self.league_id {
             return named.clone();
         }
-        let told = match Inquirer::new(self.manager(ground)) {
+        let told = match ManagerClient::new(self.manager(ground)) {
             Ok(manager) => manager.health().await.ok(),
             Err(_) => None,
         };

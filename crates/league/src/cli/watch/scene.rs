@@ -1,7 +1,7 @@
 //! What there is to see of a league, and looking again.
 
 use crate::storage::root::Root;
-use crate::wire::ask::{AskError, Health, Inquirer, State};
+use crate::wire::ask::{AskError, Health, ManagerClient, State};
 use league_protocol::message::StandingRow;
 
 use super::super::finished::last_state;
@@ -35,14 +35,14 @@ impl Scene {
 /// Looks at a league again and again.
 #[derive(Debug)]
 pub(super) struct Watcher {
-    inquirer: Inquirer,
+    inquirer: ManagerClient,
     /// Where the league keeps its files, if it is here.
     root: Root,
     pub(super) scene: Scene,
 }
 
 impl Watcher {
-    pub(super) fn new(inquirer: Inquirer, root: Root) -> Self {
+    pub(super) fn new(inquirer: ManagerClient, root: Root) -> Self {
         let scene = Scene {
             endpoint: inquirer.endpoint().to_string(),
             seen: None,

@@ -7,7 +7,7 @@ use league_protocol::token::AuthToken;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{AskError, Inquirer};
+use super::{AskError, ManagerClient};
 
 /// The steps of a match, in their order.
 pub(crate) const STEPS: [&str; 3] = ["collect_choices", "draw_number", "finalize_match"];
@@ -22,7 +22,7 @@ struct Reins {
 
 /// How far a match is after a step, as its referee tells it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Stepped {
+pub(crate) struct StepReport {
     /// Who runs it.
     pub(crate) referee_id: RefereeId,
     /// Which step it took; none if none is due.
@@ -41,7 +41,7 @@ struct Standing {
     result: Value,
 }
 
-impl Inquirer {
+impl ManagerClient {
     /// Takes the next step of a match in the administrator's name, if one is due.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Inquirer {
         &self,
         match_id: &MatchId,
         admin: &AuthToken,
-    ) -> Result<Stepped, AskError> {
+    ) -> Result<StepReport, AskError> {
         let wanted = json!({"match_id": match_id, "auth_token": admin.reveal()});
         let reins: Reins = self.call("get_step_token", &wanted).await?;
         let referee = Self::new(&reins.contact_endpoint)
@@ -60,7 +60,7 @@ impl Inquirer {
         let step = referee.first_due(&arguments).await?;
         let only_match = json!({"match_id": match_id});
         let now: Standing = referee.call("get_match_state", &only_match).await?;
-        Ok(Stepped {
+        Ok(StepReport {
             referee_id: reins.referee_id,
             step,
             state: now.state,

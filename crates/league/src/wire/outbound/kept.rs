@@ -8,7 +8,7 @@ use league_protocol::finding::Notes;
 use league_protocol::message::Message;
 use serde_json::Value;
 
-use super::{Correspondence, is_owed};
+use super::{Outbound, is_owed};
 use crate::clock;
 use crate::http::client;
 use crate::wire::outbox::match_of;
@@ -24,7 +24,7 @@ pub(super) struct Read {
     pub(super) mended: Option<Value>,
 }
 
-impl Correspondence {
+impl Outbound {
     /// Keeps a letter that goes out for the record of its match, without the token.
     pub(crate) fn record<T>(&self, letter: &Letter<T>) {
         if let Some(transcripts) = &self.transcripts

@@ -8,12 +8,12 @@ use league_protocol::dialect::v1;
 use league_protocol::id::ConversationId;
 use league_protocol::sender::{Agent, Dialect};
 
-use super::Correspondence;
+use super::Outbound;
 use crate::agents::identity::Names;
 use crate::wire::outbox::match_of;
 use crate::wire::traffic::{Call, Came, Way, log, shown};
 
-impl Correspondence {
+impl Outbound {
     /// Logs that a letter goes out.
     pub(crate) fn log_sent<T>(&self, letter: &Letter<T>) {
         self.called(letter, |call| {

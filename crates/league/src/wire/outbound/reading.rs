@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 
 use super::failures::{complaint, failed, faulty, first_of, unusable};
 use super::kept::Read;
-use super::{Correspondence, Understood, is_owed, nod, player};
+use super::{Outbound, Understood, is_owed, nod, player};
 use crate::http::client;
 use crate::wire::deviations::Seen;
 use crate::wire::outbox::{is_application, match_of};
@@ -29,7 +29,7 @@ fn is_typed(raw: &RawValue) -> bool {
     split(raw.get()).is_ok_and(|members| members.has("message_type"))
 }
 
-impl Correspondence {
+impl Outbound {
     /// Understands what came back from a receiver that takes calls in this manner.
     pub(crate) fn read<T>(
         &self,

@@ -10,7 +10,7 @@ use league_protocol::finding::harmless;
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 
-use super::Correspondence;
+use super::Outbound;
 use crate::http::endpoint::{BadEndpoint, LONGEST_ENDPOINT};
 
 /// How many agents are told of; of more nothing is said.
@@ -28,13 +28,13 @@ const NOT_CALLED: &str = "NOT_CALLED";
 
 /// Which trouble with whom has been told.
 #[derive(Debug, Default)]
-pub(crate) struct Silent {
+pub(crate) struct PeerTroubles {
     told: Mutex<BTreeMap<Agent, BTreeSet<&'static str>>>,
     /// Whether nothing is told at all.
     is_kept: bool,
 }
 
-impl Silent {
+impl PeerTroubles {
     /// What is told in a league; if that was over before, nothing, as nobody misses those who are
     /// gone.
     pub(crate) fn of(is_over: bool) -> Self {
@@ -72,7 +72,7 @@ impl Silent {
     }
 }
 
-impl Correspondence {
+impl Outbound {
     /// Tells that a call of another agent than the manager came to nothing, the first time.
     pub(crate) fn tell_trouble<T>(&self, letter: &Letter<T>, outcome: &CallOutcome) {
         let answer = match outcome {
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_trouble_is_told_once_until_it_is_over() {
-        let silent = Silent::default();
+        let silent = PeerTroubles::default();
         let [one, other] = ["P01", "P02"].map(|id| Agent::Player(PlayerId::new(id).unwrap()));
         assert!(silent.is_new(&one, SILENT));
         assert!(!silent.is_new(&one, SILENT));
@@ -155,6 +155,6 @@ mod tests {
         assert!(silent.is_new(&one, SILENT), "it had answered in between");
         assert!(!silent.is_new(&one, TURNED_DOWN), "nothing was said of it");
         assert!(!silent.is_new(&other, SILENT), "it had not answered");
-        assert!(!Silent::of(true).is_new(&one, SILENT));
+        assert!(!PeerTroubles::of(true).is_new(&one, SILENT));
     }
 }

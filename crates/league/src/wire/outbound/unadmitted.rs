@@ -8,7 +8,7 @@ use league_protocol::fault::Code;
 use league_protocol::message::{Message, RegisterResponse};
 use league_protocol::peer::Fault;
 
-use super::Correspondence;
+use super::Outbound;
 use crate::wire::outbox::is_application;
 
 /// How many causes are kept apart; more are not told.
@@ -19,9 +19,9 @@ const ADVICE: &str = "give the address that the manager printed, such as http://
 
 /// Why an agent was not admitted so far.
 #[derive(Debug, Default)]
-pub(crate) struct Unadmitted(Mutex<BTreeSet<String>>);
+pub(crate) struct RegistrationTroubles(Mutex<BTreeSet<String>>);
 
-impl Unadmitted {
+impl RegistrationTroubles {
     /// Notes a cause; says whether it is to be told.
     fn is_new(&self, cause: &str) -> bool {
         let mut causes = self.causes();
@@ -33,7 +33,7 @@ impl Unadmitted {
     }
 }
 
-impl Correspondence {
+impl Outbound {
     /// Logs that an application came to nothing, if the cause is new.
     pub(crate) fn log_application<T>(&self, letter: &Letter<T>, outcome: &CallOutcome) {
         if !is_application(&letter.message) {
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_cause_is_told_once_and_so_many_at_most() {
-        let unadmitted = Unadmitted::default();
+        let unadmitted = RegistrationTroubles::default();
         assert!(unadmitted.is_new("one"));
         assert!(!unadmitted.is_new("one"));
         let told = (0..2 * MOST_CAUSES).filter(|number| unadmitted.is_new(&number.to_string()));

@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::http::client::Client;
 use crate::http::endpoint::AllowList;
-use crate::wire::limiter::Turnstile;
+use crate::wire::limiter::Limiter;
 use crate::wire::observed::Latencies;
-use crate::wire::sessions::Peers;
+use crate::wire::sessions::Sessions;
 
 /// What carries letters, shared by all posts of a process.
 #[derive(Clone)]
-pub(crate) struct Roads {
+pub(crate) struct OutboxContext {
     /// Calls those whose manner is known.
     pub(crate) client: Client,
     /// Finds out the manner of all others.
-    pub(crate) peers: Peers,
+    pub(crate) peers: Sessions,
     /// Bounds how many letters are under way.
-    pub(crate) turnstile: Turnstile,
+    pub(crate) limiter: Limiter,
     /// Which addresses are called.
     pub(crate) allowed: AllowList,
     /// How long those take to answer who are called.
@@ -26,14 +26,14 @@ pub(crate) struct Roads {
     deserted: Arc<AtomicBool>,
 }
 
-impl Roads {
-    /// Roads on which nobody has gone yet, to these addresses.
+impl OutboxContext {
+    /// OutboxContext on which nobody has gone yet, to these addresses.
     pub(crate) fn new(allowed: AllowList) -> Self {
         let client = Client::default();
         Self {
-            peers: Peers::new(client.clone()),
+            peers: Sessions::new(client.clone()),
             client,
-            turnstile: Turnstile::default(),
+            limiter: Limiter::default(),
             allowed,
             latencies: Latencies::default(),
             deserted: Arc::default(),

@@ -8,7 +8,7 @@ use league_protocol::token::AuthToken;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::role::Arguments;
+use super::role::ToolArguments;
 
 /// What a call asks for.
 pub(super) struct Asked<'c> {
@@ -82,14 +82,14 @@ impl<'c> Asked<'c> {
         RawValue::from_string(text).ok()
     }
 
-    pub(super) fn arguments(&self, bearer: Option<&str>) -> Arguments {
+    pub(super) fn arguments(&self, bearer: Option<&str>) -> ToolArguments {
         let members = self
             .params
             .and_then(|raw| serde_json::from_str(raw.get()).ok());
         let members: Map<String, Value> = members.unwrap_or_default();
         let token = members.get("auth_token").and_then(Value::as_str);
         let token = token.filter(|token| !token.is_empty()).or(bearer);
-        Arguments {
+        ToolArguments {
             token: token.map(AuthToken::new),
             members,
         }

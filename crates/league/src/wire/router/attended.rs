@@ -1,4 +1,4 @@
-//! What is logged of a message that comes to the counter, and of its answer.
+//! What is logged of a message that comes to the dispatcher, and of its answer.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use league_protocol::id::{ConversationId, MatchId};
 use league_protocol::message::{LeagueError, Message};
 use tokio::time::Instant;
 
-use super::counter::Counter;
-use super::role::{Heard, Role};
+use super::dispatcher::Dispatcher;
+use super::role::{AgentService, Heard};
 use super::understanding::{Named, Refused};
 use crate::agents::identity::Identity;
 use crate::wire::outbox::match_of;
@@ -25,7 +25,7 @@ pub(super) struct Attended {
     is_early: bool,
 }
 
-impl<R: Role> Counter<R> {
+impl<R: AgentService> Dispatcher<R> {
     /// Logs a message that was understood.
     pub(super) fn attended(
         &self,

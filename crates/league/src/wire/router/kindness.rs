@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::asked::Asked;
 
-use super::registry::{Card, Takes, ToolEntry};
+use super::registry::{Manifest, Takes, ToolEntry};
 use super::role::Caller;
 use super::understanding::ToldOf;
 
@@ -39,7 +39,7 @@ impl MadeOut {
 
 /// Makes out the message in the parameters of a call, among those that an agent takes.
 pub(super) fn make_out(
-    card: &Card,
+    card: &Manifest,
     entry: Option<&ToolEntry>,
     method: Option<&str>,
     params: &str,
@@ -61,7 +61,7 @@ pub(super) fn make_out(
 }
 
 /// The types that an agent takes, those of the tool first, in all dialects.
-fn types(card: &Card, entry: Option<&ToolEntry>) -> Vec<&'static str> {
+fn types(card: &Manifest, entry: Option<&ToolEntry>) -> Vec<&'static str> {
     let mut types = Vec::new();
     for entry in entry.into_iter().chain(card.tools) {
         let own = match entry.takes {

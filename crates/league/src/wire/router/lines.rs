@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWr
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::{Reception, Simple};
+use super::{Router, ToolService};
 use crate::http::server::Answered;
 
 /// How many answers may wait to be written before no further line is read.
@@ -27,7 +27,7 @@ struct Pipe {
     waiting: Mutex<InFlight>,
 }
 
-impl<S: Simple> Reception<S> {
+impl<S: ToolService> Router<S> {
     /// Serves a pipe until it ends; answers go out as they are ready, in any order.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What the counter of an agent has, offered over MCP.
+//! What the dispatcher of an agent has, offered over MCP.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use league_mcp::{
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::counter::Counter;
+use super::dispatcher::Dispatcher;
 use super::prompts;
-use super::role::Role;
+use super::role::AgentService;
 use crate::wire::resources::{TRANSCRIPTS, tame};
 
 /// How long what was read may be taken for the present state, in milliseconds.
 const FRESH: u64 = 1_000;
 
-impl<R: Role> Offering for Counter<R> {
+impl<R: AgentService> Offering for Dispatcher<R> {
     fn about(&self) -> About {
-        let card = self.role.card();
+        let card = self.role.manifest();
         About {
             name: card.name.to_owned(),
             title: card.title.to_owned(),
@@ -48,7 +48,7 @@ impl<R: Role> Offering for Counter<R> {
     }
 
     fn resources(&self) -> Pending<'_, Vec<Resource>> {
-        let resources = self.role.card().resources.iter();
+        let resources = self.role.manifest().resources.iter();
         let resources = resources.map(|&(uri, title, description)| Resource {
             uri: uri.to_owned(),
             name: uri.to_owned(),
@@ -60,7 +60,7 @@ impl<R: Role> Offering for Counter<R> {
     }
 
     fn templates(&self) -> &[Template] {
-        self.role.card().templates
+        self.role.manifest().templates
     }
 
     fn read<'o>(&'o self, uri: &'o str, _caller: Caller) -> Pending<'o, Option<Read>> {
@@ -75,7 +75,7 @@ impl<R: Role> Offering for Counter<R> {
     }
 
     fn prompts(&self) -> &[Prompt] {
-        self.role.card().prompts
+        self.role.manifest().prompts
     }
 
     fn prompt<'o>(
@@ -84,7 +84,7 @@ impl<R: Role> Offering for Counter<R> {
         arguments: BTreeMap<String, String>,
     ) -> Pending<'o, Result<String, PromptFault>> {
         Box::pin(async move {
-            let mut prompts = self.role.card().prompts.iter();
+            let mut prompts = self.role.manifest().prompts.iter();
             let prompt = prompts.find(|prompt| prompt.name == name);
             let prompt = prompt.ok_or(PromptFault::Unknown)?;
             let data = match arguments.get("match_id") {
@@ -96,7 +96,7 @@ impl<R: Role> Offering for Counter<R> {
                     return Err(PromptFault::Unfit("`match_id` is missing".to_owned()));
                 }
                 None => self
-                    .look_up(self.role.card().background)
+                    .look_up(self.role.manifest().background)
                     .await
                     .unwrap_or_default(),
             };
@@ -122,10 +122,10 @@ impl<R: Role> Offering for Counter<R> {
     }
 }
 
-impl<R: Role> Counter<R> {
+impl<R: AgentService> Dispatcher<R> {
     /// Reads what lies at an address of those that are offered, fit to be shown.
     async fn look_up(&self, uri: &str) -> Option<Value> {
-        let card = self.role.card();
+        let card = self.role.manifest();
         let listed = card.resources.iter().any(|(listed, ..)| *listed == uri);
         let of_match = uri.starts_with("match://") && !card.templates.is_empty();
         if !listed && !of_match {

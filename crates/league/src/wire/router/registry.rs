@@ -19,7 +19,7 @@ pub(super) const ENVELOPE: [&str; 5] = [
 
 /// What a kind of agent offers.
 #[derive(Debug)]
-pub(crate) struct Card {
+pub(crate) struct Manifest {
     /// The name for programs.
     pub(crate) name: &'static str,
     /// The name for people.

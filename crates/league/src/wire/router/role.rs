@@ -1,4 +1,4 @@
-//! What a kind of agent brings to its counter: what it takes, and what it answers.
+//! What a kind of agent brings to its dispatcher: what it takes, and what it answers.
 
 use league_mcp::{Head, Origin};
 use league_protocol::id::ConversationId;
@@ -7,17 +7,20 @@ use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::AuthToken;
 use serde_json::{Map, Value};
 
-use super::registry::Card;
+use super::registry::Manifest;
 
 /// What a kind of agent does with what it is told.
-pub trait Role: Send + Sync + 'static {
+pub trait AgentService: Send + Sync + 'static {
     /// Says what this kind of agent offers.
-    fn card(&self) -> &'static Card;
+    fn manifest(&self) -> &'static Manifest;
     /// Answers a message.
-    fn hear(&self, heard: Heard) -> impl Future<Output = Spoken> + Send;
+    fn hear(&self, heard: Heard) -> impl Future<Output = ServiceReply> + Send;
     /// Answers a call of a tool that takes no message; `None` if there is no such tool.
-    fn call(&self, tool: &str, arguments: Arguments)
-    -> impl Future<Output = Option<Spoken>> + Send;
+    fn call(
+        &self,
+        tool: &str,
+        arguments: ToolArguments,
+    ) -> impl Future<Output = Option<ServiceReply>> + Send;
     /// Shows what it knows fresher than its documents, at an address that its card lists.
     fn show(&self, uri: &str) -> impl Future<Output = Option<Value>> + Send;
     /// Says more about how the agent is.
@@ -66,14 +69,14 @@ pub struct Heard {
 
 /// The arguments of a tool that takes no message.
 #[derive(Debug, Clone, Default)]
-pub struct Arguments {
+pub struct ToolArguments {
     /// The token that came with them.
     pub token: Option<AuthToken>,
     /// All of them.
     pub members: serde_json::Map<String, Value>,
 }
 
-impl Arguments {
+impl ToolArguments {
     /// The text of an argument.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.members.get(name).and_then(Value::as_str)
@@ -82,7 +85,7 @@ impl Arguments {
 
 /// What an agent answers.
 #[derive(Debug)]
-pub enum Spoken {
+pub enum ServiceReply {
     /// A message.
     Message(Box<Message>),
     /// A message that proves the sender by its token.
@@ -93,7 +96,7 @@ pub enum Spoken {
     Plain(Value),
 }
 
-impl Spoken {
+impl ServiceReply {
     /// The same in another spelling, if one is given; what proves the sender stays as it is.
     #[must_use]
     pub fn spelled(self, spelling: Option<Dialect>) -> Self {

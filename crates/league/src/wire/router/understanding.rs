@@ -12,12 +12,12 @@ use league_protocol::sender::{Agent, Dialect, Speech};
 use league_protocol::token::AuthToken;
 use serde_json::value::RawValue;
 
-use super::counter::{Counter, unclear};
+use super::dispatcher::{Dispatcher, unclear};
 use super::kindness;
 use super::registry::ToolEntry;
-use super::role::{Caller, Heard, Role};
+use super::role::{AgentService, Caller, Heard};
 
-/// A message as it came to the counter.
+/// A message as it came to the dispatcher.
 pub(super) struct ToldOf<'t> {
     pub(super) raw: &'t RawValue,
     /// Who says it.
@@ -102,13 +102,13 @@ impl Display for Named {
     }
 }
 
-impl<R: Role> Counter<R> {
+impl<R: AgentService> Dispatcher<R> {
     /// What a message must mean that cannot be understood as it is.
     pub(super) fn made_out(&self, told: &ToldOf<'_>) -> Option<Understood> {
         if self.identity.reading() == Reading::Strict {
             return None;
         }
-        let card = self.role.card();
+        let card = self.role.manifest();
         let made = kindness::make_out(card, told.entry, told.method, told.raw.get())?;
         let mut understood = self.understood(&made.message, told).ok()?;
         understood.findings.extend(made.findings);

@@ -32,7 +32,7 @@ pub(crate) trait Carrier: Send + Sync + 'static {
 }
 
 /// One peer.
-pub(crate) struct Link<C> {
+pub(crate) struct PeerSession<C> {
     carrier: C,
     ids: AtomicU64,
     held: RwLock<Held>,
@@ -65,7 +65,7 @@ pub(crate) struct Called {
     pub(crate) answer: Answer,
 }
 
-impl<C: Carrier> Link<C> {
+impl<C: Carrier> PeerSession<C> {
     /// A peer of which nothing is known.
     pub(crate) fn new(carrier: C) -> Self {
         Self {

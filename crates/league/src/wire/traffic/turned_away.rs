@@ -19,7 +19,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// A call that was turned away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TurnedAway {
+pub(crate) struct RejectedCall {
     /// Where it came from.
     pub(crate) origin: Origin,
     /// The status of HTTP that it was answered under.
@@ -30,11 +30,11 @@ pub(crate) struct TurnedAway {
 
 /// How many calls one agent turned away in this minute.
 #[derive(Debug, Default)]
-pub(crate) struct Tally(Mutex<Option<(Instant, u64)>>);
+pub(crate) struct RejectionTally(Mutex<Option<(Instant, u64)>>);
 
-impl Tally {
+impl RejectionTally {
     /// Logs a call that was turned away, if it is one that is told.
-    pub(crate) fn log(&self, own: &Identity, call: &TurnedAway) {
+    pub(crate) fn log(&self, own: &Identity, call: &RejectedCall) {
         let Some(times) = self.told(Instant::now()) else {
             return;
         };
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn of_a_flood_only_its_growth_is_told_and_after_a_minute_each_one_again() {
-        let (tally, now) = (Tally::default(), Instant::now());
+        let (tally, now) = (RejectionTally::default(), Instant::now());
         let told: Vec<u64> = (0..1_000).filter_map(|_| tally.told(now)).collect();
         let mut expected: Vec<u64> = (1..=16).collect();
         expected.extend([32, 64, 128, 256, 512]);

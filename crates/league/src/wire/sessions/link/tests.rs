@@ -16,15 +16,15 @@ struct Scripted {
 }
 
 impl Scripted {
-    fn link(script: fn(&Request) -> Said) -> Arc<Link<Self>> {
-        Arc::new(Link::new(Self {
+    fn link(script: fn(&Request) -> Said) -> Arc<PeerSession<Self>> {
+        Arc::new(PeerSession::new(Self {
             script,
             asked: Mutex::default(),
         }))
     }
 }
 
-impl Link<Scripted> {
+impl PeerSession<Scripted> {
     fn methods(&self) -> Vec<String> {
         let asked = self.carrier.asked.lock().unwrap();
         asked.iter().map(method).collect()
@@ -197,7 +197,7 @@ async fn a_call_in_a_forgotten_session_is_made_once_more_in_a_new_one() {
     assert_eq!(calls.count(), 2);
 }
 
-impl Link<Scripted> {
+impl PeerSession<Scripted> {
     /// Lets the time pass after which it may be asked again.
     fn rested(&self) {
         self.held_mut(|held| held.found_at = None);

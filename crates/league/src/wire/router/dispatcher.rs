@@ -1,7 +1,7 @@
-//! The counter of an agent: what a call asks for is understood here and answered in its words.
+//! The dispatcher of an agent: what a call asks for is understood here and answered in its words.
 //!
 //! The envelope is read once for all kinds of agents; what a message means to one of them is left
-//! to its [`Role`], and framing to the reception around it.
+//! to its [`AgentService`], and framing to the reception around it.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use league_protocol::sender::{Agent, Dialect, Form, Speech};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::Simple;
+use super::ToolService;
 use super::asked::Asked;
 use super::kindness;
 use super::registry::{Takes, ToolEntry};
-use super::role::{Caller, Role, Spoken};
+use super::role::{AgentService, Caller, ServiceReply};
 use super::told;
 use super::understanding::{Refused, ToldOf, Understood};
 use crate::agents::identity::Identity;
@@ -30,26 +30,26 @@ use crate::clock;
 use crate::storage::root::Root;
 use crate::wire::deviations::{Deviations, Seen};
 use crate::wire::outbox::match_of;
-use crate::wire::resources::ReadingRoom;
-use crate::wire::traffic::{Tally, TurnedAway};
+use crate::wire::resources::ResourceReader;
+use crate::wire::traffic::{RejectedCall, RejectionTally};
 
-/// The counter of one agent.
-pub(crate) struct Counter<R: Role> {
+/// The dispatcher of one agent.
+pub(crate) struct Dispatcher<R: AgentService> {
     /// Who receives.
     pub(crate) identity: Arc<Identity>,
     /// What was forgiven whom.
     deviations: Deviations,
     /// How many calls could not be read.
-    tally: Tally,
+    tally: RejectionTally,
     /// What it does with what it is told.
     pub(super) role: R,
     /// What its readers may read.
-    pub(super) room: ReadingRoom,
+    pub(super) room: ResourceReader,
     /// The tools as MCP lists them.
     pub(super) tools: Vec<Tool>,
 }
 
-impl<R: Role> Simple for Counter<R> {
+impl<R: AgentService> ToolService for Dispatcher<R> {
     fn has(&self, method: &str) -> bool {
         method == "ping" || self.entry(method).is_some() || carries_messages(method)
     }
@@ -76,13 +76,13 @@ impl<R: Role> Simple for Counter<R> {
         if self.identity.reading() == Reading::Strict {
             return None;
         }
-        let mut made = kindness::make_out(self.role.card(), None, Some(""), body)?;
+        let mut made = kindness::make_out(self.role.manifest(), None, Some(""), body)?;
         made.findings.extend(kindness::note_bare());
         let given = self.hear(made.told(caller)).await;
         Some(given.answer.get().as_bytes().to_vec())
     }
 
-    fn turned_away(&self, call: &TurnedAway) {
+    fn turned_away(&self, call: &RejectedCall) {
         self.tally.log(&self.identity, call);
     }
 
@@ -94,23 +94,23 @@ impl<R: Role> Simple for Counter<R> {
     }
 }
 
-impl<R: Role> Counter<R> {
-    /// Sets up the counter of an agent.
+impl<R: AgentService> Dispatcher<R> {
+    /// Sets up the dispatcher of an agent.
     pub(crate) fn new(
         identity: Arc<Identity>,
         deviations: Deviations,
         root: Root,
         role: R,
     ) -> Self {
-        let tools = role.card().tools.iter().map(ToolEntry::shown).collect();
-        let room = ReadingRoom {
+        let tools = role.manifest().tools.iter().map(ToolEntry::shown).collect();
+        let room = ResourceReader {
             root,
             identity: Arc::clone(&identity),
         };
         Self {
             identity,
             deviations,
-            tally: Tally::default(),
+            tally: RejectionTally::default(),
             role,
             room,
             tools,
@@ -119,7 +119,7 @@ impl<R: Role> Counter<R> {
 
     /// The tool of that name.
     pub(super) fn entry(&self, tool: &str) -> Option<&'static ToolEntry> {
-        let mut tools = self.role.card().tools.iter();
+        let mut tools = self.role.manifest().tools.iter();
         tools.find(|entry| entry.name == tool)
     }
 
@@ -157,7 +157,7 @@ impl<R: Role> Counter<R> {
         let lenient = self.identity.reading() == Reading::Lenient;
         let made = lenient.then(|| {
             let method = Some(&*call.method);
-            kindness::make_out(self.role.card(), entry, method, params.unwrap_or("{}"))
+            kindness::make_out(self.role.manifest(), entry, method, params.unwrap_or("{}"))
         });
         if let Some(mut made) = made.flatten() {
             made.findings
@@ -179,7 +179,7 @@ impl<R: Role> Counter<R> {
                 rpc::respond(&call.id, &given.answer)
             }
             false => {
-                self.turned_away(&TurnedAway {
+                self.turned_away(&RejectedCall {
                     origin: caller.origin,
                     status: 200,
                     code: refusal.code,
@@ -259,8 +259,8 @@ impl<R: Role> Counter<R> {
         let attended = self.puzzled(&refused);
         let kind = refused.error.original_message_type.as_deref();
         let spoken = match self.role.nods() && kind.is_some_and(told::is_told) {
-            true => Spoken::Message(Box::new(Message::Acknowledged)),
-            false => Spoken::error(*refused.error),
+            true => ServiceReply::Message(Box::new(Message::Acknowledged)),
+            false => ServiceReply::error(*refused.error),
         };
         attended.log_answer(&self.identity, spoken.message());
         let dialect = self.identity.answers_in(refused.dialect);
@@ -270,7 +270,7 @@ impl<R: Role> Counter<R> {
     /// Notes what was forgiven, under the name of a caller who was believed, or was just admitted.
     fn note(
         &self,
-        spoken: &Spoken,
+        spoken: &ServiceReply,
         sender: Option<&Agent>,
         match_id: Option<&MatchId>,
         findings: &[Finding],
@@ -291,7 +291,7 @@ impl<R: Role> Counter<R> {
             Some(sender) => note(&sender.to_string(), findings),
             None => note("unproven callers", findings),
         }
-        if let (Spoken::Spelled(..), Some(admitted)) = (spoken, &admitted) {
+        if let (ServiceReply::Spelled(..), Some(admitted)) = (spoken, &admitted) {
             let findings: Vec<Finding> = kindness::note_wish().into_iter().collect();
             note(&admitted.to_string(), &findings);
         }
@@ -299,17 +299,17 @@ impl<R: Role> Counter<R> {
 
     fn written(
         &self,
-        spoken: Spoken,
+        spoken: ServiceReply,
         dialect: Dialect,
         conversation: Option<ConversationId>,
     ) -> Given {
         let failed = is_refusal(&spoken);
         let given = |answer| Given { answer, failed };
         let (message, proven, dialect) = match spoken {
-            Spoken::Plain(value) => return given(raw(&value)),
-            Spoken::Message(message) => (message, false, dialect),
-            Spoken::Proven(message) => (message, true, dialect),
-            Spoken::Spelled(message, dialect) => (message, false, dialect),
+            ServiceReply::Plain(value) => return given(raw(&value)),
+            ServiceReply::Message(message) => (message, false, dialect),
+            ServiceReply::Proven(message) => (message, true, dialect),
+            ServiceReply::Spelled(message, dialect) => (message, false, dialect),
         };
         let agent = self.identity.agent();
         let own = || league_protocol::encode::conversation(&message, &self.identity.label());
@@ -351,8 +351,8 @@ fn raw(answer: &impl serde::Serialize) -> Box<RawValue> {
 }
 
 /// Says which message an error is about.
-fn named(mut spoken: Spoken, kind: Option<&'static str>) -> Spoken {
-    if let Spoken::Message(message) = &mut spoken
+fn named(mut spoken: ServiceReply, kind: Option<&'static str>) -> ServiceReply {
+    if let ServiceReply::Message(message) = &mut spoken
         && let Message::LeagueError(error) = &mut **message
         && error.original_message_type.is_none()
     {
@@ -378,7 +378,7 @@ fn carries_messages(method: &str) -> bool {
 }
 
 /// Whether an answer is an error.
-fn is_refusal(spoken: &Spoken) -> bool {
+fn is_refusal(spoken: &ServiceReply) -> bool {
     matches!(spoken.message(), Some(Message::LeagueError(_)))
 }
 
