@@ -147,6 +147,11 @@ impl League {
         self.phase
     }
 
+    /// Whether every round has been played.
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Completed
+    }
+
     /// Who meets whom; of no players until the league has begun.
     pub fn schedule(&self) -> Schedule {
         self.schedule

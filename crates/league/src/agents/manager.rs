@@ -11,9 +11,7 @@ mod wishes;
 
 use std::sync::Arc;
 
-use league_core::league::{
-    Command, CorrelationId, Event, League, LeagueRules, Phase, Refusal, Reply,
-};
+use league_core::league::{Command, CorrelationId, Event, League, LeagueRules, Refusal, Reply};
 use league_core::letter::CallOutcome;
 use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::{LeagueError, LeagueQuery, Message, Query};
@@ -114,7 +112,7 @@ pub(crate) fn start(
     let wishes = Wishes::new(rules.strict);
     let house = House {
         first: invited.collect(),
-        silent: PeerTroubles::of(restored.machine.phase() == Phase::Completed),
+        silent: PeerTroubles::of(restored.machine.is_over()),
         identity: identity_of(&restored.machine),
         restored,
         transcripts: None,

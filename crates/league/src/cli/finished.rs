@@ -1,28 +1,17 @@
 //! What the files of a league say of its end, for those who come after it.
 
-use std::fs;
-
 use crate::storage::documents::{StandingEntry, StandingsRepository};
+use crate::storage::record::is_over;
 use crate::storage::root::Root;
 use crate::wire::ask::{Health, State};
-use league_protocol::id::LeagueId;
 use league_protocol::message::StandingRow;
-
-/// Whether a league's journal holds its end.
-pub(super) fn is_over(root: &Root, league: &LeagueId) -> bool {
-    let Ok(text) = fs::read_to_string(root.league_journal(league)) else {
-        return false;
-    };
-    // Something may come after the end, such as a report that contradicts.
-    text.contains("{\"event\":{\"league_completed\"")
-}
 
 /// How a league was at its end, if it was last seen like this and is over now.
 pub(super) fn last_state(root: &Root, seen: &Health) -> Option<(Health, Vec<StandingRow>)> {
     let league = &seen.league_id;
     let table = StandingsRepository::new(root, league.clone()).load().ok()?;
     let whole = seen.rounds > 0 && table.rounds_completed >= seen.rounds;
-    if !whole || !is_over(root, league) {
+    if !whole || !is_over(&root.league_journal(league)) {
         return None;
     }
     let health = Health {

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::site::resume;
+use crate::storage::record::is_over;
 use crate::storage::root::Root;
 use crate::storage::store::holder;
 use crate::storage::verify::leagues;
 use league_protocol::id::LeagueId;
 
 use super::common::root_flag;
-use super::finished::is_over;
 
 /// A league that was interrupted.
 pub(super) struct Interrupted {
@@ -24,7 +24,8 @@ impl Interrupted {
     /// Looks whether a league is not over and nobody plays it on this machine; `dir` is its root
     /// as it was named.
     pub(super) fn look(root: &Root, dir: &Path, league: LeagueId) -> Option<Self> {
-        let stands = holder(&root.league_journal(&league)).is_none() && !is_over(root, &league);
+        let journal = root.league_journal(&league);
+        let stands = holder(&journal).is_none() && !is_over(&journal);
         stands.then(|| Self {
             resume: format!("{}{}", resume(root, &league), root_flag(dir)),
             league,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use league_core::league::{FixtureStage, Phase};
+use league_core::league::FixtureStage;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::time::Timestamp;
 use league_web::gallery::{Gallery, MOST_TILES, Observed, Record};
@@ -93,8 +93,8 @@ impl Hall {
     }
 
     fn is_over(&self) -> bool {
-        let over = |gallery: &Gallery| gallery.league().phase() == Phase::Completed;
-        self.gallery().is_some_and(over)
+        self.gallery()
+            .is_some_and(|gallery| gallery.league().is_over())
     }
 
     /// Reads what is new; tells what it changes on the first page.

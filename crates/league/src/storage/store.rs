@@ -1,7 +1,6 @@
 //! Where facts are kept: a list that only grows and that a crash does not shorten.
 //!
-//! [`Journal`] keeps it in a file, [`Memory`] is its double. What the facts mean is left to the
-//! machine that made them.
+//! [`Journal`] keeps it in a file. What the facts mean is left to the machine that made them.
 
 mod disk;
 mod error;
@@ -9,8 +8,6 @@ mod follow;
 mod journal;
 mod line;
 mod lock;
-#[cfg(test)]
-mod memory;
 mod scan;
 
 use league_protocol::time::Timestamp;
@@ -18,15 +15,13 @@ use league_protocol::time::Timestamp;
 #[cfg(test)]
 pub(crate) use error::Damage;
 pub use error::StoreError;
-pub(crate) use follow::Follower;
+pub(crate) use follow::{Follower, read_backwards};
 #[cfg(test)]
 pub(crate) use journal::Cut;
 pub(crate) use journal::{Durability, End, Journal};
 #[cfg(test)]
 pub(crate) use line::LONGEST_LINE;
 pub(crate) use lock::holder;
-#[cfg(test)]
-pub(crate) use memory::Memory;
 #[cfg(test)]
 pub(crate) use scan::MOST_IN_A_BATCH;
 

@@ -35,7 +35,7 @@ impl Gallery {
     /// Which league it is, and whether anybody plays it.
     pub fn card(&self, observed: &Observed) -> LeagueCard {
         let rules = self.league.rules();
-        let over = self.league.phase() == Phase::Completed;
+        let over = self.league.is_over();
         let listing = league_games::find(rules.game_type.as_str());
         let game = listing.map_or("", |listing| listing.rules.display_name);
         LeagueCard {

@@ -88,12 +88,57 @@ impl Follower {
                 return Ok(());
             }
             if let Ok(loose) = serde_json::from_slice::<Loose<Fact>>(&line) {
-                visit(Entry {
-                    sequence: loose.sequence,
-                    at: loose.at,
-                    fact: loose.fact,
-                });
+                visit(loose.entry());
             }
+        }
+    }
+}
+
+/// How much of a journal is read at once from its end, in bytes.
+const CHUNK: u64 = 1 << 16;
+
+/// Shows the facts of a journal from the last to the first, until `visit` has seen enough.
+///
+/// Neither checksums nor the chain are checked: the answer is for people, not for a machine that
+/// goes on from it. Left out are lines that cannot be read, and a last batch that is not whole.
+///
+/// # Errors
+///
+/// The file may not be there.
+pub(crate) fn read_backwards<Fact: DeserializeOwned>(
+    path: &Path,
+    mut visit: impl FnMut(Entry<Fact>) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
+    let failed = |error| StoreError::io("read", path, error);
+    let mut file = File::open(path).map_err(failed)?;
+    let mut start = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    // The bytes from `start` on that were not shown yet; the first line of them may go on before.
+    let mut rest = Vec::new();
+    let mut in_torn_batch = true;
+    loop {
+        let length = start.min(CHUNK);
+        start -= length;
+        let mut chunk = vec![0; usize::try_from(length).unwrap_or(0)];
+        file.seek(SeekFrom::Start(start)).map_err(failed)?;
+        file.read_exact(&mut chunk).map_err(failed)?;
+        chunk.append(&mut rest);
+        rest = chunk;
+        while let Some(end) = rest.iter().rposition(|&byte| byte == b'\n') {
+            let before = rest[..end].iter().rposition(|&byte| byte == b'\n');
+            if before.is_none() && start > 0 {
+                break;
+            }
+            let line = before.map_or(0, |newline| newline + 1);
+            let read = serde_json::from_slice::<Loose<Fact>>(&rest[line..end]);
+            rest.truncate(line);
+            let Ok(loose) = read else { continue };
+            in_torn_batch &= loose.more > 0;
+            if !in_torn_batch && visit(loose.entry()).is_break() {
+                return Ok(());
+            }
+        }
+        if start == 0 || rest.len() > LONGEST_LINE {
+            return Ok(());
         }
     }
 }
@@ -102,8 +147,20 @@ impl Follower {
 #[derive(Deserialize)]
 struct Loose<Fact> {
     sequence: u64,
+    #[serde(default)]
+    more: u32,
     at: Timestamp,
     fact: Fact,
+}
+
+impl<Fact> Loose<Fact> {
+    fn entry(self) -> Entry<Fact> {
+        Entry {
+            sequence: self.sequence,
+            at: self.at,
+            fact: self.fact,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -155,5 +212,68 @@ mod tests {
         let mut seen = Vec::new();
         Follower::read_loosely(&path, |entry: Entry<String>| seen.push(entry.fact)).unwrap();
         assert_eq!(seen, ["forged", "later"]);
+    }
+
+    /// What a journal shows from its end, until `enough` facts were seen.
+    fn backwards(path: &Path, enough: usize) -> Vec<String> {
+        let mut seen = Vec::new();
+        read_backwards(path, |entry: Entry<String>| {
+            seen.push(entry.fact);
+            if seen.len() < enough {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        })
+        .unwrap();
+        seen
+    }
+
+    #[test]
+    fn reading_backwards_shows_the_last_fact_first_in_lines_of_any_length() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        let mut journal = Journal::open(&path, Durability::Written, |_: Entry<String>| {})
+            .unwrap()
+            .journal;
+        let facts: Vec<String> = (0..40_usize)
+            .map(|number| format!("{number}-{}", "x".repeat(number * 3_001)))
+            .collect();
+        for batch in facts.chunks(3) {
+            journal.append(at(), batch).unwrap();
+        }
+        let reversed: Vec<String> = facts.iter().rev().cloned().collect();
+        assert_eq!(backwards(&path, usize::MAX), reversed);
+        assert_eq!(backwards(&path, 2), reversed[..2]);
+        assert!(
+            read_backwards(&folder.path().join("none"), |_: Entry<String>| {
+                ControlFlow::Continue(())
+            })
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn reading_backwards_leaves_out_what_a_crash_tore() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        let mut journal = Journal::open(&path, Durability::Written, |_: Entry<String>| {})
+            .unwrap()
+            .journal;
+        for batch in [&["a", "b"][..], &["c", "d", "e"]] {
+            let facts: Vec<String> = batch.iter().map(|fact| (*fact).to_owned()).collect();
+            journal.append(at(), &facts).unwrap();
+        }
+        let whole = fs::read(&path).unwrap();
+        let ends: Vec<usize> = (0..whole.len()).filter(|&at| whole[at] == b'\n').collect();
+        for length in 0..=whole.len() {
+            fs::write(&path, &whole[..length]).unwrap();
+            let kept: &[&str] = match length {
+                _ if length > ends[4] => &["e", "d", "c", "b", "a"],
+                _ if length > ends[1] => &["b", "a"],
+                _ => &[],
+            };
+            assert_eq!(backwards(&path, usize::MAX), kept, "cut at {length}");
+        }
     }
 }

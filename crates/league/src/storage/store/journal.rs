@@ -122,14 +122,10 @@ impl Journal {
         read_from(path, file, visit)
     }
 
-    /// The sequence of the last fact; 0 if there is none.
+    /// The sequence of the last fact, whatever the type of facts.
+    #[cfg(test)]
     pub(crate) fn last(&self) -> u64 {
         self.head.sequence
-    }
-
-    /// The file it is kept in.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     fn at(path: &Path, disk: Box<dyn Disk>, durability: Durability, head: Head) -> Self {

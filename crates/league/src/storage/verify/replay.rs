@@ -1,7 +1,7 @@
 //! The manager's journal, taken in by a league of its own, entry by entry.
 
 use league_core::draw::LeagueSecret;
-use league_core::league::{Event, League, Phase};
+use league_core::league::{Event, League};
 use league_core::machine::Machine;
 use league_protocol::id::LeagueId;
 use league_protocol::time::Timestamp;
@@ -72,8 +72,7 @@ impl<'a> Replay<'a> {
 
     /// Whether the league is over, or nothing is known of it.
     pub(super) fn is_over(&self) -> bool {
-        let phase = self.league.as_ref().map(League::phase);
-        phase.is_none_or(|phase| phase == Phase::Completed)
+        self.league.as_ref().is_none_or(League::is_over)
     }
 
     /// Compares the table of the league as it is now.

@@ -1,5 +1,6 @@
 //! The leagues that lie below a root already: which name is free, and which one is taken up.
 
+use crate::storage::record::is_over;
 use crate::storage::root::Root;
 use crate::storage::store::holder;
 use crate::storage::verify::leagues;
@@ -8,7 +9,6 @@ use league_protocol::id::LeagueId;
 use super::super::Run;
 use crate::cli::asking::count;
 use crate::cli::failure::{Failure, Kind};
-use crate::cli::finished::is_over;
 use crate::cli::interrupted::Interrupted;
 
 /// How many leagues of one name are looked through for a free number.
@@ -70,7 +70,7 @@ impl Run {
                 format!("there is no such league in `{}`", root.as_path().display()),
                 hint,
             )
-        } else if is_over(root, named) {
+        } else if is_over(&root.league_journal(named)) {
             let hint = format!(
                 "look at it with `league serve --league-id {named}{flag}`, or play another with \
                  `league run{flag}`"

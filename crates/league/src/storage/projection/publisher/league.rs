@@ -77,11 +77,6 @@ impl LeaguePublisher {
             .min()
     }
 
-    /// The rounds so far.
-    pub(crate) fn rounds(&self) -> &RoundsProjection {
-        &self.rounds
-    }
-
     fn hurry(&mut self) {
         self.table.hurry();
         self.list.hurry();
