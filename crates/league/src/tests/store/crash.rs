@@ -125,7 +125,7 @@ fn nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed() {
     for kill in 0..KILLS {
         let mut child = Command::new(env::current_exe().unwrap())
             .args(["--exact", "--nocapture"])
-            .arg("crash::nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed")
+            .arg("tests::store::crash::nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed")
             .env(TO_BE_KILLED, &place.path)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
