@@ -1,10 +1,10 @@
-//! `cargo xtask browser`: the pages of a league in a real browser.
+//! `cargo xtask browser`: tests the pages of a league in a real browser.
 //!
-//! The tests are in `browser/*.test.mjs` and are run by Node's own runner. Here the program is
-//! built, packages and browser are found or fetched, and the tests are told where all that is.
+//! The tests are `browser/*.test.mjs`, run by Node's own runner. This file builds the program,
+//! finds or installs the browser and the packages, and passes their places on.
 
-mod chromium;
-
+use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -12,70 +12,57 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use crate::packages;
-use crate::places::{root, target};
+use crate::npm;
+use crate::shell::{hand_over, program, root, run, target};
 
-/// How long a file of tests may take, in milliseconds; none comes near it.
-const LONGEST_FILE: u32 = 300_000;
-/// How many files are run at once: they wait more than they work.
-const AT_ONCE: u32 = 2;
+/// Limit for a file of tests in milliseconds; none comes near it.
+const FILE_TIMEOUT: u32 = 300_000;
+/// Number of files run at once: they wait more than they work.
+const CONCURRENCY: u32 = 2;
 
-/// How `cargo xtask browser` is called.
+/// Environment variable that names the browser to use.
+const CHROMIUM_VARIABLE: &str = "LEAGUE_CHROMIUM";
+
+/// The names of the browser in packages.
+const CHROMIUM_NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Write screenshots into this folder, and run no test.
+    /// Write screenshots into this folder instead of running tests.
     #[arg(long, value_name = "DIR")]
     shots: Option<PathBuf>,
-    /// Run the tests alone whose names hold this text.
+    /// Run only the tests whose names contain this text.
     #[arg(long, value_name = "TEXT", conflicts_with = "shots")]
     only: Option<String>,
 }
 
-/// Makes what is missing, then runs the tests or takes the pictures.
+/// Installs missing tools, then runs the tests or takes the pictures.
 pub(crate) fn browser(options: &Options) -> anyhow::Result<ExitCode> {
-    build()?;
+    run(
+        program("cargo").args(["build", "--quiet", "--package", "league", "--bin", "league"]),
+        "the compiler's message says what is wrong",
+    )?;
     let folder = target().join("browser");
-    packages::fetch(&root().join("browser/package.json"), &folder)?;
-    let chromium = chromium::get()?;
+    npm::install(&root().join("browser/package.json"), &folder)?;
+    let chromium = find_or_install_chromium()?;
     let mut node = match &options.shots {
         Some(shots) => pictures(shots)?,
         None => tests(options.only.as_deref())?,
     };
-    let status = node
-        .env("LEAGUE_BIN", target().join("debug/league"))
-        .env("LEAGUE_BROWSER_PACKAGES", &folder)
-        .env(chromium::CHOICE, &chromium)
-        .current_dir(root())
-        .stdin(Stdio::null())
-        .status()
-        .context("could not start `node`; install Node.js 20 or later")?;
-    Ok(if status.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
-}
-
-fn build() -> anyhow::Result<()> {
-    let status = Command::new("cargo")
-        .args(["build", "--quiet", "--package", "league", "--bin", "league"])
-        .current_dir(root())
-        .stdin(Stdio::null())
-        .status()
-        .context("could not start `cargo build`")?;
-    if !status.success() {
-        bail!("`league` could not be built");
-    }
-    Ok(())
+    hand_over(
+        node.env("LEAGUE_BIN", target().join("debug/league"))
+            .env("LEAGUE_BROWSER_PACKAGES", &folder)
+            .env(CHROMIUM_VARIABLE, &chromium),
+    )
 }
 
 fn tests(only: Option<&str>) -> anyhow::Result<Command> {
-    let mut node = Command::new("node");
+    let mut node = program("node");
     node.args(["--test", "--test-reporter", "spec"])
-        .arg(format!("--test-timeout={LONGEST_FILE}"))
-        .arg(format!("--test-concurrency={AT_ONCE}"));
+        .arg(format!("--test-timeout={FILE_TIMEOUT}"))
+        .arg(format!("--test-concurrency={CONCURRENCY}"));
     if let Some(text) = only {
-        node.arg(format!("--test-name-pattern={}", literally(text)));
+        node.arg(format!("--test-name-pattern={}", escaped(text)));
     }
     node.args(files(&root().join("browser"))?);
     Ok(node)
@@ -83,12 +70,11 @@ fn tests(only: Option<&str>) -> anyhow::Result<Command> {
 
 fn pictures(shots: &Path) -> anyhow::Result<Command> {
     fs::create_dir_all(shots).with_context(|| format!("could not make {shots:?}"))?;
-    let mut node = Command::new("node");
+    let mut node = program("node");
     node.arg("browser/shots.mjs").arg(fs::canonicalize(shots)?);
     Ok(node)
 }
 
-/// The files with tests, in the order of their names.
 fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("could not read {folder:?}"))? {
@@ -101,8 +87,8 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// A pattern that finds this text and nothing else.
-fn literally(text: &str) -> String {
+/// Escapes a text for use as a pattern.
+fn escaped(text: &str) -> String {
     let mut pattern = String::new();
     for letter in text.chars() {
         if !letter.is_alphanumeric() && !letter.is_whitespace() && letter.is_ascii() {
@@ -113,22 +99,66 @@ fn literally(text: &str) -> String {
     pattern
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_file_of_tests_is_run_and_nothing_else() {
-        let files = files(&root().join("browser")).unwrap();
-        assert!(files.len() > 1);
-        assert!(files.is_sorted());
-        let support = |file: &PathBuf| file.components().any(|part| part.as_os_str() == "support");
-        assert!(!files.iter().any(support));
+/// Returns the browser's path; installs it with `apt-get` if we are root.
+fn find_or_install_chromium() -> anyhow::Result<PathBuf> {
+    if let Some(chosen) = env::var_os(CHROMIUM_VARIABLE) {
+        let chosen = PathBuf::from(chosen);
+        if !chosen.is_file() {
+            bail!("`{CHROMIUM_VARIABLE}` names {chosen:?}, which is not a file");
+        }
+        return Ok(chosen);
     }
-
-    #[test]
-    fn a_text_is_looked_for_as_it_is() {
-        assert_eq!(literally("no scroll (360 px)"), "no scroll \\(360 px\\)");
-        assert_eq!(literally("R1M1/Ö"), "R1M1\\/Ö");
+    let path = env::var_os("PATH").unwrap_or_default();
+    if let Some(chromium) = find_chromium(&path) {
+        return Ok(chromium);
     }
+    install_chromium()?;
+    find_chromium(&path).context("`apt-get` ran, but `chromium` is not on the PATH")
+}
+
+fn find_chromium(path: &OsStr) -> Option<PathBuf> {
+    let folders: Vec<PathBuf> = env::split_paths(path).collect();
+    let places = CHROMIUM_NAMES
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    places.into_iter().find(|place| place.is_file())
+}
+
+fn install_chromium() -> anyhow::Result<()> {
+    if !is_root() || !Path::new("/usr/bin/apt-get").exists() {
+        bail!(
+            "Chromium is not installed\nhint: install the package `chromium` (Debian, Ubuntu: \
+             `sudo apt-get install --no-install-recommends chromium`), or name a Chromium or \
+             Chrome with `{CHROMIUM_VARIABLE}=/path/to/it`"
+        );
+    }
+    println!("installing Chromium with `apt-get`…");
+    apt_get(&["update", "--quiet"])?;
+    apt_get(&[
+        "install",
+        "--quiet",
+        "--yes",
+        "--no-install-recommends",
+        "chromium",
+    ])
+}
+
+fn apt_get(arguments: &[&str]) -> anyhow::Result<()> {
+    let status = Command::new("apt-get")
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdin(Stdio::null())
+        // Standard output is for the results of tests alone.
+        .stdout(Stdio::null())
+        .status()
+        .context("could not start `apt-get`")?;
+    if !status.success() {
+        bail!("`apt-get {}` failed: {status}", arguments.join(" "));
+    }
+    Ok(())
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|id| id.stdout.trim_ascii() == b"0")
 }

@@ -1,6 +1,4 @@
 //! The chores of the repository, one subcommand each: `cargo xtask --help`.
-//!
-//! Each chore has a file of its own; this one only reads the command line.
 #![expect(
     clippy::print_stdout,
     reason = "a chore is run by a person who reads its output"
@@ -8,17 +6,11 @@
 
 mod browser;
 mod conformance;
-mod cost;
 mod interop;
-mod kill9;
-mod packages;
-mod places;
-mod run;
-mod sim;
-mod steps;
-mod tally;
+mod measure;
+mod npm;
+mod shell;
 mod test;
-mod viewers;
 
 use std::process::ExitCode;
 
@@ -35,22 +27,22 @@ struct CommandLine {
 enum Chore {
     /// Check everything that must hold before a change goes in.
     Test(test::Options),
-    /// Have the official judges of MCP look at our servers.
+    /// Run the official MCP conformance suite and the Inspector against our servers.
     Conformance(conformance::Options),
-    /// Look at the pages of a league in a real browser.
+    /// Test the pages of a league in a real browser.
     Browser(browser::Options),
-    /// Measure what a call costs its server, in each form of calling.
-    Cost(cost::Options),
-    /// Measure what viewers cost a league, and what its pages weigh.
-    Viewers(viewers::Options),
-    /// Run leagues in virtual time with everything going wrong that can.
-    Sim(sim::Options),
-    /// Kill agents of real leagues at random, and see that nothing is lost.
-    Kill9(kill9::Options),
-    /// Play leagues with players of other people's libraries; Python environments are made for them.
+    /// Play leagues with players built on other libraries; makes their Python environments.
     Interop,
-    /// Walk through the schedule of a large league and show time and memory.
-    Schedule(sim::Size),
+    /// Measure the cost of a call for its server, in each call style.
+    Cost(measure::Cost),
+    /// Measure the cost of viewers for a league, and the size of its pages.
+    Viewers(measure::Viewers),
+    /// Play leagues in virtual time with every kind of fault.
+    Sim(measure::Sim),
+    /// Kill agents of real leagues at random, and check that nothing is lost.
+    Kill9(measure::Kill9),
+    /// Walk through the schedule of a large league; show time and memory.
+    Schedule(measure::Schedule),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -58,11 +50,11 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Test(options) => test::test(&options),
         Chore::Conformance(options) => conformance::conformance(&options),
         Chore::Browser(options) => browser::browser(&options),
-        Chore::Cost(options) => cost::cost(&options),
-        Chore::Viewers(options) => viewers::viewers(&options),
-        Chore::Sim(options) => sim::sim(&options),
-        Chore::Kill9(options) => kill9::kill9(&options),
         Chore::Interop => interop::interop(),
-        Chore::Schedule(size) => sim::schedule(&size),
+        Chore::Cost(options) => options.run(),
+        Chore::Viewers(options) => options.run(),
+        Chore::Sim(options) => options.run(),
+        Chore::Kill9(options) => options.run(),
+        Chore::Schedule(options) => options.run(),
     }
 }

@@ -1,42 +1,241 @@
-//! `cargo xtask test`: runs the steps in order, stops at the first that fails, counts the tests.
+//! `cargo xtask test`: the steps as data, the running of them, and the count of tests.
 //!
-//! The steps themselves are listed in `steps`.
+//! Stages run one after the other, the steps of a stage side by side; a stage with a failure is
+//! the last. `--quick` runs what a person wants after each edit.
 
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::fmt;
+use std::io::{BufRead, BufReader};
+use std::ops::AddAssign;
+use std::process::{ExitCode, Stdio};
+use std::thread;
+use std::time::Instant;
 
+use anyhow::Context;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::steps::{Need, STEPS, Step};
-use crate::tally::Tally;
+use crate::shell::Invocation;
 
-/// How `cargo xtask test` is called.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Run this step alone; may be given more than once.
-    #[arg(long, value_name = "STEP", value_parser = step_names())]
+    /// Run the inner loop: format, lints, and the tests that need no other program; two minutes.
+    #[arg(long)]
+    quick: bool,
+    /// Run only this step; may be given more than once.
+    #[arg(long, value_name = "STEP", value_parser = step_names(), conflicts_with = "quick")]
     only: Vec<String>,
-    /// Name the steps and their commands, and run none.
+    /// List the steps and their commands without running them.
     #[arg(long)]
     list: bool,
 }
+
+/// One thing that must hold.
+struct Step {
+    /// Its name for `--only`.
+    name: &'static str,
+    /// What holds if it passes.
+    promise: &'static str,
+    invocation: Invocation,
+    needs: &'static [Need],
+    /// Counts the tests in a line of the output; absent if the step runs none.
+    count: Option<fn(&str) -> Option<Tally>>,
+    stage: Stage,
+}
+
+/// When a step runs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Format,
+    Lint,
+    Rust,
+    /// Suites that drive our programs from outside; they mostly wait, so they share the machine.
+    Outside,
+    /// Runs only with `--quick`, in place of the later stages.
+    Quick,
+}
+
+/// A tool that a step needs.
+struct Need {
+    tool: &'static str,
+    /// Succeeds if the tool is installed.
+    probe: Invocation,
+    /// How to get the tool.
+    remedy: &'static str,
+}
+
+/// The steps in the order in which they run.
+const STEPS: &[Step] = &[
+    Step {
+        name: "format",
+        promise: "every file is formatted",
+        invocation: Invocation::new("cargo", &["fmt", "--all", "--check"]),
+        needs: &[RUSTFMT],
+        count: None,
+        stage: Stage::Format,
+    },
+    Step {
+        name: "clippy",
+        promise: "there are no lint warnings",
+        // `--tests` leaves out the target with `test = false`, so it is named.
+        invocation: Invocation::new(
+            "cargo",
+            &[
+                "clippy",
+                "--workspace",
+                "--lib",
+                "--bins",
+                "--examples",
+                "--tests",
+                "--test",
+                "interop",
+                "--",
+                "-D",
+                "warnings",
+            ],
+        ),
+        needs: &[CLIPPY],
+        count: None,
+        stage: Stage::Lint,
+    },
+    Step {
+        name: "rust",
+        promise: "every Rust test passes, examples in the documentation too",
+        invocation: Invocation::new("cargo", &["test", "--workspace", "--no-fail-fast"])
+            .with(&[("RUST_TEST_THREADS", "4")]),
+        needs: &[],
+        count: Some(count_cargo_test),
+        stage: Stage::Rust,
+    },
+    Step {
+        name: "conformance",
+        promise: "the official MCP suite accepts our servers in both revisions",
+        invocation: Invocation::new("cargo", &["xtask", "conformance"]),
+        needs: &[NPM],
+        count: Some(count_cargo_test),
+        stage: Stage::Outside,
+    },
+    Step {
+        name: "interop",
+        promise: "players built on other libraries play whole leagues",
+        invocation: Invocation::new("cargo", &["xtask", "interop"]),
+        needs: &[PYTHON],
+        count: Some(count_cargo_test),
+        stage: Stage::Outside,
+    },
+    Step {
+        name: "browser",
+        promise: "people can watch a league in a real browser",
+        invocation: Invocation::new("cargo", &["xtask", "browser"]),
+        needs: &[NPM, NODE],
+        count: Some(count_node_test),
+        stage: Stage::Outside,
+    },
+    Step {
+        name: "doc",
+        promise: "the documentation builds without a warning",
+        invocation: Invocation::new("cargo", &["doc", "--workspace", "--no-deps"])
+            .with(&[("RUSTDOCFLAGS", "-D warnings")]),
+        needs: &[],
+        count: None,
+        stage: Stage::Outside,
+    },
+    Step {
+        name: "quick",
+        promise: "the Rust tests without long leagues pass",
+        invocation: Invocation::new(
+            "cargo",
+            &[
+                "test",
+                "--workspace",
+                "--lib",
+                "--bins",
+                "--tests",
+                "--",
+                "--skip",
+                "end_to_end::",
+                "--skip",
+                "check::",
+            ],
+        )
+        .with(&[("LEAGUE_SIM_MATCHES", "12500")]),
+        needs: &[],
+        count: Some(count_cargo_test),
+        stage: Stage::Quick,
+    },
+    Step {
+        name: "smoke",
+        promise: "whole leagues of real processes are played",
+        invocation: Invocation::new(
+            "cargo",
+            &[
+                "test",
+                "--package",
+                "league",
+                "--test",
+                "processes",
+                "--",
+                "end_to_end::whole",
+                "end_to_end::separate",
+                "end_to_end::http",
+            ],
+        ),
+        needs: &[],
+        count: Some(count_cargo_test),
+        stage: Stage::Quick,
+    },
+];
+
+const RUSTFMT: Need = Need {
+    tool: "rustfmt",
+    probe: Invocation::new("cargo", &["fmt", "--version"]),
+    remedy: "rustup component add rustfmt",
+};
+
+const CLIPPY: Need = Need {
+    tool: "clippy",
+    probe: Invocation::new("cargo", &["clippy", "--version"]),
+    remedy: "rustup component add clippy",
+};
+
+const NPM: Need = Need {
+    tool: "npm",
+    probe: Invocation::new("npm", &["--version"]),
+    remedy: "apt-get install npm",
+};
+
+const NODE: Need = Need {
+    tool: "Node.js 20 or newer",
+    probe: Invocation::new(
+        "node",
+        &[
+            "-e",
+            "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)",
+        ],
+    ),
+    remedy: "apt-get install nodejs, or see https://nodejs.org",
+};
+
+const PYTHON: Need = Need {
+    tool: "Python 3.11 or newer with `venv`",
+    probe: Invocation::new("python3", &["-c", "import venv, ensurepip"]),
+    remedy: "apt install python3 python3-venv",
+};
 
 /// Runs the chosen steps; the last line printed is the count of tests, whatever happens.
 pub(crate) fn test(options: &Options) -> anyhow::Result<ExitCode> {
     let steps: Vec<&Step> = STEPS.iter().filter(|step| options.chooses(step)).collect();
     if options.list {
-        let width = steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
-        steps
-            .iter()
-            .for_each(|step| println!("{:width$}  {}", step.name, step.invocation));
+        for step in steps {
+            println!("{:12}  {}", step.name, step.invocation);
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let mut tally = Tally::default();
-    let code = match missing(&steps).and_then(|()| run_all(&steps, &mut tally)) {
+    let outcome = find_missing_tools(&steps).and_then(|()| run_stages(&steps, &mut tally));
+    let code = match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(stop) => {
-            println!("\n{stop}");
+        Err(error) => {
+            println!("\n{error}");
             ExitCode::FAILURE
         }
     };
@@ -46,7 +245,13 @@ pub(crate) fn test(options: &Options) -> anyhow::Result<ExitCode> {
 
 impl Options {
     fn chooses(&self, step: &Step) -> bool {
-        self.only.is_empty() || self.only.iter().any(|name| name == step.name)
+        if !self.only.is_empty() {
+            self.only.iter().any(|name| name == step.name)
+        } else if self.quick {
+            step.stage <= Stage::Lint || step.stage == Stage::Quick
+        } else {
+            step.stage != Stage::Quick
+        }
     }
 }
 
@@ -54,144 +259,192 @@ fn step_names() -> PossibleValuesParser {
     PossibleValuesParser::new(STEPS.iter().map(|step| step.name))
 }
 
-/// Looks for every tool before the first step, so that nobody waits only to be told of one.
-fn missing(steps: &[&Step]) -> Result<(), String> {
-    let absent: Vec<String> = steps
+/// Looks for every tool before the first step, so that a missing one is reported at once.
+fn find_missing_tools(steps: &[&Step]) -> Result<(), String> {
+    let missing: Vec<String> = steps
         .iter()
         .flat_map(|step| step.needs.iter().map(move |need| (step, need)))
         .filter(|(_, need)| !need.probe.succeeds())
-        .map(|(step, need)| absence(step, need))
+        .map(|(step, need)| {
+            format!(
+                "error: step `{}` needs {}, but `{}` does not succeed\nhint: get it with `{}`",
+                step.name, need.tool, need.probe, need.remedy
+            )
+        })
         .collect();
-    if absent.is_empty() {
+    if missing.is_empty() {
         Ok(())
     } else {
-        Err(absent.join("\n"))
+        Err(missing.join("\n"))
     }
 }
 
-fn absence(step: &Step, need: &Need) -> String {
-    format!(
-        "error: step `{}` needs {}, but `{}` does not succeed\nhint: get it with `{}`",
-        step.name, need.tool, need.probe, need.remedy
-    )
-}
-
-fn run_all(steps: &[&Step], tally: &mut Tally) -> Result<(), String> {
+fn run_stages(steps: &[&Step], tally: &mut Tally) -> Result<(), String> {
     let mut times = Vec::new();
-    for (index, step) in steps.iter().enumerate() {
-        println!(
-            "\n=== {}/{} {}: {}",
-            index + 1,
-            steps.len(),
-            step.name,
-            step.promise
-        );
-        println!("    {}", step.invocation);
-        let start = Instant::now();
-        let outcome = run_one(step, tally);
-        let took = in_seconds(start.elapsed());
-        outcome.map_err(|cause| failure(step, &took, &cause))?;
-        println!("--- {} passed in {took}", step.name);
-        times.push(format!("{} {took}", step.name));
+    for stage in steps.chunk_by(|one, next| one.stage == next.stage && one.stage == Stage::Outside)
+    {
+        for step in stage {
+            println!(
+                "\n=== {}: {}\n    {}",
+                step.name, step.promise, step.invocation
+            );
+        }
+        let outcomes: Vec<Outcome> = thread::scope(|scope| {
+            let running: Vec<_> = stage
+                .iter()
+                .map(|step| scope.spawn(|| run_step(step, stage.len() > 1)))
+                .collect();
+            running
+                .into_iter()
+                .map(|thread| thread.join().expect("a step does not panic"))
+                .collect()
+        });
+        let mut failures = Vec::new();
+        for (step, outcome) in stage.iter().zip(outcomes) {
+            *tally += outcome.tally;
+            times.push(format!("{} {:.0} s", step.name, outcome.seconds));
+            failures.extend(outcome.failure);
+        }
+        if !failures.is_empty() {
+            return Err(failures.join("\n"));
+        }
     }
     println!("\nall {} steps passed: {}", steps.len(), times.join(", "));
     Ok(())
 }
 
-fn run_one(step: &Step, tally: &mut Tally) -> Result<(), String> {
-    let mut counted = Tally::default();
-    let outcome = match step.count {
-        None => step.invocation.show(),
-        Some(count) => step.invocation.show_and_heed(|line| {
-            counted += count(line).unwrap_or_default();
-        }),
+struct Outcome {
+    tally: Tally,
+    seconds: f64,
+    /// The error to show, if the step failed.
+    failure: Option<String>,
+}
+
+/// Runs a step. Output of a step that runs `beside` others is shown as a whole when it ends.
+fn run_step(step: &Step, beside: bool) -> Outcome {
+    let start = Instant::now();
+    let mut tally = Tally::default();
+    let result = show(step, beside, &mut tally);
+    let seconds = start.elapsed().as_secs_f64();
+    let cause = match result {
+        Err(error) => Some(format!("{error:#}")),
+        Ok(()) if step.count.is_some() && tally == Tally::default() => {
+            Some("no test was counted; does its runner still print the line that is read?".into())
+        }
+        Ok(()) => None,
     };
-    *tally += counted;
-    let status = outcome.map_err(|error| format!("{error:#}"))?;
-    if !status.success() {
-        return Err(status.to_string());
+    let word = if cause.is_none() { "passed" } else { "FAILED" };
+    println!("--- {} {word} in {seconds:.1} s", step.name);
+    let failure = cause.map(|cause| {
+        format!(
+            "error: step `{name}` failed after {seconds:.1} s\n  cause: {cause}\n\
+             hint: run it alone with `cargo xtask test --only {name}`, or just `{command}`",
+            name = step.name,
+            command = step.invocation,
+        )
+    });
+    Outcome {
+        tally,
+        seconds,
+        failure,
     }
-    if step.count.is_some() && counted == Tally::default() {
-        return Err("no test was counted; does its runner still print what `tally` reads?".into());
+}
+
+fn show(step: &Step, beside: bool, tally: &mut Tally) -> anyhow::Result<()> {
+    let mut command = step.invocation.command();
+    if !beside && step.count.is_none() {
+        let status = command.status().context("could not start it")?;
+        anyhow::ensure!(status.success(), "{status}");
+        return Ok(());
     }
+    let (reader, writer) = std::io::pipe()?;
+    if beside {
+        command.stderr(writer.try_clone()?);
+    }
+    command.stdout(writer).stdin(Stdio::null());
+    let mut child = command.spawn().context("could not start it")?;
+    // The command holds the other end of the pipe; without this the reading would never end.
+    drop(command);
+    let mut kept = String::new();
+    for line in BufReader::new(reader).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        *tally += step
+            .count
+            .and_then(|count| count(line.trim_end()))
+            .unwrap_or_default();
+        if beside {
+            kept.push_str(&line);
+            kept.push('\n');
+        } else {
+            println!("{line}");
+        }
+    }
+    let status = child.wait()?;
+    if beside {
+        println!("\n=== output of {}\n{kept}", step.name);
+    }
+    anyhow::ensure!(status.success(), "{status}");
     Ok(())
 }
 
-fn failure(step: &Step, took: &str, cause: &str) -> String {
-    format!(
-        "error: step `{name}` failed after {took}\n  cause: {cause}\n\
-         hint: run it alone with `cargo xtask test --only {name}`, or just `{command}`",
-        name = step.name,
-        command = step.invocation,
-    )
+/// How many tests passed and how many failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    passed: u64,
+    failed: u64,
 }
 
-fn in_seconds(time: Duration) -> String {
-    format!("{:.1} s", time.as_secs_f64())
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} passed, {} failed", self.passed, self.failed)
+    }
+}
+
+/// Reads the closing line of a Rust test executable.
+fn count_cargo_test(line: &str) -> Option<Tally> {
+    let summary = line.strip_prefix("test result: ")?;
+    // The word before the numbers may carry colour codes, so only the numbers are read.
+    let (_, numbers) = summary.split_once(". ")?;
+    let mut parts = numbers.split("; ");
+    let passed = parts.next()?.strip_suffix(" passed")?.parse().ok()?;
+    let failed = parts.next()?.strip_suffix(" failed")?.parse().ok()?;
+    Some(Tally { passed, failed })
+}
+
+/// Reads a closing line of Node's test runner, such as `ℹ pass 12`.
+fn count_node_test(line: &str) -> Option<Tally> {
+    let plain = without_colour(line);
+    let closing = plain.strip_prefix("ℹ ").or(plain.strip_prefix("# "))?;
+    let (word, number) = closing.split_once(' ')?;
+    let number = number.parse().ok()?;
+    let (passed, failed) = match word {
+        "pass" => (number, 0),
+        "fail" | "cancelled" => (0, number),
+        _ => return None,
+    };
+    Some(Tally { passed, failed })
+}
+
+fn without_colour(line: &str) -> String {
+    let mut parts = line.split("\u{1b}[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain.push_str(part.split_once('m').map_or(part, |(_, rest)| rest));
+    }
+    plain
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Invocation;
-    use crate::tally;
-
-    #[test]
-    fn the_first_failure_stops_the_rest_and_names_the_step_and_its_command() {
-        let steps = [
-            step("good", Invocation::new("rustc", &["--version"])),
-            step(
-                "bad",
-                Invocation::new("a-program-that-nobody-has", &["--now"]),
-            ),
-            step(
-                "never",
-                Invocation::new("another-program-that-nobody-has", &[]),
-            ),
-        ];
-        let stop = run_all(&steps.each_ref(), &mut Tally::default()).unwrap_err();
-        assert!(stop.contains("step `bad` failed"), "{stop}");
-        assert!(stop.contains("cargo xtask test --only bad"), "{stop}");
-        assert!(stop.contains("`a-program-that-nobody-has --now`"), "{stop}");
-    }
-
-    #[test]
-    fn a_missing_tool_is_named_with_the_way_to_get_it() {
-        const NEED: Need = Need {
-            tool: "a tool",
-            probe: Invocation::new("a-program-that-nobody-has", &["--version"]),
-            remedy: "fetch it",
-        };
-        let step = Step {
-            needs: &[NEED],
-            ..step("needy", Invocation::new("rustc", &[]))
-        };
-        let stop = missing(&[&step]).unwrap_err();
-        assert!(stop.contains("step `needy` needs a tool"), "{stop}");
-        assert!(stop.contains("`fetch it`"), "{stop}");
-    }
-
-    #[test]
-    fn a_step_that_should_count_tests_and_counts_none_fails() {
-        let step = Step {
-            count: Some(tally::from_cargo_test),
-            ..step("empty", Invocation::new("rustc", &["--version"]))
-        };
-        let stop = run_all(&[&step], &mut Tally::default()).unwrap_err();
-        assert!(stop.contains("no test was counted"), "{stop}");
-    }
-
-    #[test]
-    fn only_chooses_the_named_steps_and_nothing_named_chooses_all() {
-        let options = |only: &[&str]| Options {
-            only: only.iter().map(|&name| name.to_owned()).collect(),
-            list: false,
-        };
-        let step = step("doc", Invocation::new("rustc", &[]));
-        assert!(options(&[]).chooses(&step));
-        assert!(options(&["format", "doc"]).chooses(&step));
-        assert!(!options(&["format"]).chooses(&step));
-    }
 
     fn step(name: &'static str, invocation: Invocation) -> Step {
         Step {
@@ -200,6 +453,60 @@ mod tests {
             invocation,
             needs: &[],
             count: None,
+            stage: Stage::Rust,
+        }
+    }
+
+    #[test]
+    fn first_failure_stops_the_rest_and_names_its_command() {
+        let steps = [
+            step("good", Invocation::new("rustc", &["--version"])),
+            step("bad", Invocation::new("no-such-program", &["--now"])),
+            step("never", Invocation::new("another-missing-program", &[])),
+        ];
+        let error = run_stages(&steps.each_ref(), &mut Tally::default()).unwrap_err();
+        assert!(error.contains("step `bad` failed"), "{error}");
+        assert!(error.contains("`no-such-program --now`"), "{error}");
+        assert!(!error.contains("another-missing-program"), "{error}");
+    }
+
+    #[test]
+    fn step_that_counts_no_test_fails() {
+        let step = Step {
+            count: Some(count_cargo_test),
+            ..step("empty", Invocation::new("rustc", &["--version"]))
+        };
+        let error = run_stages(&[&step], &mut Tally::default()).unwrap_err();
+        assert!(error.contains("no test was counted"), "{error}");
+    }
+
+    #[test]
+    fn closing_lines_of_both_runners_are_counted() {
+        let count = |passed, failed| Some(Tally { passed, failed });
+        let cargo = [
+            (
+                "test result: FAILED. 12 passed; 3 failed; 0 ignored",
+                count(12, 3),
+            ),
+            (
+                "test result: \u{1b}[32mok\u{1b}(B\u{1b}[m. 7 passed; 0 failed; 0 ignored",
+                count(7, 0),
+            ),
+            ("test result: ok. many passed; 0 failed;", None),
+            ("note: test result: ok. 1 passed; 0 failed;", None),
+        ];
+        for (line, expected) in cargo {
+            assert_eq!(count_cargo_test(line), expected, "{line}");
+        }
+        let node = [
+            ("ℹ pass 6", count(6, 0)),
+            ("# cancelled 1", count(0, 1)),
+            ("\u{1b}[34mℹ fail 2\u{1b}[39m", count(0, 2)),
+            ("    ℹ pass 3", None),
+            ("ℹ tests 4", None),
+        ];
+        for (line, expected) in node {
+            assert_eq!(count_node_test(line), expected, "{line}");
         }
     }
 }

@@ -1,0 +1,166 @@
+//! The chores that run a program of ours and show its figures: `sim`, `schedule`, `cost`,
+//! `viewers`, `kill9`.
+//!
+//! The programs are examples and tests of other packages, so that the chores stay quick to build.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::shell::{hand_over, program, run};
+
+/// The test that kills processes.
+const KILL_TEST: &str =
+    "end_to_end::kills::whoever_is_killed_comes_back_and_every_match_is_counted_once";
+
+#[derive(Args)]
+pub(crate) struct Sim {
+    /// Stop after the league that reaches this number of matches.
+    #[arg(long, default_value_t = 1_000_000)]
+    matches: u64,
+    /// Seed of everything.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Play without faults.
+    #[arg(long)]
+    no_faults: bool,
+    /// Run only this league of the seed.
+    #[arg(long)]
+    league: Option<u64>,
+}
+
+#[derive(Args)]
+pub(crate) struct Schedule {
+    /// Number of players.
+    #[arg(long, default_value_t = 10_000)]
+    players: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct Cost {
+    /// Number of rounds; in each of them every server is called in turn.
+    #[arg(long, default_value_t = 7)]
+    rounds: u32,
+    /// Number of calls for each server, form and round.
+    #[arg(long, default_value_t = 40_000)]
+    calls: u32,
+    /// Also count instructions; needs `valgrind`.
+    #[arg(long)]
+    instructions: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Viewers {
+    /// Number of viewers.
+    #[arg(long, default_value_t = 1_000)]
+    viewers: u32,
+    /// Number of rounds; in each of them the league is played without and with viewers.
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+    /// Number of players in the league.
+    #[arg(long, default_value_t = 24)]
+    players: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct Kill9 {
+    /// Number of processes to kill.
+    #[arg(long, default_value_t = 100)]
+    kills: u64,
+    /// Seed of the leagues, and of which process is killed and when.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+impl Sim {
+    pub(crate) fn run(&self) -> anyhow::Result<ExitCode> {
+        let mut arguments = flags(&[("--matches", self.matches), ("--seed", self.seed)]);
+        arguments.extend(self.no_faults.then(|| "--no-faults".to_owned()));
+        if let Some(league) = self.league {
+            arguments.extend(flags(&[("--league", league)]));
+        }
+        example("figures", "league-simulation", "league-sim", &arguments)
+    }
+}
+
+impl Schedule {
+    pub(crate) fn run(&self) -> anyhow::Result<ExitCode> {
+        let arguments = [self.players.to_string()];
+        example("figures", "league-core", "schedule", &arguments)
+    }
+}
+
+impl Cost {
+    pub(crate) fn run(&self) -> anyhow::Result<ExitCode> {
+        let mut arguments = vec!["measure".to_owned()];
+        arguments.extend(flags(&[
+            ("--rounds", self.rounds.into()),
+            ("--calls", self.calls.into()),
+        ]));
+        arguments.extend(self.instructions.then(|| "--instructions".to_owned()));
+        beside_league("cost", &arguments)
+    }
+}
+
+impl Viewers {
+    pub(crate) fn run(&self) -> anyhow::Result<ExitCode> {
+        let arguments = flags(&[
+            ("--viewers", self.viewers.into()),
+            ("--rounds", self.rounds.into()),
+            ("--players", self.players.into()),
+        ]);
+        beside_league("viewers", &arguments)
+    }
+}
+
+impl Kill9 {
+    pub(crate) fn run(&self) -> anyhow::Result<ExitCode> {
+        hand_over(
+            program("cargo")
+                .args([
+                    "test",
+                    "--quiet",
+                    "--package",
+                    "league",
+                    "--test",
+                    "processes",
+                ])
+                .args(["--", "--nocapture", "--exact", KILL_TEST])
+                .env("LEAGUE_KILLS", self.kills.to_string())
+                .env("LEAGUE_KILL_SEED", self.seed.to_string()),
+        )
+    }
+}
+
+fn flags(pairs: &[(&str, u64)]) -> Vec<String> {
+    pairs
+        .iter()
+        .flat_map(|(name, value)| [(*name).to_owned(), value.to_string()])
+        .collect()
+}
+
+/// Builds the release binary, then an example that starts it, and runs the example.
+fn beside_league(name: &str, arguments: &[String]) -> anyhow::Result<ExitCode> {
+    run(
+        program("cargo")
+            .args(["build", "--quiet", "--release", "--package", "league"])
+            .args(["--bin", "league", "--example", name]),
+        "the compiler's message says what is wrong",
+    )?;
+    example("release", "league", name, arguments)
+}
+
+fn example(
+    profile: &str,
+    package: &str,
+    name: &str,
+    arguments: &[String],
+) -> anyhow::Result<ExitCode> {
+    println!("building `{name}`…");
+    hand_over(
+        program("cargo")
+            .args(["run", "--quiet", "--profile", profile, "--package", package])
+            .args(["--example", name, "--"])
+            .args(arguments),
+    )
+}
