@@ -1,31 +1,27 @@
 //! The command line: one file a command.
 
 mod agent;
-mod asking;
+mod arguments;
 mod check;
-mod common;
 mod completions;
 mod explain;
 mod failure;
-mod finished;
-mod forgiven;
-mod interrupted;
+mod inquiry;
 mod keep;
-mod logging;
+mod leagues;
+mod network;
 mod new;
 mod query;
-mod reach;
 mod replay;
 mod report;
 mod run;
+mod runtime;
 mod schema;
 mod scores;
 mod serve;
-mod shown;
-mod signal;
 mod start;
 mod step;
-mod table;
+mod text;
 mod verify;
 mod watch;
 
@@ -35,10 +31,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::agents::assemble::StartError;
-use crate::storage::secrets::SecretError;
-use crate::storage::store::StoreError;
 use failure::Failure;
+
+pub use text::paragraph;
 
 /// A league of agents that meet over MCP and play.
 #[derive(Debug, Parser)]
@@ -178,40 +173,5 @@ impl Command {
             Self::Report(report) => report.run(out),
             Self::Keep(keep) => keep.run(),
         }
-    }
-}
-
-/// An error with all its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |error| error.source());
-    causes.fold(error.to_string(), |told, cause| {
-        let cause = cause.to_string();
-        if told.ends_with(&cause) {
-            told
-        } else {
-            format!("{told}: {cause}")
-        }
-    })
-}
-
-/// What helps an agent that could not start; `other` names the flags that make it another agent.
-fn start_hint(error: &StartError, other: &str) -> String {
-    match error {
-        StartError::Store(StoreError::Held { .. }) => {
-            format!("stop the other one, or choose another with {other}")
-        }
-        StartError::Store(StoreError::Damaged { .. }) => {
-            "restore the file from a copy; `league verify` shows what is wrong".to_owned()
-        }
-        StartError::Secret(SecretError::Missing { .. } | SecretError::Another { .. }) => {
-            "restore `secrets` as it was when the league began; without it no round can begin"
-                .to_owned()
-        }
-        StartError::Lost { .. } => "restore the journal; for a new league move its folder under `data/leagues` away, or name another with `--league-id`".to_owned(),
-        StartError::Store(_) | StartError::Secret(_) => {
-            "choose a folder that can be written with `--root`".to_owned()
-        }
-        StartError::Foreign { .. } => "choose another id, or another `--root`".to_owned(),
-        StartError::Rules(_) => "mend the league's file under `config/leagues`".to_owned(),
     }
 }

@@ -12,8 +12,6 @@ mod clock;
 pub mod config;
 mod http;
 pub mod log;
-#[doc(hidden)]
-pub mod paragraph;
 mod site;
 mod storage;
 #[cfg(test)]

@@ -1,16 +1,10 @@
 //! `league check`: plays every rule of the protocol against somebody's agent, and reports.
 
-mod list;
-
 use std::io::{self, IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::agents::bot::launch;
-use crate::chance::Chance;
-use crate::http::endpoint::Endpoint;
-use crate::paragraph::paragraph;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use league_check::launch::Launched;
@@ -19,12 +13,18 @@ use league_check::office::Office;
 use league_check::player::{self, PlayerStage, rehearse};
 use league_check::referee::{self, RefereeStage};
 use league_check::report::{self, Report};
+use league_check::rule::Topic;
 use league_check::{Kind, RandomBytes, Target, run};
+use serde_json::{Value, json};
 
-use super::common::{duration, runtime};
-use super::failure::{self, Failure};
-use super::signal::Signals;
-use super::{Answer, chain};
+use crate::agents::bot::launch;
+use crate::chance::Chance;
+use crate::cli::Answer;
+use crate::cli::arguments::duration;
+use crate::cli::failure::{self, Failure, chain};
+use crate::cli::runtime::{Signals, runtime};
+use crate::cli::text::paragraph;
+use crate::http::endpoint::Endpoint;
 
 /// Play every rule of the protocol against an agent, and report rule by rule
 ///
@@ -45,7 +45,7 @@ Examples:
   league check http://localhost:8101/mcp --strict --output junit > check.xml
   league check --list --kind referee
   league check http://localhost:8101/mcp --output json | jq 'select(.verdict == \"fail\")'")]
-pub(super) struct Check {
+pub(crate) struct Check {
     /// Where the agent answers, such as http://localhost:8101/mcp
     #[arg(value_parser = target, required_unless_present = "list")]
     url: Option<Target>,
@@ -131,9 +131,9 @@ fn target(text: &str) -> Result<Target, String> {
 }
 
 impl Check {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let Some(url) = self.url.as_ref().filter(|_| !self.list) else {
-            list::print(self.kind.kind(), self.output == Form::Json, out)?;
+            print_rules(self.kind.kind(), self.output == Form::Json, out)?;
             return Ok(Answer::Yes);
         };
         if self.rehearse && self.kind != KindOfAgent::Player {
@@ -390,4 +390,76 @@ fn world(cause: String, hint: &str) -> Failure {
         hint: hint.to_owned(),
         kind: failure::Kind::World,
     }
+}
+
+/// A rule as it is listed.
+struct Listed {
+    id: String,
+    topic: &'static str,
+    level: &'static str,
+    title: &'static str,
+    clause: &'static str,
+}
+
+/// Prints every rule for a kind of agent, in the order in which they are played.
+///
+/// # Errors
+///
+/// The output may be closed.
+fn print_rules(kind: Kind, as_json: bool, out: &mut impl Write) -> io::Result<()> {
+    let listed = match kind {
+        Kind::Player => {
+            let mut listed = list(kind, player::topics());
+            let known: Vec<String> = listed.iter().map(|rule| rule.id.clone()).collect();
+            let old = list(kind, player::old_topics()).into_iter();
+            listed.extend(old.filter(|rule| !known.contains(&rule.id)));
+            listed
+        }
+        Kind::Referee => list(kind, referee::topics()),
+        Kind::Manager => list(kind, manager::topics()),
+    };
+    let mut topic = "";
+    for rule in &listed {
+        if as_json {
+            writeln!(out, "{}", object(rule))?;
+            continue;
+        }
+        if topic != rule.topic {
+            let gap = if topic.is_empty() { "" } else { "\n" };
+            writeln!(out, "{gap}{}", rule.topic)?;
+            topic = rule.topic;
+        }
+        let Listed {
+            id,
+            level,
+            title,
+            clause,
+            ..
+        } = rule;
+        let label = format!("  {id:<12} {level:<6}  ");
+        let text = format!("{title} ({clause})");
+        writeln!(out, "{}", paragraph(&label, label.chars().count(), &text))?;
+    }
+    Ok(())
+}
+
+fn list<S>(kind: Kind, topics: Vec<Topic<S>>) -> Vec<Listed> {
+    let rules = topics.into_iter().flat_map(|topic| {
+        let name = topic.name;
+        topic.rules.into_iter().map(move |rule| Listed {
+            id: format!("{}-{}", kind.letter(), rule.id),
+            topic: name,
+            level: rule.level.as_str(),
+            title: rule.title,
+            clause: rule.clause,
+        })
+    });
+    rules.collect()
+}
+
+fn object(rule: &Listed) -> Value {
+    json!({
+        "id": rule.id, "topic": rule.topic, "level": rule.level, "title": rule.title,
+        "clause": rule.clause,
+    })
 }

@@ -5,8 +5,8 @@ use std::io::Write;
 use clap::{Args, CommandFactory};
 use clap_complete::{Generator, Shell};
 
-use super::failure::Failure;
-use super::{Answer, Arguments};
+use crate::cli::failure::Failure;
+use crate::cli::{Answer, Arguments};
 
 /// Print a script with which a shell completes `league`
 ///
@@ -18,14 +18,14 @@ Examples:
   league completions zsh > ~/.zfunc/_league    with ~/.zfunc in fpath
   league completions fish > ~/.config/fish/completions/league.fish
   source <(league completions bash)            for this session only")]
-pub(super) struct Completions {
+pub(crate) struct Completions {
     /// Which shell
     #[arg(value_enum)]
     shell: Shell,
 }
 
 impl Completions {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let mut command = Arguments::command();
         command.set_bin_name(command.get_name().to_owned());
         command.build();

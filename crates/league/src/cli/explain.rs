@@ -10,9 +10,9 @@ use league_protocol::explain::{Explanation, LARGEST_TEXT, Lens, explain, explain
 use league_protocol::finding::{Finding, Reading, Severity};
 use league_protocol::sender::Dialect;
 
-use super::common::dialect;
-use super::failure::{Failure, Kind};
-use super::{Answer, Output};
+use crate::cli::arguments::dialect;
+use crate::cli::failure::{Failure, Kind};
+use crate::cli::{Answer, Output};
 
 /// Say what a message is, in which dialect, and what is wrong with it
 ///
@@ -27,7 +27,7 @@ Examples:
   league explain --strict --output json reply.json
   league explain --strict --dialect v2 reply.json
   league replay --match R1M1 --output json | league explain -")]
-pub(super) struct Explain {
+pub(crate) struct Explain {
     /// The file to read, or - for standard input
     file: PathBuf,
     /// Forgive nothing: every deviation is an error
@@ -42,7 +42,7 @@ pub(super) struct Explain {
 }
 
 impl Explain {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let bytes = self.read().map_err(|error| self.unreadable(&error))?;
         let explanations = match self.strict {
             true => explain(

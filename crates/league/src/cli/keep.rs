@@ -14,12 +14,12 @@ use rustix::process::{
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Answer;
-use super::failure::{Failure, Kind};
+use crate::cli::Answer;
+use crate::cli::failure::{Failure, Kind};
 
 /// Hold a bot within its limits
 #[derive(Debug, Clone, Args)]
-pub(super) struct Keep {
+pub(crate) struct Keep {
     /// The process that the bot plays for
     #[arg(long)]
     parent: i32,
@@ -42,7 +42,7 @@ pub(super) struct Keep {
 
 impl Keep {
     /// Ends with the whole group, so that nothing is ever returned but a failure.
-    pub(super) fn run(&self) -> Result<Answer, Failure> {
+    pub(crate) fn run(&self) -> Result<Answer, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread();
         let kept = { runtime }
             .enable_all()

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::Answer;
-use super::common::quoted;
-use super::failure::{Failure, Kind};
+use crate::cli::Answer;
+use crate::cli::arguments::quoted;
+use crate::cli::failure::{Failure, Kind};
 
 /// Write a file to start from
 #[derive(Debug, Args)]
@@ -16,7 +16,7 @@ use super::failure::{Failure, Kind};
 Examples:
   league new player --lang python        write player.py, a whole player on the standard library
   league new player --help               the languages, and what can be set")]
-pub(super) struct New {
+pub(crate) struct New {
     #[command(subcommand)]
     what: What,
 }
@@ -98,7 +98,7 @@ impl Language {
 }
 
 impl New {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let What::Player(player) = &self.what;
         player.run(out)
     }

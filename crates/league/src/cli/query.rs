@@ -2,18 +2,19 @@
 
 use std::io::{self, Write};
 
-use crate::log::escape;
-use crate::wire::ask::{Health, ManagerClient, Told};
 use clap::{Args, ValueEnum};
 use league_protocol::finding::excerpt;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{self, NextMatch, PlayerStats, QueryAnswer, RoundListing};
 
-use super::asking::{admin, inquirer, progress, unanswered};
-use super::common::{Common, runtime};
-use super::failure::{Failure, Kind};
-use super::logging::tell_calls;
-use super::{Answer, Output, table};
+use crate::cli::arguments::Common;
+use crate::cli::failure::{Failure, Kind};
+use crate::cli::inquiry::{admin, inquirer, progress, unanswered};
+use crate::cli::runtime::{runtime, tell_calls};
+use crate::cli::text::standings;
+use crate::cli::{Answer, Output};
+use crate::log::escape;
+use crate::wire::ask::{Health, ManagerClient, Told};
 
 const WHAT: &str = "could not ask the league manager";
 
@@ -28,7 +29,7 @@ Examples:
   league query schedule --manager http://localhost:9000/mcp
   league query next --player P01
   league query stats --player P01 --output json | jq .data.player_stats")]
-pub(super) struct Query {
+pub(crate) struct Query {
     /// What to ask for
     #[arg(value_enum)]
     what: What,
@@ -65,7 +66,7 @@ fn player_id(text: &str) -> Result<PlayerId, String> {
 }
 
 impl Query {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         tell_calls(&self.common);
         let inquirer = inquirer(&self.common, self.manager.as_deref())?;
         let (health, told) = runtime()?.block_on(self.ask(&inquirer))?;
@@ -112,7 +113,7 @@ impl Query {
             writeln!(out, "{}\n", progress(health))?;
         }
         match answer {
-            QueryAnswer::Standings { rows, .. } => table::standings(out, rows, usize::MAX),
+            QueryAnswer::Standings { rows, .. } => standings(out, rows, usize::MAX),
             QueryAnswer::Schedule {
                 total_rounds,
                 rounds,
@@ -175,7 +176,7 @@ fn print_next(out: &mut impl Write, player: Option<&PlayerId>, next: &NextMatch)
 }
 
 fn print_stats(out: &mut impl Write, stats: &PlayerStats) -> io::Result<()> {
-    table::standings(out, std::slice::from_ref(&stats.row), 1)?;
+    standings(out, std::slice::from_ref(&stats.row), 1)?;
     writeln!(out, "\n  state             {}", stats.state)?;
     writeln!(out, "  technical losses  {}", stats.row.technical_losses)
 }

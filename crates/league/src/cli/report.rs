@@ -4,17 +4,17 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::site::Exhibition;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use league_protocol::id::LeagueId;
 use league_web::tables::{self, Table};
 use serde_json::json;
 
-use super::asking::count;
-use super::failure::{Failure, Kind};
-use super::shown::Shown;
-use super::{Answer, Output};
+use crate::cli::failure::{Failure, Kind, chain};
+use crate::cli::leagues::StoredLeague;
+use crate::cli::text::count;
+use crate::cli::{Answer, Output};
+use crate::site::Exhibition;
 
 /// Write a league as one HTML file that works without a server, or as a table
 ///
@@ -28,9 +28,9 @@ Examples:
   league report --format csv > standings.csv
   league report --format csv --table matches -o matches.csv
   league report --format markdown | less")]
-pub(super) struct Report {
+pub(crate) struct Report {
     #[command(flatten)]
-    shown: Shown,
+    shown: StoredLeague,
     /// Where to write it; `-` for standard output [default: `-`, for HTML `league.html`]
     #[arg(short, long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
@@ -68,11 +68,11 @@ enum Which {
 }
 
 impl Report {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let (root, league) = self.shown.find()?;
         let exhibition = Exhibition::open(root, league.clone()).map_err(|error| Failure {
             what: "could not read the league".to_owned(),
-            cause: super::chain(&error),
+            cause: chain(&error),
             hint: "`league verify` says what is wrong with it".to_owned(),
             kind: Kind::World,
         })?;

@@ -6,32 +6,31 @@ mod screen;
 use std::io::Write;
 use std::time::Duration;
 
-use crate::agents::arena::{Arena, ArenaError, Plan, Taken};
-use crate::agents::manager::Guest;
-use crate::agents::strategy::{self, Strategy};
-use crate::http::endpoint::{Endpoint, url};
-use crate::storage::root::Root;
-use crate::storage::store::holder;
 use clap::{Args, ValueEnum};
 use league_core::league::{Event, League};
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
 
-use super::Answer;
-use super::common::{Common, dialect, duration, game_type, games, league_id, port_hint, runtime};
-use super::failure::{Failure, Kind};
-use super::forgiven::Forgiven;
-use super::logging;
-use super::reach::Reach;
-use super::signal::Signals;
-use plan::Planned;
-use screen::Screen;
+use crate::agents::arena::{Arena, ArenaError, Plan, Taken};
+use crate::agents::manager::Guest;
+use crate::agents::strategy::{self, Strategy};
+use crate::cli::arguments::{Common, dialect, duration, game_type, games, league_id};
+use crate::cli::failure::{Failure, Kind, chain, port_hint, start_hint};
+use crate::cli::network::Reach;
+use crate::cli::run::plan::Planned;
+use crate::cli::run::screen::Screen;
+use crate::cli::runtime::{Signals, runtime};
+use crate::cli::scores::Forgiven;
+use crate::cli::{Answer, runtime};
+use crate::http::endpoint::{Endpoint, url};
+use crate::storage::root::Root;
+use crate::storage::store::holder;
 
 /// Play a whole league on this machine: manager, referees and players, each its own server
 #[derive(Debug, Clone, Args)]
-pub(super) struct Run {
+pub(crate) struct Run {
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(crate) common: Common,
     #[command(flatten)]
     reach: Reach,
     /// How many players of our own, besides those that are invited [default: from config, 4]
@@ -106,13 +105,13 @@ enum PortChoice {
 }
 
 impl Run {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let runtime = runtime()?;
         let (loader, mut system) = self.common.config()?;
         self.reach.settle(&mut system);
-        let logs = logging::begin(&self.common, &system, false);
+        let logs = runtime::begin_logs(&self.common, &system, false);
         let planned = Planned::make(self, &loader, system)?;
-        logging::last(logs, runtime, self.play(planned, out))
+        runtime::finish(logs, runtime, self.play(planned, out))
     }
 
     async fn play(&self, planned: Planned, out: &mut impl Write) -> Result<Answer, Failure> {
@@ -265,12 +264,9 @@ fn not_opened(error: &ArenaError, again: &str) -> Failure {
                 "choose free ports with `--ports auto`, or stop the agent that holds it",
             ),
         ),
-        ArenaError::Start { source, .. } => (
-            super::chain(&**source),
-            super::start_hint(source, "`--root DIR`"),
-        ),
+        ArenaError::Start { source, .. } => (chain(&**source), start_hint(source, "`--root DIR`")),
         ArenaError::Store { source, .. } => (
-            super::chain(&**source),
+            chain(&**source),
             format!("make room on the disk, then go on with `{again}`"),
         ),
     };

@@ -8,8 +8,8 @@ use league_protocol::schema::{any_message, message_names, named_message};
 use league_protocol::sender::Dialect;
 use serde_json::json;
 
-use super::failure::{Failure, Kind};
-use super::{Answer, Output};
+use crate::cli::failure::{Failure, Kind};
+use crate::cli::{Answer, Output};
 
 /// Print the JSON Schema (draft 2020-12) of a message, or of all
 ///
@@ -23,7 +23,7 @@ Examples:
   league schema GAME_RESULT --dialect v1
   league schema --strict GAME_JOIN_ACK   as strict leagues read it, and as we send it
   league schema --list                   the names")]
-pub(super) struct Schema {
+pub(crate) struct Schema {
     /// The message type
     name: Option<String>,
     /// One dialect only: v2, v2-api or v1
@@ -48,7 +48,7 @@ fn dialect(text: &str) -> Result<Dialect, String> {
 }
 
 impl Schema {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let dialects: &[Dialect] = match &self.dialect {
             Some(dialect) => std::slice::from_ref(dialect),
             None => &Dialect::ALL,

@@ -5,25 +5,24 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::config::{ConfigLoader, SystemConfig};
-use crate::http::endpoint::url;
-use crate::http::gate::Gate;
-use crate::http::server::{Answering, Limits, Pages, Routes, bind, serve};
-use crate::site::Site;
-use crate::storage::root::Root;
 use clap::Args;
 use hyper::header::HeaderMap;
 use league_protocol::id::LeagueId;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::agent::page;
-use super::common::{bad_config, port_hint, runtime};
-use super::failure::{Failure, Kind};
-use super::reach::Listening;
-use super::shown::Shown;
-use super::signal::Signals;
-use super::{Answer, Output};
+use crate::cli::agent::page;
+use crate::cli::failure::{Failure, Kind, bad_config, port_hint};
+use crate::cli::leagues::StoredLeague;
+use crate::cli::network::Listening;
+use crate::cli::runtime::{Signals, runtime};
+use crate::cli::{Answer, Output};
+use crate::config::{ConfigLoader, SystemConfig};
+use crate::http::endpoint::url;
+use crate::http::gate::Gate;
+use crate::http::server::{Answering, Limits, Pages, Routes, bind, serve};
+use crate::site::Site;
+use crate::storage::root::Root;
 
 /// Show the pages of a league: one that is over, a copy of one, or one that runs elsewhere
 ///
@@ -35,9 +34,9 @@ Examples:
   league serve SHARED
   league serve /copies/SHARED --port 9000
   league serve --bind 0.0.0.0            for everyone in the room")]
-pub(super) struct Serve {
+pub(crate) struct Serve {
     #[command(flatten)]
-    shown: Shown,
+    shown: StoredLeague,
     /// The port to listen on; 0 for any that is free
     #[arg(long, value_name = "N", default_value_t = 8080)]
     port: u16,
@@ -46,7 +45,7 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let (root, league) = self.shown.find()?;
         let mut system = configured(&root)?;
         self.listening.settle(&mut system);

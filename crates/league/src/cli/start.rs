@@ -2,15 +2,16 @@
 
 use std::io::Write;
 
-use crate::wire::ask::{AskError, Health, ManagerClient, State};
 use clap::Args;
 use serde_json::json;
 
-use super::asking::{admin, count, inquirer, unanswered};
-use super::common::{Common, runtime};
-use super::failure::{Failure, Kind};
-use super::logging::tell_calls;
-use super::{Answer, Output};
+use crate::cli::arguments::Common;
+use crate::cli::failure::{Failure, Kind};
+use crate::cli::inquiry::{admin, inquirer, unanswered};
+use crate::cli::runtime::{runtime, tell_calls};
+use crate::cli::text::count;
+use crate::cli::{Answer, Output};
+use crate::wire::ask::{AskError, Health, ManagerClient, State};
 
 const WHAT: &str = "could not start the league";
 
@@ -24,7 +25,7 @@ Examples:
   league manager --players 0          a manager that waits to be told
   league start                        … and is told
   league start --manager http://localhost:9000/mcp --root SHARED")]
-pub(super) struct Start {
+pub(crate) struct Start {
     #[command(flatten)]
     common: Common,
     /// Where the league manager answers [default: from config, http://localhost:8000/mcp]
@@ -33,7 +34,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         tell_calls(&self.common);
         let inquirer = inquirer(&self.common, self.manager.as_deref())?;
         let begun = runtime()?.block_on(self.begin(&inquirer))?;

@@ -2,17 +2,17 @@
 
 use std::io::Write;
 
-use crate::wire::ask::{AskError, ManagerClient, State, StepReport};
 use clap::Args;
 use league_protocol::finding::excerpt;
 use league_protocol::id::MatchId;
 use serde_json::{Value, json};
 
-use super::asking::{admin, inquirer, unanswered};
-use super::common::{Common, runtime};
-use super::failure::{Failure, Kind};
-use super::logging::tell_calls;
-use super::{Answer, Output};
+use crate::cli::arguments::Common;
+use crate::cli::failure::{Failure, Kind};
+use crate::cli::inquiry::{admin, inquirer, unanswered};
+use crate::cli::runtime::{runtime, tell_calls};
+use crate::cli::{Answer, Output};
+use crate::wire::ask::{AskError, ManagerClient, State, StepReport};
 
 const WHAT: &str = "could not step the match";
 
@@ -26,7 +26,7 @@ Examples:
   league run --manual                 a league whose matches wait to be stepped
   league step R1M1                    … take the next step of one, from another terminal
   league manager --manual             the same for agents that are started one by one")]
-pub(super) struct Step {
+pub(crate) struct Step {
     /// Which match, such as R1M1
     #[arg(value_name = "MATCH", value_parser = match_id)]
     match_id: MatchId,
@@ -42,7 +42,7 @@ fn match_id(text: &str) -> Result<MatchId, String> {
 }
 
 impl Step {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         tell_calls(&self.common);
         let inquirer = inquirer(&self.common, self.manager.as_deref())?;
         let stepped = runtime()?.block_on(self.take(&inquirer))?;

@@ -4,13 +4,13 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::storage::root::{DEFAULT_ROOT, Root};
-use crate::storage::verify::{Checked, NotCompared, Verdict, VerifyError, Wrong, leagues, verify};
 use clap::Args;
 use league_protocol::id::LeagueId;
 
-use super::failure::{Failure, Kind};
-use super::{Answer, Output};
+use crate::cli::failure::{Failure, Kind};
+use crate::cli::{Answer, Output};
+use crate::storage::root::{DEFAULT_ROOT, Root};
+use crate::storage::verify::{Checked, NotCompared, Verdict, VerifyError, Wrong, leagues, verify};
 
 /// Work out a league again from its journal, and compare every record of its matches
 ///
@@ -25,7 +25,7 @@ Examples:
   league verify SHARED
   league verify SHARED --league-id league_2025_even_odd
   league verify --output json /copies/SHARED | jq .verified")]
-pub(super) struct Verify {
+pub(crate) struct Verify {
     /// The root of the league's files
     #[arg(default_value = DEFAULT_ROOT, conflicts_with = "root")]
     dir: PathBuf,
@@ -51,7 +51,7 @@ fn league_id(text: &str) -> Result<LeagueId, String> {
 }
 
 impl Verify {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let root = Root::new(self.dir());
         let chosen = match &self.league_id {
             Some(league) => vec![league.clone()],

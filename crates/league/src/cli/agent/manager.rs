@@ -1,29 +1,35 @@
 //! `league manager`.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::agents::identity::Life;
-use crate::agents::manager;
-use crate::config::{AgentsConfig, MatchMode, SystemConfig};
-use crate::http::endpoint::{AllowList, Home};
-use crate::site::Site;
 use clap::Args;
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
+use league_protocol::message::{Mode, StandingRow};
+use league_protocol::time::Timestamp;
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::super::common::{Common, bad_config, game_type, league_id, rules_of, usual_league};
-use super::super::failure::{Failure, Kind};
-use super::super::forgiven::Forgiven;
-use super::super::reach::{Reach, invitation, is_open, joining};
-use super::super::{Answer, Output};
-use super::chronicle::Chronicle;
-use super::{Ground, Serving, endpoint, listen, not_started, object, port_of};
+use crate::agents::identity::Life;
+use crate::agents::manager;
+use crate::cli::agent::{Ground, Serving, endpoint, listen, not_started, object, port_of};
+use crate::cli::arguments::{Common, game_type, league_id, rules_of, usual_league};
+use crate::cli::failure::{Failure, Kind, bad_config};
+use crate::cli::network::{Reach, invitation, is_open, joining};
+use crate::cli::scores::{Forgiven, Room, Scores};
+use crate::cli::text::count;
+use crate::cli::{Answer, Output};
+use crate::config::{AgentsConfig, MatchMode, SystemConfig};
+use crate::http::endpoint::{AllowList, Home};
+use crate::site::Site;
+use crate::storage::record::{Opening, Record};
+use crate::storage::root::Root;
+use crate::storage::store::{Entry, Journal};
 
 /// What the manager is called when it cannot start.
-pub(super) const LABEL: &str = "the league manager";
+pub(crate) const LABEL: &str = "the league manager";
 
 /// Run the league manager: it registers agents, pairs them, keeps the standings
 #[derive(Debug, Clone, Args)]
@@ -45,19 +51,19 @@ pub(crate) struct Manager {
     league_id: Option<LeagueId>,
     /// Begin when so many players are there; 0 to begin by hand with `league start`
     #[arg(long, value_name = "N")]
-    pub(super) players: Option<u32>,
+    pub(crate) players: Option<u32>,
     /// Begin when so many referees are there
     #[arg(long, value_name = "N")]
-    pub(super) referees: Option<u32>,
+    pub(crate) referees: Option<u32>,
     /// What is played [default: from the league's file]
     #[arg(long, value_name = "NAME", value_parser = game_type)]
-    pub(super) game: Option<GameType>,
+    pub(crate) game: Option<GameType>,
     /// Have every match wait for `league step`
     #[arg(long)]
-    pub(super) manual: bool,
+    pub(crate) manual: bool,
     /// Take all chance from this number: the same league again, not for prizes
     #[arg(long, value_name = "N")]
-    pub(super) seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
     /// Invite a player that never registers, by its address; more than once for more
     #[arg(long, value_name = "[NAME=]URL", value_parser = manager::Guest::parse)]
     invite: Vec<manager::Guest>,
@@ -254,4 +260,173 @@ pub(crate) fn guests(
         }
     }
     Ok(guests)
+}
+
+impl Manager {
+    /// Refuses a flag that would not count, as the league began otherwise.
+    pub(crate) fn check_begun(&self, root: &Root, wanted: &LeagueRules) -> Result<(), Failure> {
+        let league = &wanted.league_id;
+        let begun = opening(root, league);
+        match begun.and_then(|begun| self.contradiction(&begun, wanted)) {
+            None => Ok(()),
+            Some((flag, began)) => Err(Failure {
+                what: format!("could not start {LABEL}"),
+                cause: format!("league `{league}` began {began}, so `{flag}` does not count"),
+                hint: "leave the flag out to go on with it, or name another league with \
+                       `--league-id`"
+                    .to_owned(),
+                kind: Kind::Use,
+            }),
+        }
+    }
+
+    /// The first flag that says otherwise, and how the league began instead.
+    fn contradiction(&self, begun: &Opening, wanted: &LeagueRules) -> Option<(String, String)> {
+        let rules = begun.rules.as_ref()?;
+        let (players, referees) = rules.start_when.unwrap_or((0, 0));
+        let counts = rules.start_when != wanted.start_when;
+        let differs = |flag: &str, wanted: Option<String>, began: String| {
+            let wanted = wanted.filter(|wanted| *wanted != began)?;
+            let began = format!("with `{flag} {began}`");
+            Some((format!("{flag} {wanted}"), began))
+        };
+        let text = |number: Option<u32>| number.map(|number| number.to_string());
+        // Where it begins by hand, nobody counts referees.
+        let counted = self.referees.filter(|_| counts && players > 0);
+        let awaited = self.players.filter(|_| counts);
+        differs("--players", text(awaited), players.to_string())
+            .or_else(|| differs("--referees", text(counted), referees.to_string()))
+            .or_else(|| {
+                let game = self.game.as_ref().map(ToString::to_string);
+                differs("--game", game, rules.game_type.to_string())
+            })
+            .or_else(|| {
+                let manual = self.manual && rules.mode != Mode::Manual;
+                manual.then(|| ("--manual".to_owned(), "without `--manual`".to_owned()))
+            })
+            .or_else(|| {
+                let seed = self.seed.filter(|_| !begun.reproducible)?;
+                Some((format!("--seed {seed}"), "without `--seed`".to_owned()))
+            })
+    }
+}
+
+/// How a league began, if it has.
+fn opening(root: &Root, league: &LeagueId) -> Option<Opening> {
+    let journal = root.league_journal(league);
+    let mut opening = None;
+    let read = Journal::read(&journal, |entry: Entry<Record<Event>>| {
+        if let Record::Opened(opened) = entry.fact {
+            opening = Some(*opened);
+        }
+        ControlFlow::Break(())
+    });
+    // Whatever is wrong with it is told when it is opened to be written.
+    read.ok().and(opening)
+}
+
+/// Tells a league line by line.
+pub(crate) struct Chronicle {
+    json: bool,
+    silent: bool,
+    /// How many players and referees are waited for.
+    awaited: Option<(u32, u32)>,
+    players: u32,
+    referees: u32,
+    scores: Scores,
+}
+
+impl Chronicle {
+    pub(crate) fn new(common: &Common, awaited: Option<(u32, u32)>) -> Self {
+        let json = common.output == Output::Json;
+        Self {
+            json,
+            silent: common.quiet && !json,
+            awaited,
+            players: 0,
+            referees: 0,
+            scores: Scores::default(),
+        }
+    }
+
+    /// The line for a fact, if people should see it.
+    pub(crate) fn line(&mut self, at: Timestamp, event: &Event) -> Option<String> {
+        match event {
+            Event::PlayerRegistered { .. } => self.players += 1,
+            Event::RefereeRegistered { .. } => self.referees += 1,
+            _ => {}
+        }
+        let ended = self.scores.take_in(at, event);
+        let (name, sentence) = match &ended {
+            Some(ended) if self.json => ("match", self.scores.sentence(ended)),
+            Some(ended) => ("match", self.scores.lines(ended, Room::here())),
+            None => self.told(event)?,
+        };
+        if self.json {
+            let mut line = ended.map_or_else(|| json!({}), |ended| self.scores.object(&ended));
+            line["event"] = name.into();
+            line["at"] = at.to_millis_text().into();
+            line["sentence"] = sentence.into();
+            return Some(line.to_string());
+        }
+        (!self.silent).then_some(sentence)
+    }
+
+    /// The lines for a league that is over: the table, technical losses, deviations.
+    pub(crate) fn end(
+        &self,
+        league: &LeagueId,
+        rows: &[StandingRow],
+        forgiven: &Forgiven,
+    ) -> Vec<String> {
+        if self.json {
+            return vec![self.scores.closing(league, rows, forgiven).to_string()];
+        }
+        let mut text = Vec::new();
+        if self.silent || self.scores.close(&mut text, rows, forgiven).is_err() {
+            return Vec::new();
+        }
+        let text = String::from_utf8_lossy(&text);
+        let lines = text.lines().map(str::to_owned);
+        std::iter::once(String::new()).chain(lines).collect()
+    }
+
+    fn told(&self, event: &Event) -> Option<(&'static str, String)> {
+        Some(match event {
+            Event::PlayerRegistered {
+                player_id, meta, ..
+            } => (
+                "player",
+                format!("{player_id} {} is in{}", meta.display_name, self.count()),
+            ),
+            Event::RefereeRegistered {
+                referee_id, meta, ..
+            } => (
+                "referee",
+                format!("{referee_id} {} is in{}", meta.display_name, self.count()),
+            ),
+            Event::AgentReturned { agent, .. } => ("returned", format!("{agent} is back")),
+            Event::LeagueStarted { .. } => ("started", "the league begins".to_owned()),
+            Event::RoundOpened { round, .. } => ("round", format!("round {round}")),
+            _ => return None,
+        })
+    }
+
+    /// How many are there, and how many are waited for.
+    fn count(&self) -> String {
+        match self.awaited {
+            Some((players, referees)) => format!(
+                " · {} of {}, {} of {}",
+                self.players,
+                count(u64::from(players), "player"),
+                self.referees,
+                count(u64::from(referees), "referee")
+            ),
+            None => format!(
+                " · {}, {}",
+                count(u64::from(self.players), "player"),
+                count(u64::from(self.referees), "referee")
+            ),
+        }
+    }
 }

@@ -5,25 +5,27 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::agents::bot::Bot;
-use crate::agents::bot::complaints::shown;
-use crate::agents::bot::launch::{self, Launch, LaunchError, Limits};
-use crate::agents::player::{self, Manner, Mind};
-use crate::agents::strategy::{self, Strategy};
-use crate::config::{PlayerConfig, timeouts};
-use crate::storage::root::Root;
-use crate::storage::secrets::BY_PORT;
 use clap::{Args, ValueEnum};
 use league_core::player::{Event, PlayerRules};
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::sender::{Dialect, Speech};
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::super::Answer;
-use super::super::common::{bad_config, dialect, duration};
-use super::super::failure::{Failure, Kind};
-use super::past::{self, Left, Past};
-use super::{Ground, Joining, Serving, endpoint, listen, not_started, port_of, port_taken};
+use crate::agents::bot::Bot;
+use crate::agents::bot::complaints::shown;
+use crate::agents::bot::launch::{self, Launch, LaunchError, Limits};
+use crate::agents::player::{self, Manner, Mind};
+use crate::agents::strategy::{self, Strategy};
+use crate::cli::Answer;
+use crate::cli::agent::{
+    Ground, Joining, Left, Past, Serving, endpoint, listen, membership, not_started, port_of,
+    port_taken,
+};
+use crate::cli::arguments::{dialect, duration};
+use crate::cli::failure::{Failure, Kind, bad_config, chain};
+use crate::config::{PlayerConfig, timeouts};
+use crate::storage::root::Root;
+use crate::storage::secrets::BY_PORT;
 
 /// Run a player: it registers with the manager, comes to its matches and chooses
 #[derive(Debug, Clone, Args)]
@@ -238,7 +240,7 @@ impl BotSpeech {
 
 /// How a player is left by its journal.
 fn left(journal: &Path) -> Option<Left> {
-    past::left(journal, |event: &Event| match event {
+    membership(journal, |event: &Event| match event {
         Event::Enrolled { league_id, .. } => Some(Left::In(league_id.clone())),
         Event::LeagueCompleted { .. } => Some(Left::Over),
         _ => None,
@@ -249,7 +251,7 @@ fn bot_failed(error: &LaunchError) -> Failure {
     let wrong_use = matches!(error, LaunchError::NoCommand(_));
     Failure {
         what: "could not start the bot".to_owned(),
-        cause: super::super::chain(error),
+        cause: chain(error),
         hint: match error {
             LaunchError::Silent => {
                 "try it by hand: it must answer `{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":0}` with a line"

@@ -3,21 +3,22 @@
 use std::io::Write;
 use std::path::Path;
 
-use crate::agents::referee;
-use crate::config::{RefereeConfig, breaker_rule, referee_timeouts};
-use crate::storage::root::Root;
-use crate::storage::secrets::BY_PORT;
 use clap::Args;
 use league_core::referee::{Event, RefereeRules};
 use league_protocol::id::{LeagueId, RefereeId};
 use league_protocol::sender::Dialect;
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::super::Answer;
-use super::super::common::bad_config;
-use super::super::failure::Failure;
-use super::past::{self, Left, Past};
-use super::{Ground, Joining, Serving, endpoint, listen, not_started, port_of, port_taken};
+use crate::agents::referee;
+use crate::cli::Answer;
+use crate::cli::agent::{
+    Ground, Joining, Left, Past, Serving, endpoint, listen, membership, not_started, port_of,
+    port_taken,
+};
+use crate::cli::failure::{Failure, bad_config};
+use crate::config::{RefereeConfig, breaker_rule, referee_timeouts};
+use crate::storage::root::Root;
+use crate::storage::secrets::BY_PORT;
 
 /// Run a referee: it registers with the manager and runs the matches that it is given
 #[derive(Debug, Clone, Args)]
@@ -47,7 +48,7 @@ fn by_port(port: u16) -> RefereeId {
 
 /// How a referee is left by its journal.
 fn left(journal: &Path) -> Option<Left> {
-    past::left(journal, |event: &Event| match event {
+    membership(journal, |event: &Event| match event {
         Event::Enrolled { league_id, .. } => Some(Left::In(league_id.clone())),
         Event::LeagueEnded { .. } => Some(Left::Over),
         _ => None,

@@ -1,53 +1,50 @@
 //! Who plays in `league run`: from flags and configuration, or as it was when it was interrupted.
 
-mod dealt;
-mod found;
-
 use std::fs;
 use std::time::Duration;
 
-use crate::agents::arena::{Plan, PlayerSeat, Ports, RefereeSeat};
-use crate::agents::assemble::Shared;
-use crate::agents::manager::Guest;
-use crate::agents::player::{Manner, Mind};
-use crate::agents::strategy;
-use crate::config::{AgentsConfig, ConfigLoader, SystemConfig};
-use crate::http::advertised::called;
-use crate::storage::root::Root;
 use league_core::league::LeagueRules;
 use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
 use league_protocol::message::Mode;
 use league_protocol::sender::Dialect;
 use serde::{Deserialize, Serialize};
 
-use super::super::agent::guests;
-use super::super::common::{bad_config, rules_of, tell_unknown_keys, usual_league};
-use super::super::failure::{Failure, Kind};
-use super::super::interrupted::Interrupted;
-use super::{PortChoice, Run};
-use dealt::check_count;
+use crate::agents::arena::{Plan, PlayerSeat, Ports, RefereeSeat};
+use crate::agents::assemble::Shared;
+use crate::agents::manager::Guest;
+use crate::agents::player::{Manner, Mind};
+use crate::agents::strategy::{self, Strategy};
+use crate::cli::agent::{guests, unknown_strategy};
+use crate::cli::arguments::{rules_of, tell_unknown_keys, usual_league};
+use crate::cli::failure::{Failure, Kind, bad_config};
+use crate::cli::leagues;
+use crate::cli::leagues::InterruptedLeague;
+use crate::cli::run::{PortChoice, Run};
+use crate::config::{AgentsConfig, ConfigLoader, PlayerConfig, SystemConfig};
+use crate::http::advertised::called;
+use crate::storage::root::Root;
 
 /// With more players than this on free ports, they share one listener.
 const MOST_PLAYER_PORTS: usize = 64;
 
 /// A league that is about to be played.
-pub(super) struct Planned {
-    pub(super) shared: Shared,
-    pub(super) plan: Plan,
-    pub(super) display_name: String,
-    pub(super) resumed: bool,
+pub(crate) struct Planned {
+    pub(crate) shared: Shared,
+    pub(crate) plan: Plan,
+    pub(crate) display_name: String,
+    pub(crate) resumed: bool,
     /// How many players were invited by their address, now or when it began.
-    pub(super) invited: usize,
+    pub(crate) invited: usize,
     /// The leagues that were interrupted and are not taken up.
-    pub(super) interrupted: Vec<Interrupted>,
-    pub(super) seed: Option<u64>,
+    pub(crate) interrupted: Vec<InterruptedLeague>,
+    pub(crate) seed: Option<u64>,
     /// The host by which people reach it.
-    pub(super) host: String,
+    pub(crate) host: String,
 }
 
 /// Who plays, kept so that an interrupted league can be taken up.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Seats {
+pub(crate) struct Seats {
     referees: Vec<Referee>,
     players: Vec<Player>,
     game_type: GameType,
@@ -77,7 +74,7 @@ struct Player {
 }
 
 impl Planned {
-    pub(super) fn make(
+    pub(crate) fn make(
         run: &Run,
         loader: &ConfigLoader,
         system: SystemConfig,
@@ -87,11 +84,11 @@ impl Planned {
         let base = named.unwrap_or_else(|| usual_league(&system, run.game.as_ref()));
         let root = run.common.root();
         let (league_id, seats) = if run.resume {
-            let league = run.to_resume(&root)?;
+            let league = leagues::to_resume(&root, &run.common, run.league_id.as_ref())?;
             let seats = Seats::load(&root, &league)?;
             (league, Some(seats))
         } else {
-            let free = found::free(&root, &base);
+            let free = leagues::free_name(&root, &base);
             if run.league_id.is_some() && free != base {
                 return Err(taken(&base));
             }
@@ -136,7 +133,7 @@ impl Planned {
             invited,
             interrupted: match run.resume {
                 true => Vec::new(),
-                false => Interrupted::all(&root, &run.common.root),
+                false => InterruptedLeague::all(&root, &run.common.root),
             },
             seed,
             host: system.network.base_host,
@@ -182,7 +179,7 @@ impl Run {
 }
 
 impl Seats {
-    pub(super) fn of(plan: &Plan, invited: usize, seed: Option<u64>, ports: Ports) -> Self {
+    pub(crate) fn of(plan: &Plan, invited: usize, seed: Option<u64>, ports: Ports) -> Self {
         let referee = |seat: &RefereeSeat| Referee {
             id: seat.id.clone(),
             name: seat.name.clone(),
@@ -207,7 +204,7 @@ impl Seats {
     }
 
     /// Keeps who plays and where, for `--resume`, before anybody starts.
-    pub(super) fn save(&self, root: &Root, league: &LeagueId) -> Result<(), Failure> {
+    pub(crate) fn save(&self, root: &Root, league: &LeagueId) -> Result<(), Failure> {
         let path = root.seats(league);
         let body = serde_json::to_vec_pretty(self).unwrap_or_default();
         let draft = path.with_extension("json.new");
@@ -245,7 +242,7 @@ impl Seats {
                 name: player.name.clone(),
                 manner: Manner {
                     mind: Mind::Strategy(
-                        strategy::find(&player.strategy).map_err(unknown_strategy)?,
+                        strategy::find(&player.strategy).map_err(unknown_stored_strategy)?,
                     ),
                     pace: Duration::from_millis(self.pace_ms),
                 },
@@ -300,7 +297,7 @@ impl Seats {
     }
 }
 
-fn unknown_strategy(error: strategy::UnknownStrategy) -> Failure {
+fn unknown_stored_strategy(error: strategy::UnknownStrategy) -> Failure {
     Failure {
         what: "could not seat the players".to_owned(),
         cause: error.to_string(),
@@ -316,4 +313,123 @@ fn taken(league: &LeagueId) -> Failure {
         hint: "go on with it by `--resume`, or choose another `--league-id`".to_owned(),
         kind: Kind::Use,
     }
+}
+
+/// The most matches that one of our referees plays at once.
+const MOST_AT_ONCE: u32 = 64;
+/// With fewer players there is nothing to play.
+const LEAST_PLAYERS: u32 = 2;
+
+impl Run {
+    /// Seats as many as are wanted; whoever is not active in the configuration is passed over.
+    pub(crate) fn seats(
+        &self,
+        rules: &LeagueRules,
+        agents: &AgentsConfig,
+    ) -> Result<Seats, Failure> {
+        let (usual_players, usual_referees) = rules.start_when.unwrap_or((4, 2));
+        let players = self.players.unwrap_or(usual_players);
+        let referees = self.referees.unwrap_or(usual_referees);
+        let at_once = (players / 2).div_ceil(referees).clamp(2, MOST_AT_ONCE);
+        let known = |id: &PlayerId| agents.players.iter().find(|known| known.player_id == *id);
+        let numbered = (1..).map(|number| (number, PlayerId::numbered(number)));
+        let taking_part = numbered.filter(|(_, id)| known(id).is_none_or(|known| known.active));
+        let dealt = strategy::deal(&self.strategies, &rules.game_type, players as usize);
+        let mut seated = Vec::with_capacity(players as usize);
+        for ((number, id), dealt) in taking_part.zip(dealt) {
+            let place = seated.len();
+            let known = known(&id);
+            let name = known.map(|known| known.display_name.clone());
+            seated.push(Player {
+                dialect: self.dialect(place, known),
+                name: name.unwrap_or_else(|| format!("Player {number}")),
+                strategy: self.strategy(known, dealt, rules)?.name().to_owned(),
+                id,
+            });
+        }
+        Ok(Seats {
+            referees: referee_seats(agents, referees, at_once),
+            players: seated,
+            game_type: rules.game_type.clone(),
+            pace_ms: self.pace.as_millis() as u64,
+            seed: self.seed,
+            ports: Ports::default(),
+            invited: 0,
+        })
+    }
+
+    fn dialect(&self, place: usize, known: Option<&PlayerConfig>) -> Dialect {
+        let turn = place.checked_rem(self.dialects.len());
+        let dealt = turn.and_then(|turn| self.dialects.get(turn).copied());
+        let configured = || known.map_or_else(Dialect::default, |known| known.dialect);
+        dealt.unwrap_or_else(configured)
+    }
+
+    /// How a player chooses: as the flag says, else as configured, else as it is dealt.
+    fn strategy(
+        &self,
+        known: Option<&PlayerConfig>,
+        dealt: &'static dyn Strategy,
+        rules: &LeagueRules,
+    ) -> Result<&'static dyn Strategy, Failure> {
+        let configured = known.filter(|_| self.strategies.is_empty());
+        let configured = configured.map(|known| strategy::find(&known.strategy));
+        let configured = configured
+            .transpose()
+            .map_err(|error| unknown_strategy(&error))?;
+        // One that has no ideas about the game would only leave it to luck.
+        let fitting = configured.filter(|strategy| strategy.knows(&rules.game_type));
+        Ok(fitting.unwrap_or(dealt))
+    }
+}
+
+fn referee_seats(agents: &AgentsConfig, referees: u32, at_once: u32) -> Vec<Referee> {
+    let known = |id: &RefereeId| {
+        let mut known = agents.referees.iter();
+        known.find(|known| known.referee_id == *id)
+    };
+    let numbered = (1..).map(|number| (number, RefereeId::numbered(number)));
+    let taking_part = numbered.filter(|(_, id)| known(id).is_none_or(|known| known.active));
+    let seat = |(number, id): (u32, RefereeId)| {
+        let known = known(&id);
+        let name = known.map(|known| known.display_name.clone());
+        Referee {
+            name: name.unwrap_or_else(|| format!("Referee {number}")),
+            max_concurrent: at_once.max(known.map_or(0, |known| known.max_concurrent_matches)),
+            id,
+        }
+    };
+    taking_part.take(referees as usize).map(seat).collect()
+}
+
+/// Refuses as many players as the league's own file does not let in, or does not begin with.
+pub(crate) fn check_count(players: u32, rules: &LeagueRules, root: &Root) -> Result<(), Failure> {
+    let file = root.league(&rules.league_id);
+    let file = file.display();
+    let (cause, hint) = if players < LEAST_PLAYERS {
+        (
+            "one player has nobody to play with".to_owned(),
+            "have more with `--players`, or invite others with `--invite URL`",
+        )
+    } else if players < rules.min_players {
+        let least = rules.min_players;
+        (
+            format!("`{file}`: `participants.min_players` is {least}, and there are {players}"),
+            "have more with `--players`, or lower `participants.min_players`",
+        )
+    } else if players > rules.max_players {
+        let most = rules.max_players;
+        (
+            format!("`{file}`: `participants.max_players` is {most}, and there are {players}"),
+            "have fewer with `--players`, or raise `participants.max_players`",
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Failure {
+        what: "could not seat the players".to_owned(),
+        cause,
+        hint: hint.to_owned(),
+        kind: Kind::Use,
+    })
 }

@@ -9,21 +9,20 @@ use league_protocol::message::{Mode, StandingRow};
 use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::agent::page;
-use super::super::failure::Failure;
-use super::super::{Answer, Output};
-use super::Run;
-use super::plan::Planned;
-use crate::cli::asking::count;
-use crate::cli::forgiven::Forgiven;
-use crate::cli::interrupted::Interrupted;
-use crate::cli::scores::{Room, Scores};
+use crate::cli::agent::page;
+use crate::cli::failure::Failure;
+use crate::cli::leagues::InterruptedLeague;
+use crate::cli::run::Run;
+use crate::cli::run::plan::Planned;
+use crate::cli::scores::{Forgiven, Room, Scores};
+use crate::cli::text::count;
+use crate::cli::{Answer, Output};
 
 /// How many leagues that were interrupted are told one by one.
 const MOST_TOLD: usize = 3;
 
 /// What is shown of one league.
-pub(super) struct Screen<'s, W: Write> {
+pub(crate) struct Screen<'s, W: Write> {
     out: &'s mut W,
     output: Output,
     quiet: bool,
@@ -42,7 +41,7 @@ pub(super) struct Screen<'s, W: Write> {
 }
 
 impl<'s, W: Write> Screen<'s, W> {
-    pub(super) fn new(run: &Run, planned: &Planned, out: &'s mut W) -> Self {
+    pub(crate) fn new(run: &Run, planned: &Planned, out: &'s mut W) -> Self {
         let plan = &planned.plan;
         let players = (plan.players.len() + planned.invited) as u64;
         let rounds = if players.is_multiple_of(2) {
@@ -97,7 +96,7 @@ impl<'s, W: Write> Screen<'s, W> {
     }
 
     /// Shows what is about to be played.
-    pub(super) fn open(&mut self, endpoint: &str, mode: Mode) -> Result<(), Failure> {
+    pub(crate) fn open(&mut self, endpoint: &str, mode: Mode) -> Result<(), Failure> {
         if self.output == Output::Json {
             self.opening["mode"] = json!(mode);
             self.opening["manager"] = endpoint.into();
@@ -136,7 +135,7 @@ impl<'s, W: Write> Screen<'s, W> {
     }
 
     /// Shows what happened in the league.
-    pub(super) fn news(&mut self, at: Timestamp, event: &Event) -> Result<(), Failure> {
+    pub(crate) fn news(&mut self, at: Timestamp, event: &Event) -> Result<(), Failure> {
         let Some(ended) = self.scores.take_in(at, event) else {
             return Ok(());
         };
@@ -155,7 +154,7 @@ impl<'s, W: Write> Screen<'s, W> {
     }
 
     /// Shows the table, technical losses and deviations.
-    pub(super) fn table(
+    pub(crate) fn table(
         &mut self,
         rows: &[StandingRow],
         forgiven: &Forgiven,
@@ -172,7 +171,7 @@ impl<'s, W: Write> Screen<'s, W> {
     }
 
     /// Says that the page is still there.
-    pub(super) fn stay(&mut self) -> Result<(), Failure> {
+    pub(crate) fn stay(&mut self) -> Result<(), Failure> {
         if self.output == Output::Json {
             return self.object(&json!({"event": "page", "page": self.page}));
         }
@@ -183,7 +182,7 @@ impl<'s, W: Write> Screen<'s, W> {
     }
 
     /// Says what can be done with a league that is over.
-    pub(super) fn farewell(&mut self) -> Result<Answer, Failure> {
+    pub(crate) fn farewell(&mut self) -> Result<Answer, Failure> {
         if self.output == Output::Text && !self.quiet {
             let (league, root) = (&self.league, &self.root_flag);
             writeln!(self.out)?;
@@ -208,7 +207,7 @@ impl<'s, W: Write> Screen<'s, W> {
     }
 
     /// Says how to go on.
-    pub(super) fn interrupted(&mut self) -> Result<Answer, Failure> {
+    pub(crate) fn interrupted(&mut self) -> Result<Answer, Failure> {
         self.bar.finish_and_clear();
         let command = format!(
             "league run --resume --league-id {}{}{}",
@@ -238,15 +237,15 @@ impl<'s, W: Write> Screen<'s, W> {
 }
 
 /// The leagues that were interrupted, for machines.
-fn resumes(interrupted: &[Interrupted]) -> Value {
-    let each = |one: &Interrupted| json!({"league_id": one.league, "resume": one.resume});
+fn resumes(interrupted: &[InterruptedLeague]) -> Value {
+    let each = |one: &InterruptedLeague| json!({"league_id": one.league, "resume": one.resume});
     interrupted.iter().map(each).collect()
 }
 
 /// What is said of leagues that were interrupted: the latest with the command that goes on.
-fn notes(interrupted: &[Interrupted]) -> Vec<String> {
+fn notes(interrupted: &[InterruptedLeague]) -> Vec<String> {
     let told = interrupted.iter().take(MOST_TOLD);
-    let told = told.map(|Interrupted { league, resume }| {
+    let told = told.map(|InterruptedLeague { league, resume }| {
         format!("`{league}` was interrupted; go on with `{resume}`")
     });
     let more = interrupted.len().saturating_sub(MOST_TOLD);

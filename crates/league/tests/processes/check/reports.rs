@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use league::paragraph::paragraph;
+use league::cli::paragraph;
 use league_check::Kind;
 use league_check::player::plan;
 use league_check::report::{Rehearsed, Report, json, junit, text};

@@ -53,7 +53,7 @@ fn a_league_that_is_over_or_not_there_is_not_gone_on_with() {
     for (named, cause) in [("aa", "it is over"), ("bb", "there is no such league")] {
         let ended = run(&ground, &["--resume", "--league-id", named]);
         assert_eq!(ended.code, Some(2), "{ended:?}");
-        let told = format!("error: could not take up league `{named}`\n  cause: {cause}");
+        let told = format!("error: could not resume league `{named}`\n  cause: {cause}");
         assert!(ended.errors.starts_with(&told), "{ended:?}");
         assert!(!ended.errors.contains("name it with"), "{ended:?}");
     }

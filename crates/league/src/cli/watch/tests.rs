@@ -111,3 +111,12 @@ fn no_size_and_no_figures_are_too_odd_to_draw() {
     }
     assert!(shown(&scene, 80, 10).contains("100%"));
 }
+
+#[test]
+fn only_quit_keys_quit() {
+    let key = |code, modifiers| quits(KeyEvent::new(code, modifiers));
+    assert!(key(KeyCode::Char('q'), KeyModifiers::NONE));
+    assert!(key(KeyCode::Char('c'), KeyModifiers::CONTROL));
+    assert!(!key(KeyCode::Char('c'), KeyModifiers::NONE));
+    assert!(!key(KeyCode::Enter, KeyModifiers::NONE));
+}

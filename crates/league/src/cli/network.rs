@@ -3,21 +3,21 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use clap::Args;
+
+use crate::cli::arguments::quoted;
+use crate::cli::failure::{Failure, Kind};
 use crate::config::{AllowedEndpoint, SystemConfig};
 use crate::http::advertised::{Place, called, is_name};
 use crate::http::endpoint::{Endpoint, url};
 use crate::http::interfaces;
-use clap::Args;
-
-use super::common::quoted;
-use super::failure::{Failure, Kind};
 
 /// Under which heading the flags stand in the help.
 const HEADING: &str = "Over several machines";
 
 /// Where somebody listens, and by which host it is reached.
 #[derive(Debug, Clone, Args)]
-pub(super) struct Listening {
+pub(crate) struct Listening {
     /// The address to listen on; 0.0.0.0 for all of this machine [default: from config, 127.0.0.1]
     #[arg(long, value_name = "ADDRESS", help_heading = HEADING)]
     bind: Option<IpAddr>,
@@ -29,7 +29,7 @@ pub(super) struct Listening {
 
 /// The same of agents that call others, and where those may answer.
 #[derive(Debug, Clone, Args)]
-pub(super) struct Reach {
+pub(crate) struct Reach {
     #[command(flatten)]
     listening: Listening,
     /// Let agents answer there, besides where config says: an address, or a network such as
@@ -66,26 +66,26 @@ impl Listening {
     }
 
     /// Puts flags in the place of the configuration.
-    pub(super) fn settle(&self, system: &mut SystemConfig) {
+    pub(crate) fn settle(&self, system: &mut SystemConfig) {
         self.place().settle(system, None);
     }
 }
 
 impl Reach {
     /// Puts flags in the place of the configuration, for a whole league or its manager.
-    pub(super) fn settle(&self, system: &mut SystemConfig) {
+    pub(crate) fn settle(&self, system: &mut SystemConfig) {
         let place = self.listening.place();
         place.settle_caller(system, None, &self.allow);
     }
 
     /// The same for an agent of which `manager` is the manager.
-    pub(super) fn settle_joining(&self, system: &mut SystemConfig, manager: Option<SocketAddr>) {
+    pub(crate) fn settle_joining(&self, system: &mut SystemConfig, manager: Option<SocketAddr>) {
         let place = self.listening.place();
         place.settle_joining(system, manager, &self.allow);
     }
 
     /// The same flags again, for commands that are printed.
-    pub(super) fn flags(&self) -> String {
+    pub(crate) fn flags(&self) -> String {
         let Listening { bind, host } = &self.listening;
         let bind = bind.map(|bind| format!(" --bind {bind}"));
         let host = host
@@ -99,7 +99,7 @@ impl Reach {
 impl Reach {
     /// Sees that a manager can call an agent of this machine: a name that somebody gives it is not
     /// looked up, and from another machine loopback is not reached.
-    pub(super) fn check(
+    pub(crate) fn check(
         &self,
         system: &SystemConfig,
         agent: &str,
@@ -157,7 +157,7 @@ fn within_reach(
 }
 
 /// What the organiser of a league that others can reach should know, a line each.
-pub(super) fn invitation(system: &SystemConfig, manager: &str) -> Vec<String> {
+pub(crate) fn invitation(system: &SystemConfig, manager: &str) -> Vec<String> {
     if !is_open(system) {
         return unreached(system).into_iter().collect();
     }
@@ -201,12 +201,12 @@ fn unreached(system: &SystemConfig) -> Option<String> {
 }
 
 /// Whether others than this machine can reach what listens as configured.
-pub(super) fn is_open(system: &SystemConfig) -> bool {
+pub(crate) fn is_open(system: &SystemConfig) -> bool {
     !system.security.bind.is_loopback()
 }
 
 /// The command by which somebody on another machine joins a league.
-pub(super) fn joining(manager: &str) -> String {
+pub(crate) fn joining(manager: &str) -> String {
     format!("league player --manager {manager} --bind 0.0.0.0 --name NAME")
 }
 

@@ -1,19 +1,20 @@
 //! What the commands share that ask a running manager.
 
-use crate::config::{AgentsConfig, ConfigLoader};
-use crate::storage::secrets::{LeagueKeys, SecretError};
-use crate::wire::ask::{AskError, Health, ManagerClient, State};
 use league_protocol::id::LeagueId;
 use league_protocol::token::AuthToken;
 
-use super::common::{Common, USUAL_MANAGER, bad_config, no_manager};
-use super::failure::{Failure, Kind};
+use crate::cli::arguments::{Common, USUAL_MANAGER, no_manager};
+use crate::cli::failure::{Failure, Kind, bad_config, chain};
+use crate::cli::text::count;
+use crate::config::{AgentsConfig, ConfigLoader};
+use crate::storage::secrets::{LeagueKeys, SecretError};
+use crate::wire::ask::{AskError, Health, ManagerClient, State};
 
 /// Finds the manager: the one that is named, else the one of the configuration.
 ///
 /// Whoever only asks leaves no files behind, so that a configuration is read where there is one and
 /// written nowhere.
-pub(super) fn inquirer(common: &Common, manager: Option<&str>) -> Result<ManagerClient, Failure> {
+pub(crate) fn inquirer(common: &Common, manager: Option<&str>) -> Result<ManagerClient, Failure> {
     let root = common.root();
     let named = match manager {
         Some(manager) => manager.to_owned(),
@@ -32,7 +33,7 @@ pub(super) fn inquirer(common: &Common, manager: Option<&str>) -> Result<Manager
 }
 
 /// The administrator's token, which the manager keeps below its root.
-pub(super) fn admin(common: &Common, league: &LeagueId) -> Result<AuthToken, Failure> {
+pub(crate) fn admin(common: &Common, league: &LeagueId) -> Result<AuthToken, Failure> {
     let root = common.root.display();
     let what = format!("could not use the administrator's token of league `{league}`");
     let elsewhere = "name the folder that this manager was started with: `--root DIR`";
@@ -46,7 +47,7 @@ pub(super) fn admin(common: &Common, league: &LeagueId) -> Result<AuthToken, Fai
         }),
         Err(error) => Err(Failure {
             what,
-            cause: super::chain(&error),
+            cause: chain(&error),
             hint: match &error {
                 SecretError::File { .. } => "ask as the user who runs the manager".to_owned(),
                 SecretError::Content { .. }
@@ -59,7 +60,7 @@ pub(super) fn admin(common: &Common, league: &LeagueId) -> Result<AuthToken, Fai
 }
 
 /// A question that got no answer.
-pub(super) fn unanswered(what: &str, inquirer: &ManagerClient, error: &AskError) -> Failure {
+pub(crate) fn unanswered(what: &str, inquirer: &ManagerClient, error: &AskError) -> Failure {
     let endpoint = inquirer.endpoint();
     let (cause, hint, kind) = match error {
         AskError::Away(away) => (
@@ -87,7 +88,7 @@ pub(super) fn unanswered(what: &str, inquirer: &ManagerClient, error: &AskError)
 }
 
 /// How far a league is, in a line.
-pub(super) fn progress(health: &Health) -> String {
+pub(crate) fn progress(health: &Health) -> String {
     let Health {
         league_id,
         game_type,
@@ -113,14 +114,4 @@ pub(super) fn progress(health: &Health) -> String {
             count((*rounds).into(), "round")
         ),
     }
-}
-
-/// A number of things, in words.
-pub(super) fn count(number: u64, thing: &str) -> String {
-    let ending = match (number, thing.ends_with("ch")) {
-        (1, _) => "",
-        (_, true) => "es",
-        (_, false) => "s",
-    };
-    format!("{number} {thing}{ending}")
 }

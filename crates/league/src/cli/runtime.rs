@@ -1,4 +1,4 @@
-//! Where log lines of a command go: to the files below its root, and warnings to people.
+//! The wish to end: Ctrl-C, or a polite signal.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -6,11 +6,9 @@ use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::clock::now;
-use crate::config::{LogLevel, SystemConfig};
-use crate::log::{Bounds, LogGuard, escape, layer};
 use serde_json::json;
 use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
@@ -18,8 +16,83 @@ use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::Output;
-use super::common::Common;
+use crate::cli::Output;
+use crate::cli::arguments::Common;
+use crate::cli::failure::{Failure, Kind};
+use crate::clock::now;
+use crate::config::{LogLevel, SystemConfig};
+use crate::log::{Bounds, LogGuard, escape, layer};
+
+/// The runtime of a command that serves or calls.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    raise_descriptor_limit();
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure {
+            what: "could not start".to_owned(),
+            cause: error.to_string(),
+            hint: "end other programs, or raise the limits of this user".to_owned(),
+            kind: Kind::World,
+        })
+}
+
+/// A league has a connection or two for each agent; a low limit would break it half-way.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    // With the old limit a small league still works.
+    let _ = setrlimit(Resource::Nofile, raised);
+}
+
+/// A wish to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// Ctrl-C: somebody breaks off.
+    Interrupt,
+    /// A polite end, as a supervisor asks for it.
+    Terminate,
+}
+
+/// Hears the wish to end.
+pub(crate) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    pub(crate) fn new() -> Result<Self, Failure> {
+        let hear = |kind| {
+            signal(kind).map_err(|error| Failure {
+                what: "could not listen for signals".to_owned(),
+                cause: error.to_string(),
+                hint: "try again".to_owned(),
+                kind: Kind::World,
+            })
+        };
+        Ok(Self {
+            interrupt: hear(SignalKind::interrupt())?,
+            terminate: hear(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for the wish to end, and tells which it is.
+    pub(crate) async fn heard(&mut self) -> Wish {
+        tokio::select! {
+            _ = self.interrupt.recv() => Wish::Interrupt,
+            _ = self.terminate.recv() => Wish::Terminate,
+        }
+    }
+
+    /// Waits for the wish to end, of whatever kind.
+    pub(crate) async fn interrupted(&mut self) {
+        self.heard().await;
+    }
+}
 
 /// How long what runs in the background may take to end.
 const LAST_TASKS: Duration = Duration::from_millis(100);
@@ -28,7 +101,7 @@ const MOST_TOLD: usize = 50;
 
 /// Begins to log; the guard writes what waits when it is dropped. What machines are told of
 /// warnings goes to standard output, unless `stdio` says that an agent answers there.
-pub(super) fn begin(common: &Common, system: &SystemConfig, stdio: bool) -> LogGuard {
+pub(crate) fn begin_logs(common: &Common, system: &SystemConfig, stdio: bool) -> LogGuard {
     let level = match common.verbose {
         0 => system.logging.level,
         _ => LogLevel::Debug,
@@ -60,7 +133,7 @@ pub(super) fn begin(common: &Common, system: &SystemConfig, stdio: bool) -> LogG
 
 /// Does the work of a command that logs. Last of all come the logs: what runs in the background
 /// when the work is done has nothing left to do, but it may have something left to say.
-pub(super) fn last<T>(logs: LogGuard, runtime: Runtime, work: impl Future<Output = T>) -> T {
+pub(crate) fn finish<T>(logs: LogGuard, runtime: Runtime, work: impl Future<Output = T>) -> T {
     let done = runtime.block_on(work);
     // Standard input may be open still, and somebody wait for a line of it.
     runtime.shutdown_timeout(LAST_TASKS);
@@ -69,7 +142,7 @@ pub(super) fn last<T>(logs: LogGuard, runtime: Runtime, work: impl Future<Output
 }
 
 /// Has each call of a command that asks a manager told on standard error, if it is to be verbose.
-pub(super) fn tell_calls(common: &Common) {
+pub(crate) fn tell_calls(common: &Common) {
     if common.verbose > 0 {
         let _ = tracing_subscriber::registry()
             .with(LevelFilter::DEBUG)
@@ -205,7 +278,7 @@ mod tests {
             .unwrap();
         let subscriber = tracing_subscriber::registry().with(files);
         tracing::subscriber::with_default(subscriber, || {
-            last(logs, runtime, async {
+            finish(logs, runtime, async {
                 let parting = Parting;
                 tokio::spawn(async move {
                     pending::<()>().await;

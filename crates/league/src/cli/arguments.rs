@@ -1,59 +1,56 @@
 //! What every command that touches a league takes, and what it makes of it.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::agents::assemble::Shared;
-use crate::chance::Chance;
-use crate::config::{
-    ConfigError, ConfigLoader, DEFAULT_GAME, LeagueConfig, SystemConfig, league_rules,
-};
-use crate::http::endpoint::{BadEndpoint, Endpoint};
-use crate::storage::root::{DEFAULT_ROOT, Root};
 use clap::Args;
 use league_core::league::LeagueRules;
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
 
-use super::Output;
-use super::failure::{Failure, Kind};
+use crate::agents::assemble::Shared;
+use crate::chance::Chance;
+use crate::cli::Output;
+use crate::cli::failure::{Failure, Kind, bad_config};
+use crate::config::{ConfigLoader, DEFAULT_GAME, LeagueConfig, SystemConfig, league_rules};
+use crate::http::endpoint::{BadEndpoint, Endpoint};
+use crate::storage::root::{DEFAULT_ROOT, Root};
 
 /// Where the manager of the documents answers.
-pub(super) const USUAL_MANAGER: &str = "http://localhost:8000/mcp";
+pub(crate) const USUAL_MANAGER: &str = "http://localhost:8000/mcp";
 
 /// What every command that touches a league takes.
 #[derive(Debug, Clone, Args)]
-pub(super) struct Common {
+pub(crate) struct Common {
     /// Where config, data and logs lie
     #[arg(long, value_name = "DIR", default_value = DEFAULT_ROOT)]
-    pub(super) root: PathBuf,
+    pub(crate) root: PathBuf,
     /// How to print
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
-    pub(super) output: Output,
+    pub(crate) output: Output,
     /// Print only what was asked for
     #[arg(short, long)]
-    pub(super) quiet: bool,
+    pub(crate) quiet: bool,
     /// Log every message that is sent and received, without its content
     #[arg(short, long, action = clap::ArgAction::Count)]
-    pub(super) verbose: u8,
+    pub(crate) verbose: u8,
 }
 
 impl Common {
     /// The root.
-    pub(super) fn root(&self) -> Root {
+    pub(crate) fn root(&self) -> Root {
         Root::new(&self.root)
     }
 
     /// Reads the configuration.
-    pub(super) fn config(&self) -> Result<(ConfigLoader, SystemConfig), Failure> {
+    pub(crate) fn config(&self) -> Result<(ConfigLoader, SystemConfig), Failure> {
         let loader = ConfigLoader::new(self.root());
         let system = loader.load_system().map_err(bad_config)?;
         Ok((loader, (*system).clone()))
     }
 
     /// What the agents of this process share.
-    pub(super) fn shared(
+    pub(crate) fn shared(
         &self,
         system: &SystemConfig,
         seed: Option<u64>,
@@ -68,13 +65,13 @@ impl Common {
     }
 
     /// The flags that name the same root again, for commands that are printed.
-    pub(super) fn root_flag(&self) -> String {
+    pub(crate) fn root_flag(&self) -> String {
         root_flag(&self.root)
     }
 }
 
 /// The flag that names a root, for commands that are printed.
-pub(super) fn root_flag(root: &Path) -> String {
+pub(crate) fn root_flag(root: &Path) -> String {
     if root.as_os_str() == DEFAULT_ROOT {
         return String::new();
     }
@@ -82,7 +79,7 @@ pub(super) fn root_flag(root: &Path) -> String {
 }
 
 /// A word of a command, as a shell has to read it.
-pub(super) fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
     if word.chars().all(plain) && !word.is_empty() {
         return word.to_owned();
@@ -91,55 +88,14 @@ pub(super) fn quoted(word: &str) -> String {
 }
 
 /// Tells of keys in the configuration that nothing reads.
-pub(super) fn tell_unknown_keys(loader: &ConfigLoader) {
+pub(crate) fn tell_unknown_keys(loader: &ConfigLoader) {
     for warning in loader.warnings() {
         tracing::warn!(event_type = "UNKNOWN_KEY", "{warning}");
     }
 }
 
-/// The runtime of a command that serves or calls.
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    raise_descriptor_limit();
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure {
-            what: "could not start".to_owned(),
-            cause: error.to_string(),
-            hint: "end other programs, or raise the limits of this user".to_owned(),
-            kind: Kind::World,
-        })
-}
-
-/// A league has a connection or two for each agent; a low limit would break it half-way.
-fn raise_descriptor_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
-    // With the old limit a small league still works.
-    let _ = setrlimit(Resource::Nofile, raised);
-}
-
-/// A configuration that cannot be used.
-pub(super) fn bad_config(error: ConfigError) -> Failure {
-    let hint = error.hint();
-    let world = matches!(
-        error,
-        ConfigError::Unreadable { .. } | ConfigError::Unwritable { .. }
-    );
-    Failure {
-        what: "could not use the configuration".to_owned(),
-        cause: super::chain(&error),
-        hint: hint.unwrap_or_else(|| "mend the file, or remove it to have it written anew".into()),
-        kind: if world { Kind::World } else { Kind::Use },
-    }
-}
-
 /// The rules of a league; if they do not fit, its file and the key are told.
-pub(super) fn rules_of(
+pub(crate) fn rules_of(
     root: &Root,
     system: &SystemConfig,
     league: &LeagueConfig,
@@ -156,31 +112,20 @@ pub(super) fn rules_of(
     })
 }
 
-/// What helps where nothing can be listened on.
-pub(super) fn port_hint(error: &io::Error, else_hint: &str) -> String {
-    let hint = match error.kind() {
-        io::ErrorKind::AddrNotAvailable => {
-            "name an address of this machine with `--bind`, or `security.bind` in config/system.json"
-        }
-        _ => else_hint,
-    };
-    hint.to_owned()
-}
-
 /// The league that is meant when none is named: one of the game that is, or as configured.
-pub(super) fn usual_league(system: &SystemConfig, game: Option<&GameType>) -> LeagueId {
+pub(crate) fn usual_league(system: &SystemConfig, game: Option<&GameType>) -> LeagueId {
     let game = game.filter(|game| game.as_str() != DEFAULT_GAME);
     let of_game = game.and_then(|game| LeagueId::new(format!("league_2025_{game}")).ok());
     of_game.unwrap_or_else(|| system.default_league_id.clone())
 }
 
 /// Reads the name of a league.
-pub(super) fn league_id(text: &str) -> Result<LeagueId, String> {
+pub(crate) fn league_id(text: &str) -> Result<LeagueId, String> {
     LeagueId::new(text).map_err(|error| error.to_string())
 }
 
 /// Reads the address of a manager; a name in it is looked up now, and never again.
-pub(super) fn manager(text: &str) -> Result<String, String> {
+pub(crate) fn manager_url(text: &str) -> Result<String, String> {
     let found = Endpoint::look_up(text).map_err(|error| {
         let cause = no_manager(&error);
         format!("{cause}; give the one that the manager printed, such as `{USUAL_MANAGER}`")
@@ -194,7 +139,7 @@ pub(super) fn manager(text: &str) -> Result<String, String> {
 }
 
 /// Why no manager can be called at an address; an example would be a player's.
-pub(super) fn no_manager(error: &BadEndpoint) -> String {
+pub(crate) fn no_manager(error: &BadEndpoint) -> String {
     match error {
         BadEndpoint::Malformed(text) => format!("`{text}` is no address"),
         other => other.to_string(),
@@ -202,7 +147,7 @@ pub(super) fn no_manager(error: &BadEndpoint) -> String {
 }
 
 /// Reads the name of a game.
-pub(super) fn game_type(text: &str) -> Result<GameType, String> {
+pub(crate) fn game_type(text: &str) -> Result<GameType, String> {
     let known = league_games::find(text).and_then(|_| GameType::new(text).ok());
     known.ok_or_else(|| {
         let games = games();
@@ -211,7 +156,7 @@ pub(super) fn game_type(text: &str) -> Result<GameType, String> {
 }
 
 /// Reads the name of a dialect.
-pub(super) fn dialect(text: &str) -> Result<Dialect, String> {
+pub(crate) fn dialect(text: &str) -> Result<Dialect, String> {
     let known = || {
         Dialect::ALL
             .map(|dialect| format!("`{dialect}`"))
@@ -222,14 +167,14 @@ pub(super) fn dialect(text: &str) -> Result<Dialect, String> {
 }
 
 /// The names of all games.
-pub(super) fn games() -> String {
+pub(crate) fn games() -> String {
     let games = league_games::all().iter();
     let games = games.map(|listing| format!("`{}`", listing.rules.game_type));
     games.collect::<Vec<_>>().join(", ")
 }
 
 /// Reads a duration: `400ms`, `2s`, `1m`.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|letter: char| !letter.is_ascii_digit());
     let (number, unit) = text.split_at(split.unwrap_or(text.len()));
     let expected = || format!("`{text}` is no duration; write `400ms`, `2s` or `1m`");

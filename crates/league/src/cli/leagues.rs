@@ -1,0 +1,240 @@
+//! The leagues below a root: which one is meant, whether it is over, which were interrupted, and
+//! which name is free.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use clap::Args;
+use league_protocol::id::LeagueId;
+use league_protocol::message::StandingRow;
+
+use crate::cli::arguments::{Common, league_id, root_flag};
+use crate::cli::failure::{Failure, Kind};
+use crate::cli::text::count;
+use crate::site::resume;
+use crate::storage::documents::{StandingEntry, StandingsRepository};
+use crate::storage::record::is_over;
+use crate::storage::root::Root;
+use crate::storage::store::holder;
+use crate::storage::verify::leagues;
+use crate::wire::ask::{Health, State};
+
+/// How many leagues of one name are searched for a free number.
+const MAX_LEAGUES: u32 = 100_000;
+
+/// A league on the disk, as `league serve` and `league report` take it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct StoredLeague {
+    /// The root of the league's files; the same as `--root`
+    #[arg(conflicts_with = "root")]
+    dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// The league [default: the one played last]
+    #[arg(long, value_name = "ID", value_parser = league_id)]
+    league_id: Option<LeagueId>,
+}
+
+impl StoredLeague {
+    fn dir(&self) -> &Path {
+        self.dir.as_deref().unwrap_or(&self.common.root)
+    }
+
+    /// The command that resumes a league which is not over and which no process on this machine
+    /// plays.
+    pub(crate) fn resume(&self, root: &Root, league: &LeagueId) -> Option<String> {
+        let interrupted = InterruptedLeague::look(root, self.dir(), league.clone());
+        interrupted.map(|interrupted| interrupted.resume)
+    }
+
+    /// The root and the league that are meant.
+    pub(crate) fn find(&self) -> Result<(Root, LeagueId), Failure> {
+        let root = Root::new(self.dir());
+        let all = leagues(&root).map_err(|error| self.none(&error.to_string()))?;
+        let mut all = all.into_iter();
+        let found = match &self.league_id {
+            Some(named) => all.find(|league| league == named),
+            None => all.max_by_key(|league| last_played(&root, league)),
+        };
+        match (found, &self.league_id) {
+            (Some(league), _) => Ok((root, league)),
+            (None, Some(named)) => Err(self.none(&format!("there is no league `{named}`"))),
+            (None, None) => Err(self.none("there is no league")),
+        }
+    }
+
+    fn none(&self, cause: &str) -> Failure {
+        Failure {
+            what: format!("could not show a league of `{}`", self.dir().display()),
+            cause: cause.to_owned(),
+            hint: "name the folder that holds `data/leagues`, or play a league with `league run`"
+                .to_owned(),
+            kind: Kind::Use,
+        }
+    }
+}
+
+/// A league that is not over and that no process on this machine plays.
+pub(crate) struct InterruptedLeague {
+    pub(crate) league: LeagueId,
+    /// The command that goes on with it.
+    pub(crate) resume: String,
+}
+
+impl InterruptedLeague {
+    /// Looks whether a league was interrupted; `dir` is its root as it was named.
+    fn look(root: &Root, dir: &Path, league: LeagueId) -> Option<Self> {
+        let journal = root.league_journal(&league);
+        let stands = holder(&journal).is_none() && !is_over(&journal);
+        stands.then(|| Self {
+            resume: format!("{}{}", resume(root, &league), root_flag(dir)),
+            league,
+        })
+    }
+
+    /// All of a root, the one played last first.
+    pub(crate) fn all(root: &Root, dir: &Path) -> Vec<Self> {
+        let mut all = leagues(root).unwrap_or_default();
+        all.sort_by_key(|league| std::cmp::Reverse(last_played(root, league)));
+        let all = all.into_iter();
+        all.filter_map(|league| Self::look(root, dir, league))
+            .collect()
+    }
+}
+
+/// When something last happened in a league.
+fn last_played(root: &Root, league: &LeagueId) -> SystemTime {
+    let file = fs::metadata(root.league_journal(league));
+    let changed = file.and_then(|file| file.modified());
+    changed.unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// A league at its end, by its files, if it was last seen like this and is over now.
+pub(crate) fn last_state(root: &Root, seen: &Health) -> Option<(Health, Vec<StandingRow>)> {
+    let league = &seen.league_id;
+    let table = StandingsRepository::new(root, league.clone()).load().ok()?;
+    let whole = seen.rounds > 0 && table.rounds_completed >= seen.rounds;
+    if !whole || !is_over(&root.league_journal(league)) {
+        return None;
+    }
+    let health = Health {
+        state: State::Completed,
+        round_id: Some(seen.rounds),
+        matches_played: seen.matches,
+        ..seen.clone()
+    };
+    Some((health, table.standings.iter().map(row).collect()))
+}
+
+fn row(entry: &StandingEntry) -> StandingRow {
+    StandingRow {
+        rank: entry.rank,
+        shared_rank: entry.rank,
+        player_id: entry.player_id.clone(),
+        display_name: entry.display_name.clone(),
+        played: entry.played,
+        wins: entry.wins,
+        draws: entry.draws,
+        losses: entry.losses,
+        technical_losses: entry.technical_losses,
+        points: entry.points,
+    }
+}
+
+/// The first free name: this one, or this one with a number.
+pub(crate) fn free_name(root: &Root, base: &LeagueId) -> LeagueId {
+    let mut league = base.clone();
+    for number in 2..MAX_LEAGUES {
+        if !root.league_journal(&league).exists() {
+            break;
+        }
+        let Ok(next) = LeagueId::new(format!("{base}_{number}")) else {
+            break;
+        };
+        league = next;
+    }
+    league
+}
+
+/// The league that `league run --resume` resumes: the named one, else the only interrupted one. A
+/// running league is found too, so that it can be refused as running.
+pub(crate) fn to_resume(
+    root: &Root,
+    common: &Common,
+    named: Option<&LeagueId>,
+) -> Result<LeagueId, Failure> {
+    if let Some(named) = named {
+        return named_to_resume(root, common, named);
+    }
+    let of_run = |league: &LeagueId| root.seats(league).exists();
+    let interrupted = InterruptedLeague::all(root, &common.root);
+    let (ours, others): (Vec<_>, Vec<_>) =
+        interrupted.into_iter().partition(|one| of_run(&one.league));
+    match ours.as_slice() {
+        [only] => Ok(only.league.clone()),
+        [] => {
+            let held = |league: &LeagueId| holder(&root.league_journal(league)).is_some();
+            let mut running = leagues(root).unwrap_or_default().into_iter();
+            let running = running.find(|league| of_run(league) && held(league));
+            running.ok_or_else(|| nothing_to_resume(&common.root_flag(), &others))
+        }
+        several => Err(Failure {
+            what: "could not resume a league".to_owned(),
+            cause: format!(
+                "{} were interrupted here",
+                count(several.len() as u64, "league")
+            ),
+            hint: format!("name one of them: {}", commands(several)),
+            kind: Kind::Use,
+        }),
+    }
+}
+
+fn named_to_resume(root: &Root, common: &Common, named: &LeagueId) -> Result<LeagueId, Failure> {
+    let flag = common.root_flag();
+    let (cause, hint) = if !root.league_journal(named).exists() {
+        let hint = match InterruptedLeague::all(root, &common.root).as_slice() {
+            [] => format!("start it with `league run --league-id {named}{flag}`"),
+            some => format!("resume an interrupted league: {}", commands(some)),
+        };
+        let cause = format!("there is no such league in `{}`", root.as_path().display());
+        (cause, hint)
+    } else if is_over(&root.league_journal(named)) {
+        let hint = format!(
+            "show it with `league serve --league-id {named}{flag}`, or play another league with \
+             `league run{flag}`"
+        );
+        ("it is over".to_owned(), hint)
+    } else {
+        return Ok(named.clone());
+    };
+    Err(Failure {
+        what: format!("could not resume league `{named}`"),
+        cause,
+        hint,
+        kind: Kind::Use,
+    })
+}
+
+fn nothing_to_resume(root_flag: &str, others: &[InterruptedLeague]) -> Failure {
+    let hint = match others {
+        [] => format!("start a league with `league run{root_flag}`"),
+        some => format!(
+            "resume agents that were started one by one with {}",
+            commands(some)
+        ),
+    };
+    Failure {
+        what: "could not resume a league".to_owned(),
+        cause: "no league of `league run` was interrupted here".to_owned(),
+        hint,
+        kind: Kind::Use,
+    }
+}
+
+/// The commands that go on with leagues.
+fn commands(leagues: &[InterruptedLeague]) -> String {
+    let commands = leagues.iter().map(|one| format!("`{}`", one.resume));
+    commands.collect::<Vec<_>>().join(", ")
+}
