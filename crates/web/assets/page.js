@@ -2,7 +2,7 @@
 
 import { runClock } from "./clock.js";
 import { checkDraws } from "./draw.js";
-import { prepareReplay } from "./film.js";
+import { prepareReplay } from "./replay.js";
 import { followFeed, sayState } from "./live.js";
 import { fillPacked, unpacked } from "./packed.js";
 import { applyPatch } from "./patch.js";

@@ -1,18 +1,18 @@
-//! The pages of a league: from the facts of its journal to HTML.
+//! The pages of a league: from the events of its journal to HTML.
 //!
-//! Facts go into a [`Gallery`](gallery::Gallery), which fills in what a page shows
-//! ([`model`]); [`page`] draws it, once, for the live page and for the report alike. A page is
-//! made of keyed [`parts`]: what changed between two moments is a small [`Patch`](parts::Patch),
-//! which the browser puts in place. A [`film`] is a list of patches: a league played back.
+//! Events go into a [`LeagueView`](league_view::LeagueView), which fills in what a page shows
+//! ([`model`]); [`page`] draws it once, for the live page and the report alike. A page consists of
+//! keyed [`parts`]; the browser applies the [`Patch`](parts::Patch) between two states. A [`replay`]
+//! is a list of patches.
 //!
-//! Nothing here reads a clock, a file or a socket. Reading journals and serving viewers is left
-//! to `league`.
+//! Nothing here reads a clock, a file or a socket. `league` reads journals and serves viewers.
 
 pub mod assets;
-pub mod film;
-pub mod gallery;
+pub mod delta;
+pub mod league_view;
 pub mod model;
 pub mod page;
 pub mod parts;
+pub mod replay;
 pub mod report;
 pub mod tables;

@@ -1,318 +1,432 @@
-//! What the pages show, as plain facts: no HTML, no JSON, no file.
+//! What the pages show, as plain data without HTML, JSON or files.
 //!
-//! The [`Gallery`](crate::gallery::Gallery) fills these in, `page` draws them.
+//! The [`LeagueView`](crate::league_view::LeagueView) fills it in; [`page`](crate::page) draws it.
 
-mod pages;
-mod rounds;
-
+use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{AgentState, Phase};
+use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
+use league_protocol::message::{MatchResult, StandingRow};
 use league_protocol::time::Timestamp;
+use serde_json::Value;
 
-pub use pages::{
-    Deviation, Failure, Life, MatchPage, Meeting, PlayerPage, Position, Said, Verbatim,
-};
-pub use rounds::{Coming, Course, Encounter, RoundPage};
-
-/// The first page: a league at a glance.
+/// What every page shows of the league.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Board {
-    /// Which league.
-    pub league: LeagueCard,
-    /// How far it is.
-    pub progress: Progress,
-    /// The table from its top; at most [`MOST_ROWS`](crate::gallery::MOST_ROWS) rows.
-    pub standings: Vec<Standing>,
-    /// How many players the table leaves out.
-    pub unlisted: usize,
-    /// Matches of this round without a result; at most [`MOST_TILES`](crate::gallery::MOST_TILES).
-    pub tiles: Vec<Tile>,
-    /// How many such matches are left out.
-    pub untiled: usize,
-    /// The latest results, newest first.
-    pub latest: Vec<ResultLine>,
-    /// Who met whom.
-    pub cross: Cross,
-    /// Points over rounds.
-    pub chart: Chart,
-    /// Everyone that takes part: referees, then players; as many as the table has rows.
-    pub agents: Vec<Agent>,
-    /// Whether all that is shown follows from the journal, if it was looked into.
-    pub verdict: Option<Verdict>,
-}
-
-/// Which league.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LeagueCard {
-    /// Its id.
+pub struct LeagueSummary {
     pub league_id: String,
-    /// Its name for people.
     pub title: String,
-    /// What is played.
     pub game_type: String,
-    /// What is played, for people.
+    /// The display name of the game; empty if the game is unknown.
     pub game: String,
-    /// Whether it gathers, runs or is over.
     pub phase: Phase,
-    /// How many players and referees are in.
     pub players: usize,
-    /// How many referees are in.
     pub referees: usize,
-    /// Whether all chance came from a seed that was given: not for prizes.
+    /// Whether all randomness came from a given seed, so that the league is not for prizes.
     pub reproducible: bool,
     /// Whether messages are read strictly.
     pub strict: bool,
-    /// When it began.
     pub started: Option<Timestamp>,
-    /// When it was over.
     pub ended: Option<Timestamp>,
-    /// The present round, from 1; 0 before the first.
+    /// The current round, from 1; 0 before the first.
     pub round: u32,
     /// Results so far.
     pub played: u64,
-    /// Matches in all; 0 before the league began.
+    /// Matches in total; 0 before the league has started.
     pub matches: u64,
-    /// Why it does not go on though it is not over; `None` while somebody plays it.
-    pub standstill: Option<Standstill>,
+    /// Set if the league is unfinished and no process plays it.
+    pub stall: Option<Stall>,
+    /// Whether all that is shown follows from the journal; `None` if that was not checked.
+    pub verification: Option<Verification>,
 }
 
-/// A league that is not over and that nobody plays on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standstill {
-    /// When its last entry was written.
-    pub since: Timestamp,
-    /// The command that takes it up.
-    pub resume: String,
-}
-
-impl LeagueCard {
-    /// Whether all its matches are played.
+impl LeagueSummary {
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Completed
     }
 }
 
-/// How far a league is.
+/// An unfinished league that no process plays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stall {
+    /// When the last journal entry was written.
+    pub since: Timestamp,
+    /// The command that resumes the league.
+    pub resume: String,
+}
+
+/// The result of verifying a journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verification {
+    pub holds: bool,
+    /// What was checked, or what is wrong and where.
+    pub detail: String,
+}
+
+/// The first page: a league at a glance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Board {
+    pub league: LeagueSummary,
+    pub progress: LeagueProgress,
+    /// The table from its top; at most [`MAX_ROWS`](crate::league_view::MAX_ROWS) rows.
+    pub standings: Vec<TableRow>,
+    /// How many players the table leaves out.
+    pub unlisted: usize,
+    /// Matches of this round without a result; at most
+    /// [`MAX_TILES`](crate::league_view::MAX_TILES).
+    pub tiles: Vec<Tile>,
+    /// How many such matches are left out.
+    pub untiled: usize,
+    /// The latest results, newest first.
+    pub latest: Vec<ResultLine>,
+    pub cross: Cross,
+    pub chart: Chart,
+    /// Referees, then players; as many players as the table has rows.
+    pub agents: Vec<AgentRow>,
+}
+
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Progress {
-    /// The present round, from 1; 0 before the first.
-    pub round: u32,
-    /// How many rounds there are; 0 before the league began.
+pub struct LeagueProgress {
+    /// How many rounds there are; 0 before the league has started.
     pub rounds: u32,
-    /// Results so far.
-    pub played: u64,
-    /// Matches in all; 0 before the league began.
-    pub matches: u64,
-    /// Results in the present round.
+    /// Results in the current round.
     pub round_played: u32,
-    /// Matches of a round.
+    /// Matches of the current round.
     pub round_matches: u32,
-    /// Technical losses so far.
     pub technical_losses: u64,
-    /// How long the rest will take at the pace so far.
+    /// How long the rest will take at the current pace.
     pub time_left: Option<Duration>,
-    /// How long it has taken.
     pub elapsed: Option<Duration>,
 }
 
 /// A row of the table.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Standing {
-    /// 1, 2, 3, …
-    pub rank: u32,
-    /// How many places it has gained since the last round ended; negative if it fell.
+pub struct TableRow {
+    pub standing: StandingRow,
+    /// Places gained since the last round ended; negative if the player fell.
     pub climbed: i64,
-    /// Who.
-    pub player_id: PlayerId,
-    /// Its name; whatever its author wrote.
-    pub name: String,
-    /// Matches played.
-    pub played: u32,
-    /// Matches won.
-    pub wins: u32,
-    /// Matches drawn.
-    pub draws: u32,
-    /// Matches lost, technical losses among them.
-    pub losses: u32,
-    /// Matches lost by not playing.
-    pub technical_losses: u32,
-    /// Points.
-    pub points: u32,
-    /// Its last five matches, oldest first.
-    pub form: Vec<Met>,
-    /// How often it left the protocol.
+    /// The last five matches, oldest first.
+    pub form: Vec<SeatOutcome>,
+    /// How often the player deviated from the protocol.
     pub deviations: u64,
-    /// Whether it takes part still.
     pub state: AgentState,
 }
 
-/// How a match ended for one player.
+/// How a match ended for one of its players.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// It won.
+pub enum SeatOutcome {
     Won,
-    /// Nobody won.
     Drew,
-    /// It lost.
     Lost,
-    /// It lost by not playing.
+    /// Lost by not playing.
     Forfeited,
 }
 
-/// A match as one of its players sees it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Met {
-    /// Which match.
-    pub match_id: MatchId,
-    /// Whom.
-    pub opponent: PlayerId,
-    /// How it ended for the player.
-    pub ended: Ended,
-    /// The points of the player.
-    pub points: u32,
-}
-
-/// A match that is not over.
+/// A match of the current round without a result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tile {
-    /// Which match.
     pub match_id: MatchId,
-    /// Both players, seat A first.
-    pub players: [Named; 2],
-    /// Who runs it, or will.
+    /// Seat A first.
+    pub players: [PlayerRef; 2],
     pub referee: Option<RefereeId>,
-    /// How far it is.
     pub state: TileState,
     /// Counts the referees that were told to run it.
     pub attempt: u32,
-    /// Since when it is so.
+    /// When the match reached its state, if its referee recorded that.
     pub since: Option<Timestamp>,
 }
 
-/// How far a match is that is not over.
+/// The state of a match without a result, the most advanced first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TileState {
-    /// All moves are in; chance decides.
+    /// All moves are in; the draw decides.
     Drawing,
-    /// Moves are asked for.
+    /// The players are asked for moves.
     Choosing,
-    /// Players are invited.
+    /// The players are invited.
     Inviting,
-    /// Its referee was told to run it.
+    /// The referee was told to run it.
     Ordered,
-    /// Its referee has others to run first.
+    /// The referee has other matches to run first.
     Queued,
-    /// No referee can take it for now.
+    /// No referee is available.
     Waiting,
 }
 
-/// A player by id and name.
+/// A player's id and name. The name is whatever the player's author wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
-    /// Its id.
+pub struct PlayerRef {
     pub id: PlayerId,
-    /// Its name; whatever its author wrote.
     pub name: String,
 }
 
-/// A result in a list.
+/// An entry of the latest results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResultLine {
-    /// Which match.
     pub match_id: MatchId,
-    /// Both players, seat A first.
-    pub players: [Named; 2],
-    /// The seat that won, 0 or 1.
+    /// Seat A first.
+    pub players: [PlayerRef; 2],
+    /// The winning seat, 0 or 1.
     pub winner: Option<usize>,
     /// Whether a seat did not play.
     pub technical: bool,
-    /// One sentence for people.
     pub reason: String,
-    /// When the result was taken.
     pub at: Timestamp,
 }
 
-/// Who met whom, in the order of ids.
+/// The cross table, in the order of ids.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Cross {
-    /// The players, at most [`MOST_CROSSED`](crate::gallery::MOST_CROSSED).
-    pub players: Vec<Named>,
-    /// For each player a cell for each player; `None` on the diagonal and where there was no
-    /// match yet.
-    pub cells: Vec<Vec<Option<Cell>>>,
+    /// At most [`MAX_CROSS_PLAYERS`](crate::league_view::MAX_CROSS_PLAYERS).
+    pub players: Vec<PlayerRef>,
+    /// A row for each player with a cell for each player; `None` on the diagonal and for matches
+    /// that have not started.
+    pub cells: Vec<Vec<Option<CrossCell>>>,
     /// How many players are left out.
     pub unlisted: usize,
 }
 
-/// A match in the cross table, as the player of its row sees it.
+/// A match in the cross table, from the view of the row's player.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
-    /// Which match.
+pub struct CrossCell {
     pub match_id: MatchId,
-    /// How it ended; `None` while it is played.
-    pub ended: Option<Ended>,
+    /// `None` while the match is being played.
+    pub outcome: Option<SeatOutcome>,
 }
 
 /// Points over rounds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Chart {
     /// A line for each player, the leader first; at most
-    /// [`MOST_LINES`](crate::gallery::MOST_LINES).
-    pub lines: Vec<Line>,
+    /// [`MAX_CHART_LINES`](crate::league_view::MAX_CHART_LINES).
+    pub lines: Vec<ChartLine>,
     /// How many rounds the league has.
     pub rounds: u32,
 }
 
-/// The points of one player after each round that is over, from 0 before the first.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    /// Who.
-    pub player: Named,
-    /// Points after 0, 1, 2, … rounds.
+pub struct ChartLine {
+    pub player: PlayerRef,
+    /// Points after 0, 1, 2, … finished rounds.
     pub points: Vec<u32>,
 }
 
-/// Someone that takes part.
+/// A player or referee.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Agent {
-    /// Its id.
+pub struct AgentRow {
     pub id: String,
-    /// Its name; whatever its author wrote.
+    /// Whatever the agent's author wrote.
     pub name: String,
-    /// Whether it is a referee.
     pub is_referee: bool,
-    /// Whether it takes part.
     pub state: AgentState,
-    /// How it speaks: `v2`, `v2-api`, `v1`.
+    /// `v2`, `v2-api` or `v1`.
     pub dialect: &'static str,
-    /// Its own version; whatever its author wrote.
+    /// Whatever the agent's author wrote.
     pub version: String,
-    /// How long it takes to answer, if anyone here has called it.
-    pub latency: Option<Latency>,
-    /// Matches lost by not playing; for a referee matches that were taken from it.
+    /// `None` if no process recorded a call to the agent.
+    pub latency: Option<LatencySummary>,
+    /// For a referee, matches that were taken away from it.
     pub technical_losses: u32,
-    /// How often it left the protocol.
+    /// How often the agent deviated from the protocol.
     pub deviations: u64,
 }
 
-/// How long an agent takes to answer.
+/// How long an agent takes to answer, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Latency {
+pub struct LatencySummary {
     /// How many calls were measured.
     pub calls: u64,
-    /// Half of them took at most so long, in milliseconds.
     pub median: f64,
-    /// Nineteen of twenty took at most so long, in milliseconds.
     pub p95: f64,
 }
 
-/// Whether a league is what its journal says.
+/// A way in which an agent deviated from the protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
-    /// Whether all that was looked at holds.
-    pub holds: bool,
-    /// What was looked at, or what is wrong and where.
-    pub words: String,
+pub struct Deviation {
+    pub clause: String,
+    /// Where in the message.
+    pub path: String,
+    /// What was found, and what to do.
+    pub detail: String,
+    pub count: u64,
+}
+
+/// How often an agent's attempts failed with one code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailureCount {
+    pub code: Code,
+    pub count: u64,
+    /// What happened the last time.
+    pub detail: String,
+    /// The match of the last time.
+    pub match_id: MatchId,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlayerPage {
+    pub league: LeagueSummary,
+    pub row: TableRow,
+    pub agent: AgentRow,
+    /// Matches to come, the next one first; at most
+    /// [`MAX_UPCOMING`](crate::league_view::MAX_UPCOMING).
+    pub upcoming: Vec<UpcomingMatch>,
+    /// How many come after those.
+    pub later: usize,
+    /// Matches so far, newest first; at most [`MAX_PLAYED`](crate::league_view::MAX_PLAYED).
+    pub matches: Vec<PlayedMatch>,
+    /// How many matches so far are left out.
+    pub unlisted: usize,
+    /// How often the player made each choice, the most frequent first.
+    pub choices: Vec<(String, u64)>,
+    /// Points after 0, 1, 2, … finished rounds.
+    pub points: Vec<u32>,
+    /// The most frequent first.
+    pub deviations: Vec<Deviation>,
+    /// Failed attempts in finished matches, the most frequent first.
+    pub failures: Vec<FailureCount>,
+}
+
+/// A finished match on the page of a player.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlayedMatch {
+    pub match_id: MatchId,
+    pub opponent: PlayerRef,
+    pub outcome: SeatOutcome,
+    pub points: u32,
+    /// `None` if the player sent no choice.
+    pub choice: Option<String>,
+    pub opponent_choice: Option<String>,
+    pub reason: String,
+    pub at: Timestamp,
+}
+
+/// A match that a player has yet to play.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UpcomingMatch {
+    pub match_id: MatchId,
+    pub round: u32,
+    pub opponent: PlayerRef,
+    /// `None` if the round has not started.
+    pub state: Option<TileState>,
+}
+
+/// The page of a round: finished, in progress, or to come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoundPage {
+    pub league: LeagueSummary,
+    /// From 1.
+    pub round: u32,
+    /// How many rounds there are.
+    pub rounds: u32,
+    /// In order; at most [`MAX_ROWS`](crate::league_view::MAX_ROWS).
+    pub matches: Vec<RoundMatch>,
+    /// How many matches are left out.
+    pub unlisted: usize,
+    /// The player without a match, if the number of players is odd.
+    pub resting: Option<PlayerRef>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoundMatch {
+    pub match_id: MatchId,
+    /// Seat A first.
+    pub players: [PlayerRef; 2],
+    pub referee: Option<RefereeId>,
+    pub state: RoundMatchState,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum RoundMatchState {
+    /// The round has not started.
+    Planned,
+    /// No result yet.
+    Open(TileState),
+    Over {
+        /// For each seat.
+        outcomes: [SeatOutcome; 2],
+        /// For each seat.
+        points: [u32; 2],
+        reason: String,
+        at: Timestamp,
+    },
+    /// The result is too old to be kept here.
+    Forgotten,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatchPage {
+    pub league: LeagueSummary,
+    pub match_id: MatchId,
+    pub round: u32,
+    /// Seat A first.
+    pub players: [PlayerRef; 2],
+    pub referee: Option<RefereeId>,
+    /// Counts the referees that were told to run it.
+    pub attempt: u32,
+    /// `None` once the match has a result.
+    pub state: Option<TileState>,
+    pub result: Option<Arc<MatchResult>>,
+    /// When the result was recorded.
+    pub at: Option<Timestamp>,
+    /// The commitment to the draw, published before the round, in hex.
+    pub promise: Option<String>,
+    /// The lowest and highest number that can be drawn, if the game draws one.
+    pub range: Option<(u64, u64)>,
+    /// `None` if the referee's record is not in this folder.
+    pub times: Option<MatchTimes>,
+    /// Oldest first; empty until the match is over, or if the referee's record is elsewhere.
+    pub messages: Vec<TranscriptMessage>,
+    /// The positions of a board game, starting before the first move; empty for other games.
+    pub positions: Vec<BoardPosition>,
+}
+
+/// When a match reached its states, as its referee recorded it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MatchTimes {
+    /// When the referee accepted it.
+    pub created: Option<Timestamp>,
+    /// When both players had joined.
+    pub started: Option<Timestamp>,
+    pub finished: Option<Timestamp>,
+}
+
+/// A message of a match.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TranscriptMessage {
+    pub at: Timestamp,
+    /// The sender, such as `referee:REF01`.
+    pub from: String,
+    pub to: String,
+    pub kind: String,
+    /// The message as it was decoded, without tokens; `null` if it was too long to keep or could
+    /// not be decoded.
+    pub message: Value,
+    /// The text as it was received, where it was repaired or could not be decoded.
+    pub original: Option<OriginalText>,
+}
+
+/// A message as it was received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OriginalText {
+    /// The beginning of the text; `None` if it must not be shown.
+    pub text: Option<String>,
+    /// The length of the whole text.
+    pub bytes: u64,
+    /// Whether `text` is shorter than the whole text.
+    pub cut: bool,
+    /// Why it could not be decoded; `None` if it was repaired.
+    pub problem: Option<String>,
+}
+
+/// A position of a board game.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoardPosition {
+    pub columns: usize,
+    /// Row by row; empty where nothing lies.
+    pub cells: Vec<String>,
+    /// The cell of the last move.
+    pub last: Option<usize>,
+    /// The seat that moved, 0 or 1; `None` in the first position.
+    pub seat: Option<usize>,
 }

@@ -1,32 +1,28 @@
-//! Pages as HTML: each thing is drawn in one place, for the live site and for the report alike.
+//! Pages as HTML. Each thing is drawn in one place, for the live site and for the report alike.
 //!
-//! Every text goes through `maud`, which escapes it. There is no inline style or script, so that a
-//! strict content security policy can stand. Serving is left to others.
+//! `maud` escapes every text. There are no inline styles or scripts, so that a strict content
+//! security policy can stand. Serving is left to others.
 
-mod agents;
 mod board;
 mod chart;
-mod cross;
-mod draw;
-mod latest;
-mod marks;
-mod matches;
-mod players;
-mod positions;
-mod rounds;
+mod format;
+pub(crate) mod match_page;
+pub(crate) mod player_page;
+pub(crate) mod round_page;
+mod rows;
 mod sequence;
-mod shell;
-mod standings;
-mod summary;
-mod words;
 
 use league_protocol::id::{MatchId, PlayerId};
-use maud::Markup;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::model::{Board, MatchPage, PlayerPage, RoundPage};
-use crate::parts::Parts;
+use crate::parts::PageParts;
 
-pub(crate) use shell::{footer, header, script_free_head};
+pub(crate) use board::main as board_main;
+pub use board::parts as board_parts;
+
+/// Without a script, a page of a running league is reloaded after so many seconds.
+const RELOAD_SECONDS: u32 = 10;
 
 /// Where links lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +34,6 @@ pub enum Links {
 }
 
 impl Links {
-    /// The board.
     pub fn board(self) -> &'static str {
         match self {
             Self::Site => "/",
@@ -46,7 +41,6 @@ impl Links {
         }
     }
 
-    /// A match.
     pub fn of_match(self, id: &MatchId) -> String {
         match self {
             Self::Site => format!("/match/{id}"),
@@ -54,7 +48,6 @@ impl Links {
         }
     }
 
-    /// A player.
     pub fn of_player(self, id: &PlayerId) -> String {
         match self {
             Self::Site => format!("/player/{id}"),
@@ -62,7 +55,6 @@ impl Links {
         }
     }
 
-    /// A round.
     pub fn of_round(self, round: u32) -> String {
         match self {
             Self::Site => format!("/round/{round}"),
@@ -70,7 +62,8 @@ impl Links {
         }
     }
 
-    /// The id of an element that each page has once: in a file with many pages it names its page.
+    /// The id of an element that each page has once. A file has many pages, so the id names its
+    /// page there.
     fn own_id(self, id: &str, page: &str) -> String {
         match self {
             Self::Site => id.to_owned(),
@@ -79,95 +72,152 @@ impl Links {
     }
 }
 
-/// Draws the parts of the board that change.
-pub fn board_parts(board: &Board, links: &Links) -> Parts {
-    board::parts(board, *links)
-}
-
-/// Draws the board as a document.
-pub fn board(board: &Board, parts: &Parts, links: &Links) -> String {
-    let page = shell::Page {
+/// The board as a document, from its parts.
+pub fn board(board: &Board, parts: &PageParts, links: Links) -> String {
+    let page = Document {
         kind: "board",
         id: "",
         title: &board.league.title,
         over: board.league.is_over(),
     };
-    shell::document(&page, &board_main(parts), *links)
+    page.draw(&board_main(parts), links)
 }
 
-/// Draws what stands in `<main>` on the board.
-pub(crate) fn board_main(parts: &Parts) -> Markup {
-    board::main(parts)
-}
-
-/// Draws a match as a document.
-pub fn match_page(page: &MatchPage, links: &Links) -> String {
+pub fn match_page(page: &MatchPage, links: Links) -> String {
     let [a, b] = &page.players;
-    let title = format!("{}: {} – {}", page.match_id, a.name, b.name);
-    let shell = shell::Page {
+    let document = Document {
         kind: "match",
         id: page.match_id.as_str(),
-        title: &title,
+        title: &format!("{}: {} – {}", page.match_id, a.name, b.name),
         over: page.league.is_over(),
     };
-    shell::document(&shell, &match_main(page, *links), *links)
+    document.draw(&match_page::main(page, links), links)
 }
 
-/// Draws what stands in `<main>` on the page of a match.
-fn match_main(page: &MatchPage, links: Links) -> Markup {
-    matches::main(page, links)
-}
-
-/// Draws who met in a match, and how it ended.
-pub(crate) fn match_result(page: &MatchPage, links: Links) -> Markup {
-    matches::result(page, links)
-}
-
-/// Draws how a match came to its end.
-pub(crate) fn match_details(page: &MatchPage, links: Links) -> Markup {
-    matches::details(page, links)
-}
-
-/// Draws a player as a document.
-pub fn player_page(page: &PlayerPage, links: &Links) -> String {
-    let shell = shell::Page {
+pub fn player_page(page: &PlayerPage, links: Links) -> String {
+    let standing = &page.row.standing;
+    let document = Document {
         kind: "player",
-        id: page.standing.player_id.as_str(),
-        title: &page.standing.name,
+        id: standing.player_id.as_str(),
+        title: &standing.display_name,
         over: page.league.is_over(),
     };
-    shell::document(&shell, &player_main(page, *links), *links)
+    document.draw(&player_page::main(page, links), links)
 }
 
-/// Draws what stands in `<main>` on the page of a player.
-pub(crate) fn player_main(page: &PlayerPage, links: Links) -> Markup {
-    players::main(page, links)
-}
-
-/// Draws a round as a document.
-pub fn round_page(page: &RoundPage, links: &Links) -> String {
-    let shell = shell::Page {
+pub fn round_page(page: &RoundPage, links: Links) -> String {
+    let document = Document {
         kind: "round",
         id: &format!("R{}", page.round),
         title: &format!("Round {} · {}", page.round, page.league.title),
         over: page.league.is_over(),
     };
-    shell::document(&shell, &round_main(page, *links), *links)
+    document.draw(&round_page::main(page, links), links)
 }
 
-/// Draws what stands in `<main>` on the page of a round.
-pub(crate) fn round_main(page: &RoundPage, links: Links) -> Markup {
-    rounds::main(page, links)
-}
-
-/// Draws the answer to an address that leads nowhere; `what` was looked for.
+/// The response to an unknown address; `what` was looked for.
 pub fn not_found(what: &str) -> String {
-    shell::not_found(what)
+    let main = html! {
+        section.summary {
+            h1 { "There is no " bdi { (what) } " here" }
+            p.lead { "The address may be wrong, or it has not begun yet. " a href=(Links::Site.board()) { "To the board" } }
+        }
+    };
+    Document::nowhere("Not found").draw(&main, Links::Site)
 }
 
-/// Draws the answer while there is nothing to show, and why.
-pub fn unavailable(words: &str) -> String {
-    shell::unavailable(words)
+/// The response while there is nothing to show, and why.
+pub fn unavailable(reason: &str) -> String {
+    let main = html! {
+        section.summary {
+            h1 { "This league cannot be shown now" }
+            p.lead { bdi { (reason) } }
+        }
+    };
+    Document::nowhere("Not yet").draw(&main, Links::Site)
+}
+
+/// A document of the live site.
+struct Document<'a> {
+    kind: &'static str,
+    /// What the page is about, so that the script knows when that has changed.
+    id: &'a str,
+    title: &'a str,
+    /// Whether the league is over.
+    over: bool,
+}
+
+impl<'a> Document<'a> {
+    fn nowhere(title: &'a str) -> Self {
+        Self {
+            kind: "nowhere",
+            id: "",
+            title,
+            over: false,
+        }
+    }
+
+    fn draw(&self, main: &Markup, links: Links) -> String {
+        let id = Some(self.id).filter(|id| !id.is_empty());
+        let markup = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    (common_head(self.title))
+                    @if !self.over { noscript { meta http-equiv="refresh" content=(RELOAD_SECONDS); } }
+                    link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
+                    link rel="stylesheet" href="/assets/style.css";
+                    link rel="stylesheet" href="/assets/details.css";
+                    script type="module" src="/assets/page.js" {}
+                }
+                body data-page=(self.kind) data-feed="/feed" data-id=[id] data-over[self.over] {
+                    a.skip href="#main" { "Skip to the content" }
+                    (header(links))
+                    main #main tabindex="-1" { (main) }
+                    (footer())
+                }
+            }
+        };
+        markup.into_string()
+    }
+}
+
+/// What every head holds, before styles and scripts.
+pub(crate) fn common_head(title: &str) -> Markup {
+    html! {
+        meta charset="utf-8";
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        meta name="color-scheme" content="light dark";
+        title { (title) " · League" }
+    }
+}
+
+/// The bar at the top: the link to the board, and on the site the state of the connection.
+pub(crate) fn header(links: Links) -> Markup {
+    html! {
+        header.bar {
+            a.brand href=(links.board()) { (logo()) "League" }
+            @if links == Links::Site { p #touch role="status" {} }
+        }
+    }
+}
+
+pub(crate) fn footer() -> Markup {
+    html! {
+        footer.foot {
+            p {
+                "W won, D drew, L lost, T lost by not playing. Times are in UTC. "
+                "Results and draws follow from the journal, and " code { "league verify" } " checks them; messages and latencies are what those noted who heard them."
+            }
+        }
+    }
+}
+
+fn logo() -> Markup {
+    PreEscaped(
+        r#"<svg class="logo" viewBox="0 0 24 24" aria-hidden="true"><path d="M2 4h6v6h5M2 20h6v-6h5m0-4v4m0-2h9" fill="none" stroke="currentColor" stroke-width="2.5" stroke-linecap="round" stroke-linejoin="round"/></svg>"#
+            .to_owned(),
+    )
 }
 
 #[cfg(test)]

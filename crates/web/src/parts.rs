@@ -1,7 +1,7 @@
-//! A page in parts that have keys, and what changed between two moments.
+//! A page as keyed parts, and the patch between two states of it.
 //!
-//! A block is replaced as a whole; a list has items that come, go, change and move one by one. So
-//! a result that changes two rows of four hundred is told in a few hundred bytes.
+//! A block is replaced as a whole; the items of a list come, go, change and move one by one. So a
+//! result that changes two rows of four hundred makes a patch of a few hundred bytes.
 
 use std::collections::BTreeMap;
 
@@ -9,57 +9,55 @@ use serde::Serialize;
 
 /// The parts of a page that change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Parts {
+pub struct PageParts {
     blocks: BTreeMap<&'static str, String>,
-    lists: BTreeMap<&'static str, Vec<Item>>,
+    lists: BTreeMap<&'static str, Vec<ListItem>>,
 }
 
-/// An item of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
-    /// The `id` of its element: no other element of the page has it.
+pub struct ListItem {
+    /// The `id` of the element, unique on the page.
     pub key: String,
-    /// The element.
     pub html: String,
 }
 
-/// What changed between two moments of a page.
+/// The difference between two states of a page.
 ///
-/// In the browser, every element of `set` takes the place of the one with the same id, or waits to
-/// be put into a list; then each list of `lists` holds exactly these items in this order.
+/// In the browser, every element of `set` replaces the one with the same id, or waits to be put into
+/// a list; then each list of `lists` is made to hold exactly these items in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Patch {
     /// Elements by their ids.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
-    /// The ids of the items of each list, in order, where these have changed.
+    /// The item ids of each list whose ids or order have changed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub lists: BTreeMap<&'static str, Vec<String>>,
 }
 
-impl Parts {
+impl PageParts {
     /// Adds a block: an element with this id.
-    pub fn block(&mut self, id: &'static str, html: String) {
-        self.blocks.insert(id, html);
+    pub fn block(&mut self, id: &'static str, html: impl Into<String>) {
+        self.blocks.insert(id, html.into());
     }
 
     /// Adds a list: the element with this id holds the items and nothing else.
-    pub fn list(&mut self, id: &'static str, items: Vec<Item>) {
+    pub fn list(&mut self, id: &'static str, items: Vec<ListItem>) {
         self.lists.insert(id, items);
     }
 
-    /// The element of a block; empty if there is none.
-    pub fn of_block(&self, id: &str) -> &str {
+    /// The HTML of a block; empty if there is none.
+    pub fn block_html(&self, id: &str) -> &str {
         self.blocks.get(id).map_or("", String::as_str)
     }
 
-    /// The items of a list, one after the other.
-    pub fn of_list(&self, id: &str) -> String {
+    /// The HTML of all items of a list.
+    pub fn list_html(&self, id: &str) -> String {
         let items = self.lists.get(id).into_iter().flatten();
         items.map(|item| item.html.as_str()).collect()
     }
 
-    /// Everything, as a patch that fits on any moment of the same page.
+    /// A patch that turns any state of the same page into this one.
     pub fn whole(&self) -> Patch {
         Patch::between(&Self::default(), self)
     }
@@ -73,8 +71,7 @@ impl Parts {
 }
 
 impl Patch {
-    /// What leads from one moment to another.
-    pub fn between(before: &Parts, after: &Parts) -> Self {
+    pub fn between(before: &PageParts, after: &PageParts) -> Self {
         let mut patch = Self::default();
         for (id, html) in &after.blocks {
             if before.blocks.get(id) != Some(html) {
@@ -100,40 +97,35 @@ impl Patch {
         patch
     }
 
-    /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.set.is_empty() && self.lists.is_empty()
     }
 
-    /// How many bytes it has, about.
+    /// The approximate size in bytes.
     pub fn size(&self) -> usize {
         let set = self.set.iter().map(|(id, html)| id.len() + html.len());
         let keys = self.lists.values().flatten().map(String::len);
         set.chain(keys).sum()
     }
 
-    /// Adds what changed later, so that one patch does for both.
-    ///
-    /// What a list no longer holds is left out.
+    /// Merges a later patch into this one.
     pub fn then(&mut self, later: Self) {
         self.set.extend(later.set);
         self.lists.extend(later.lists);
     }
 }
 
-fn same_keys(old: &[Item], new: &[Item]) -> bool {
-    let keys =
-        |items: &[Item]| -> Vec<String> { items.iter().map(|item| item.key.clone()).collect() };
-    keys(old) == keys(new)
+fn same_keys(old: &[ListItem], new: &[ListItem]) -> bool {
+    old.len() == new.len() && old.iter().zip(new).all(|(one, other)| one.key == other.key)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn table(rows: &[(&str, &str)]) -> Parts {
-        let mut parts = Parts::default();
-        let item = |(key, html): &(&str, &str)| Item {
+    fn table(rows: &[(&str, &str)]) -> PageParts {
+        let mut parts = PageParts::default();
+        let item = |(key, html): &(&str, &str)| ListItem {
             key: (*key).to_owned(),
             html: (*html).to_owned(),
         };
@@ -143,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changed_is_told() {
+    fn patch_holds_only_changes() {
         let before = table(&[("a", "1"), ("b", "2"), ("c", "3")]);
         let after = table(&[("a", "1"), ("b", "9"), ("c", "3")]);
         let patch = Patch::between(&before, &after);
@@ -151,12 +143,12 @@ mod tests {
             patch.set.into_iter().collect::<Vec<_>>(),
             [("b".into(), "9".into())]
         );
-        assert!(patch.lists.is_empty(), "nobody moved");
+        assert!(patch.lists.is_empty(), "no row moved");
         assert!(Patch::between(&after, &after).is_empty());
     }
 
     #[test]
-    fn rows_that_change_places_are_told_by_their_keys() {
+    fn moved_rows_are_listed_by_key() {
         let before = table(&[("a", "1"), ("b", "2")]);
         let after = table(&[("b", "2"), ("a", "1"), ("c", "3")]);
         let patch = Patch::between(&before, &after);
@@ -165,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_page_is_a_patch_too() {
+    fn whole_page_is_a_patch() {
         let page = table(&[("a", "1")]);
         let patch = page.whole();
         assert_eq!(patch.set.len(), 2);
@@ -173,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn two_patches_make_one() {
+    fn merged_patches_equal_the_direct_one() {
         let moments = [
             table(&[("a", "1")]),
             table(&[("a", "2"), ("b", "1")]),

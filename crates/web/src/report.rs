@@ -1,8 +1,8 @@
-//! A league as one file that needs nothing else: all its pages, its style, its script, its film.
+//! A league as one self-contained file: all pages, styles, scripts and the replay.
 //!
-//! The policy in its head allows exactly this style and this script, by their hashes. What takes
-//! much room and is looked at one by one is packed: how matches came to their ends, and the film.
-//! The script unpacks it; all else can be read without.
+//! The content security policy in its head allows exactly this style and this script, by hash. The
+//! details of matches and the replay take much space, so they are compressed; the script unpacks
+//! them. All else can be read without a script.
 
 use std::collections::BTreeMap;
 
@@ -11,30 +11,24 @@ use sha2::{Digest, Sha256};
 
 use crate::assets;
 use crate::model::{Board, MatchPage, PlayerPage, RoundPage};
-use crate::page::{self, Links};
+use crate::page::{self, Links, match_page, player_page, round_page};
 
-/// What goes into a report.
 #[derive(Debug, Clone, Copy)]
-pub struct Report<'a> {
-    /// The first page.
+pub struct ReportContent<'a> {
     pub board: &'a Board,
-    /// The pages of matches.
     pub matches: &'a [MatchPage],
-    /// The pages of players.
     pub players: &'a [PlayerPage],
-    /// The pages of rounds.
     pub rounds: &'a [RoundPage],
-    /// The league played back, as JSON.
-    pub film: Option<&'a str>,
-    /// Packs a text, as gzip does.
+    /// The replay as JSON.
+    pub recording: Option<&'a str>,
+    /// Compresses a text with gzip.
     pub pack: fn(&str) -> Vec<u8>,
 }
 
-/// How many matches are packed together: alike as they are, they take little room then.
-const PACKED_TOGETHER: usize = 64;
+/// How many matches share a pack; similar texts compress well together.
+const MATCHES_PER_PACK: usize = 64;
 
-/// Writes the one file.
-pub fn write(report: &Report<'_>) -> String {
+pub fn write(report: &ReportContent<'_>) -> String {
     let style = assets::STYLES.concat();
     let script = joined(&assets::MODULES);
     let policy = format!(
@@ -43,14 +37,14 @@ pub fn write(report: &Report<'_>) -> String {
         source(&script)
     );
     let links = Links::File;
-    let parts = page::board_parts(report.board, &links);
-    let packs = report.matches.chunks(PACKED_TOGETHER);
+    let parts = page::board_parts(report.board, links);
+    let packs = report.matches.chunks(MATCHES_PER_PACK);
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta http-equiv="Content-Security-Policy" content=(policy);
-                (page::script_free_head(&report.board.league.title))
+                (page::common_head(&report.board.league.title))
                 link rel="icon" href="data:,";
                 style { (PreEscaped(&style)) }
             }
@@ -59,24 +53,24 @@ pub fn write(report: &Report<'_>) -> String {
                 main #main {
                     article.page #board { (page::board_main(&parts)) }
                     @for page in report.rounds {
-                        article.page id={ "round-" (page.round) } { (page::round_main(page, links)) }
+                        article.page id={ "round-" (page.round) } { (round_page::main(page, links)) }
                     }
                     @for (number, page) in report.matches.iter().enumerate() {
                         article.page id={ "match-" (page.match_id) } {
-                            (page::match_result(page, links))
-                            (packed(page, number / PACKED_TOGETHER))
+                            (match_page::result(page, links))
+                            (placeholder(page, number / MATCHES_PER_PACK))
                         }
                     }
                     @for page in report.players {
-                        article.page id={ "player-" (page.standing.player_id) } { (page::player_main(page, links)) }
+                        article.page id={ "player-" (page.row.standing.player_id) } { (player_page::main(page, links)) }
                     }
                 }
                 (page::footer())
                 @for (pack, pages) in packs.enumerate() {
                     script id={ "pack-" (pack) } type="application/gzip" { (base64(&(report.pack)(&details(pages)))) }
                 }
-                @if let Some(film) = report.film {
-                    script #film type="application/gzip" { (base64(&(report.pack)(film))) }
+                @if let Some(recording) = report.recording {
+                    script #film type="application/gzip" { (base64(&(report.pack)(recording))) }
                 }
                 script type="module" { (PreEscaped(&script)) }
             }
@@ -85,8 +79,8 @@ pub fn write(report: &Report<'_>) -> String {
     markup.into_string()
 }
 
-/// Where the script puts how a match came to its end, and what is there without it.
-fn packed(page: &MatchPage, pack: usize) -> Markup {
+/// Placeholder of a match's details, which the script replaces.
+fn placeholder(page: &MatchPage, pack: usize) -> Markup {
     html! {
         p.more data-pack={ "pack-" (pack) } {
             "What was said in this match and how it was drawn is packed in this file, and a script of it unpacks that. "
@@ -97,17 +91,17 @@ fn packed(page: &MatchPage, pack: usize) -> Markup {
     }
 }
 
-/// How matches came to their ends, as JSON by the ids of their pages.
+/// The details of matches as JSON, by the ids of their pages.
 fn details(pages: &[MatchPage]) -> String {
     let of = |page: &MatchPage| {
-        let html = page::match_details(page, Links::File).into_string();
+        let html = match_page::details(page, Links::File).into_string();
         (format!("match-{}", page.match_id), html)
     };
     let all: BTreeMap<String, String> = pages.iter().map(of).collect();
     serde_json::to_string(&all).unwrap_or_default()
 }
 
-/// Several modules as one: what they take from each other stands in the same text.
+/// Joins modules into one script by dropping their imports and exports.
 fn joined(modules: &[(&str, &str)]) -> String {
     let lines = modules.iter().flat_map(|(_, body)| body.lines());
     let kept = lines.filter(|line| !line.starts_with("import "));
@@ -115,21 +109,21 @@ fn joined(modules: &[(&str, &str)]) -> String {
     bare.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// A text as the policy names it.
+/// The hash of a text as a policy source.
 fn source(text: &str) -> String {
     format!("sha256-{}", base64(&Sha256::digest(text)))
 }
 
 fn base64(bytes: &[u8]) -> String {
-    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
         let byte = |place: usize| u32::from(three.get(place).copied().unwrap_or(0));
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
         for place in 0..4 {
-            let sign = SIGNS[(bits >> (18 - 6 * place) & 63) as usize];
+            let letter = ALPHABET[(bits >> (18 - 6 * place) & 63) as usize];
             text.push(if place <= three.len() {
-                char::from(sign)
+                char::from(letter)
             } else {
                 '='
             });
@@ -144,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    /// The names that a module declares for itself or for others, outside of any function.
+    /// The top-level names that a module declares.
     fn declared(body: &str) -> Vec<&str> {
         let words = ["function ", "async function ", "const ", "let "];
         let lines = body
@@ -160,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_can_be_joined_without_two_things_of_one_name() {
+    fn joined_modules_declare_each_name_once() {
         let all: Vec<&str> = assets::MODULES
             .iter()
             .flat_map(|(_, body)| declared(body))
@@ -171,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_module_takes_stands_before_it() {
+    fn modules_come_after_their_imports() {
         let mut known: Vec<String> = Vec::new();
         for (name, body) in assets::MODULES {
             for line in body.lines().filter(|line| line.starts_with("import ")) {
@@ -191,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_joined_script_takes_nothing_from_elsewhere() {
+    fn joined_script_has_no_imports() {
         let script = joined(&assets::MODULES);
         assert!(
             !script
@@ -203,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_written_as_policies_write_it() {
+    fn hash_is_base64_as_in_a_policy() {
         assert_eq!(base64(b"Ma"), "TWE=");
         assert_eq!(base64(b"Man"), "TWFu");
         assert_eq!(base64(b"M"), "TQ==");

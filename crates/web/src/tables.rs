@@ -1,13 +1,14 @@
 //! The results of a league as plain tables: CSV, JSON, Markdown.
 
+use league_protocol::id::MatchId;
 use league_protocol::message::{MatchStatus, StandingRow};
 use serde_json::{Value, json};
 
-use crate::gallery::{Gallery, Observed, round_of};
+use crate::league_view::{LeagueView, Observations, RecordedResult, round_of};
 
 /// Which table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Table {
+pub enum TableKind {
     /// Who stands where.
     Standings,
     /// Every match that is over, in the order in which they ended.
@@ -20,19 +21,19 @@ type Rows = (Vec<&'static str>, Vec<Vec<String>>);
 /// A table with a comma between cells, as RFC 4180 has it.
 ///
 /// A name that a spreadsheet would take for a formula gets an apostrophe before it.
-pub fn csv(gallery: &Gallery, table: Table) -> String {
-    let (head, rows) = rows(gallery, table);
+pub fn csv(view: &LeagueView, table: TableKind) -> String {
+    let (head, rows) = rows(view, table);
     let head = head.into_iter().map(str::to_owned).collect();
     let lines = std::iter::once(head).chain(rows);
     lines.map(|line: Vec<String>| csv_line(&line)).collect()
 }
 
 /// Both tables as one object.
-pub fn json(gallery: &Gallery) -> Value {
-    let league = gallery.league();
+pub fn json(view: &LeagueView) -> Value {
+    let league = view.league();
     let rules = league.rules();
     let listed = |table| {
-        let (head, rows) = rows(gallery, table);
+        let (head, rows) = rows(view, table);
         let object = |row: Vec<String>| {
             let cells = head.iter().zip(row);
             let cells = cells.map(|(name, cell)| ((*name).to_owned(), value(name, cell)));
@@ -45,25 +46,28 @@ pub fn json(gallery: &Gallery) -> Value {
         "game_type": rules.game_type,
         "state": format!("{:?}", league.phase()).to_ascii_lowercase(),
         "matches_played": league.matches_played(),
-        "standings": listed(Table::Standings),
-        "matches": listed(Table::Matches),
+        "standings": listed(TableKind::Standings),
+        "matches": listed(TableKind::Matches),
     })
 }
 
 /// Both tables with a heading each.
-pub fn markdown(gallery: &Gallery) -> String {
-    let card = gallery.card(&Observed::default());
-    let mut text = format!("# {}\n\n", cell(&card.title));
+pub fn markdown(view: &LeagueView) -> String {
+    let summary = view.summary(&Observations::default());
+    let mut text = format!("# {}\n\n", cell(&summary.title));
     text += &format!(
         "{} · {} · {} players · {} of {} matches played\n",
-        cell(&card.league_id),
-        cell(&card.game_type),
-        card.players,
-        gallery.league().matches_played(),
-        gallery.league().schedule().total_matches()
+        cell(&summary.league_id),
+        cell(&summary.game_type),
+        summary.players,
+        view.league().matches_played(),
+        view.league().schedule().total_matches()
     );
-    for (title, table) in [("Standings", Table::Standings), ("Matches", Table::Matches)] {
-        let (head, rows) = rows(gallery, table);
+    for (title, table) in [
+        ("Standings", TableKind::Standings),
+        ("Matches", TableKind::Matches),
+    ] {
+        let (head, rows) = rows(view, table);
         text += &format!("\n## {title}\n\n| {} |\n", head.join(" | "));
         text += &format!("|{}\n", "---|".repeat(head.len()));
         for row in rows {
@@ -74,14 +78,14 @@ pub fn markdown(gallery: &Gallery) -> String {
     text
 }
 
-fn rows(gallery: &Gallery, table: Table) -> Rows {
+fn rows(view: &LeagueView, table: TableKind) -> Rows {
     match table {
-        Table::Standings => standings(gallery),
-        Table::Matches => matches(gallery),
+        TableKind::Standings => standings(view),
+        TableKind::Matches => matches(view),
     }
 }
 
-fn standings(gallery: &Gallery) -> Rows {
+fn standings(view: &LeagueView) -> Rows {
     let head = vec![
         "rank",
         "player_id",
@@ -106,10 +110,10 @@ fn standings(gallery: &Gallery) -> Rows {
             row.points.to_string(),
         ]
     };
-    (head, gallery.league().standings().iter().map(row).collect())
+    (head, view.league().standings().iter().map(row).collect())
 }
 
-fn matches(gallery: &Gallery) -> Rows {
+fn matches(view: &LeagueView) -> Rows {
     let head = vec![
         "match_id",
         "round_id",
@@ -127,34 +131,36 @@ fn matches(gallery: &Gallery) -> Rows {
         "choice_B",
         "reason",
     ];
-    let rows = gallery.finished().map(|(match_id, finished)| {
-        let result = &finished.result;
-        let name = |seat: usize| gallery.named(&result.players[seat]).name;
-        let choice = |seat: usize| match result.choices.get(&result.players[seat]) {
-            Some(Value::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
-            None => String::new(),
-        };
-        let winner = result.winner.as_ref().map(ToString::to_string);
-        let referee = finished.referee.as_ref().map(ToString::to_string);
-        vec![
-            match_id.to_string(),
-            round_of(match_id.as_str()).to_string(),
-            finished.at.to_millis_text(),
-            referee.unwrap_or_default(),
-            result.players[0].to_string(),
-            name(0),
-            result.players[1].to_string(),
-            name(1),
-            status(result.status).to_owned(),
-            winner.unwrap_or_default(),
-            result.points[0].to_string(),
-            result.points[1].to_string(),
-            choice(0),
-            choice(1),
-            result.reason.clone(),
-        ]
-    });
+    let rows = view
+        .results()
+        .map(|(match_id, recorded): (&MatchId, &RecordedResult)| {
+            let result = &recorded.result;
+            let name = |seat: usize| view.player_ref(&result.players[seat]).name;
+            let choice = |seat: usize| match result.choices.get(&result.players[seat]) {
+                Some(Value::String(text)) => text.clone(),
+                Some(other) => other.to_string(),
+                None => String::new(),
+            };
+            let winner = result.winner.as_ref().map(ToString::to_string);
+            let referee = recorded.referee.as_ref().map(ToString::to_string);
+            vec![
+                match_id.to_string(),
+                round_of(match_id).to_string(),
+                recorded.at.to_millis_text(),
+                referee.unwrap_or_default(),
+                result.players[0].to_string(),
+                name(0),
+                result.players[1].to_string(),
+                name(1),
+                status(result.status).to_owned(),
+                winner.unwrap_or_default(),
+                result.points[0].to_string(),
+                result.points[1].to_string(),
+                choice(0),
+                choice(1),
+                result.reason.clone(),
+            ]
+        });
     (head, rows.collect())
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use league_protocol::id::LeagueId;
-use league_web::tables::{self, Table};
+use league_web::tables::{self, TableKind};
 use serde_json::json;
 
 use crate::cli::failure::{Failure, Kind, chain};
@@ -78,18 +78,18 @@ impl Report {
         })?;
         let broken = exhibition.verdict().filter(|verdict| !verdict.holds);
         if let Some(broken) = broken {
-            let words = &broken.words;
+            let words = &broken.detail;
             writeln!(io::stderr(), "warning: this league does not hold: {words}")?;
         }
-        let gallery = exhibition.gallery();
+        let view = exhibition.view();
         if self.shown.common.verbose > 0 {
             writeln!(io::stderr(), "{}", contents(&exhibition))?;
         }
         let text = match self.format {
             Format::Html => exhibition.report(self.matches),
-            Format::Csv => tables::csv(gallery, self.table()),
-            Format::Json => format!("{:#}\n", tables::json(gallery)),
-            Format::Markdown => tables::markdown(gallery),
+            Format::Csv => tables::csv(view, self.table()),
+            Format::Json => format!("{:#}\n", tables::json(view)),
+            Format::Markdown => tables::markdown(view),
         };
         let usual = (self.format == Format::Html).then(|| Path::new("league.html"));
         match self.out.as_deref().or(usual) {
@@ -129,17 +129,17 @@ impl Report {
         }
     }
 
-    fn table(&self) -> Table {
+    fn table(&self) -> TableKind {
         match self.table {
-            Which::Standings => Table::Standings,
-            Which::Matches => Table::Matches,
+            Which::Standings => TableKind::Standings,
+            Which::Matches => TableKind::Matches,
         }
     }
 }
 
 /// What there is to tell of a league.
 fn contents(exhibition: &Exhibition) -> String {
-    let league = exhibition.gallery().league();
+    let league = exhibition.view().league();
     format!(
         "{} and {}: {} of {} played, a film of {}",
         count(league.players().len() as u64, "player"),

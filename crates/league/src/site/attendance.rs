@@ -7,7 +7,7 @@ use std::path::Path;
 
 use league_protocol::id::LeagueId;
 use league_protocol::time::Timestamp;
-use league_web::model::Standstill;
+use league_web::model::Stall;
 
 use crate::storage::root::{DEFAULT_ROOT, Root};
 use crate::storage::store::holder;
@@ -37,10 +37,10 @@ impl Attendance {
         (root, league): (&Root, &LeagueId),
         (entries, since): (u64, Timestamp),
         now: Timestamp,
-    ) -> Option<Standstill> {
+    ) -> Option<Stall> {
         let held = holder(&root.league_journal(league)).is_some();
         self.note(held, entries, now);
-        self.is_over_waiting(since, now).then(|| Standstill {
+        self.is_over_waiting(since, now).then(|| Stall {
             since,
             resume: format!("{}{}", resume(root, league), shown_root(root)),
         })

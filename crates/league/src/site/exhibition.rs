@@ -6,11 +6,11 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
-use league_web::film::Film;
-use league_web::gallery::{Gallery, Observed};
-use league_web::model::{Board, MatchPage, PlayerPage, RoundPage, Verdict};
+use league_web::league_view::{LeagueView, Observations};
+use league_web::model::{Board, MatchPage, PlayerPage, RoundPage, Verification};
 use league_web::page::Links;
-use league_web::report::{self, Report};
+use league_web::replay::Recording;
+use league_web::report::{self, ReportContent};
 use thiserror::Error;
 
 use super::hall::Hall;
@@ -37,9 +37,9 @@ pub(crate) enum ExhibitionError {
 pub(crate) struct Exhibition {
     root: Root,
     league_id: LeagueId,
-    gallery: Gallery,
-    observed: Arc<Observed>,
-    film: Film,
+    view: LeagueView,
+    observed: Arc<Observations>,
+    film: Recording,
     board: Board,
 }
 
@@ -56,11 +56,11 @@ impl Exhibition {
         hall.look(now)?;
         let film = shoot(&hall.script(), Links::File)?;
         let board = hall.board(now).ok_or(ReadError::NoRules)?;
-        let (gallery, observed) = hall.into_facts().ok_or(ReadError::NoRules)?;
+        let (view, observed) = hall.into_facts().ok_or(ReadError::NoRules)?;
         Ok(Self {
             root,
             league_id: league,
-            gallery,
+            view,
             observed,
             film,
             board,
@@ -68,13 +68,13 @@ impl Exhibition {
     }
 
     /// Whether the league is what its journal says.
-    pub(crate) fn verdict(&self) -> Option<&Verdict> {
-        self.observed.verdict.as_ref()
+    pub(crate) fn verdict(&self) -> Option<&Verification> {
+        self.observed.verification.as_ref()
     }
 
     /// The league's facts.
-    pub(crate) fn gallery(&self) -> &Gallery {
-        &self.gallery
+    pub(crate) fn view(&self) -> &LeagueView {
+        &self.view
     }
 
     /// How many moments the film has.
@@ -84,19 +84,23 @@ impl Exhibition {
 
     /// The report, with what was said in so many matches, the latest.
     pub(crate) fn report(&self, most_matches: usize) -> String {
-        let all: Vec<&MatchId> = self.gallery.finished().map(|(id, _)| id).collect();
+        let all: Vec<&MatchId> = self.view.results().map(|(id, _)| id).collect();
         let first = all.len().saturating_sub(most_matches);
         let matches = all[first..].iter().filter_map(|id| self.match_page(id));
-        let ids = self.board.standings.iter().map(|row| &row.player_id);
+        let ids = self
+            .board
+            .standings
+            .iter()
+            .map(|row| &row.standing.player_id);
         let players = ids.filter_map(|id| self.player_page(id));
         let rounds = self.rounds(most_matches);
         let film = serde_json::to_string(&self.film).ok();
-        report::write(&Report {
+        report::write(&ReportContent {
             board: &self.board,
             players: &players.collect::<Vec<_>>(),
             matches: &matches.collect::<Vec<_>>(),
             rounds: &rounds,
-            film: film.as_deref(),
+            recording: film.as_deref(),
             pack: packed,
         })
     }
@@ -104,22 +108,21 @@ impl Exhibition {
     /// The latest rounds, as many as have so many matches, and one at least.
     fn rounds(&self, most_matches: usize) -> Vec<RoundPage> {
         let progress = &self.board.progress;
-        let each = self.gallery.league().schedule().matches_a_round().max(1);
+        let each = self.view.league().schedule().matches_a_round().max(1);
         let most = (most_matches / each as usize).max(1);
         let last = progress.rounds;
         let first = last.saturating_sub(u32::try_from(most).unwrap_or(u32::MAX).saturating_sub(1));
-        let pages =
-            (first.max(1)..=last).map(|round| self.gallery.round_page(round, &self.observed));
+        let pages = (first.max(1)..=last).map(|round| self.view.round_page(round, &self.observed));
         pages.flatten().collect()
     }
 
     fn match_page(&self, id: &MatchId) -> Option<MatchPage> {
         let record = kept::record(&self.root, &self.league_id, id);
-        self.gallery.match_page(id, record, &self.observed)
+        self.view.match_page(id, record, &self.observed)
     }
 
     fn player_page(&self, id: &PlayerId) -> Option<PlayerPage> {
-        self.gallery.player_page(id, &self.observed)
+        self.view.player_page(id, &self.observed)
     }
 }
 

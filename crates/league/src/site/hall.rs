@@ -6,10 +6,10 @@ use std::sync::Arc;
 use league_core::league::FixtureStage;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::time::Timestamp;
-use league_web::gallery::{Gallery, MOST_TILES, Observed, Record};
-use league_web::model::{Board, MatchPage, PlayerPage, RoundPage, Verdict};
+use league_web::league_view::{LeagueView, MAX_TILES, Observations, RefereeRecord};
+use league_web::model::{Board, MatchPage, PlayerPage, RoundPage, Verification};
 use league_web::page::{self, Links};
-use league_web::parts::{Parts, Patch};
+use league_web::parts::{PageParts, Patch};
 
 use super::attendance::Attendance;
 use super::kept;
@@ -31,13 +31,13 @@ pub(super) struct Hall {
     root: Root,
     league_id: LeagueId,
     reader: Reader,
-    observed: Arc<Observed>,
+    observed: Arc<Observations>,
     observed_at: Timestamp,
-    parts: Parts,
+    parts: PageParts,
     /// The first page as it was drawn last.
     drawn: Option<Sheet>,
     facts: Option<u64>,
-    verdict: Option<Verdict>,
+    verdict: Option<Verification>,
     attendance: Attendance,
     /// Matches that are over and whose record has not come yet, and how often it was looked for.
     awaited: BTreeMap<MatchId, u32>,
@@ -61,7 +61,7 @@ impl Hall {
             league_id,
             observed: Arc::default(),
             observed_at: Timestamp::default(),
-            parts: Parts::default(),
+            parts: PageParts::default(),
             drawn: None,
             facts: None,
             verdict: None,
@@ -72,17 +72,17 @@ impl Hall {
     }
 
     /// The league as far as it was read.
-    pub(super) fn gallery(&self) -> Option<&Gallery> {
-        self.reader.gallery()
+    pub(super) fn view(&self) -> Option<&LeagueView> {
+        self.reader.view()
     }
 
     /// What was read of the league, and what was observed of its agents.
-    pub(super) fn into_facts(self) -> Option<(Gallery, Arc<Observed>)> {
-        Some((self.reader.into_gallery()?, self.observed))
+    pub(super) fn into_facts(self) -> Option<(LeagueView, Arc<Observations>)> {
+        Some((self.reader.into_view()?, self.observed))
     }
 
     /// Notes whether the league is what its journal says.
-    pub(super) fn judge(&mut self, verdict: Verdict) {
+    pub(super) fn judge(&mut self, verdict: Verification) {
         self.verdict = Some(verdict);
         self.observed_at = Timestamp::default();
     }
@@ -93,8 +93,7 @@ impl Hall {
     }
 
     fn is_over(&self) -> bool {
-        self.gallery()
-            .is_some_and(|gallery| gallery.league().is_over())
+        self.view().is_some_and(|view| view.league().is_over())
     }
 
     /// Reads what is new; tells what it changes on the first page.
@@ -106,7 +105,7 @@ impl Hall {
         self.reader.read_on()?;
         let stale = now.as_millis() - self.observed_at.as_millis() >= OBSERVED_FOR;
         let looked_around = stale && self.look_around(now);
-        let facts = self.gallery().map(Gallery::facts);
+        let facts = self.view().map(LeagueView::events);
         let touched = self.touched();
         if facts == self.facts && !looked_around && touched.is_empty() {
             return Ok(None);
@@ -115,9 +114,9 @@ impl Hall {
         let Some(board) = self.board(now) else {
             return Ok(None);
         };
-        let parts = page::board_parts(&board, &Links::Site);
+        let parts = page::board_parts(&board, Links::Site);
         let patch = Patch::between(&self.parts, &parts);
-        self.drawn = Some(Sheet::new(page::board(&board, &parts, &Links::Site)));
+        self.drawn = Some(Sheet::new(page::board(&board, &parts, Links::Site)));
         self.parts = parts;
         let change = Change { patch, touched };
         Ok((!change.patch.is_empty() || !change.touched.is_empty()).then_some(change))
@@ -145,13 +144,14 @@ impl Hall {
         let mut seen = kept::observed(root, league);
         seen.states = kept::states(root, league, &self.running());
         if let Some(last) = self.reader.last().filter(|_| !self.is_over()) {
-            seen.standstill = self.attendance.look((root, league), last, now);
+            seen.stall = self.attendance.look((root, league), last, now);
         }
-        seen.verdict = self.reader.damage().or(self.verdict.as_ref()).cloned();
+        seen.verification = self.reader.damage().or(self.verdict.as_ref()).cloned();
         let stirred = &mut self.stirred;
         self.awaited.retain(|id, looks| {
             *looks += 1;
-            let came = kept::record(root, league, id).is_some_and(|record| !record.said.is_empty());
+            let came =
+                kept::record(root, league, id).is_some_and(|record| !record.messages.is_empty());
             if came {
                 stirred.insert(id.to_string());
             }
@@ -162,7 +162,7 @@ impl Hall {
             known.map(|(state, _)| state) != Some(&state.0)
         });
         stirred.extend(changed.map(|(id, _)| id.to_string()));
-        if seen.standstill.is_some() != self.observed.standstill.is_some() {
+        if seen.stall.is_some() != self.observed.stall.is_some() {
             // Every page says so.
             stirred.insert("*".to_owned());
         }
@@ -173,7 +173,7 @@ impl Hall {
 
     /// The matches that referees were told to run, as many as are shown.
     fn running(&self) -> Vec<MatchId> {
-        let round = self.gallery().and_then(|gallery| gallery.league().round());
+        let round = self.view().and_then(|view| view.league().round());
         let fixtures = round.map_or(&[][..], |round| round.fixtures());
         let running = fixtures.iter().filter(|fixture| {
             matches!(
@@ -182,11 +182,11 @@ impl Hall {
             )
         });
         let ids = running.map(|fixture| fixture.match_id().clone());
-        ids.take(MOST_TILES).collect()
+        ids.take(MAX_TILES).collect()
     }
 
     pub(super) fn board(&self, now: Timestamp) -> Option<Board> {
-        Some(self.gallery()?.board(&self.observed, now))
+        Some(self.view()?.board(&self.observed, now))
     }
 
     /// The first page.
@@ -201,8 +201,7 @@ impl Hall {
 
     /// How many rows the first page has.
     pub(super) fn rows(&self) -> usize {
-        self.gallery()
-            .map_or(0, |gallery| gallery.league().players().len())
+        self.view().map_or(0, |view| view.league().players().len())
     }
 
     /// What a film of the league is made of.
@@ -216,17 +215,21 @@ impl Hall {
     }
 
     /// The page of a match, with what its referee wrote of it.
-    pub(super) fn match_page(&self, id: &MatchId, record: Option<Record>) -> Option<MatchPage> {
-        self.gallery()?.match_page(id, record, &self.observed)
+    pub(super) fn match_page(
+        &self,
+        id: &MatchId,
+        record: Option<RefereeRecord>,
+    ) -> Option<MatchPage> {
+        self.view()?.match_page(id, record, &self.observed)
     }
 
     /// The page of a round.
     pub(super) fn round_page(&self, round: u32) -> Option<RoundPage> {
-        self.gallery()?.round_page(round, &self.observed)
+        self.view()?.round_page(round, &self.observed)
     }
 
     /// The page of a player.
     pub(super) fn player_page(&self, id: &PlayerId) -> Option<PlayerPage> {
-        self.gallery()?.player_page(id, &self.observed)
+        self.view()?.player_page(id, &self.observed)
     }
 }

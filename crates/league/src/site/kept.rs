@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::MatchState;
 use league_protocol::time::Timestamp;
-use league_web::gallery::{Observed, Record};
-use league_web::model::{Deviation, Failure, Latency, Life, Said, Verbatim};
+use league_web::league_view::{Observations, RefereeRecord};
+use league_web::model::{
+    Deviation, FailureCount, LatencySummary, MatchTimes, OriginalText, TranscriptMessage,
+};
 
 use crate::storage::documents::{MatchDocument, MatchRepository};
 use crate::storage::record;
@@ -22,8 +24,8 @@ const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 /// What the processes of a league found out about its agents.
 ///
 /// Where two of them called the same agent, the one that called it more often is believed.
-pub(super) fn observed(root: &Root, league: &LeagueId) -> Observed {
-    let mut seen = Observed::default();
+pub(super) fn observed(root: &Root, league: &LeagueId) -> Observations {
+    let mut seen = Observations::default();
     for ObservedDocument { agents, .. } in observed::all(root, league) {
         for (agent, found) in agents {
             if let Some(latency) = found.latency {
@@ -45,16 +47,16 @@ pub(super) fn observed(root: &Root, league: &LeagueId) -> Observed {
     seen
 }
 
-fn shown(latency: observed::Latency) -> Latency {
-    Latency {
+fn shown(latency: observed::Latency) -> LatencySummary {
+    LatencySummary {
         calls: latency.calls,
         median: latency.median_ms,
         p95: latency.p95_ms,
     }
 }
 
-fn failure(failed: Failed) -> Failure {
-    Failure {
+fn failure(failed: Failed) -> FailureCount {
+    FailureCount {
         code: failed.code,
         count: failed.count,
         detail: failed.detail,
@@ -72,30 +74,33 @@ fn deviation(count: Count) -> Deviation {
 }
 
 /// What the referee of a match wrote of it; none if that does not lie here.
-pub(super) fn record(root: &Root, league: &LeagueId, match_id: &MatchId) -> Option<Record> {
+pub(super) fn record(root: &Root, league: &LeagueId, match_id: &MatchId) -> Option<RefereeRecord> {
     let document = document(root, league, match_id)?;
     let lifecycle = document.lifecycle;
-    let said = document.transcript.into_iter().map(|said| Said {
-        at: said.timestamp,
-        from: said.from,
-        to: said.to,
-        kind: said.message_type,
-        message: said.message,
-        verbatim: said.verbatim.map(shown_verbatim),
-    });
+    let said = document
+        .transcript
+        .into_iter()
+        .map(|said| TranscriptMessage {
+            at: said.timestamp,
+            from: said.from,
+            to: said.to,
+            kind: said.message_type,
+            message: said.message,
+            original: said.verbatim.map(shown_verbatim),
+        });
     let said = said.take(MOST_SAID);
-    Some(Record {
-        life: Life {
+    Some(RefereeRecord {
+        times: MatchTimes {
             created: Some(lifecycle.created_at),
             started: lifecycle.started_at,
             finished: lifecycle.finished_at,
         },
-        said: said.collect(),
+        messages: said.collect(),
     })
 }
 
-fn shown_verbatim(said: record::Verbatim) -> Verbatim {
-    Verbatim {
+fn shown_verbatim(said: record::Verbatim) -> OriginalText {
+    OriginalText {
         text: said.text,
         bytes: said.bytes,
         cut: said.cut,

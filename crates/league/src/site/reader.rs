@@ -1,10 +1,10 @@
-//! From the journal of a league to its gallery, on and on.
+//! From the journal of a league to its view, on and on.
 
 use league_core::league::{Event, RulesError};
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::time::Timestamp;
-use league_web::gallery::Gallery;
-use league_web::model::Verdict;
+use league_web::league_view::LeagueView;
+use league_web::model::Verification;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -26,15 +26,15 @@ pub(crate) enum ReadError {
     Rules(#[from] RulesError),
 }
 
-/// Reads the journal of a league into a gallery.
+/// Reads the journal of a league into a view.
 #[derive(Debug)]
 pub(super) struct Reader {
     root: Root,
     league_id: LeagueId,
     follower: Follower,
-    gallery: Option<Gallery>,
+    view: Option<LeagueView>,
     /// What is wrong with the journal; from then on it is read no further.
-    damage: Option<Verdict>,
+    damage: Option<Verification>,
     touched: Touched,
     /// The number of the last entry, and when it was written.
     last: Option<(u64, Timestamp)>,
@@ -54,7 +54,7 @@ impl Reader {
             follower: Follower::new(root.league_journal(&league_id)),
             root,
             league_id,
-            gallery: None,
+            view: None,
             damage: None,
             touched: Touched::default(),
             last: None,
@@ -62,13 +62,13 @@ impl Reader {
     }
 
     /// The league as far as it was read.
-    pub(super) fn gallery(&self) -> Option<&Gallery> {
-        self.gallery.as_ref()
+    pub(super) fn view(&self) -> Option<&LeagueView> {
+        self.view.as_ref()
     }
 
     /// The league, when no more is to be read.
-    pub(super) fn into_gallery(self) -> Option<Gallery> {
-        self.gallery
+    pub(super) fn into_view(self) -> Option<LeagueView> {
+        self.view
     }
 
     /// The number of the last entry, and when it was written.
@@ -77,7 +77,7 @@ impl Reader {
     }
 
     /// What is wrong with the journal, if it was tampered with.
-    pub(super) fn damage(&self) -> Option<&Verdict> {
+    pub(super) fn damage(&self) -> Option<&Verification> {
         self.damage.as_ref()
     }
 
@@ -95,7 +95,7 @@ impl Reader {
         let mut taking = Taking {
             root: &self.root,
             league_id: &self.league_id,
-            gallery: self.gallery.take(),
+            view: self.view.take(),
             touched: std::mem::take(&mut self.touched),
             last: self.last,
             problem: None,
@@ -104,13 +104,13 @@ impl Reader {
         match read {
             Ok(()) => {}
             Err(StoreError::Damaged { line, damage, .. }) => {
-                taking.gallery = None;
+                taking.view = None;
                 let path = self.follower.path();
                 Follower::read_loosely(path, |entry| taking.take_in(&entry))?;
                 let file = path.strip_prefix(self.root.as_path()).unwrap_or(path);
-                self.damage = Some(Verdict {
+                self.damage = Some(Verification {
                     holds: false,
-                    words: format!("{}, line {line}: {damage}", file.display()),
+                    detail: format!("{}, line {line}: {damage}", file.display()),
                 });
             }
             Err(other) => {
@@ -119,7 +119,7 @@ impl Reader {
                 return Err(other.into());
             }
         }
-        self.gallery = taking.gallery;
+        self.view = taking.view;
         self.touched = taking.touched;
         self.last = taking.last;
         taking.problem.map_or(Ok(()), Err)
@@ -131,11 +131,11 @@ impl Reader {
     }
 }
 
-/// Entries on their way into a gallery.
+/// Entries on their way into a view.
 struct Taking<'r> {
     root: &'r Root,
     league_id: &'r LeagueId,
-    gallery: Option<Gallery>,
+    view: Option<LeagueView>,
     touched: Touched,
     last: Option<(u64, Timestamp)>,
     problem: Option<ReadError>,
@@ -144,13 +144,13 @@ struct Taking<'r> {
 impl Taking<'_> {
     fn take_in(&mut self, entry: &Entry<Record<Event>>) {
         self.last = Some((entry.sequence, entry.at));
-        match (&entry.fact, &mut self.gallery) {
+        match (&entry.fact, &mut self.view) {
             (Record::Opened(opening), None) => match open(self.root, self.league_id, opening) {
-                Ok(gallery) => self.gallery = Some(gallery),
+                Ok(view) => self.view = Some(view),
                 Err(problem) => self.problem = Some(problem),
             },
-            (Record::Event(event), Some(gallery)) => {
-                gallery.take_in(event);
+            (Record::Event(event), Some(view)) => {
+                view.apply(event);
                 self.touched.note(event);
             }
             _ => {}
@@ -158,7 +158,7 @@ impl Taking<'_> {
     }
 }
 
-/// An empty gallery for a league that began like this.
+/// An empty view for a league that began like this.
 ///
 /// # Errors
 ///
@@ -167,10 +167,10 @@ pub(super) fn open(
     root: &Root,
     league: &LeagueId,
     opening: &Opening,
-) -> Result<Gallery, ReadError> {
+) -> Result<LeagueView, ReadError> {
     let rules = opening.rules.clone().ok_or(ReadError::NoRules)?;
     let title = title(root, league, &rules.game_type);
-    Ok(Gallery::new(rules, title, opening.reproducible)?)
+    Ok(LeagueView::new(rules, title, opening.reproducible)?)
 }
 
 /// The name of a league for people: from its file, if that is about the same game; else the name

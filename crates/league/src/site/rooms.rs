@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
-use league_web::model::{MatchPage, PlayerPage, RoundPage, Verdict};
+use league_web::model::{MatchPage, PlayerPage, RoundPage, Verification};
 use tokio::sync::broadcast::{self, Receiver};
 
 use super::feed::{Feed, GREETING, beat};
@@ -139,7 +139,7 @@ impl Rooms {
     /// What a film is made of, if there is a league.
     pub(super) fn script(self: &Arc<Self>) -> Option<Script> {
         let show = self.glance().ok()?;
-        show.hall.gallery().map(|_| show.hall.script())
+        show.hall.view().map(|_| show.hall.script())
     }
 
     /// Seats a viewer; the first one starts the watch.
@@ -206,9 +206,9 @@ impl Rooms {
 
     /// Has a league verified when it is over, and a suspicious one before.
     fn see_verdict(self: &Arc<Self>, show: &mut Show) {
-        let gallery = show.hall.gallery();
-        let matches = gallery.map_or(0, |gallery| gallery.league().matches_played());
-        let wanted = show.hall.wants_verdict() || gallery.is_some() && show.suspicious;
+        let view = show.hall.view();
+        let matches = view.map_or(0, |view| view.league().matches_played());
+        let wanted = show.hall.wants_verdict() || view.is_some() && show.suspicious;
         if show.judging || !wanted || matches > MOST_VERIFIED {
             return;
         }
@@ -217,9 +217,9 @@ impl Rooms {
         tokio::task::spawn_blocking(move || {
             let verdict = match verify::verify(&rooms.root, &rooms.league_id) {
                 Ok(verdict) => told(&verdict),
-                Err(error) => Verdict {
+                Err(error) => Verification {
                     holds: false,
-                    words: format!("It could not be checked: {error}"),
+                    detail: format!("It could not be checked: {error}"),
                 },
             };
             let mut show = rooms.show();
@@ -240,7 +240,7 @@ impl Show {
     ///
     /// So it does not matter how many come at once: each change is drawn and told once.
     fn glance(&mut self) -> Result<(), ReadError> {
-        if self.watching && self.hall.gallery().is_some() {
+        if self.watching && self.hall.view().is_some() {
             return Ok(());
         }
         self.look()
@@ -262,7 +262,7 @@ impl Show {
 }
 
 /// A verdict in words.
-pub(super) fn told(verdict: &verify::Verdict) -> Verdict {
+pub(super) fn told(verdict: &verify::Verdict) -> Verification {
     let checked = &verdict.checked;
     let words = match &verdict.wrong {
         None => format!(
@@ -285,8 +285,8 @@ pub(super) fn told(verdict: &verify::Verdict) -> Verdict {
             format!("{file}{line}: {}", wrong.what)
         }
     };
-    Verdict {
+    Verification {
         holds: verdict.wrong.is_none(),
-        words,
+        detail: words,
     }
 }

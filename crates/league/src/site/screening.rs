@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use league_core::league::Event;
 use league_protocol::id::LeagueId;
-use league_web::film::{Camera, Film};
-use league_web::gallery::{Gallery, Observed};
+use league_web::league_view::{LeagueView, Observations};
 use league_web::page::Links;
+use league_web::replay::{Recorder, Recording};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -36,7 +36,7 @@ struct Made {
 pub(super) struct Script {
     pub(super) root: Root,
     pub(super) league_id: LeagueId,
-    pub(super) observed: Arc<Observed>,
+    pub(super) observed: Arc<Observations>,
     /// How many facts there are so far.
     pub(super) facts: u64,
 }
@@ -71,26 +71,26 @@ impl Screening {
 /// # Errors
 ///
 /// The journal may not be there, or not be one of a league.
-pub(super) fn shoot(script: &Script, links: Links) -> Result<Film, ReadError> {
+pub(super) fn shoot(script: &Script, links: Links) -> Result<Recording, ReadError> {
     let Script {
         root,
         league_id,
         observed,
         ..
     } = script;
-    let mut camera: Option<Result<Camera<'_>, ReadError>> = None;
+    let mut recorder: Option<Result<Recorder<'_>, ReadError>> = None;
     let path = root.league_journal(league_id);
     Follower::read_loosely(&path, |entry: Entry<Record<Event>>| {
-        match (&entry.fact, &mut camera) {
+        match (&entry.fact, &mut recorder) {
             (Record::Opened(opening), None) => {
-                let opened: Result<Gallery, ReadError> = open(root, league_id, opening);
-                camera = Some(opened.map(|gallery| Camera::new(gallery, observed, links)));
+                let opened: Result<LeagueView, ReadError> = open(root, league_id, opening);
+                recorder = Some(opened.map(|view| Recorder::new(view, observed, links)));
             }
-            (Record::Event(event), Some(Ok(camera))) => camera.take_in(event),
+            (Record::Event(event), Some(Ok(recorder))) => recorder.apply(event),
             _ => {}
         }
     })?;
-    camera
+    recorder
         .unwrap_or(Err(ReadError::NoRules))
-        .map(Camera::finish)
+        .map(Recorder::finish)
 }

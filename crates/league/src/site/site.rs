@@ -134,15 +134,15 @@ fn page_at(rooms: &Arc<Rooms>, path: &str, headers: &HeaderMap) -> Answered {
         None if path == "/" => rooms.board(),
         Some(("match", id)) => MatchId::new(id).ok().map_or(Ok(None), |id| {
             let page = rooms.match_page(&id);
-            page.map(|page| page.map(|page| Sheet::new(page::match_page(&page, &Links::Site))))
+            page.map(|page| page.map(|page| Sheet::new(page::match_page(&page, Links::Site))))
         }),
         Some(("player", id)) => PlayerId::new(id).ok().map_or(Ok(None), |id| {
             let page = rooms.player_page(&id);
-            page.map(|page| page.map(|page| Sheet::new(page::player_page(&page, &Links::Site))))
+            page.map(|page| page.map(|page| Sheet::new(page::player_page(&page, Links::Site))))
         }),
         Some(("round", number)) => number.parse().map_or(Ok(None), |number| {
             let page = rooms.round_page(number);
-            page.map(|page| page.map(|page| Sheet::new(page::round_page(&page, &Links::Site))))
+            page.map(|page| page.map(|page| Sheet::new(page::round_page(&page, Links::Site))))
         }),
         _ => Ok(None),
     };

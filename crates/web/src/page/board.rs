@@ -1,37 +1,37 @@
-//! The board: a league at a glance.
+//! The first page: its layout, summary, progress and verification.
 
+use league_core::league::Phase;
+use league_protocol::message::StandingRow;
 use maud::{Markup, PreEscaped, html};
 
-use super::{Links, agents, chart, cross, latest, standings, summary};
-use crate::model::Board;
-use crate::parts::Parts;
+use super::format::{counted, duration, grouped, moment, phase};
+use super::{Links, chart, rows};
+use crate::model::{Board, LeagueSummary, TableRow};
+use crate::parts::PageParts;
 
-/// The parts of the board that change.
-pub(super) fn parts(board: &Board, links: Links) -> Parts {
-    let mut parts = Parts::default();
-    parts.block("summary", summary::summary(board, links).into_string());
-    parts.block("progress", summary::progress(board, links).into_string());
-    parts.block("verdict", summary::verdict(board).into_string());
-    parts.list("standings-rows", standings::rows(&board.standings, links));
-    let note = standings::note(board.unlisted, board.standings.is_empty());
-    parts.block("standings-note", note.into_string());
-    parts.list("tiles", latest::tiles(&board.tiles, links));
-    parts.block("tiles-note", latest::tiles_note(board, links).into_string());
-    parts.list("latest-rows", latest::rows(&board.latest, links));
-    parts.block("cross-head", cross::head(&board.cross, links).into_string());
-    parts.list("cross-rows", cross::rows(&board.cross, links));
-    parts.block("chart", chart::chart(&board.chart).into_string());
-    parts.list(
-        "agent-rows",
-        agents::rows(&board.agents, board.league.is_over(), links),
-    );
+/// Draws the parts of the board that change.
+pub fn parts(board: &Board, links: Links) -> PageParts {
+    let mut parts = PageParts::default();
+    parts.block("summary", summary(board, links));
+    parts.block("progress", progress(board, links));
+    parts.block("verdict", verification(&board.league));
+    parts.list("standings-rows", rows::standings(&board.standings, links));
+    parts.block("standings-note", rows::standings_note(board));
+    parts.list("tiles", rows::tiles(&board.tiles, links));
+    parts.block("tiles-note", rows::tiles_note(board, links));
+    parts.list("latest-rows", rows::latest(&board.latest, links));
+    parts.block("cross-head", rows::cross_head(&board.cross, links));
+    parts.list("cross-rows", rows::cross(&board.cross, links));
+    parts.block("chart", chart::chart(&board.chart));
+    let agents = rows::agents(&board.agents, board.league.is_over(), links);
+    parts.list("agent-rows", agents);
     parts
 }
 
-/// What stands in `<main>`.
-pub(super) fn main(parts: &Parts) -> Markup {
-    let block = |id: &str| PreEscaped(parts.of_block(id).to_owned());
-    let list = |id: &str| PreEscaped(parts.of_list(id));
+/// The content of `<main>`.
+pub(crate) fn main(parts: &PageParts) -> Markup {
+    let block = |id: &str| PreEscaped(parts.block_html(id).to_owned());
+    let list = |id: &str| PreEscaped(parts.list_html(id));
     html! {
         (block("summary"))
         (block("progress"))
@@ -41,7 +41,7 @@ pub(super) fn main(parts: &Parts) -> Markup {
             section.card.standings aria-labelledby="standings-title" {
                 h2 #standings-title { "Standings" }
                 div.scroll tabindex="0" role="region" aria-labelledby="standings-title" {
-                    table { (standings::head()) tbody #standings-rows { (list("standings-rows")) } }
+                    table { (rows::standings_head()) tbody #standings-rows { (list("standings-rows")) } }
                 }
                 (block("standings-note"))
             }
@@ -56,10 +56,10 @@ pub(super) fn main(parts: &Parts) -> Markup {
                     ol #latest-rows { (list("latest-rows")) }
                 }
             }
-        section.card aria-labelledby="chart-title" {
-            h2 #chart-title { "Points over the rounds" }
-            div.scroll tabindex="0" role="region" aria-labelledby="chart-title" { (block("chart")) }
-        }
+            section.card aria-labelledby="chart-title" {
+                h2 #chart-title { "Points over the rounds" }
+                div.scroll tabindex="0" role="region" aria-labelledby="chart-title" { (block("chart")) }
+            }
         }
         section.card aria-labelledby="cross-title" {
             h2 #cross-title { "Who met whom" }
@@ -75,13 +75,13 @@ pub(super) fn main(parts: &Parts) -> Markup {
         section.card aria-labelledby="agents-title" {
             h2 #agents-title { "Agents" }
             div.scroll tabindex="0" role="region" aria-labelledby="agents-title" {
-                table.agents { (agents::head()) tbody #agent-rows { (list("agent-rows")) } }
+                table.agents { (rows::agents_head()) tbody #agent-rows { (list("agent-rows")) } }
             }
         }
     }
 }
 
-/// The controls of the replay; the script shows them, since without it they can do nothing.
+/// The controls of the replay. They are useless without the script, which shows them.
 fn replay() -> Markup {
     html! {
         section #replay .card hidden aria-label="Replay" {
@@ -103,6 +103,144 @@ fn replay() -> Markup {
                 button #replay-close type="button" { "Back to now" }
                 p #replay-label aria-live="polite" {}
             }
+        }
+    }
+}
+
+/// Title, game and phase; the champion once there is one.
+pub(crate) fn summary(board: &Board, links: Links) -> Markup {
+    let league = &board.league;
+    let champion = board.standings.split_first();
+    html! {
+        section #summary .summary {
+            h1 { bdi { (league.title) } }
+            p.lead {
+                (phase_label(league))
+                span { @if league.game.is_empty() { (league.game_type) } @else { (league.game) } }
+                span { (counted(league.players as u64, "player", "players")) }
+                span { (counted(league.referees as u64, "referee", "referees")) }
+                @if let Some(at) = league.ended { span { "ended " (moment(at)) } }
+                @else if let Some(at) = league.started { span { "began " (moment(at)) } }
+                @if league.strict { span { "strict reading" } }
+                @if league.reproducible { span.note { "drawn from a given seed: not for prizes" } }
+            }
+            (stall(league))
+            @if let Some((first, others)) = champion.filter(|_| league.is_over()) { (champion_of(&first.standing, others, links)) }
+        }
+    }
+}
+
+fn phase_label(league: &LeagueSummary) -> Markup {
+    let (class, words) = match &league.stall {
+        Some(_) => ("halted", "Interrupted"),
+        None => (phase_class(league.phase), phase(league.phase)),
+    };
+    html! { span class={ "phase " (class) } { (words) } }
+}
+
+/// Where a league stalled, and how to resume it.
+fn stall(league: &LeagueSummary) -> Markup {
+    let Some(stall) = &league.stall else {
+        return Markup::default();
+    };
+    html! {
+        p.standstill {
+            strong {
+                @match (league.phase, league.round) {
+                    (Phase::Registering, _) => "Interrupted before it began",
+                    (_, 0) => "Interrupted before the first round",
+                    (_, round) => { "Interrupted in round " (round) }
+                }
+                @if league.matches > 0 { ", " (grouped(league.played)) " of " (counted(league.matches, "match", "matches")) " played" }
+                "; last entry " (moment(stall.since)) "."
+            }
+            " Nobody writes its journal here. If it is not played elsewhere, go on with "
+            code { (stall.resume) } "."
+        }
+    }
+}
+
+fn champion_of(first: &StandingRow, others: &[TableRow], links: Links) -> Markup {
+    let link = |row: &StandingRow| html! { a href=(links.of_player(&row.player_id)) { bdi { (row.display_name) } } };
+    html! {
+        div.champion {
+            h2 { "Champion" }
+            p.first { (link(first)) }
+            p.tally {
+                (counted(first.points.into(), "point", "points")) " · "
+                (first.wins) " won, " (first.draws) " drawn, " (first.losses) " lost"
+            }
+            ol { @for (row, place) in others.iter().map(|row| &row.standing).zip(["Second", "Third"]) {
+                li { (place) " " (link(row)) ", " (counted(row.points.into(), "point", "points")) }
+            } }
+        }
+    }
+}
+
+const fn phase_class(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Registering => "gathering",
+        Phase::Running => "running",
+        Phase::Completed => "over",
+    }
+}
+
+pub(crate) fn progress(board: &Board, links: Links) -> Markup {
+    let (league, now) = (&board.league, &board.progress);
+    let running = league.phase == Phase::Running && league.stall.is_none();
+    let left = now.time_left.filter(|_| running);
+    html! {
+        section #progress .progress aria-label="Progress" data-played=(league.played) data-left-ms=[left.map(|left| left.as_millis())] data-elapsed-ms=[now.elapsed.filter(|_| running).map(|time| time.as_millis())] {
+            @if league.matches > 0 {
+                progress max=(league.matches) value=(league.played) aria-label="Matches played" {
+                    (league.played) " of " (league.matches)
+                }
+                dl.facts { (facts(board, left.map(duration), links)) }
+            } @else {
+                p { "The first round is drawn up when registration closes." }
+            }
+        }
+    }
+}
+
+fn facts(board: &Board, left: Option<String>, links: Links) -> Markup {
+    let (league, now) = (&board.league, &board.progress);
+    html! {
+        div { dt { "Round" } dd { a href=(links.of_round(league.round.max(1))) { (league.round) span.of { " of " (now.rounds) } } } }
+        @if now.round_played < now.round_matches {
+            div { dt { "In this round" } dd { (now.round_played) span.of { " of " (now.round_matches) } } }
+        }
+        div { dt { "Matches" } dd { (grouped(league.played)) span.of { " of " (grouped(league.matches)) } } }
+        @if let Some(left) = left { div { dt { "Time left" } dd.left { (left) } } }
+        @if let Some(elapsed) = now.elapsed { div { dt { "Elapsed" } dd.elapsed { (duration(elapsed)) } } }
+        div { dt { "Technical losses" } dd { (grouped(now.technical_losses)) } }
+    }
+}
+
+/// What every page says of a league that stalled or failed verification.
+pub(crate) fn warning(league: &LeagueSummary) -> Markup {
+    let broken = league.verification.as_ref().filter(|found| !found.holds);
+    html! {
+        (stall(league))
+        @if let Some(broken) = broken {
+            p.verdict.broken {
+                strong { "✗ This league does not hold, so nothing here may be believed." } " " (broken.detail)
+            }
+        }
+    }
+}
+
+/// Whether all that is shown follows from the journal.
+pub(crate) fn verification(league: &LeagueSummary) -> Markup {
+    html! {
+        @match &league.verification {
+            None => div #verdict {},
+            Some(found) if found.holds => {
+                p #verdict .verdict.holds { strong { "✓ Everything holds." } " " (found.detail) }
+            },
+            Some(found) => {
+                p #verdict .verdict.broken { strong { "✗ Something does not hold." } " " (found.detail) }
+            },
         }
     }
 }

@@ -4,21 +4,21 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use super::words::{counted, cut, name};
-use crate::model::{Chart, Line};
+use super::format::{counted, cut, name};
+use crate::model::{Chart, ChartLine};
 
 /// How many lines have a colour, a pattern and a name; the others are grey.
 const COLOURED: usize = 8;
 /// The most points of a line with a colour; a longer one is thinned out.
-const MOST_COLOURED_POINTS: usize = 64;
+const MAX_COLOURED_POINTS: usize = 64;
 /// The most points of a grey line.
-const MOST_GREY_POINTS: usize = 24;
+const MAX_GREY_POINTS: usize = 24;
 /// What `P01` would wish for, so that it gets the first colour.
 const FIRST_WISH: usize = (b'P' as usize + b'0' as usize + b'1' as usize) % COLOURED;
 /// The fewest rounds that the picture has room for, in a league that has as many.
-const FEWEST_ROUNDS: u32 = 8;
+const MIN_ROUNDS: u32 = 8;
 /// The longest name beside a line, in characters.
-const LONGEST_LABEL: usize = 17;
+const MAX_LABEL_CHARS: usize = 17;
 
 /// How wide the picture is; names stand to the right of it.
 const WIDTH: f64 = 620.0;
@@ -34,7 +34,7 @@ const BELOW: f64 = 34.0;
 const LABEL_HEIGHT: f64 = 21.0;
 
 /// The chart, or a sentence while there is nothing to draw.
-pub(super) fn chart(chart: &Chart) -> Markup {
+pub(crate) fn chart(chart: &Chart) -> Markup {
     let over = chart
         .lines
         .first()
@@ -53,10 +53,10 @@ pub(super) fn chart(chart: &Chart) -> Markup {
                 desc #chart-words { (words(chart, over)) }
                 (scale.grid())
                 @for line in grey.iter().rev() {
-                    path.grey d=(scale.path(&line.points, MOST_GREY_POINTS)) {}
+                    path.grey d=(scale.path(&line.points, MAX_GREY_POINTS)) {}
                 }
                 @for (place, line) in coloured.iter().enumerate().rev() {
-                    path class={ "line l" (colours[place]) } d=(scale.path(&line.points, MOST_COLOURED_POINTS)) {}
+                    path class={ "line l" (colours[place]) } d=(scale.path(&line.points, MAX_COLOURED_POINTS)) {}
                 }
                 @for (place, y) in label_heights(coloured, &scale).into_iter().enumerate() {
                     (scale.label(colours[place], &coloured[place], y))
@@ -68,7 +68,7 @@ pub(super) fn chart(chart: &Chart) -> Markup {
 }
 
 /// The names again, for screens that are too narrow to have them beside the lines.
-fn legend(lines: &[Line], colours: &[usize]) -> Markup {
+fn legend(lines: &[ChartLine], colours: &[usize]) -> Markup {
     html! {
         ol.legend { @for (line, colour) in lines.iter().zip(colours) {
             li class={ "l" (colour) } {
@@ -80,7 +80,7 @@ fn legend(lines: &[Line], colours: &[usize]) -> Markup {
 }
 
 /// One line by itself, for the page of a player.
-pub(super) fn single(points: &[u32]) -> Markup {
+pub(crate) fn single(points: &[u32]) -> Markup {
     let rounds = u32::try_from(points.len().saturating_sub(1)).unwrap_or(u32::MAX);
     let scale = Scale::of(&[points], rounds, LOW_HEIGHT);
     let last = points.last().copied().unwrap_or_default();
@@ -88,7 +88,7 @@ pub(super) fn single(points: &[u32]) -> Markup {
         figure.chart.single {
             svg viewBox=(format!("0 0 {WIDTH} {LOW_HEIGHT}")) role="img" aria-label={ "Points over the rounds: " (counted(last.into(), "point", "points")) " after round " (rounds) } {
                 (scale.grid())
-                path.line.l0 d=(scale.path(points, MOST_COLOURED_POINTS)) {}
+                path.line.l0 d=(scale.path(points, MAX_COLOURED_POINTS)) {}
             }
         }
     }
@@ -110,7 +110,7 @@ fn shown_rounds(over: usize, rounds: u32) -> u32 {
     if over >= rounds / 2 {
         return rounds;
     }
-    over.saturating_add(over / 4).max(FEWEST_ROUNDS).min(rounds)
+    over.saturating_add(over / 4).max(MIN_ROUNDS).min(rounds)
 }
 
 /// Where rounds and points lie in the picture.
@@ -167,7 +167,7 @@ impl Scale {
         }
     }
 
-    fn label(&self, colour: usize, line: &Line, y: f64) -> Markup {
+    fn label(&self, colour: usize, line: &ChartLine, y: f64) -> Markup {
         let end = line.points.len().saturating_sub(1);
         let (x, height) = (
             self.x(end),
@@ -177,7 +177,7 @@ impl Scale {
             g class={ "end l" (colour) } {
                 path.lead d=(format!("M{x:.0} {height:.1}L{:.0} {y:.1}", RIGHT + 12.0)) {}
                 circle cx=(tenth(x)) cy=(tenth(height)) r="4" {}
-                text x=(RIGHT + 18.0) y=(tenth(y + 4.5)) { (cut(&line.player.name, LONGEST_LABEL)) }
+                text x=(RIGHT + 18.0) y=(tenth(y + 4.5)) { (cut(&line.player.name, MAX_LABEL_CHARS)) }
             }
         }
     }
@@ -185,7 +185,7 @@ impl Scale {
 
 /// A colour for each line. It hangs on the player and not on its rank, so that a line that is
 /// overtaken stays what it was.
-fn colours(lines: &[Line]) -> Vec<usize> {
+fn colours(lines: &[ChartLine]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..lines.len()).collect();
     order.sort_by_key(|place| &lines[*place].player.id);
     let mut taken = [false; COLOURED];
@@ -203,8 +203,8 @@ fn colours(lines: &[Line]) -> Vec<usize> {
 }
 
 /// Heights of the names beside the lines: near their ends, but never one on the other.
-fn label_heights(lines: &[Line], scale: &Scale) -> Vec<f64> {
-    let wanted = |line: &Line| scale.y(line.points.last().copied().unwrap_or_default());
+fn label_heights(lines: &[ChartLine], scale: &Scale) -> Vec<f64> {
+    let wanted = |line: &ChartLine| scale.y(line.points.last().copied().unwrap_or_default());
     let mut order: Vec<usize> = (0..lines.len()).collect();
     order.sort_by(|one, other| wanted(&lines[*one]).total_cmp(&wanted(&lines[*other])));
     let mut heights = vec![0.0; lines.len()];
@@ -239,12 +239,12 @@ fn tenth(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Named;
+    use crate::model::PlayerRef;
     use league_protocol::id::PlayerId;
 
-    fn line(points: Vec<u32>) -> Line {
-        Line {
-            player: Named {
+    fn line(points: Vec<u32>) -> ChartLine {
+        ChartLine {
+            player: PlayerRef {
                 id: PlayerId::numbered(1),
                 name: "Ada".to_owned(),
             },
@@ -255,10 +255,10 @@ mod tests {
     #[test]
     fn a_player_keeps_its_colour_whoever_overtakes_it() {
         let of = |numbers: &[u32]| {
-            let lines: Vec<Line> = numbers
+            let lines: Vec<ChartLine> = numbers
                 .iter()
-                .map(|number| Line {
-                    player: Named {
+                .map(|number| ChartLine {
+                    player: PlayerRef {
                         id: PlayerId::numbered(*number),
                         name: String::new(),
                     },
@@ -289,8 +289,8 @@ mod tests {
     fn a_long_line_is_thinned_out_and_keeps_its_ends() {
         let points: Vec<u32> = (0..=10_000).collect();
         let scale = Scale::of(&[&points], 10_000, HEIGHT);
-        let path = scale.path(&points, MOST_GREY_POINTS);
-        assert_eq!(path.matches('L').count(), MOST_GREY_POINTS);
+        let path = scale.path(&points, MAX_GREY_POINTS);
+        assert_eq!(path.matches('L').count(), MAX_GREY_POINTS);
         assert!(
             path.starts_with("M44 326.0") && path.ends_with("L600 14.0"),
             "{path}"
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn the_first_rounds_of_a_long_league_fill_the_picture() {
         assert_eq!(shown_rounds(30, 399), 37);
-        assert_eq!(shown_rounds(1, 399), FEWEST_ROUNDS);
+        assert_eq!(shown_rounds(1, 399), MIN_ROUNDS);
         assert_eq!(shown_rounds(200, 399), 399);
         assert_eq!(shown_rounds(1, 3), 3);
     }

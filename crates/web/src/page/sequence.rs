@@ -1,29 +1,27 @@
-//! What was said in a match: a diagram of messages, each of which opens to its JSON.
+//! The messages of a match as a sequence diagram; each opens to its JSON.
 
 use league_protocol::time::Timestamp;
 use maud::{Markup, html};
 use serde_json::Value;
 
 use super::Links;
-use super::words::{cut, moment, offset, time_of_day};
-use crate::model::{MatchPage, Said, Verbatim};
+use super::format::{cut, moment, offset, time_of_day};
+use crate::model::{MatchPage, OriginalText, TranscriptMessage};
 
-/// The most lanes of the diagram; of a match with more speakers only the words are shown.
-const MOST_LANES: usize = 8;
-/// The longest code of an error that is written out, in characters.
-const LONGEST_CODE: usize = 24;
-/// How wide a lane is.
-const LANE: usize = 84;
-/// How high a line of the diagram is.
+/// A match with more speakers is shown without a diagram.
+const MAX_LANES: usize = 8;
+/// The length of an error code, in characters.
+const MAX_CODE_CHARS: usize = 24;
+const LANE_WIDTH: usize = 84;
+/// The height of a line of the diagram.
 const HEIGHT: usize = 28;
 
-/// The messages of a match, oldest first.
-pub(super) fn sequence(page: &MatchPage, links: Links) -> Markup {
+pub(crate) fn sequence(page: &MatchPage, links: Links) -> Markup {
     let id = links.own_id("said-title", page.match_id.as_str());
     html! {
         section.card.said.silent[is_silent(page)] aria-labelledby=(id) {
             h2 id=(id) { "What was said" }
-            @match page.said.first() {
+            @match page.messages.first() {
                 None => p.more { (nothing(page)) },
                 Some(first) => (diagram(page, first.at)),
             }
@@ -31,7 +29,7 @@ pub(super) fn sequence(page: &MatchPage, links: Links) -> Markup {
     }
 }
 
-/// Why no message is there.
+/// Why there are no messages.
 fn nothing(page: &MatchPage) -> Markup {
     html! {
         @match (&page.result, &page.referee) {
@@ -39,7 +37,7 @@ fn nothing(page: &MatchPage) -> Markup {
             (Some(result), None) => {
                 "Nothing was said: " bdi { (result.reason) } ", so the manager decided the match, and no referee ran it."
             },
-            (Some(_), Some(referee)) if page.life.is_some() => {
+            (Some(_), Some(referee)) if page.times.is_some() => {
                 "No message is in the record that " (referee) " kept of this match."
             },
             (Some(_), Some(referee)) => {
@@ -49,7 +47,7 @@ fn nothing(page: &MatchPage) -> Markup {
     }
 }
 
-/// Whether no message will come any more: nobody ran the match.
+/// Whether no message will follow, since no referee ran the match.
 fn is_silent(page: &MatchPage) -> bool {
     page.result.is_some() && page.referee.is_none()
 }
@@ -58,22 +56,22 @@ fn diagram(page: &MatchPage, start: Timestamp) -> Markup {
     let lanes = lanes(page);
     html! {
         p.more { "From " (moment(start)) ". Open a line to read the message." }
-        @if lanes.len() <= MOST_LANES { (head(&lanes)) }
-        ol.messages { @for (place, said) in page.said.iter().enumerate() {
+        @if lanes.len() <= MAX_LANES { (head(&lanes)) }
+        ol.messages { @for (place, message) in page.messages.iter().enumerate() {
             @for words in states(page, place) { li.state { (words) } }
-            li { (message(page, place, said, &lanes)) }
+            li { (message_line(page, place, message, &lanes)) }
         }
-        @for words in states(page, page.said.len()) { li.state { (words) } }
+        @for words in states(page, page.messages.len()) { li.state { (words) } }
         }
     }
 }
 
-/// Everyone that spoke or was spoken to: manager, referees, players.
+/// All senders and receivers: manager, referees, players.
 fn lanes(page: &MatchPage) -> Vec<&str> {
     let mut lanes: Vec<&str> = Vec::new();
-    for said in &page.said {
-        for speaker in [said.from.as_str(), said.to.as_str()] {
-            if lanes.len() <= MOST_LANES && !lanes.contains(&speaker) {
+    for message in &page.messages {
+        for speaker in [message.from.as_str(), message.to.as_str()] {
+            if lanes.len() <= MAX_LANES && !lanes.contains(&speaker) {
                 lanes.push(speaker);
             }
         }
@@ -98,7 +96,7 @@ fn head(lanes: &[&str]) -> Markup {
     html! {
         div.message.lanes aria-hidden="true" {
             span.at {}
-            svg viewBox=(format!("0 0 {} {HEIGHT}", lanes.len() * LANE)) {
+            svg viewBox=(format!("0 0 {} {HEIGHT}", lanes.len() * LANE_WIDTH)) {
                 @for (place, lane) in lanes.iter().enumerate() {
                     text x=(centre(place)) y="18" text-anchor="middle" { (short(lane)) }
                 }
@@ -108,36 +106,41 @@ fn head(lanes: &[&str]) -> Markup {
     }
 }
 
-fn message(page: &MatchPage, place: usize, said: &Said, lanes: &[&str]) -> Markup {
-    let start = page.said.first().map_or(said.at, |first| first.at);
-    let unread = said.verbatim.as_ref();
-    let unread = unread.is_some_and(|said| said.problem.is_some());
-    let wrong = said.kind.contains("ERROR") || unread;
+fn message_line(
+    page: &MatchPage,
+    place: usize,
+    message: &TranscriptMessage,
+    lanes: &[&str],
+) -> Markup {
+    let start = page.messages.first().map_or(message.at, |first| first.at);
+    let original = message.original.as_ref();
+    let unread = original.is_some_and(|original| original.problem.is_some());
+    let wrong = unread || message.kind.contains("ERROR");
     html! {
         details {
             summary.message.wrong[wrong] {
-                span.at { (offset(said.at, start)) }
-                @if lanes.len() <= MOST_LANES { (arrow(lanes, said)) }
+                span.at { (offset(message.at, start)) }
+                @if lanes.len() <= MAX_LANES { (arrow(lanes, message)) }
                 span.kind {
-                    code { @if said.kind.is_empty() { "answer" } @else { (said.kind) } }
-                    span.way { (said.from) " → " (said.to) }
-                    (remarks(page, place, said))
+                    code { @if message.kind.is_empty() { "answer" } @else { (message.kind) } }
+                    span.way { (message.from) " → " (message.to) }
+                    (remarks(page, place, message))
                 }
             }
-            (body(said))
+            (body(message))
         }
     }
 }
 
-fn arrow(lanes: &[&str], said: &Said) -> Markup {
+fn arrow(lanes: &[&str], message: &TranscriptMessage) -> Markup {
     let place = |speaker: &str| lanes.iter().position(|lane| *lane == speaker);
     let middle = HEIGHT / 2;
     html! {
-        svg viewBox=(format!("0 0 {} {HEIGHT}", lanes.len() * LANE)) aria-hidden="true" {
+        svg viewBox=(format!("0 0 {} {HEIGHT}", lanes.len() * LANE_WIDTH)) aria-hidden="true" {
             @for lane in 0..lanes.len() {
                 line.lane x1=(centre(lane)) x2=(centre(lane)) y1="0" y2=(HEIGHT) {}
             }
-            @if let (Some(from), Some(to)) = (place(&said.from), place(&said.to)) {
+            @if let (Some(from), Some(to)) = (place(&message.from), place(&message.to)) {
                 @let back = if from < to { -8 } else { 8 };
                 @let tip = i64::try_from(centre(to)).unwrap_or_default();
                 line.shaft x1=(centre(from)) x2=(tip + back / 2) y1=(middle) y2=(middle) {}
@@ -149,10 +152,10 @@ fn arrow(lanes: &[&str], said: &Said) -> Markup {
 }
 
 const fn centre(lane: usize) -> usize {
-    lane * LANE + LANE / 2
+    lane * LANE_WIDTH + LANE_WIDTH / 2
 }
 
-/// The id of a speaker, or what it is called if it has none.
+/// The id of a speaker, or its role if it has none.
 fn short(lane: &str) -> &str {
     match lane.split_once(':') {
         Some((_, id)) => id,
@@ -160,42 +163,43 @@ fn short(lane: &str) -> &str {
     }
 }
 
-/// Whether it is said again, until when an answer is awaited, and what is wrong.
-fn remarks(page: &MatchPage, place: usize, said: &Said) -> Markup {
-    let alike =
-        |other: &&Said| (&other.kind, &other.from, &other.to) == (&said.kind, &said.from, &said.to);
-    let before = page.said.iter().take(place).filter(alike).count();
-    let text = |key: &str| said.message.get(key).and_then(Value::as_str);
+/// Whether the message is a retry, its deadline, and what is wrong with it.
+fn remarks(page: &MatchPage, place: usize, message: &TranscriptMessage) -> Markup {
+    let alike = |other: &&TranscriptMessage| {
+        (&other.kind, &other.from, &other.to) == (&message.kind, &message.from, &message.to)
+    };
+    let before = page.messages.iter().take(place).filter(alike).count();
+    let text = |key: &str| message.message.get(key).and_then(Value::as_str);
     let deadline = text("deadline").and_then(|text| Timestamp::parse(text).ok());
     let board_game = !page.positions.is_empty();
     html! {
         @if before > 0 && !board_game { span.badge { "try " (before + 1) } }
         @if let Some(deadline) = deadline { span.badge { "until " (time_of_day(deadline)) } }
-        @if let Some(verbatim) = &said.verbatim { span.badge.deviates { (reading(verbatim)) } }
-        @if let Some(code) = text("error_code") { span.badge.deviates { (cut(code, LONGEST_CODE)) } }
+        @if let Some(original) = &message.original { span.badge.deviates { (reading(original)) } }
+        @if let Some(code) = text("error_code") { span.badge.deviates { (cut(code, MAX_CODE_CHARS)) } }
     }
 }
 
-/// What the match became just before a message, or after the last one.
+/// The states that the match reached just before a message, or after the last one.
 ///
-/// The referee speaks when something has changed, so a change stands before its next word; the
-/// answers that brought it about stand above. A whole match may be played in one millisecond: what
-/// is said only before a change does not come after it.
+/// The referee sends a message when the state has changed, so a state is placed before the referee's
+/// next message and after the answers that caused it. A whole match may take one millisecond, so
+/// messages that only precede a state are never placed after it.
 fn states(page: &MatchPage, place: usize) -> impl Iterator<Item = &'static str> {
-    let life = page.life.unwrap_or_default();
+    let times = page.times.unwrap_or_default();
     let inviting: &[&str] = &["INVIT"];
     let asking: &[&str] = &["INVIT", "START", "CALL", "REQUEST", "VALIDATION"];
     let states = [
-        (life.created, "The referee has taken the match", &[][..]),
-        (life.started, "Both players have come", inviting),
-        (life.finished, "The result stands", asking),
+        (times.created, "The referee has taken the match", &[][..]),
+        (times.started, "Both players have come", inviting),
+        (times.finished, "The result stands", asking),
     ];
     let stands = |moment: Timestamp, before: &[&str]| {
-        let next = page.said.iter().position(|said| {
-            let is_before = before.iter().any(|part| said.kind.contains(part));
-            said.from.starts_with("referee") && said.at >= moment && !is_before
+        let next = page.messages.iter().position(|message| {
+            let is_before = before.iter().any(|part| message.kind.contains(part));
+            message.from.starts_with("referee") && message.at >= moment && !is_before
         });
-        next.unwrap_or(page.said.len()) == place
+        next.unwrap_or(page.messages.len()) == place
     };
     let states = states.map(|(moment, words, before)| {
         let stands = moment.is_some_and(|moment| stands(moment, before));
@@ -204,35 +208,35 @@ fn states(page: &MatchPage, place: usize) -> impl Iterator<Item = &'static str> 
     states.into_iter().flatten()
 }
 
-/// How something was read that is no message as it stands.
-const fn reading(verbatim: &Verbatim) -> &'static str {
-    match verbatim.problem {
+/// How a malformed message was read.
+const fn reading(original: &OriginalText) -> &'static str {
+    match original.problem {
         Some(_) => "not read",
         None => "made out",
     }
 }
 
-fn body(said: &Said) -> Markup {
+fn body(message: &TranscriptMessage) -> Markup {
     html! {
-        @match (&said.message, &said.verbatim) {
+        @match (&message.message, &message.original) {
             (Value::Null, Some(_)) => {},
             (Value::Null, None) => p.more { "It was too long to be kept." },
-            (message, _) => pre tabindex="0" { code { (serde_json::to_string_pretty(message).unwrap_or_default()) } },
+            (decoded, _) => pre tabindex="0" { code { (serde_json::to_string_pretty(decoded).unwrap_or_default()) } },
         }
-        @if let Some(verbatim) = &said.verbatim { (really(verbatim)) }
+        @if let Some(original) = &message.original { (original_text(original)) }
     }
 }
 
-/// What was really said, and why it was not read.
-fn really(verbatim: &Verbatim) -> Markup {
+/// The text as it was received, and why it could not be decoded.
+fn original_text(original: &OriginalText) -> Markup {
     html! {
-        @if let Some(problem) = &verbatim.problem { p.more { "It could not be read: " (problem) } }
-        @match &verbatim.text {
-            None => p.more { "What was said, " (verbatim.bytes) " bytes, is not shown: it may hold a token." },
+        @if let Some(problem) = &original.problem { p.more { "It could not be read: " (problem) } }
+        @match &original.text {
+            None => p.more { "What was said, " (original.bytes) " bytes, is not shown: it may hold a token." },
             Some(text) => {
                 p.more {
                     "This was said"
-                    @if verbatim.cut { ", cut short of its " (verbatim.bytes) " bytes" }
+                    @if original.cut { ", cut short of its " (original.bytes) " bytes" }
                     ":"
                 }
                 pre tabindex="0" { code { (text) } }

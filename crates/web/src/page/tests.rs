@@ -1,19 +1,18 @@
-//! Pages of small leagues, with names that mean harm.
+//! Pages of small leagues with hostile names.
 
-mod draws;
 mod models;
 mod snapshots;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use league_core::league::Phase;
 
 use super::*;
-use crate::model::{LeagueCard, Life, Standstill};
-use crate::report::{self, Report};
+use crate::model::{LeagueSummary, MatchTimes, Stall};
+use crate::report::{self, ReportContent};
 use models::HOSTILE;
 
-/// Packs nothing.
 fn unpacked(text: &str) -> Vec<u8> {
     text.as_bytes().to_vec()
 }
@@ -23,16 +22,16 @@ fn documents() -> Vec<String> {
     let board = models::board();
     let (matches, players) = (models::matches(), models::players());
     let rounds = models::rounds();
-    let film = format!(r#"{{"label":{}}}"#, serde_json::json!(HOSTILE));
-    let report = Report {
+    let recording = format!(r#"{{"label":{}}}"#, serde_json::json!(HOSTILE));
+    let report = ReportContent {
         board: &board,
         matches: &matches,
         players: &players,
         rounds: &rounds,
-        film: Some(&film),
+        recording: Some(&recording),
         pack: unpacked,
     };
-    let site = &Links::Site;
+    let site = Links::Site;
     let mut all = vec![
         super::board(&board, &board_parts(&board, site), site),
         not_found(HOSTILE),
@@ -51,7 +50,7 @@ fn attributes<'a>(document: &'a str, name: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn whatever_an_agent_calls_itself_stays_text() {
+fn hostile_names_are_escaped() {
     for document in documents() {
         assert!(document.contains("&lt;script&gt;"), "the name is shown");
         assert!(!document.contains("<script>alert"));
@@ -60,7 +59,7 @@ fn whatever_an_agent_calls_itself_stays_text() {
 }
 
 #[test]
-fn no_page_needs_an_inline_style_or_handler() {
+fn pages_have_no_inline_styles_or_handlers() {
     for document in documents() {
         let (markup, _) = document
             .split_once("<script type=\"module\">")
@@ -72,7 +71,7 @@ fn no_page_needs_an_inline_style_or_handler() {
 }
 
 #[test]
-fn an_id_names_one_element() {
+fn ids_are_unique() {
     for document in documents() {
         let ids = attributes(&document, "id");
         let different: BTreeSet<_> = ids.iter().collect();
@@ -81,7 +80,7 @@ fn an_id_names_one_element() {
 }
 
 #[test]
-fn what_is_labelled_by_something_finds_it() {
+fn aria_labels_refer_to_existing_ids() {
     for document in documents() {
         let ids = attributes(&document, "id");
         for label in attributes(&document, "aria-labelledby") {
@@ -91,7 +90,7 @@ fn what_is_labelled_by_something_finds_it() {
 }
 
 #[test]
-fn every_page_of_the_site_has_one_first_heading_and_a_main_part() {
+fn every_site_page_has_one_h1_and_one_main() {
     for document in documents().iter().filter(|page| page.contains("data-feed")) {
         assert_eq!(document.matches("<h1").count(), 1);
         assert_eq!(document.matches("<main").count(), 1);
@@ -99,10 +98,10 @@ fn every_page_of_the_site_has_one_first_heading_and_a_main_part() {
 }
 
 #[test]
-fn every_part_of_the_board_has_its_place() {
+fn every_part_of_the_board_is_in_the_document() {
     let board = models::board();
-    let parts = board_parts(&board, &Links::Site);
-    let document = super::board(&board, &parts, &Links::Site);
+    let parts = board_parts(&board, Links::Site);
+    let document = super::board(&board, &parts, Links::Site);
     let ids = attributes(&document, "id");
     let patch = parts.whole();
     for id in patch
@@ -116,7 +115,7 @@ fn every_part_of_the_board_has_its_place() {
 }
 
 #[test]
-fn what_a_page_loads_is_there() {
+fn assets_of_a_page_exist() {
     let document = not_found("match");
     let loaded = attributes(&document, "href")
         .into_iter()
@@ -131,16 +130,16 @@ fn what_a_page_loads_is_there() {
 }
 
 #[test]
-fn links_of_a_report_stay_in_it() {
+fn report_links_stay_inside_the_file() {
     let board = models::board();
     let (matches, players) = (models::matches(), models::players());
     let rounds = models::rounds();
-    let report = report::write(&Report {
+    let report = report::write(&ReportContent {
         board: &board,
         matches: &matches,
         players: &players,
         rounds: &rounds,
-        film: None,
+        recording: None,
         pack: unpacked,
     });
     let ids = attributes(&report, "id");
@@ -151,19 +150,20 @@ fn links_of_a_report_stay_in_it() {
 }
 
 #[test]
-fn a_board_without_anyone_can_be_drawn() {
+fn empty_board_can_be_drawn() {
     let board = models::empty_board();
-    let parts = board_parts(&board, &Links::Site);
-    let document = super::board(&board, &parts, &Links::Site);
+    let parts = board_parts(&board, Links::Site);
+    let document = super::board(&board, &parts, Links::Site);
     assert!(document.contains("Nobody has registered yet."));
     assert!(document.contains("Registration is open"));
 }
 
 #[test]
-fn every_page_of_a_league_that_stands_still_says_where_and_how_to_go_on() {
-    let halt = |league: &mut LeagueCard| {
+fn every_page_of_a_stalled_league_says_where_and_how_to_resume() {
+    let halt = |league: &mut LeagueSummary| {
         league.phase = Phase::Running;
-        league.standstill = Some(Standstill {
+        (league.played, league.matches) = (3, 6);
+        league.stall = Some(Stall {
             since: models::at(0),
             resume: "league run --resume --root it".to_owned(),
         });
@@ -178,7 +178,7 @@ fn every_page_of_a_league_that_stands_still_says_where_and_how_to_go_on() {
     ] {
         halt(league);
     }
-    let site = &Links::Site;
+    let site = Links::Site;
     for document in [
         super::board(&board, &board_parts(&board, site), site),
         match_page(&page, site),
@@ -194,34 +194,33 @@ fn every_page_of_a_league_that_stands_still_says_where_and_how_to_go_on() {
 }
 
 #[test]
-fn a_page_without_a_script_is_loaded_anew_until_the_league_is_over() {
+fn page_without_script_reloads_until_the_league_is_over() {
     let renewed = |phase| {
         let mut board = models::board();
         board.league.phase = phase;
-        let parts = board_parts(&board, &Links::Site);
-        super::board(&board, &parts, &Links::Site)
-            .contains("<noscript><meta http-equiv=\"refresh\"")
+        let parts = board_parts(&board, Links::Site);
+        super::board(&board, &parts, Links::Site).contains("<noscript><meta http-equiv=\"refresh\"")
     };
     assert!(renewed(Phase::Registering) && renewed(Phase::Running));
     assert!(!renewed(Phase::Completed));
 }
 
 #[test]
-fn whoever_took_part_to_the_end_has_finished() {
+fn active_agents_of_a_finished_league_are_shown_as_finished() {
     let mut board = models::board();
     board.league.phase = Phase::Completed;
-    let rows = board_parts(&board, &Links::Site).of_list("agent-rows");
+    let rows = board_parts(&board, Links::Site).list_html("agent-rows");
     assert!(
         rows.contains("<td class=\"finished\">finished</td>"),
         "{rows}"
     );
     board.league.phase = Phase::Running;
-    let rows = board_parts(&board, &Links::Site).of_list("agent-rows");
+    let rows = board_parts(&board, Links::Site).list_html("agent-rows");
     assert!(rows.contains("<td class=\"active\">active</td>"), "{rows}");
 }
 
 #[test]
-fn what_became_of_a_match_stands_in_its_order_though_all_was_said_at_once() {
+fn match_states_are_in_order_when_all_messages_have_one_timestamp() {
     let (referee, first, second) = ("referee:REF01", "player:P01", "player:P02");
     let said = [
         (referee, first, "GAME_INVITATION"),
@@ -234,17 +233,17 @@ fn what_became_of_a_match_stands_in_its_order_though_all_was_said_at_once() {
         (referee, first, "GAME_OVER"),
     ];
     let page = MatchPage {
-        life: Some(Life {
+        times: Some(MatchTimes {
             created: Some(models::at(5)),
             started: Some(models::at(5)),
             finished: Some(models::at(5)),
         }),
-        said: said
-            .map(|(from, to, kind)| models::said(5, from, to, kind))
+        messages: said
+            .map(|(from, to, kind)| models::message(5, from, to, kind))
             .into(),
         ..models::match_page()
     };
-    let told = match_main(&page, Links::Site).into_string();
+    let told = match_page::main(&page, Links::Site).into_string();
     let place = |words: &str| told.find(words).unwrap();
     let last = |words: &str| told.rfind(words).unwrap();
     assert!(place("The referee has taken") < place("GAME_INVITATION"));
@@ -255,22 +254,74 @@ fn what_became_of_a_match_stands_in_its_order_though_all_was_said_at_once() {
 }
 
 #[test]
-fn a_match_in_which_nothing_was_said_tells_why() {
+fn match_without_messages_says_why() {
     let silent = MatchPage {
-        said: Vec::new(),
+        messages: Vec::new(),
         ..models::match_page()
     };
-    let told = |page: MatchPage| match_main(&page, Links::Site).into_string();
+    let told = |page: MatchPage| match_page::main(&page, Links::Site).into_string();
     let ruled = MatchPage {
         referee: None,
-        life: None,
+        times: None,
         ..silent.clone()
     };
     assert!(told(ruled).contains("so the manager decided the match, and no referee ran it."));
     assert!(told(silent.clone()).contains("No message is in the record that REF01 kept"));
     let elsewhere = MatchPage {
-        life: None,
+        times: None,
         ..silent
     };
     assert!(told(elsewhere).contains("that record does not lie here."));
+}
+
+fn page_with_share(share: &str) -> MatchPage {
+    let mut result = models::result();
+    if let Some(draw) = &mut result.draw {
+        draw.nonces[0] = share.to_owned();
+    }
+    MatchPage {
+        result: Some(Arc::new(result)),
+        ..models::match_page()
+    }
+}
+
+#[test]
+fn plain_share_is_an_attribute() {
+    let html = match_page::main(&page_with_share("a1b2"), Links::Site).into_string();
+    assert!(html.contains(r#"data-nonce-a="a1b2""#));
+    assert!(!html.contains("data-nonces"));
+}
+
+#[test]
+fn share_that_html_would_change_is_json() {
+    let html = match_page::main(&page_with_share("a\rb"), Links::Site).into_string();
+    assert!(html.contains(r#"data-nonces="[&quot;a\rb&quot;,&quot;&quot;]""#));
+}
+
+#[test]
+fn draw_without_a_number_has_only_its_commitment() {
+    let mut result = models::result();
+    result.details.clear();
+    let page = MatchPage {
+        result: Some(Arc::new(result)),
+        ..models::match_page()
+    };
+    let html = match_page::main(&page, Links::Site).into_string();
+    assert!(html.contains("data-commitment"));
+    assert!(!html.contains("data-number") && !html.contains("data-lowest"));
+}
+
+#[test]
+fn match_without_a_draw_shows_none() {
+    let mut result = models::result();
+    result.draw = None;
+    let page = MatchPage {
+        result: Some(Arc::new(result)),
+        ..models::match_page()
+    };
+    assert!(
+        !match_page::main(&page, Links::Site)
+            .into_string()
+            .contains("class=\"card draw\"")
+    );
 }

@@ -5,23 +5,23 @@ use std::time::Duration;
 use league_core::league::{AgentState, Event, Phase};
 use league_protocol::id::PlayerId;
 use league_protocol::message::MatchState;
-use league_web::gallery::Observed;
-use league_web::model::{Deviation, Ended, Latency, Standstill, TileState};
+use league_web::league_view::Observations;
+use league_web::model::{Deviation, LatencySummary, SeatOutcome, Stall, TileState};
 
 use crate::season::{after, at, beginning, board, closed, result, round, whole};
 
 #[test]
-fn before_the_beginning_there_are_players_and_nothing_else() {
+fn board_before_the_start_shows_only_players() {
     let facts = beginning(4);
     let shown = board(&facts[..5]);
     assert_eq!(shown.league.phase, Phase::Registering);
     assert_eq!(shown.standings.len(), 4);
-    assert_eq!((shown.progress.matches, shown.progress.rounds), (0, 0));
+    assert_eq!((shown.league.matches, shown.progress.rounds), (0, 0));
     assert!(shown.tiles.is_empty());
 }
 
 #[test]
-fn every_open_match_of_the_round_has_a_tile_until_it_has_its_result() {
+fn every_open_match_of_the_round_has_a_tile() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
     let shown = board(&facts);
@@ -38,14 +38,14 @@ fn every_open_match_of_the_round_has_a_tile_until_it_has_its_result() {
     assert_eq!(players[0].id.as_str(), "P01");
     assert_eq!(shown.latest[0].match_id.as_str(), "R1M1");
     assert_eq!(shown.latest[0].winner, Some(0));
-    assert_eq!((shown.progress.played, shown.progress.matches), (1, 6));
+    assert_eq!((shown.league.played, shown.league.matches), (1, 6));
 }
 
 #[test]
-fn what_a_referee_wrote_tells_how_far_a_match_is() {
+fn tile_shows_the_state_that_the_referee_recorded() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
-    let mut seen = Observed::default();
+    let mut seen = Observations::default();
     let id = league_protocol::id::MatchId::new("R1M2").unwrap();
     seen.states
         .insert(id, (MatchState::CollectingChoices, at(3)));
@@ -55,7 +55,7 @@ fn what_a_referee_wrote_tells_how_far_a_match_is() {
 }
 
 #[test]
-fn the_time_left_follows_the_pace_so_far() {
+fn time_left_follows_the_pace_so_far() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
     facts.push(result("R1M1", [1, 2], Some(1)));
@@ -66,20 +66,20 @@ fn the_time_left_follows_the_pace_so_far() {
 }
 
 #[test]
-fn both_players_of_a_match_have_their_cell_in_the_cross_table() {
+fn both_players_of_a_match_have_a_cross_table_cell() {
     let shown = board(&whole(5));
     for (row, cells) in shown.cross.cells.iter().enumerate() {
         for (column, cell) in cells.iter().enumerate() {
             let other = &shown.cross.cells[column][row];
             let opposite = |ended| match ended {
-                Ended::Won => Ended::Lost,
-                Ended::Lost => Ended::Won,
+                SeatOutcome::Won => SeatOutcome::Lost,
+                SeatOutcome::Lost => SeatOutcome::Won,
                 same => same,
             };
             match (cell, other) {
                 (Some(one), Some(other)) => {
                     assert_eq!(one.match_id, other.match_id);
-                    assert_eq!(one.ended.map(opposite), other.ended);
+                    assert_eq!(one.outcome.map(opposite), other.outcome);
                 }
                 (None, None) => assert_eq!(row, column),
                 _ => panic!("{row} and {column} disagree"),
@@ -89,12 +89,12 @@ fn both_players_of_a_match_have_their_cell_in_the_cross_table() {
 }
 
 #[test]
-fn the_lines_of_the_chart_end_where_the_table_does() {
+fn chart_lines_end_at_the_points_of_the_table() {
     let shown = board(&whole(6));
     for (row, line) in shown.standings.iter().zip(&shown.chart.lines) {
-        assert_eq!(line.player.id, row.player_id);
+        assert_eq!(line.player.id, row.standing.player_id);
         assert_eq!(line.points.first(), Some(&0));
-        assert_eq!(line.points.last(), Some(&row.points));
+        assert_eq!(line.points.last(), Some(&row.standing.points));
         assert_eq!(
             line.points.len(),
             6,
@@ -104,7 +104,7 @@ fn the_lines_of_the_chart_end_where_the_table_does() {
 }
 
 #[test]
-fn who_climbs_is_told_against_the_last_round() {
+fn climb_is_relative_to_the_last_round() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
     facts.push(result("R1M1", [1, 2], Some(1)));
@@ -115,17 +115,22 @@ fn who_climbs_is_told_against_the_last_round() {
     let shown = board(&facts);
     let row = |id: &str| {
         let mut rows = shown.standings.iter();
-        rows.find(|row| row.player_id.as_str() == id).unwrap()
+        rows.find(|row| row.standing.player_id.as_str() == id)
+            .unwrap()
     };
     // The third was last after the first round, and is so no more.
     assert!(row("P03").climbed > 0, "{:?}", row("P03"));
     assert_eq!(row("P02").climbed, -1, "{:?}", row("P02"));
-    let form: Vec<Ended> = row("P03").form.iter().map(|met| met.ended).collect();
-    assert_eq!(form, [Ended::Lost, Ended::Won], "the oldest first");
+    let form: Vec<SeatOutcome> = row("P03").form.clone();
+    assert_eq!(
+        form,
+        [SeatOutcome::Lost, SeatOutcome::Won],
+        "the oldest first"
+    );
 }
 
 #[test]
-fn who_played_to_the_end_has_not_left() {
+fn agents_that_played_to_the_end_are_active() {
     let shown = board(&whole(4));
     assert!(
         shown
@@ -153,9 +158,9 @@ fn who_played_to_the_end_has_not_left() {
 }
 
 #[test]
-fn what_was_observed_stands_with_its_agent() {
-    let mut seen = Observed::default();
-    let latency = Latency {
+fn observations_are_shown_with_their_agent() {
+    let mut seen = Observations::default();
+    let latency = LatencySummary {
         calls: 9,
         median: 2.0,
         p95: 8.0,
@@ -169,11 +174,11 @@ fn what_was_observed_stands_with_its_agent() {
     };
     let kinds = vec![kind("sender", 2), kind("timestamp", 5)];
     seen.deviations.insert("player:P02".to_owned(), kinds);
-    let gallery = after(&whole(4));
-    let shown = gallery.board(&seen, at(100));
+    let view = after(&whole(4));
+    let shown = view.board(&seen, at(100));
     let agent = shown.agents.iter().find(|agent| agent.id == "P02").unwrap();
     assert_eq!((agent.latency, agent.deviations), (Some(latency), 7));
-    let page = gallery.player_page(&PlayerId::numbered(2), &seen).unwrap();
+    let page = view.player_page(&PlayerId::numbered(2), &seen).unwrap();
     let paths: Vec<&str> = page
         .deviations
         .iter()
@@ -183,21 +188,21 @@ fn what_was_observed_stands_with_its_agent() {
 }
 
 #[test]
-fn the_clocks_of_a_league_that_nobody_plays_stand_still() {
+fn clocks_of_a_stalled_league_stand_still() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
     facts.push(result("R1M1", [1, 2], Some(1)));
-    let seen = Observed {
-        standstill: Some(Standstill {
+    let seen = Observations {
+        stall: Some(Stall {
             since: at(70),
             resume: "league run --resume".to_owned(),
         }),
-        ..Observed::default()
+        ..Observations::default()
     };
     let shown = after(&facts).board(&seen, at(5_000));
-    assert_eq!(shown.league.standstill, seen.standstill);
+    assert_eq!(shown.league.stall, seen.stall);
     assert_eq!(shown.progress.elapsed, Some(Duration::from_secs(70)));
     assert_eq!(shown.progress.time_left, None);
     let over = after(&whole(4)).board(&seen, at(5_000));
-    assert_eq!(over.league.standstill, None, "one that is over is over");
+    assert_eq!(over.league.stall, None, "one that is over is over");
 }

@@ -2,44 +2,51 @@
 
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
-use league_web::gallery::{Observed, Record};
-use league_web::model::{Ended, Failure, Said};
+use league_web::league_view::{Observations, RefereeRecord};
+use league_web::model::{FailureCount, SeatOutcome, TranscriptMessage};
 use serde_json::json;
 
-use crate::season::{after, at, beginning, forfeited, gallery, result, round, whole, with_moves};
+use crate::season::{
+    after, at, beginning, empty_view, forfeited, result, round, whole, with_moves,
+};
 
 #[test]
-fn a_player_finds_all_its_matches_the_newest_first() {
+fn player_page_lists_all_matches_newest_first() {
     let shown = after(&whole(4));
-    let page = shown.player_page(&PlayerId::numbered(1), &Observed::default());
+    let page = shown.player_page(&PlayerId::numbered(1), &Observations::default());
     let page = page.unwrap();
-    let rounds: Vec<u32> = page.matches.iter().map(|meeting| meeting.round).collect();
-    assert_eq!(rounds, [3, 2, 1]);
-    assert_eq!(page.matches.len(), page.standing.played as usize);
-    let points: u32 = page.matches.iter().map(|meeting| meeting.points).sum();
-    assert_eq!(points, page.standing.points);
+    let matches = page.matches.iter();
+    let rounds: Vec<&str> = matches
+        .map(|played| &played.match_id.as_str()[..2])
+        .collect();
+    assert_eq!(rounds, ["R3", "R2", "R1"]);
+    assert_eq!(page.matches.len(), page.row.standing.played as usize);
+    let points: u32 = page.matches.iter().map(|played| played.points).sum();
+    assert_eq!(points, page.row.standing.points);
     assert_eq!(page.choices.iter().map(|(_, count)| count).sum::<u64>(), 3);
-    assert_eq!(page.points.last(), Some(&page.standing.points));
+    assert_eq!(page.points.last(), Some(&page.row.standing.points));
 }
 
 #[test]
-fn nobody_has_a_page_who_is_not_in() {
+fn unknown_player_and_match_have_no_page() {
     let shown = after(&whole(4));
-    let seen = Observed::default();
+    let seen = Observations::default();
     assert_eq!(shown.player_page(&PlayerId::numbered(5), &seen), None);
     let id = MatchId::new("R9M1").unwrap();
     assert_eq!(shown.match_page(&id, None, &seen), None);
 }
 
 #[test]
-fn a_match_that_is_over_tells_how_and_one_that_runs_how_far() {
+fn finished_match_has_a_result_and_running_match_a_state() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
     facts.push(result("R1M1", [1, 2], Some(2)));
     let shown = after(&facts);
     let page = |id: &str| {
         let id = MatchId::new(id).unwrap();
-        shown.match_page(&id, None, &Observed::default()).unwrap()
+        shown
+            .match_page(&id, None, &Observations::default())
+            .unwrap()
     };
     let over = page("R1M1");
     assert!(over.state.is_none());
@@ -54,15 +61,17 @@ fn a_match_that_is_over_tells_how_and_one_that_runs_how_far() {
 }
 
 #[test]
-fn a_game_of_turns_is_shown_move_by_move() {
-    let mut shown = gallery("tic_tac_toe");
+fn board_game_is_shown_move_by_move() {
+    let mut shown = empty_view("tic_tac_toe");
     let mut facts = beginning(2);
     facts.push(round(1, 1));
     let moves = [json!([0, 1, 2]), json!([4, 8])];
     facts.push(with_moves(result("R1M1", [1, 2], Some(1)), moves));
-    facts.iter().for_each(|fact| shown.take_in(fact));
+    facts.iter().for_each(|fact| shown.apply(fact));
     let id = MatchId::new("R1M1").unwrap();
-    let page = shown.match_page(&id, None, &Observed::default()).unwrap();
+    let page = shown
+        .match_page(&id, None, &Observations::default())
+        .unwrap();
     let boards: Vec<String> = page
         .positions
         .iter()
@@ -94,63 +103,65 @@ fn a_game_of_turns_is_shown_move_by_move() {
 }
 
 #[test]
-fn moves_that_the_rules_do_not_know_end_the_show_and_nothing_else() {
-    let mut shown = gallery("tic_tac_toe");
+fn illegal_moves_end_the_positions_and_nothing_else() {
+    let mut shown = empty_view("tic_tac_toe");
     let mut facts = beginning(2);
     facts.push(round(1, 1));
     let moves = [json!([0, 77]), json!("x")];
     facts.push(with_moves(result("R1M1", [1, 2], Some(1)), moves));
-    facts.iter().for_each(|fact| shown.take_in(fact));
+    facts.iter().for_each(|fact| shown.apply(fact));
     let id = MatchId::new("R1M1").unwrap();
-    let page = shown.match_page(&id, None, &Observed::default()).unwrap();
+    let page = shown
+        .match_page(&id, None, &Observations::default())
+        .unwrap();
     assert_eq!(page.positions.len(), 2);
 }
 
 #[test]
-fn a_forfeit_is_told_from_a_loss() {
+fn forfeit_differs_from_a_loss() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
     facts.push(forfeited(result("R1M1", [1, 2], Some(1)), 2));
     facts.push(result("R1M2", [3, 4], Some(3)));
     let shown = after(&facts);
     let ended = |number| {
-        let page = shown.player_page(&PlayerId::numbered(number), &Observed::default());
-        page.unwrap().matches[0].ended
+        let page = shown.player_page(&PlayerId::numbered(number), &Observations::default());
+        page.unwrap().matches[0].outcome
     };
-    assert_eq!(ended(1), Ended::Won);
-    assert_eq!(ended(2), Ended::Forfeited);
-    assert_eq!(ended(4), Ended::Lost);
+    assert_eq!(ended(1), SeatOutcome::Won);
+    assert_eq!(ended(2), SeatOutcome::Forfeited);
+    assert_eq!(ended(4), SeatOutcome::Lost);
 }
 
 #[test]
-fn nothing_is_told_of_a_match_before_its_end_whatever_its_file_says() {
+fn messages_of_a_running_match_are_hidden() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
     facts.push(result("R1M1", [1, 2], Some(2)));
     let shown = after(&facts);
     let said = |id: &str| {
-        let record = Record {
-            said: vec![Said {
+        let record = RefereeRecord {
+            messages: vec![TranscriptMessage {
                 at: at(1),
                 from: "player:P03".to_owned(),
                 to: "referee:REF01".to_owned(),
                 kind: "CHOOSE_PARITY_RESPONSE".to_owned(),
                 message: json!({"parity_choice": "odd"}),
-                verbatim: None,
+                original: None,
             }],
-            ..Record::default()
+            ..RefereeRecord::default()
         };
         let id = MatchId::new(id).unwrap();
-        let page = shown.match_page(&id, Some(record), &Observed::default());
-        page.unwrap().said.len()
+        let page = shown.match_page(&id, Some(record), &Observations::default());
+        page.unwrap().messages.len()
     };
     assert_eq!(said("R1M1"), 1, "it is over");
     assert_eq!(said("R1M2"), 0, "it is being played");
 }
 
 #[test]
-fn what_cost_attempts_is_added_up_over_the_referees_that_noted_it() {
-    let failure = |code, count, in_match: &str| Failure {
+fn failures_are_summed_over_referees() {
+    let failure = |code, count, in_match: &str| FailureCount {
         code,
         count,
         detail: format!("as it was in {in_match}"),
@@ -161,7 +172,7 @@ fn what_cost_attempts_is_added_up_over_the_referees_that_noted_it() {
         failure(Code::Timeout, 3, "R2M1"),
         failure(Code::Timeout, u64::MAX, "R3M1"),
     ];
-    let mut seen = Observed::default();
+    let mut seen = Observations::default();
     seen.failures.insert("player:P01".to_owned(), noted);
     let shown = after(&whole(4));
     let failures = |number| {

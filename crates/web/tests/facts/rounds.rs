@@ -1,43 +1,45 @@
 //! What the page of a round tells, and what a player has still to play.
 
 use league_protocol::id::PlayerId;
-use league_web::gallery::{Gallery, MOST_COMING, Observed};
-use league_web::model::{Course, Ended, RoundPage};
+use league_web::league_view::{LeagueView, MAX_UPCOMING, Observations};
+use league_web::model::{RoundMatchState, RoundPage, SeatOutcome};
 
 use crate::season::{after, beginning, closed, result, round, whole};
 
-fn shown(gallery: &Gallery, number: u32) -> Option<RoundPage> {
-    gallery.round_page(number, &Observed::default())
+fn shown(view: &LeagueView, number: u32) -> Option<RoundPage> {
+    view.round_page(number, &Observations::default())
 }
 
 /// Each match of a round in a few letters: who meets whom, and how it is.
 fn told(page: &RoundPage) -> Vec<String> {
-    let row = |row: &league_web::model::Encounter| {
+    let row = |row: &league_web::model::RoundMatch| {
         let [a, b] = &row.players;
-        let course = match &row.course {
-            Course::Planned => "planned".to_owned(),
-            Course::Open(state) => format!("{state:?}"),
-            Course::Over { ends, points, .. } => format!("{ends:?} {points:?}"),
-            Course::Forgotten => "forgotten".to_owned(),
+        let course = match &row.state {
+            RoundMatchState::Planned => "planned".to_owned(),
+            RoundMatchState::Open(state) => format!("{state:?}"),
+            RoundMatchState::Over {
+                outcomes, points, ..
+            } => format!("{outcomes:?} {points:?}"),
+            RoundMatchState::Forgotten => "forgotten".to_owned(),
         };
         format!("{} {}-{} {course}", row.match_id, a.id, b.id)
     };
-    page.encounters.iter().map(row).collect()
+    page.matches.iter().map(row).collect()
 }
 
 #[test]
-fn a_round_shows_what_is_over_what_is_played_and_what_is_to_come() {
+fn round_shows_finished_open_and_planned_matches() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
     facts.push(result("R1M1", [1, 2], Some(2)));
-    let gallery = after(&facts);
-    let now = told(&shown(&gallery, 1).unwrap());
+    let view = after(&facts);
+    let now = told(&shown(&view, 1).unwrap());
     assert!(now[0].ends_with("[Lost, Won] [0, 3]"), "{now:?}");
     assert!(
         now[1].ends_with("Queued") || now[1].ends_with("Ordered"),
         "{now:?}"
     );
-    let later = told(&shown(&gallery, 3).unwrap());
+    let later = told(&shown(&view, 3).unwrap());
     assert_eq!(later.len(), 2);
     assert!(
         later.iter().all(|row| row.ends_with("planned")),
@@ -46,13 +48,13 @@ fn a_round_shows_what_is_over_what_is_played_and_what_is_to_come() {
 }
 
 #[test]
-fn every_pair_stands_in_one_round() {
-    let gallery = after(&whole(6));
-    let rounds = (1..=5).map(|number| shown(&gallery, number).unwrap());
+fn every_pair_meets_in_one_round() {
+    let view = after(&whole(6));
+    let rounds = (1..=5).map(|number| shown(&view, number).unwrap());
     let mut pairs: Vec<_> = rounds
-        .flat_map(|page| page.encounters)
+        .flat_map(|page| page.matches)
         .map(|row| {
-            assert!(matches!(row.course, Course::Over { .. }));
+            assert!(matches!(row.state, RoundMatchState::Over { .. }));
             let mut pair = row.players.map(|player| player.id);
             pair.sort();
             pair
@@ -64,9 +66,9 @@ fn every_pair_stands_in_one_round() {
 }
 
 #[test]
-fn in_a_league_of_an_odd_number_each_rests_once() {
-    let gallery = after(&whole(5));
-    let resting = (1..=5).map(|number| shown(&gallery, number).unwrap().resting);
+fn each_player_of_an_odd_league_rests_once() {
+    let view = after(&whole(5));
+    let resting = (1..=5).map(|number| shown(&view, number).unwrap().resting);
     let mut resting: Vec<_> = resting.map(|player| player.unwrap().id).collect();
     resting.sort();
     let all: Vec<_> = (1..=5).map(PlayerId::numbered).collect();
@@ -75,27 +77,27 @@ fn in_a_league_of_an_odd_number_each_rests_once() {
 }
 
 #[test]
-fn there_is_no_round_before_the_start_nor_after_the_last() {
-    let gallery = after(&whole(4));
-    assert!(shown(&gallery, 3).is_some());
-    assert_eq!(shown(&gallery, 0), None);
-    assert_eq!(shown(&gallery, 4), None);
-    assert_eq!(shown(&gallery, u32::MAX), None);
+fn no_round_before_the_start_or_after_the_last() {
+    let view = after(&whole(4));
+    assert!(shown(&view, 3).is_some());
+    assert_eq!(shown(&view, 0), None);
+    assert_eq!(shown(&view, 4), None);
+    assert_eq!(shown(&view, u32::MAX), None);
     let mut early = beginning(4);
     early.pop();
     assert_eq!(shown(&after(&early), 1), None);
 }
 
 #[test]
-fn a_player_sees_whom_it_has_still_to_meet() {
+fn player_page_lists_upcoming_matches() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
     let coming = |facts: &[_], number| {
-        let page = after(facts).player_page(&PlayerId::numbered(number), &Observed::default());
+        let page = after(facts).player_page(&PlayerId::numbered(number), &Observations::default());
         let page = page.unwrap();
-        let rounds: Vec<_> = page.coming.iter().map(|next| next.round).collect();
+        let rounds: Vec<_> = page.upcoming.iter().map(|next| next.round).collect();
         let states: Vec<_> = page
-            .coming
+            .upcoming
             .iter()
             .map(|next| next.state.is_some())
             .collect();
@@ -106,7 +108,7 @@ fn a_player_sees_whom_it_has_still_to_meet() {
         (vec![1, 2, 3], vec![true, false, false], 0)
     );
     let page = shown(&after(&facts), 1).unwrap();
-    for (number, row) in page.encounters.iter().enumerate() {
+    for (number, row) in page.matches.iter().enumerate() {
         let players = row
             .players
             .each_ref()
@@ -119,23 +121,23 @@ fn a_player_sees_whom_it_has_still_to_meet() {
 }
 
 #[test]
-fn the_list_of_matches_to_come_has_an_end() {
+fn upcoming_matches_have_a_bound() {
     let mut facts = beginning(40);
     facts.push(round(1, 20));
-    let page = after(&facts).player_page(&PlayerId::numbered(7), &Observed::default());
+    let page = after(&facts).player_page(&PlayerId::numbered(7), &Observations::default());
     let page = page.unwrap();
-    assert_eq!(page.coming.len(), MOST_COMING);
-    assert_eq!(page.later, 39 - MOST_COMING);
+    assert_eq!(page.upcoming.len(), MAX_UPCOMING);
+    assert_eq!(page.later, 39 - MAX_UPCOMING);
 }
 
 #[test]
-fn a_forfeit_is_told_in_its_round() {
+fn round_shows_a_forfeit() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
     facts.push(crate::season::forfeited(result("R1M1", [1, 2], Some(1)), 2));
     let page = shown(&after(&facts), 1).unwrap();
-    let Course::Over { ends, .. } = &page.encounters[0].course else {
+    let RoundMatchState::Over { outcomes, .. } = &page.matches[0].state else {
         unreachable!("it is over");
     };
-    assert!(ends.contains(&Ended::Forfeited));
+    assert!(outcomes.contains(&SeatOutcome::Forfeited));
 }

@@ -9,7 +9,7 @@ use league_protocol::message::{AgentMeta, MatchResult, MatchStatus};
 use league_protocol::sender::{Dialect, Speech};
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
-use league_web::gallery::{Gallery, Observed};
+use league_web::league_view::{LeagueView, Observations};
 use league_web::model::Board;
 use serde_json::{Value, json};
 
@@ -17,10 +17,10 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_millis(1_700_000_000_000 + seconds * 1_000)
 }
 
-pub(crate) fn gallery(game: &str) -> Gallery {
+pub(crate) fn empty_view(game: &str) -> LeagueView {
     let league = LeagueId::new("spring").unwrap();
     let rules = LeagueRules::new(league, GameType::new(game).unwrap());
-    Gallery::new(rules, "Spring League".to_owned(), false).unwrap()
+    LeagueView::new(rules, "Spring League".to_owned(), false).unwrap()
 }
 
 fn meta(name: &str) -> AgentMeta {
@@ -137,8 +137,8 @@ pub(crate) fn closed(number: u32) -> Event {
 /// match is drawn.
 pub(crate) fn whole(players: u32) -> Vec<Event> {
     let mut facts = beginning(players);
-    let mut shown = gallery("even_odd");
-    facts.iter().for_each(|fact| shown.take_in(fact));
+    let mut shown = empty_view("even_odd");
+    facts.iter().for_each(|fact| shown.apply(fact));
     let schedule = shown.league().schedule();
     for number in 1..=schedule.rounds() {
         facts.push(round(number, schedule.matches_a_round() as usize));
@@ -155,12 +155,12 @@ pub(crate) fn whole(players: u32) -> Vec<Event> {
     facts
 }
 
-pub(crate) fn after(facts: &[Event]) -> Gallery {
-    let mut shown = gallery("even_odd");
-    facts.iter().for_each(|fact| shown.take_in(fact));
+pub(crate) fn after(facts: &[Event]) -> LeagueView {
+    let mut shown = empty_view("even_odd");
+    facts.iter().for_each(|fact| shown.apply(fact));
     shown
 }
 
 pub(crate) fn board(facts: &[Event]) -> Board {
-    after(facts).board(&Observed::default(), at(100))
+    after(facts).board(&Observations::default(), at(100))
 }

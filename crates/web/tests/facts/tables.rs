@@ -1,10 +1,10 @@
 //! Tables for other programs: what stands in them, and that no name breaks out of its cell.
 
-use league_web::tables::{Table, csv, json, markdown};
+use league_web::tables::{TableKind, csv, json, markdown};
 
 use crate::season::{after, beginning, player, result, round};
 
-fn hostile() -> league_web::gallery::Gallery {
+fn hostile() -> league_web::league_view::LeagueView {
     let mut facts = beginning(3);
     facts.truncate(3);
     facts.push(player(3, "=HYPERLINK(\"http://x\"),|a|\n<b>"));
@@ -17,8 +17,8 @@ fn hostile() -> league_web::gallery::Gallery {
 }
 
 #[test]
-fn the_table_in_commas() {
-    insta::assert_snapshot!(csv(&hostile(), Table::Standings).replace("\r\n", "\n"), @r#"
+fn standings_as_csv() {
+    insta::assert_snapshot!(csv(&hostile(), TableKind::Standings).replace("\r\n", "\n"), @r#"
     rank,player_id,display_name,played,wins,draws,losses,technical_losses,points
     1,P02,Player 2,1,0,1,0,0,1
     2,P03,"'=HYPERLINK(""http://x""),|a|
@@ -28,8 +28,8 @@ fn the_table_in_commas() {
 }
 
 #[test]
-fn the_matches_in_commas() {
-    insta::assert_snapshot!(csv(&hostile(), Table::Matches).replace("\r\n", "\n"), @r#"
+fn matches_as_csv() {
+    insta::assert_snapshot!(csv(&hostile(), TableKind::Matches).replace("\r\n", "\n"), @r#"
     match_id,round_id,recorded_at,referee_id,player_A_id,player_A_name,player_B_id,player_B_name,status,winner,points_A,points_B,choice_A,choice_B,reason
     R1M1,1,2023-11-14T22:14:20.000Z,REF01,P02,Player 2,P03,"'=HYPERLINK(""http://x""),|a|
     <b>",DRAW,,1,1,even,odd,as it was decided
@@ -37,7 +37,7 @@ fn the_matches_in_commas() {
 }
 
 #[test]
-fn both_tables_as_an_object() {
+fn tables_as_json() {
     let told = json(&hostile());
     assert_eq!(told["league_id"], "spring");
     assert_eq!(told["standings"][0]["points"], 1);
@@ -49,7 +49,7 @@ fn both_tables_as_an_object() {
 }
 
 #[test]
-fn both_tables_for_people() {
+fn tables_as_markdown() {
     insta::assert_snapshot!(markdown(&hostile()), @r#"
     # Spring League
 

@@ -1,4 +1,4 @@
-//! Small leagues to draw.
+//! Sample models to draw.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use league_core::league::{AgentState, Phase};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{ByPlayer, MatchResult, MatchStatus, OpenedDraw};
+use league_protocol::message::{ByPlayer, MatchResult, MatchStatus, OpenedDraw, StandingRow};
 use league_protocol::secret::{Commitment, Seed};
 use league_protocol::time::Timestamp;
 use serde_json::{Map, json};
@@ -14,25 +14,25 @@ use serde_json::{Map, json};
 use crate::model::*;
 
 /// A name that would take over a page which does not escape it.
-pub(super) const HOSTILE: &str = "<script>alert(1)</script>\" onmouseover=\"x' &amp;";
+pub(crate) const HOSTILE: &str = "<script>alert(1)</script>\" onmouseover=\"x' &amp;";
 
-pub(super) fn at(millis: i64) -> Timestamp {
+pub(crate) fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(1_800_000_000_000 + millis)
 }
 
-pub(super) fn named(number: u32, name: &str) -> Named {
-    Named {
+pub(crate) fn player(number: u32, name: &str) -> PlayerRef {
+    PlayerRef {
         id: PlayerId::numbered(number),
         name: name.to_owned(),
     }
 }
 
-pub(super) fn pair() -> [Named; 2] {
-    [named(1, "Ada"), named(2, HOSTILE)]
+pub(crate) fn pair() -> [PlayerRef; 2] {
+    [player(1, "Ada"), player(2, HOSTILE)]
 }
 
-pub(super) fn card(phase: Phase) -> LeagueCard {
-    LeagueCard {
+pub(crate) fn summary(phase: Phase) -> LeagueSummary {
+    LeagueSummary {
         league_id: "league_1".to_owned(),
         title: HOSTILE.to_owned(),
         game_type: "even_odd".to_owned(),
@@ -47,29 +47,27 @@ pub(super) fn card(phase: Phase) -> LeagueCard {
         round: 2,
         played: 3,
         matches: 6,
-        standstill: None,
+        stall: None,
+        verification: None,
     }
 }
 
-pub(super) fn standing(rank: u32, player: &Named, points: u32) -> Standing {
-    let met = |ended| Met {
-        match_id: MatchId::numbered(1, 1),
-        opponent: PlayerId::numbered(2),
-        ended,
-        points: 0,
-    };
-    Standing {
-        rank,
+pub(crate) fn table_row(rank: u32, player: &PlayerRef, points: u32) -> TableRow {
+    TableRow {
+        standing: StandingRow {
+            rank,
+            shared_rank: rank,
+            player_id: player.id.clone(),
+            display_name: player.name.as_str().into(),
+            played: 2,
+            wins: points / 3,
+            draws: 0,
+            losses: 2 - points / 3,
+            technical_losses: rank - 1,
+            points,
+        },
         climbed: i64::from(rank) - 1,
-        player_id: player.id.clone(),
-        name: player.name.clone(),
-        played: 2,
-        wins: points / 3,
-        draws: 0,
-        losses: 2 - points / 3,
-        technical_losses: rank - 1,
-        points,
-        form: vec![met(Ended::Won), met(Ended::Forfeited)],
+        form: vec![SeatOutcome::Won, SeatOutcome::Forfeited],
         deviations: u64::from(rank - 1) * 1_200,
         state: if rank == 1 {
             AgentState::Active
@@ -79,7 +77,7 @@ pub(super) fn standing(rank: u32, player: &Named, points: u32) -> Standing {
     }
 }
 
-pub(super) fn tile() -> Tile {
+pub(crate) fn tile() -> Tile {
     Tile {
         match_id: MatchId::numbered(2, 1),
         players: pair(),
@@ -90,7 +88,7 @@ pub(super) fn tile() -> Tile {
     }
 }
 
-pub(super) fn result_line() -> ResultLine {
+pub(crate) fn result_line() -> ResultLine {
     ResultLine {
         match_id: MatchId::numbered(1, 1),
         players: pair(),
@@ -101,29 +99,32 @@ pub(super) fn result_line() -> ResultLine {
     }
 }
 
-pub(super) fn cross() -> Cross {
-    let cell = |ended| {
-        Some(Cell {
+pub(crate) fn cross() -> Cross {
+    let cell = |outcome| {
+        Some(CrossCell {
             match_id: MatchId::numbered(1, 1),
-            ended,
+            outcome,
         })
     };
     Cross {
         players: pair().to_vec(),
-        cells: vec![vec![None, cell(Some(Ended::Won))], vec![cell(None), None]],
+        cells: vec![
+            vec![None, cell(Some(SeatOutcome::Won))],
+            vec![cell(None), None],
+        ],
         unlisted: 9_500,
     }
 }
 
-pub(super) fn chart() -> Chart {
+pub(crate) fn chart() -> Chart {
     let [a, b] = pair();
     Chart {
         lines: vec![
-            Line {
+            ChartLine {
                 player: a,
                 points: vec![0, 3, 4],
             },
-            Line {
+            ChartLine {
                 player: b,
                 points: vec![0, 0, 1],
             },
@@ -132,15 +133,15 @@ pub(super) fn chart() -> Chart {
     }
 }
 
-pub(super) fn agent(is_referee: bool) -> Agent {
-    Agent {
+pub(crate) fn agent(is_referee: bool) -> AgentRow {
+    AgentRow {
         id: if is_referee { "REF01" } else { "P02" }.to_owned(),
         name: HOSTILE.to_owned(),
         is_referee,
         state: AgentState::Active,
         dialect: "v2",
         version: HOSTILE.to_owned(),
-        latency: (!is_referee).then_some(Latency {
+        latency: (!is_referee).then_some(LatencySummary {
             calls: 20,
             median: 3.25,
             p95: 41.0,
@@ -150,20 +151,25 @@ pub(super) fn agent(is_referee: bool) -> Agent {
     }
 }
 
-pub(super) fn board() -> Board {
+pub(crate) fn board() -> Board {
     let [a, b] = pair();
     Board {
-        league: card(Phase::Completed),
-        progress: Progress {
-            round: 2,
-            rounds: 3,
+        league: LeagueSummary {
             played: 1_234,
             matches: 5_000,
+            verification: Some(Verification {
+                holds: false,
+                detail: HOSTILE.to_owned(),
+            }),
+            ..summary(Phase::Completed)
+        },
+        progress: LeagueProgress {
+            rounds: 3,
             technical_losses: 7,
             elapsed: Some(Duration::from_secs(200)),
-            ..Progress::default()
+            ..LeagueProgress::default()
         },
-        standings: vec![standing(1, &a, 6), standing(2, &b, 0)],
+        standings: vec![table_row(1, &a, 6), table_row(2, &b, 0)],
         unlisted: 9_500,
         tiles: vec![tile()],
         untiled: 3,
@@ -171,21 +177,20 @@ pub(super) fn board() -> Board {
         cross: cross(),
         chart: chart(),
         agents: vec![agent(true), agent(false)],
-        verdict: Some(Verdict {
-            holds: false,
-            words: HOSTILE.to_owned(),
-        }),
     }
 }
 
 /// A league that nobody has entered.
-pub(super) fn empty_board() -> Board {
+pub(crate) fn empty_board() -> Board {
     Board {
-        league: LeagueCard {
+        league: LeagueSummary {
             players: 0,
-            ..card(Phase::Registering)
+            round: 0,
+            played: 0,
+            matches: 0,
+            ..summary(Phase::Registering)
         },
-        progress: Progress::default(),
+        progress: LeagueProgress::default(),
         standings: Vec::new(),
         unlisted: 0,
         tiles: Vec::new(),
@@ -194,11 +199,10 @@ pub(super) fn empty_board() -> Board {
         cross: Cross::default(),
         chart: Chart::default(),
         agents: Vec::new(),
-        verdict: None,
     }
 }
 
-pub(super) fn opened_draw() -> OpenedDraw {
+pub(crate) fn opened_draw() -> OpenedDraw {
     OpenedDraw {
         commitment: Commitment([1; 32]),
         seed: Seed([2; 32]),
@@ -207,7 +211,7 @@ pub(super) fn opened_draw() -> OpenedDraw {
     }
 }
 
-pub(super) fn result() -> MatchResult {
+pub(crate) fn result() -> MatchResult {
     let [a, b] = pair();
     let mut details = Map::new();
     details.insert("drawn_number".to_owned(), json!(8));
@@ -224,14 +228,14 @@ pub(super) fn result() -> MatchResult {
     }
 }
 
-pub(super) fn said(millis: i64, from: &str, to: &str, kind: &str) -> Said {
-    Said {
+pub(crate) fn message(millis: i64, from: &str, to: &str, kind: &str) -> TranscriptMessage {
+    TranscriptMessage {
         at: at(millis),
         from: from.to_owned(),
         to: to.to_owned(),
         kind: kind.to_owned(),
         message: json!({ "deadline": HOSTILE, "error_code": HOSTILE }),
-        verbatim: Some(Verbatim {
+        original: Some(OriginalText {
             text: Some(HOSTILE.to_owned()),
             bytes: 9_000,
             cut: true,
@@ -241,10 +245,9 @@ pub(super) fn said(millis: i64, from: &str, to: &str, kind: &str) -> Said {
 }
 
 /// A match that is over.
-pub(super) fn match_page() -> MatchPage {
+pub(crate) fn match_page() -> MatchPage {
     MatchPage {
-        verdict: None,
-        league: card(Phase::Running),
+        league: summary(Phase::Running),
         match_id: MatchId::numbered(1, 1),
         round: 1,
         players: pair(),
@@ -255,23 +258,23 @@ pub(super) fn match_page() -> MatchPage {
         at: Some(at(2_000)),
         promise: Some(Commitment([1; 32]).to_hex()),
         range: Some((1, 10)),
-        life: Some(Life {
+        times: Some(MatchTimes {
             created: Some(at(1)),
             started: None,
             finished: Some(at(1_500)),
         }),
-        said: vec![
-            said(0, "league_manager", "referee:REF01", "RUN_MATCH"),
-            said(4, "referee:REF01", "player:P02", HOSTILE),
-            said(9, HOSTILE, "player:P01", "GAME_ERROR"),
+        messages: vec![
+            message(0, "league_manager", "referee:REF01", "RUN_MATCH"),
+            message(4, "referee:REF01", "player:P02", HOSTILE),
+            message(9, HOSTILE, "player:P01", "GAME_ERROR"),
         ],
         positions: Vec::new(),
     }
 }
 
 /// A match of a board game, and one that is being played.
-pub(super) fn matches() -> Vec<MatchPage> {
-    let position = |last, seat| Position {
+pub(crate) fn matches() -> Vec<MatchPage> {
+    let position = |last, seat| BoardPosition {
         columns: 2,
         cells: vec![
             String::new(),
@@ -291,28 +294,27 @@ pub(super) fn matches() -> Vec<MatchPage> {
         match_id: MatchId::numbered(2, 1),
         state: Some(TileState::Inviting),
         result: None,
-        said: Vec::new(),
+        messages: Vec::new(),
         ..match_page()
     };
     vec![match_page(), board_game, running]
 }
 
-pub(super) fn players() -> Vec<PlayerPage> {
-    let meeting = Meeting {
+pub(crate) fn players() -> Vec<PlayerPage> {
+    let played = PlayedMatch {
         match_id: MatchId::numbered(1, 1),
-        round: 1,
-        opponent: named(2, HOSTILE),
-        ended: Ended::Lost,
+        opponent: player(2, HOSTILE),
+        outcome: SeatOutcome::Lost,
         points: 0,
         choice: Some(HOSTILE.to_owned()),
         opponent_choice: None,
         reason: HOSTILE.to_owned(),
         at: at(0),
     };
-    let coming = Coming {
+    let upcoming = UpcomingMatch {
         match_id: MatchId::numbered(3, 1),
         round: 3,
-        opponent: named(2, HOSTILE),
+        opponent: player(2, HOSTILE),
         state: Some(TileState::Choosing),
     };
     let deviation = Deviation {
@@ -321,20 +323,19 @@ pub(super) fn players() -> Vec<PlayerPage> {
         detail: HOSTILE.to_owned(),
         count: 3,
     };
-    let failure = Failure {
+    let failure = FailureCount {
         code: Code::ALL[0],
         count: 2,
         detail: HOSTILE.to_owned(),
         match_id: MatchId::numbered(1, 1),
     };
     let page = PlayerPage {
-        verdict: None,
-        league: card(Phase::Running),
-        standing: standing(1, &named(1, HOSTILE), 3),
+        league: summary(Phase::Running),
+        row: table_row(1, &player(1, HOSTILE), 3),
         agent: agent(false),
-        coming: vec![coming],
+        upcoming: vec![upcoming],
         later: 4,
-        matches: vec![meeting],
+        matches: vec![played],
         unlisted: 1,
         choices: vec![(HOSTILE.to_owned(), 2), ("odd".to_owned(), 1)],
         points: vec![0, 3],
@@ -342,8 +343,8 @@ pub(super) fn players() -> Vec<PlayerPage> {
         failures: vec![failure],
     };
     let newcomer = PlayerPage {
-        standing: standing(2, &named(2, HOSTILE), 0),
-        coming: Vec::new(),
+        row: table_row(2, &player(2, HOSTILE), 0),
+        upcoming: Vec::new(),
         later: 0,
         matches: Vec::new(),
         unlisted: 0,
@@ -357,35 +358,34 @@ pub(super) fn players() -> Vec<PlayerPage> {
 }
 
 /// A round that is being played, and one that is to come.
-pub(super) fn rounds() -> Vec<RoundPage> {
-    let encounter = |number, course| Encounter {
+pub(crate) fn rounds() -> Vec<RoundPage> {
+    let fixture = |number, state| RoundMatch {
         match_id: MatchId::numbered(1, number),
         players: pair(),
         referee: Some(RefereeId::numbered(1)),
-        course,
+        state,
     };
-    let over = Course::Over {
-        ends: [Ended::Won, Ended::Forfeited],
+    let over = RoundMatchState::Over {
+        outcomes: [SeatOutcome::Won, SeatOutcome::Forfeited],
         points: [3, 0],
         reason: HOSTILE.to_owned(),
         at: at(0),
     };
     let page = RoundPage {
-        league: card(Phase::Running),
-        verdict: None,
+        league: summary(Phase::Running),
         round: 1,
         rounds: 2,
-        encounters: vec![
-            encounter(1, over),
-            encounter(2, Course::Open(TileState::Choosing)),
-            encounter(3, Course::Forgotten),
+        matches: vec![
+            fixture(1, over),
+            fixture(2, RoundMatchState::Open(TileState::Choosing)),
+            fixture(3, RoundMatchState::Forgotten),
         ],
         unlisted: 1,
-        resting: Some(named(2, HOSTILE)),
+        resting: Some(player(2, HOSTILE)),
     };
     let next = RoundPage {
         round: 2,
-        encounters: vec![encounter(1, Course::Planned)],
+        matches: vec![fixture(1, RoundMatchState::Planned)],
         unlisted: 0,
         ..page.clone()
     };

@@ -1,21 +1,24 @@
-//! The page of one player.
+//! The page of a player.
 
 use maud::{Markup, html};
 
-use super::words::{agent_state, counted, grouped, latency, name, tile_state, time_of_day};
-use super::{Links, chart, marks, summary};
-use crate::model::{Meeting, PlayerPage};
+use super::board::warning;
+use super::format::{
+    agent_state, counted, form, grouped, latency, mark, name, tile_state, time_of_day,
+};
+use super::{Links, chart};
+use crate::model::{PlayedMatch, PlayerPage};
 
-/// What stands in `<main>`.
-pub(super) fn main(page: &PlayerPage, links: Links) -> Markup {
-    let row = &page.standing;
+/// The content of `<main>`.
+pub(crate) fn main(page: &PlayerPage, links: Links) -> Markup {
+    let (row, standing) = (&page.row, &page.row.standing);
     html! {
-        (summary::warning(&page.league, page.verdict.as_ref()))
+        (warning(&page.league))
         section.summary {
-            p.crumbs { a href=(links.board()) { bdi { (page.league.title) } } span { (row.player_id) } }
-            h1 { bdi { (row.name) } }
+            p.crumbs { a href=(links.board()) { bdi { (page.league.title) } } span { (standing.player_id) } }
+            h1 { bdi { (standing.display_name) } }
             dl.facts { (facts(page)) }
-            @if !row.form.is_empty() { p.form { span { "Form" } (marks::form(&row.form)) } }
+            @if !row.form.is_empty() { p.form { span { "Form" } (form(&row.form)) } }
         }
         @if page.points.len() > 1 || !page.choices.is_empty() {
             div.columns {
@@ -25,7 +28,7 @@ pub(super) fn main(page: &PlayerPage, links: Links) -> Markup {
                 (choices(page))
             }
         }
-        (coming(page, links))
+        (upcoming(page, links))
         (failures(page, links))
         (deviations(page))
         (history(page, links))
@@ -33,7 +36,7 @@ pub(super) fn main(page: &PlayerPage, links: Links) -> Markup {
 }
 
 fn facts(page: &PlayerPage) -> Markup {
-    let (row, agent) = (&page.standing, &page.agent);
+    let (row, agent) = (&page.row.standing, &page.agent);
     html! {
         div { dt { "Rank" } dd { (row.rank) span.of { " of " (page.league.players) } } }
         div { dt { "Points" } dd { (row.points) } }
@@ -42,7 +45,7 @@ fn facts(page: &PlayerPage) -> Markup {
         div { dt { "Latency" } dd { (latency(agent.latency)) } }
         div { dt { "Speaks" } dd { (agent.dialect) } }
         div { dt { "Version" } dd { bdi { (agent.version) } } }
-        div { dt { "State" } dd { (agent_state(row.state, page.league.is_over())) } }
+        div { dt { "State" } dd { (agent_state(page.row.state, page.league.is_over())) } }
     }
 }
 
@@ -113,14 +116,14 @@ fn deviations(page: &PlayerPage) -> Markup {
     }
 }
 
-fn coming(page: &PlayerPage, links: Links) -> Markup {
-    if page.coming.is_empty() {
+fn upcoming(page: &PlayerPage, links: Links) -> Markup {
+    if page.upcoming.is_empty() {
         return Markup::default();
     }
     html! {
         section.card {
             h2 { "Still to play" }
-            ol.coming { @for next in &page.coming {
+            ol.coming { @for next in &page.upcoming {
                 li {
                     a href=(links.of_round(next.round)) { "Round " (next.round) } " "
                     a href=(links.of_player(&next.opponent.id)) { (name(&next.opponent)) }
@@ -147,23 +150,23 @@ fn history(page: &PlayerPage, links: Links) -> Markup {
                     th.text scope="col" { "Why" }
                     th scope="col" { "At" }
                 } }
-                tbody { @for meeting in &page.matches { (self::meeting(meeting, links)) } }
+                tbody { @for played in &page.matches { (played_match(played, links)) } }
             } } }
             @if page.unlisted > 0 { p.more { "and " (counted(page.unlisted as u64, "older match", "older matches")) } }
         }
     }
 }
 
-fn meeting(meeting: &Meeting, links: Links) -> Markup {
+fn played_match(played: &PlayedMatch, links: Links) -> Markup {
     html! {
         tr {
-            th.text scope="row" { a href=(links.of_match(&meeting.match_id)) { (meeting.match_id) } }
-            td { (marks::mark(meeting.ended)) " " (meeting.points) }
-            td.text.who { a href=(links.of_player(&meeting.opponent.id)) { (name(&meeting.opponent)) } }
-            td.text { (choice(meeting.choice.as_deref())) }
-            td.text { (choice(meeting.opponent_choice.as_deref())) }
-            td.text.words { bdi { (meeting.reason) } }
-            td { (time_of_day(meeting.at)) }
+            th.text scope="row" { a href=(links.of_match(&played.match_id)) { (played.match_id) } }
+            td { (mark(played.outcome)) " " (played.points) }
+            td.text.who { a href=(links.of_player(&played.opponent.id)) { (name(&played.opponent)) } }
+            td.text { (choice(played.choice.as_deref())) }
+            td.text { (choice(played.opponent_choice.as_deref())) }
+            td.text.words { bdi { (played.reason) } }
+            td { (time_of_day(played.at)) }
         }
     }
 }

@@ -1,48 +1,48 @@
-//! Moments told by what changed in the texts of the moment before.
+//! Delta encoding of a replay: a frame as edits of the texts of the frame before.
 //!
-//! A result changes a few numbers in rows that are long, so that a film of whole rows would be ten
-//! times as large. The browser makes the rows whole again (`film.js`).
+//! A result changes a few numbers in long rows, so a recording of whole rows would be ten times as
+//! large. The browser restores the rows (`replay.js`).
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Frame;
 use crate::parts::Patch;
+use crate::replay::ReplayFrame;
 
-/// Texts that differ in more places than this, pieces of one times pieces of the other, are told
-/// by their common beginning and end alone.
-const MOST_COMPARED: usize = 250_000;
-/// What an edit costs besides its text, about, in bytes.
-const AN_EDIT: usize = 12;
-/// What stands between two keys of a list when it is told as a text.
-const BETWEEN_KEYS: &str = "\n";
+/// Pieces of one text times pieces of the other. Beyond that, only the common beginning and end of
+/// two texts are kept.
+const MAX_COMPARED: usize = 250_000;
+/// The approximate size of an edit without its text, in bytes.
+const EDIT_OVERHEAD: usize = 12;
+/// Joins the keys of a list into a text.
+const KEY_SEPARATOR: &str = "\n";
 
-/// A change in a text: so many signs of it are kept, so many dropped, and these put in their
-/// place. Signs are counted as browsers count them, in UTF-16.
+/// A change in a text: how many characters are kept, how many dropped, and what replaces them.
+/// Characters are counted as browsers do, in UTF-16 units.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Edit(pub usize, pub usize, pub String);
 
-/// What a moment changed: elements and lists that are new, and edits of those that were there.
+/// What a frame changes: new elements and lists, and edits of known ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Folded {
-    /// Elements by their ids.
+pub struct Delta {
+    /// New elements by their ids.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
-    /// The ids of the items of each list.
+    /// The ids of the items of each new list.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub lists: BTreeMap<&'static str, Vec<String>>,
-    /// By the ids of elements: edits of their text, one after the other.
+    /// Edits by the ids of elements.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub edits: BTreeMap<String, Vec<Edit>>,
-    /// By lists: edits of the ids of their items, each in a line of its own.
+    /// Edits of the item ids of each list, one id per line.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub moves: BTreeMap<&'static str, Vec<Edit>>,
 }
 
-impl Folded {
-    /// How many bytes it has, about.
-    pub(super) fn size(&self) -> usize {
+impl Delta {
+    /// The approximate size in bytes.
+    pub(crate) fn size(&self) -> usize {
         let set = self.set.iter().map(|(id, html)| id.len() + html.len());
         let lists = self.lists.values().flatten().map(|key| key.len() + 3);
         let edits = self.edits.iter().map(|(id, edits)| id.len() + cost(edits));
@@ -51,15 +51,15 @@ impl Folded {
     }
 }
 
-/// Tells each moment by what changed since the one before.
-pub(super) fn fold(start: &Patch, frames: &[Frame<Patch>]) -> Vec<Frame<Folded>> {
+/// Encodes each frame by what changed since the one before.
+pub(crate) fn encode(start: &Patch, frames: &[ReplayFrame<Patch>]) -> Vec<ReplayFrame<Delta>> {
     let mut texts = start.set.clone();
     let mut lists: BTreeMap<&str, String> = BTreeMap::new();
     for (list, keys) in &start.lists {
-        lists.insert(list, keys.join(BETWEEN_KEYS));
+        lists.insert(list, keys.join(KEY_SEPARATOR));
     }
-    let folded = |frame: &Frame<Patch>| {
-        let mut patch = Folded::default();
+    let encoded = |frame: &ReplayFrame<Patch>| {
+        let mut patch = Delta::default();
         for (id, html) in &frame.patch.set {
             let before = texts.insert(id.clone(), html.clone());
             match before.and_then(|before| edits(&before, html)) {
@@ -68,28 +68,28 @@ pub(super) fn fold(start: &Patch, frames: &[Frame<Patch>]) -> Vec<Frame<Folded>>
             }
         }
         for (list, keys) in &frame.patch.lists {
-            let text = keys.join(BETWEEN_KEYS);
+            let text = keys.join(KEY_SEPARATOR);
             let before = lists.insert(list, text.clone());
             match before.and_then(|before| edits(&before, &text)) {
                 Some(edits) => drop(patch.moves.insert(list, edits)),
                 None => drop(patch.lists.insert(list, keys.clone())),
             }
         }
-        Frame {
+        ReplayFrame {
             at: frame.at.clone(),
             label: frame.label.clone(),
             results: frame.results,
             patch,
         }
     };
-    frames.iter().map(folded).collect()
+    frames.iter().map(encoded).collect()
 }
 
 fn cost(edits: &[Edit]) -> usize {
-    edits.iter().map(|edit| AN_EDIT + edit.2.len()).sum()
+    edits.iter().map(|edit| EDIT_OVERHEAD + edit.2.len()).sum()
 }
 
-/// What leads from one text to another; `None` if the other itself is shorter.
+/// The edits that turn one text into another; `None` if the new text itself is shorter.
 fn edits(old: &str, new: &str) -> Option<Vec<Edit>> {
     let (old, new_pieces) = (pieces(old), pieces(new));
     let alike = |(one, other): &(&&str, &&str)| one == other;
@@ -99,14 +99,14 @@ fn edits(old: &str, new: &str) -> Option<Vec<Edit>> {
     let after = backwards.take_while(alike).count();
     let old_rest = &old_rest[..old_rest.len() - after];
     let new_rest = &new_rest[..new_rest.len() - after];
-    let mut script = Script::default();
-    old[..before].iter().for_each(|piece| script.keep(piece));
-    script.compare(old_rest, new_rest);
-    let edits = script.done();
+    let mut builder = DeltaBuilder::default();
+    old[..before].iter().for_each(|piece| builder.keep(piece));
+    builder.compare(old_rest, new_rest);
+    let edits = builder.finish();
     (cost(&edits) < new.len()).then_some(edits)
 }
 
-/// A text in tags, what stands between them, and lines.
+/// Splits a text at tags and line ends.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     for part in text.split_inclusive(['>', '\n']) {
@@ -118,34 +118,33 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Edits in the making.
 #[derive(Default)]
-struct Script {
+struct DeltaBuilder {
     edits: Vec<Edit>,
     kept: usize,
     dropped: usize,
     put: String,
 }
 
-impl Script {
+impl DeltaBuilder {
     fn keep(&mut self, piece: &str) {
         if self.dropped > 0 || !self.put.is_empty() {
             let put = std::mem::take(&mut self.put);
             self.edits.push(Edit(self.kept, self.dropped, put));
             (self.kept, self.dropped) = (0, 0);
         }
-        self.kept += signs(piece);
+        self.kept += utf16_len(piece);
     }
 
-    /// Keeps as many pieces as both texts have in the same order.
+    /// Keeps the longest common subsequence of pieces.
     fn compare(&mut self, old: &[&str], new: &[&str]) {
         let columns = new.len() + 1;
-        if old.len() * columns > MOST_COMPARED {
-            self.dropped += old.iter().map(|piece| signs(piece)).sum::<usize>();
+        if old.len() * columns > MAX_COMPARED {
+            self.dropped += old.iter().map(|piece| utf16_len(piece)).sum::<usize>();
             new.iter().for_each(|piece| self.put.push_str(piece));
             return;
         }
-        // How many pieces the rests of both texts have in common, from each place on.
+        // The length of the longest common subsequence of both rests, from each place on.
         let mut common = vec![0_u32; (old.len() + 1) * columns];
         for (row, one) in old.iter().enumerate().rev() {
             for (column, other) in new.iter().enumerate().rev() {
@@ -170,7 +169,7 @@ impl Script {
                         || common[(row + 1) * columns + column]
                             >= common[row * columns + column + 1] =>
                 {
-                    self.dropped += signs(one);
+                    self.dropped += utf16_len(one);
                     row += 1;
                 }
                 (_, Some(other)) => {
@@ -182,13 +181,13 @@ impl Script {
         }
     }
 
-    fn done(mut self) -> Vec<Edit> {
+    fn finish(mut self) -> Vec<Edit> {
         self.keep("");
         self.edits
     }
 }
 
-fn signs(piece: &str) -> usize {
+fn utf16_len(piece: &str) -> usize {
     if piece.is_ascii() {
         piece.len()
     } else {
@@ -200,8 +199,8 @@ fn signs(piece: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// What a browser makes of a text and its edits.
-    fn mended(old: &str, edits: &[Edit]) -> String {
+    /// Applies edits as the browser does.
+    fn edited(old: &str, edits: &[Edit]) -> String {
         let old: Vec<u16> = old.encode_utf16().collect();
         let (mut new, mut place) = (Vec::new(), 0);
         for Edit(kept, dropped, put) in edits {
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_told_by_the_cells_that_changed() {
+    fn row_is_encoded_as_its_changed_cells() {
         let row = |rank, points| {
             format!("<tr><td>{rank}</td><th>Zoë 🦊</th><td>{points}</td><td>9</td></tr>")
         };
@@ -222,30 +221,30 @@ mod tests {
         let edits = edits(&old, &new).unwrap();
         let put: Vec<&str> = edits.iter().map(|edit| edit.2.as_str()).collect();
         assert_eq!(put, ["2", "33"]);
-        assert_eq!(mended(&old, &edits), new);
+        assert_eq!(edited(&old, &edits), new);
     }
 
     #[test]
-    fn a_list_is_told_by_who_moved() {
+    fn reordered_list_is_encoded_as_moves() {
         let keys = |order: &[u32]| {
             let keys: Vec<String> = order.iter().map(|key| format!("row-P{key:02}")).collect();
-            keys.join(BETWEEN_KEYS)
+            keys.join(KEY_SEPARATOR)
         };
         let old = keys(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
         let new = keys(&[1, 9, 2, 3, 4, 5, 6, 7, 8, 10, 12, 11]);
         let edits = edits(&old, &new).unwrap();
-        assert_eq!(mended(&old, &edits), new);
+        assert_eq!(edited(&old, &edits), new);
         assert!(cost(&edits) < new.len(), "{edits:?}");
     }
 
     #[test]
-    fn texts_with_nothing_in_common_are_told_as_they_are() {
+    fn texts_with_nothing_in_common_have_no_edits() {
         assert_eq!(edits("<p>one</p>", "<b>two</b>"), None);
         assert_eq!(edits("", "new"), None);
     }
 
     #[test]
-    fn texts_that_are_too_long_to_compare_are_told_by_their_ends() {
+    fn texts_too_long_to_compare_keep_their_common_ends() {
         let text = |word: &str| format!("<p>{}</p>", format!("<i>{word}</i>").repeat(400));
         let (old, new) = (
             text("a") + &"<u>".repeat(900),
@@ -253,14 +252,14 @@ mod tests {
         );
         let edits = edits(&old, &new).unwrap();
         assert_eq!(edits.len(), 1);
-        assert_eq!(mended(&old, &edits), new);
+        assert_eq!(edited(&old, &edits), new);
     }
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_led_to_any_other(old in "[<>a-cö🦊\n]{0,60}", new in "[<>a-cö🦊\n]{0,60}") {
+        fn edits_turn_any_text_into_any_other(old in "[<>a-cö🦊\n]{0,60}", new in "[<>a-cö🦊\n]{0,60}") {
             if let Some(edits) = edits(&old, &new) {
-                proptest::prop_assert_eq!(mended(&old, &edits), new);
+                proptest::prop_assert_eq!(edited(&old, &edits), new);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Words for people: times, numbers, phases and states.
+//! Texts and small elements that all pages share: numbers, times, names, states and outcomes.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use league_core::league::{AgentState, Phase};
 use league_protocol::time::Timestamp;
 use maud::{Markup, html};
 
-use crate::model::{Latency, Named, TileState};
+use crate::model::{LatencySummary, PlayerRef, SeatOutcome, TileState};
 
-/// A number with its thousands apart: `9,500`.
-pub(super) fn grouped(number: u64) -> String {
+/// A number with separated thousands: `9,500`.
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -21,22 +21,22 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
-/// A number of things: `1 player`, `2 players`.
-pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
+/// A count with its noun: `1 player`, `2 players`.
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     let thing = if number == 1 { one } else { many };
     format!("{} {thing}", grouped(number))
 }
 
-/// A text of at most so many characters, with a sign that it goes on.
-pub(super) fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+/// Cuts a text to at most `max` characters, with an ellipsis.
+pub(crate) fn cut(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text.to_owned(),
     }
 }
 
-/// How long something takes: `840 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`.
-pub(super) fn duration(time: Duration) -> String {
+/// A duration in at most two units: `840 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`.
+pub(crate) fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0 => format!("{} ms", time.as_millis()),
@@ -46,14 +46,14 @@ pub(super) fn duration(time: Duration) -> String {
     }
 }
 
-/// The time of day, with the whole moment for machines.
-pub(super) fn time_of_day(at: Timestamp) -> Markup {
+/// The time of day, with the full timestamp for machines.
+pub(crate) fn time_of_day(at: Timestamp) -> Markup {
     let text = at.to_seconds_text();
     html! { time datetime=(at.to_millis_text()) { (text.get(11..19).unwrap_or(&text)) } }
 }
 
 /// Day and time, in UTC.
-pub(super) fn moment(at: Timestamp) -> Markup {
+pub(crate) fn moment(at: Timestamp) -> Markup {
     let text = at.to_seconds_text();
     let words = match (text.get(..10), text.get(11..19)) {
         (Some(day), Some(time)) => format!("{day} {time} UTC"),
@@ -62,21 +62,23 @@ pub(super) fn moment(at: Timestamp) -> Markup {
     html! { time datetime=(at.to_millis_text()) { (words) } }
 }
 
-/// How much later one moment is than another: `+1.204 s`.
-pub(super) fn offset(at: Timestamp, start: Timestamp) -> String {
+/// The time since a start: `+1.204 s`.
+pub(crate) fn offset(at: Timestamp, start: Timestamp) -> String {
     let millis = at.since(start).as_millis();
     format!("+{}.{:03} s", millis / 1_000, millis % 1_000)
 }
 
-/// A name kept apart from the text around it, whichever way it is written.
-pub(super) fn name(named: &Named) -> Markup {
+/// A name, isolated from the writing direction of the text around it.
+pub(crate) fn name(named: &PlayerRef) -> Markup {
     html! { bdi { @if named.name.is_empty() { (named.id) } @else { (named.name) } } }
 }
 
 /// Median and 95th percentile, in milliseconds.
-pub(super) fn latency(latency: Option<Latency>) -> String {
+pub(crate) fn latency(latency: Option<LatencySummary>) -> String {
     match latency {
-        Some(Latency { median, p95, .. }) => format!("{} / {} ms", millis(median), millis(p95)),
+        Some(LatencySummary { median, p95, .. }) => {
+            format!("{} / {} ms", millis(median), millis(p95))
+        }
         None => "–".to_owned(),
     }
 }
@@ -89,8 +91,7 @@ fn millis(value: f64) -> String {
     }
 }
 
-/// How far a league is.
-pub(super) const fn phase(phase: Phase) -> &'static str {
+pub(crate) const fn phase(phase: Phase) -> &'static str {
     match phase {
         Phase::Registering => "Registration is open",
         Phase::Running => "Being played",
@@ -98,8 +99,8 @@ pub(super) const fn phase(phase: Phase) -> &'static str {
     }
 }
 
-/// Whether an agent takes part, or did so to the end of a league that is over.
-pub(super) const fn agent_state(state: AgentState, over: bool) -> &'static str {
+/// The state of an agent; `over` says that the league is.
+pub(crate) const fn agent_state(state: AgentState, over: bool) -> &'static str {
     match state {
         AgentState::Registered | AgentState::Active if over => "finished",
         AgentState::Registered => "registered",
@@ -109,8 +110,7 @@ pub(super) const fn agent_state(state: AgentState, over: bool) -> &'static str {
     }
 }
 
-/// How far a match is.
-pub(super) const fn tile_state(state: TileState) -> &'static str {
+pub(crate) const fn tile_state(state: TileState) -> &'static str {
     match state {
         TileState::Drawing => "deciding",
         TileState::Choosing => "choosing",
@@ -121,8 +121,8 @@ pub(super) const fn tile_state(state: TileState) -> &'static str {
     }
 }
 
-/// The class of a state, for its colour.
-pub(super) const fn tile_class(state: TileState) -> &'static str {
+/// The class that gives a state its colour.
+pub(crate) const fn tile_class(state: TileState) -> &'static str {
     match state {
         TileState::Drawing => "drawing",
         TileState::Choosing => "choosing",
@@ -133,31 +133,61 @@ pub(super) const fn tile_class(state: TileState) -> &'static str {
     }
 }
 
+/// The letter of an outcome, which is also its class in lower case.
+pub(crate) const fn mark_letter(outcome: SeatOutcome) -> &'static str {
+    match outcome {
+        SeatOutcome::Won => "W",
+        SeatOutcome::Drew => "D",
+        SeatOutcome::Lost => "L",
+        SeatOutcome::Forfeited => "T",
+    }
+}
+
+/// The class that gives the letter its shape.
+pub(crate) const fn mark_class(outcome: SeatOutcome) -> &'static str {
+    match outcome {
+        SeatOutcome::Won => "w",
+        SeatOutcome::Drew => "d",
+        SeatOutcome::Lost => "l",
+        SeatOutcome::Forfeited => "t",
+    }
+}
+
+/// An outcome as a letter with a shape and a colour.
+pub(crate) fn mark(outcome: SeatOutcome) -> Markup {
+    html! { b class=(mark_class(outcome)) { (mark_letter(outcome)) } }
+}
+
+/// The marks of the last matches, oldest first.
+pub(crate) fn form(form: &[SeatOutcome]) -> Markup {
+    html! { @for outcome in form { (mark(*outcome)) } }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn thousands_stand_apart() {
+    fn thousands_are_separated() {
         let all = [0, 999, 1_000, 12_345_678].map(grouped);
         assert_eq!(all, ["0", "999", "1,000", "12,345,678"]);
     }
 
     #[test]
-    fn a_long_text_is_cut_between_two_characters() {
+    fn long_text_is_cut_between_characters() {
         assert_eq!(cut("über alles", 5), "über…");
         assert_eq!(cut("über", 4), "über");
     }
 
     #[test]
-    fn a_duration_is_told_in_two_units_at_most() {
+    fn duration_has_at_most_two_units() {
         let all = [840, 12_000, 200_000, 7_500_000].map(Duration::from_millis);
         let words = all.map(duration);
         assert_eq!(words, ["840 ms", "12 s", "3 min 20 s", "2 h 5 min"]);
     }
 
     #[test]
-    fn the_time_since_the_first_message_has_milliseconds() {
+    fn offset_has_milliseconds() {
         let start = Timestamp::from_millis(1_000);
         assert_eq!(offset(Timestamp::from_millis(3_093), start), "+2.093 s");
     }

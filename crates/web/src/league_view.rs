@@ -1,0 +1,396 @@
+//! The read model: everything that pages show of a league, gathered from its events.
+//!
+//! It holds a [`League`] of its own and applies the events to it, so the same code as the manager's
+//! computes the table. What other processes recorded about the agents, such as latencies, is passed
+//! in as [`Observations`].
+
+mod board;
+mod pages;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use league_core::draw::LeagueSecret;
+use league_core::league::{
+    AgentState, Event, Fixture, FixtureStage, League, LeagueRules, Phase, RulesError,
+};
+use league_core::machine::Machine;
+use league_protocol::id::{MatchId, PlayerId, RefereeId};
+use league_protocol::message::{MatchResult, MatchState, MatchStatus, StandingRow};
+use league_protocol::secret::Commitment;
+use league_protocol::time::Timestamp;
+
+use crate::model::{
+    AgentRow, Deviation, FailureCount, LatencySummary, LeagueSummary, MatchTimes, PlayerRef,
+    SeatOutcome, Stall, TableRow, TileState, TranscriptMessage, Verification,
+};
+
+/// Rows of a table on a page.
+pub const MAX_ROWS: usize = 500;
+/// Tiles of running matches on a page.
+pub const MAX_TILES: usize = 48;
+/// Results in the list of the latest.
+pub const MAX_LATEST: usize = 12;
+/// Players in the cross table.
+pub const MAX_CROSS_PLAYERS: usize = 60;
+/// Lines of the chart.
+pub const MAX_CHART_LINES: usize = 40;
+/// Finished matches on the page of a player.
+pub const MAX_PLAYED: usize = 1_000;
+/// Matches to come on the page of a player.
+pub const MAX_UPCOMING: usize = 20;
+/// Results that are kept one by one; of older ones only the points remain.
+pub const MAX_RESULTS: usize = 200_000;
+/// Rounds of the chart times players.
+const MAX_CHART_POINTS: usize = 2_000_000;
+/// How many matches make the form of a player.
+const FORM_LENGTH: usize = 5;
+
+/// A league as its pages show it.
+#[derive(Debug)]
+pub struct LeagueView {
+    league: League,
+    title: String,
+    reproducible: bool,
+    results: BTreeMap<MatchId, RecordedResult>,
+    /// The matches of `results`, the oldest first.
+    order: VecDeque<MatchId>,
+    form: BTreeMap<PlayerId, VecDeque<SeatOutcome>>,
+    promises: BTreeMap<MatchId, Commitment>,
+    /// Points of every player after each round, in the order of the roster.
+    points: Vec<Vec<u32>>,
+    /// Ranks of the players when the last round ended.
+    ranks: BTreeMap<PlayerId, u32>,
+    /// Players that were shut down before the end.
+    out: BTreeSet<PlayerId>,
+    /// How many matches were taken away from each referee.
+    taken: BTreeMap<RefereeId, u32>,
+    technical_losses: u64,
+    started: Option<Timestamp>,
+    ended: Option<Timestamp>,
+    latest: Option<Timestamp>,
+    events: u64,
+}
+
+/// The result of a match, and how the journal records it.
+#[derive(Debug, Clone)]
+pub struct RecordedResult {
+    /// `None` if the manager ruled.
+    pub referee: Option<RefereeId>,
+    /// Counts the referees that were told to run it.
+    pub attempt: u32,
+    pub result: Arc<MatchResult>,
+    pub at: Timestamp,
+}
+
+/// What processes recorded about a league outside its journal.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Observations {
+    /// By agent, such as `player:P01`.
+    pub latencies: BTreeMap<String, LatencySummary>,
+    /// By agent.
+    pub deviations: BTreeMap<String, Vec<Deviation>>,
+    /// By agent: failed attempts in finished matches.
+    pub failures: BTreeMap<String, Vec<FailureCount>>,
+    /// The states of running matches, as their referees recorded them.
+    pub states: BTreeMap<MatchId, (MatchState, Timestamp)>,
+    pub verification: Option<Verification>,
+    /// Ignored for a league that is over.
+    pub stall: Option<Stall>,
+}
+
+/// What the referee of a match recorded.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RefereeRecord {
+    pub times: MatchTimes,
+    /// Oldest first.
+    pub messages: Vec<TranscriptMessage>,
+}
+
+impl LeagueView {
+    /// An empty league.
+    ///
+    /// # Errors
+    ///
+    /// The rules are invalid.
+    pub fn new(rules: LeagueRules, title: String, reproducible: bool) -> Result<Self, RulesError> {
+        Ok(Self {
+            // No page shows anything that depends on the secret.
+            league: League::new(rules, LeagueSecret([0; 32]))?,
+            title,
+            reproducible,
+            results: BTreeMap::new(),
+            order: VecDeque::new(),
+            form: BTreeMap::new(),
+            promises: BTreeMap::new(),
+            points: Vec::new(),
+            ranks: BTreeMap::new(),
+            out: BTreeSet::new(),
+            taken: BTreeMap::new(),
+            technical_losses: 0,
+            started: None,
+            ended: None,
+            latest: None,
+            events: 0,
+        })
+    }
+
+    pub fn apply(&mut self, event: &Event) {
+        self.events += 1;
+        if let Event::MatchesMoved { moves, .. } = event {
+            for moved in moves {
+                self.count_taken(&moved.match_id);
+            }
+        }
+        self.league.apply(event);
+        match event {
+            Event::LeagueStarted { at } => {
+                self.started = Some(*at);
+                self.points.push(vec![0; self.league.players().len()]);
+            }
+            Event::RoundOpened {
+                round, commitments, ..
+            } => {
+                let ids = (1..).map(|number| MatchId::numbered(*round, number));
+                self.promises.extend(ids.zip(commitments.iter().copied()));
+            }
+            Event::ResultRecorded {
+                match_id,
+                referee,
+                attempt,
+                result,
+                at,
+                ..
+            } => {
+                let recorded = RecordedResult {
+                    referee: referee.clone(),
+                    attempt: *attempt,
+                    result: Arc::clone(result),
+                    at: *at,
+                };
+                self.record(match_id, recorded);
+            }
+            Event::RoundClosed { at, .. } => self.close_round(*at),
+            Event::PlayerShutDown { player_id, .. } => {
+                self.out.insert(player_id.clone());
+            }
+            Event::LeagueCompleted { at } => self.ended = Some(*at),
+            _ => {}
+        }
+    }
+
+    /// How many events were applied.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    pub fn league(&self) -> &League {
+        &self.league
+    }
+
+    /// The results that are kept, in the order in which they were recorded.
+    pub fn results(&self) -> impl DoubleEndedIterator<Item = (&MatchId, &RecordedResult)> {
+        let ids = self.order.iter();
+        ids.filter_map(|id| Some((id, self.results.get(id)?)))
+    }
+
+    pub fn summary(&self, observed: &Observations) -> LeagueSummary {
+        let rules = self.league.rules();
+        let listing = league_games::find(rules.game_type.as_str());
+        let game = listing.map_or("", |listing| listing.rules.display_name);
+        let phase = self.league.phase();
+        LeagueSummary {
+            league_id: rules.league_id.to_string(),
+            title: self.title.clone(),
+            game_type: rules.game_type.to_string(),
+            game: game.to_owned(),
+            phase,
+            players: self.league.players().len(),
+            referees: self.league.referees().len(),
+            reproducible: self.reproducible,
+            strict: rules.strict,
+            started: self.started,
+            ended: self.ended,
+            round: self.league.round().map_or(0, |round| round.number()),
+            played: self.league.matches_played(),
+            matches: match phase {
+                Phase::Registering => 0,
+                Phase::Running | Phase::Completed => self.league.schedule().total_matches(),
+            },
+            stall: observed.stall.clone().filter(|_| phase != Phase::Completed),
+            verification: observed.verification.clone(),
+        }
+    }
+
+    pub(crate) fn player_ref(&self, id: &PlayerId) -> PlayerRef {
+        let player = self.league.player(id);
+        let name = player.map(|player| player.member().display_name().to_string());
+        PlayerRef {
+            id: id.clone(),
+            name: name.unwrap_or_default(),
+        }
+    }
+
+    fn count_taken(&mut self, match_id: &MatchId) {
+        let fixture = self.league.fixture(match_id);
+        let started = fixture.filter(|fixture| fixture.is_started());
+        if let Some(referee) = started.and_then(|fixture| self.league.referee_of(fixture)) {
+            *self.taken.entry(referee.id().clone()).or_default() += 1;
+        }
+    }
+
+    fn record(&mut self, match_id: &MatchId, recorded: RecordedResult) {
+        let result = &recorded.result;
+        self.latest = Some(recorded.at);
+        self.technical_losses += u64::from(result.status == MatchStatus::TechnicalLoss);
+        for seat in 0..2 {
+            let form = self.form.entry(result.players[seat].clone()).or_default();
+            form.push_back(outcome(result, seat));
+            if form.len() > FORM_LENGTH {
+                form.pop_front();
+            }
+        }
+        if self.results.insert(match_id.clone(), recorded).is_none() {
+            self.order.push_back(match_id.clone());
+        }
+        while self.order.len() > MAX_RESULTS {
+            if let Some(oldest) = self.order.pop_front() {
+                self.results.remove(&oldest);
+                self.promises.remove(&oldest);
+            }
+        }
+    }
+
+    fn close_round(&mut self, at: Timestamp) {
+        self.latest = Some(at);
+        let rows = self.league.standings();
+        let ranks = rows.iter().map(|row| (row.player_id.clone(), row.rank));
+        self.ranks = ranks.collect();
+        let players = self.league.players();
+        if self.points.len() * players.len() < MAX_CHART_POINTS {
+            let points: BTreeMap<_, _> = rows
+                .iter()
+                .map(|row| (&row.player_id, row.points))
+                .collect();
+            let of = |id| points.get(id).copied().unwrap_or_default();
+            self.points
+                .push(players.iter().map(|player| of(player.id())).collect());
+        }
+    }
+
+    fn table_row(&self, standing: &StandingRow, deviations: &BTreeMap<&str, u64>) -> TableRow {
+        let id = &standing.player_id;
+        let before = self.ranks.get(id).copied().unwrap_or(standing.rank);
+        let key = format!("player:{id}");
+        TableRow {
+            standing: standing.clone(),
+            climbed: i64::from(before) - i64::from(standing.rank),
+            form: self.form.get(id).into_iter().flatten().copied().collect(),
+            deviations: deviations.get(key.as_str()).copied().unwrap_or(0),
+            state: self
+                .league
+                .player(id)
+                .map_or(AgentState::Registered, |player| {
+                    shown_state(self.league.player_state(player), self.out.contains(id))
+                }),
+        }
+    }
+
+    fn player_agent(&self, observed: &Observations, row: &TableRow) -> AgentRow {
+        let id = &row.standing.player_id;
+        let member = self.league.player(id).map(|player| player.member());
+        let key = format!("player:{id}");
+        AgentRow {
+            id: id.to_string(),
+            name: row.standing.display_name.to_string(),
+            is_referee: false,
+            state: row.state,
+            dialect: member.map_or("", |member| member.peer().dialect.as_str()),
+            version: member.map_or_else(String::new, |member| member.version().to_owned()),
+            latency: observed.latencies.get(&key).copied(),
+            technical_losses: row.standing.technical_losses,
+            deviations: row.deviations,
+        }
+    }
+
+    /// The points of a player after 0, 1, 2, … rounds.
+    fn points_of(&self, id: &PlayerId) -> Vec<u32> {
+        let mut players = self.league.players().iter();
+        let place = players.position(|player| player.id() == id);
+        let of_round = |round: &Vec<u32>| round.get(place?).copied();
+        self.points.iter().filter_map(of_round).collect()
+    }
+
+    /// The referee of a match that has no result.
+    fn referee_of(&self, fixture: Option<&Fixture>) -> Option<RefereeId> {
+        let referee = self.league.referee_of(fixture?)?;
+        Some(referee.id().clone())
+    }
+}
+
+impl RecordedResult {
+    fn seat(&self, id: &PlayerId) -> Option<usize> {
+        self.result.players.iter().position(|player| player == id)
+    }
+}
+
+/// How a match ended for one of its seats.
+pub(crate) fn outcome(result: &MatchResult, seat: usize) -> SeatOutcome {
+    let player = &result.players[seat];
+    if result.failed.contains_key(player) {
+        return SeatOutcome::Forfeited;
+    }
+    match &result.winner {
+        Some(winner) if winner == player => SeatOutcome::Won,
+        Some(_) => SeatOutcome::Lost,
+        None => SeatOutcome::Drew,
+    }
+}
+
+/// The round that a match id names; 0 if it names none.
+pub(crate) fn round_of(match_id: &MatchId) -> u32 {
+    let rest = match_id.as_str().strip_prefix('R');
+    let number = rest.and_then(|rest| rest.split_once('M'));
+    number
+        .and_then(|(round, _)| round.parse().ok())
+        .unwrap_or(0)
+}
+
+/// How often each agent deviated from the protocol.
+fn deviation_totals(observed: &Observations) -> BTreeMap<&str, u64> {
+    let total = |deviations: &[Deviation]| {
+        let counts = deviations.iter().map(|deviation| deviation.count);
+        // Observations come from files, which may hold any number.
+        counts.fold(0, u64::saturating_add)
+    };
+    let agents = observed.deviations.iter();
+    agents
+        .map(|(agent, deviations)| (agent.as_str(), total(deviations)))
+        .collect()
+}
+
+/// The state of an agent. A finished league shuts everyone down; agents that took part to the end
+/// are shown as active.
+fn shown_state(state: AgentState, left_early: bool) -> AgentState {
+    match state {
+        AgentState::Shutdown if !left_early => AgentState::Active,
+        state => state,
+    }
+}
+
+/// The state of a match without a result. While the referee runs it, its record tells more than
+/// the journal.
+fn tile_state(fixture: Option<&Fixture>, recorded: Option<MatchState>) -> TileState {
+    let Some(fixture) = fixture else {
+        return TileState::Waiting;
+    };
+    match (fixture.stage(), recorded) {
+        (FixtureStage::Waiting, _) => TileState::Waiting,
+        (FixtureStage::Queued, _) => TileState::Queued,
+        (FixtureStage::Unplayable | FixtureStage::Finished, _) => TileState::Drawing,
+        (FixtureStage::Ordered | FixtureStage::Running, None) => TileState::Ordered,
+        (_, Some(MatchState::WaitingForPlayers)) => TileState::Inviting,
+        (_, Some(MatchState::CollectingChoices)) => TileState::Choosing,
+        (_, Some(MatchState::DrawingNumber | MatchState::Finished)) => TileState::Drawing,
+    }
+}

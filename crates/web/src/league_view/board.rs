@@ -1,0 +1,207 @@
+//! Fills in the first page: the league at a glance.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use league_core::league::{FixtureStage, Phase, RefereeEntry};
+use league_protocol::id::MatchId;
+use league_protocol::time::Timestamp;
+
+use super::{
+    LeagueView, MAX_CHART_LINES, MAX_CROSS_PLAYERS, MAX_LATEST, MAX_ROWS, MAX_TILES, Observations,
+    deviation_totals, outcome, shown_state, tile_state,
+};
+use crate::model::{
+    AgentRow, Board, Chart, ChartLine, Cross, CrossCell, LeagueProgress, LeagueSummary, PlayerRef,
+    ResultLine, TableRow, Tile, TileState,
+};
+
+impl LeagueView {
+    pub fn board(&self, observed: &Observations, now: Timestamp) -> Board {
+        let deviations = deviation_totals(observed);
+        let rows = self.league.standings();
+        let standings: Vec<TableRow> = rows
+            .iter()
+            .take(MAX_ROWS)
+            .map(|row| self.table_row(row, &deviations))
+            .collect();
+        let (tiles, untiled) = self.tiles(observed);
+        let league = self.summary(observed);
+        Board {
+            progress: self.progress(&league, now),
+            unlisted: league.players.saturating_sub(standings.len()),
+            tiles,
+            untiled,
+            latest: self.latest(),
+            cross: self.cross(),
+            chart: self.chart(&standings),
+            agents: self.agents(observed, &deviations, &standings),
+            standings,
+            league,
+        }
+    }
+
+    /// The clocks of a stalled league stand still.
+    fn progress(&self, league: &LeagueSummary, now: Timestamp) -> LeagueProgress {
+        let round = self.league.round();
+        let summary = round.map(|round| round.summary()).unwrap_or_default();
+        let open = round.map_or(0, |round| round.open());
+        let stalled = league.stall.as_ref().map(|stall| stall.since);
+        let until = self.ended.or(stalled).unwrap_or(now);
+        LeagueProgress {
+            rounds: match league.phase {
+                Phase::Registering => 0,
+                Phase::Running | Phase::Completed => self.league.schedule().rounds(),
+            },
+            round_played: summary.total_matches.saturating_sub(open),
+            round_matches: summary.total_matches,
+            technical_losses: self.technical_losses,
+            time_left: self.time_left(league).filter(|_| stalled.is_none()),
+            elapsed: self.started.map(|started| until.since(started)),
+        }
+    }
+
+    /// Extrapolates the time up to the latest result to the matches to come.
+    fn time_left(&self, league: &LeagueSummary) -> Option<Duration> {
+        let spent = self.latest?.since(self.started?);
+        if league.played == 0 || self.ended.is_some() {
+            return None;
+        }
+        let left = league.matches.saturating_sub(league.played) as f64 / league.played as f64;
+        Duration::try_from_secs_f64(spent.as_secs_f64() * left).ok()
+    }
+
+    /// The matches of the round without a result, the most advanced first, and how many more there
+    /// are.
+    fn tiles(&self, observed: &Observations) -> (Vec<Tile>, usize) {
+        let round = self.league.round();
+        let fixtures = round.map_or(&[][..], |round| round.fixtures());
+        let open = fixtures
+            .iter()
+            .filter(|fixture| fixture.stage() != FixtureStage::Finished);
+        let mut tiles: Vec<Tile> = open
+            .filter_map(|fixture| {
+                let [a, b] = self.league.seats_of(fixture)?;
+                let running = matches!(
+                    fixture.stage(),
+                    FixtureStage::Ordered | FixtureStage::Running
+                );
+                let recorded = observed.states.get(fixture.match_id());
+                Some(Tile {
+                    match_id: fixture.match_id().clone(),
+                    players: [self.player_ref(a), self.player_ref(b)],
+                    referee: self.referee_of(Some(fixture)),
+                    state: tile_state(Some(fixture), recorded.map(|(state, _)| *state)),
+                    attempt: fixture.attempt(),
+                    since: recorded.filter(|_| running).map(|(_, since)| *since),
+                })
+            })
+            .collect();
+        tiles.sort_by_key(|tile| tile.state >= TileState::Queued);
+        let untiled = tiles.len().saturating_sub(MAX_TILES);
+        tiles.truncate(MAX_TILES);
+        (tiles, untiled)
+    }
+
+    fn latest(&self) -> Vec<ResultLine> {
+        let latest = self.results().rev().take(MAX_LATEST);
+        let line = |(match_id, recorded): (&MatchId, &super::RecordedResult)| {
+            let result = &recorded.result;
+            let [a, b] = &result.players;
+            let winner = result.winner.as_ref();
+            ResultLine {
+                match_id: match_id.clone(),
+                players: [self.player_ref(a), self.player_ref(b)],
+                winner: winner.and_then(|winner| recorded.seat(winner)),
+                technical: !result.failed.is_empty(),
+                reason: result.reason.clone(),
+                at: recorded.at,
+            }
+        };
+        latest.map(line).collect()
+    }
+
+    fn cross(&self) -> Cross {
+        let players = self.league.players();
+        let shown = &players[..players.len().min(MAX_CROSS_PLAYERS)];
+        let places = 0..u32::try_from(shown.len()).unwrap_or(u32::MAX);
+        let row = |one: u32| {
+            places
+                .clone()
+                .map(|other| self.cross_cell(one, other))
+                .collect()
+        };
+        Cross {
+            players: shown
+                .iter()
+                .map(|player| self.player_ref(player.id()))
+                .collect(),
+            cells: places.clone().map(row).collect(),
+            unlisted: players.len() - shown.len(),
+        }
+    }
+
+    /// The match of two players, from the view of the first.
+    fn cross_cell(&self, one: u32, other: u32) -> Option<CrossCell> {
+        if one == other || self.league.phase() == Phase::Registering {
+            return None;
+        }
+        let pairing = self.league.schedule().meeting(one, other)?;
+        let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
+        let seat = pairing.seats.iter().position(|seat| *seat == one)?;
+        let outcome = match self.results.get(&match_id) {
+            Some(recorded) => Some(outcome(&recorded.result, seat)),
+            None if self.league.fixture(&match_id)?.is_started() => None,
+            None => return None,
+        };
+        Some(CrossCell { match_id, outcome })
+    }
+
+    fn chart(&self, standings: &[TableRow]) -> Chart {
+        let line = |row: &TableRow| ChartLine {
+            player: PlayerRef {
+                id: row.standing.player_id.clone(),
+                name: row.standing.display_name.to_string(),
+            },
+            points: self.points_of(&row.standing.player_id),
+        };
+        Chart {
+            lines: standings.iter().take(MAX_CHART_LINES).map(line).collect(),
+            rounds: self.league.schedule().rounds(),
+        }
+    }
+
+    /// The referees, then the players in the order of the roster.
+    fn agents(
+        &self,
+        observed: &Observations,
+        deviations: &BTreeMap<&str, u64>,
+        standings: &[TableRow],
+    ) -> Vec<AgentRow> {
+        let referee = |referee: &RefereeEntry| {
+            let key = format!("referee:{}", referee.id());
+            let member = referee.member();
+            AgentRow {
+                id: referee.id().to_string(),
+                name: member.display_name().to_string(),
+                is_referee: true,
+                state: shown_state(self.league.referee_state(referee), false),
+                dialect: member.peer().dialect.as_str(),
+                version: member.version().to_owned(),
+                latency: observed.latencies.get(&key).copied(),
+                technical_losses: self.taken.get(referee.id()).copied().unwrap_or(0),
+                deviations: deviations.get(key.as_str()).copied().unwrap_or(0),
+            }
+        };
+        let referees = self.league.referees().iter().map(referee);
+        let rows: BTreeMap<_, _> = standings
+            .iter()
+            .map(|row| (&row.standing.player_id, row))
+            .collect();
+        let roster = self.league.players().iter();
+        let players = roster
+            .filter_map(|player| rows.get(player.id()))
+            .map(|row| self.player_agent(observed, row));
+        referees.chain(players).collect()
+    }
+}

@@ -1,0 +1,367 @@
+//! Fills in the pages of a match, a player and a round.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use league_core::league::Phase;
+use league_core::league::schedule::Pairing;
+use league_games::{Seat, Turn};
+use league_protocol::fault::Code;
+use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::message::MatchResult;
+use serde_json::Value;
+
+use super::{
+    LeagueView, MAX_PLAYED, MAX_ROWS, MAX_UPCOMING, Observations, RecordedResult, RefereeRecord,
+    deviation_totals, outcome, round_of, tile_state,
+};
+use crate::model::{
+    BoardPosition, FailureCount, MatchPage, PlayedMatch, PlayerPage, PlayerRef, RoundMatch,
+    RoundMatchState, RoundPage, TileState, UpcomingMatch,
+};
+
+/// Kinds of choices that are counted on the page of a player.
+const MAX_CHOICES: usize = 20;
+/// The length of a choice on a page, in characters.
+const MAX_CHOICE_CHARS: usize = 60;
+/// Moves of a board game that are replayed.
+const MAX_MOVES: usize = 1_000;
+
+impl LeagueView {
+    /// The page of a match; `None` if there is no such match yet.
+    ///
+    /// `record` is what the referee recorded, if that is in this folder.
+    pub fn match_page(
+        &self,
+        id: &MatchId,
+        record: Option<RefereeRecord>,
+        observed: &Observations,
+    ) -> Option<MatchPage> {
+        let recorded = self.results.get(id);
+        let fixture = self.league.fixture(id);
+        let players = match recorded {
+            Some(recorded) => recorded.result.players.clone(),
+            None => self.league.seats_of(fixture?)?.map(Clone::clone),
+        };
+        let result = recorded.map(|recorded| recorded.result.clone());
+        let record = record.unwrap_or_default();
+        Some(MatchPage {
+            league: self.summary(observed),
+            match_id: id.clone(),
+            round: round_of(id),
+            players: players.map(|player| self.player_ref(&player)),
+            referee: match recorded {
+                Some(recorded) => recorded.referee.clone(),
+                None => self.referee_of(fixture),
+            },
+            attempt: match (recorded, fixture) {
+                (Some(recorded), _) => recorded.attempt,
+                (None, fixture) => fixture.map_or(1, |fixture| fixture.attempt()),
+            },
+            state: result.is_none().then(|| self.match_state(id, observed)),
+            at: recorded.map(|recorded| recorded.at),
+            promise: self.promises.get(id).map(|promise| promise.to_hex()),
+            range: self.range(),
+            positions: result
+                .as_deref()
+                .map(|result| self.positions(result))
+                .unwrap_or_default(),
+            times: Some(record.times).filter(|times| times.created.is_some()),
+            // Messages stay private until the match is over, whatever the file holds.
+            messages: if result.is_some() {
+                record.messages
+            } else {
+                Vec::new()
+            },
+            result,
+        })
+    }
+
+    fn match_state(&self, id: &MatchId, observed: &Observations) -> TileState {
+        let recorded = observed.states.get(id).map(|(state, _)| *state);
+        tile_state(self.league.fixture(id), recorded)
+    }
+
+    /// The numbers that can be drawn, in a game that draws one.
+    fn range(&self) -> Option<(u64, u64)> {
+        let rules = self.league.rules();
+        let listing = league_games::find(rules.game_type.as_str())?;
+        let defaults = (listing.default_settings)();
+        let setting = |name: &str| {
+            let chosen = rules.game_settings.get(name);
+            chosen.or_else(|| defaults.get(name))?.as_u64()
+        };
+        Some((setting("lowest")?, setting("highest")?))
+    }
+
+    /// The positions of a board game, replayed from its moves: of any game whose view has a
+    /// `board`, a list of cells that makes a square.
+    fn positions(&self, result: &MatchResult) -> Vec<BoardPosition> {
+        let rules = self.league.rules();
+        let listing = league_games::find(rules.game_type.as_str());
+        let table = listing.and_then(|listing| (listing.open)(&rules.game_settings).ok());
+        let Some(mut table) = table else {
+            return Vec::new();
+        };
+        let Some(first) = position(&table.view(Seat::A), None, None) else {
+            return Vec::new();
+        };
+        let mut positions = vec![first];
+        let mut moves = [0, 1].map(|seat| moves_of(result, seat));
+        while positions.len() <= MAX_MOVES {
+            let Turn::Seats(seats) = table.turn() else {
+                break;
+            };
+            for seat in seats {
+                let Some((made, rest)) =
+                    moves.get(seat.index()).and_then(|left| left.split_first())
+                else {
+                    return positions;
+                };
+                if table.play(seat, made).is_err() {
+                    return positions;
+                }
+                moves[seat.index()] = rest;
+                let before = positions.last();
+                let next = position(&table.view(seat), before, Some(seat.index()));
+                positions.extend(next);
+            }
+        }
+        positions
+    }
+
+    /// The page of a player; `None` if there is no such player.
+    pub fn player_page(&self, id: &PlayerId, observed: &Observations) -> Option<PlayerPage> {
+        let rows = self.league.standings();
+        let standing = rows.iter().find(|row| row.player_id == *id)?;
+        let row = self.table_row(standing, &deviation_totals(observed));
+        let matches = self.played_matches(id);
+        let (upcoming, later) = self.upcoming(id, observed);
+        Some(PlayerPage {
+            league: self.summary(observed),
+            agent: self.player_agent(observed, &row),
+            unlisted: (standing.played as usize).saturating_sub(matches.len()),
+            choices: self.choices_of(id),
+            points: self.points_of(id),
+            deviations: {
+                let key = format!("player:{id}");
+                let mut all = observed.deviations.get(&key).cloned().unwrap_or_default();
+                all.sort_by_key(|deviation| Reverse(deviation.count));
+                all
+            },
+            failures: failures_of(id, observed),
+            upcoming,
+            later,
+            matches,
+            row,
+        })
+    }
+
+    /// Newest first.
+    fn played_matches(&self, id: &PlayerId) -> Vec<PlayedMatch> {
+        let played = |(match_id, recorded): (&MatchId, &RecordedResult)| {
+            let seat = recorded.seat(id)?;
+            let result = &recorded.result;
+            let opponent = &result.players[1 - seat];
+            Some(PlayedMatch {
+                match_id: match_id.clone(),
+                opponent: self.player_ref(opponent),
+                outcome: outcome(result, seat),
+                points: result.points[seat],
+                choice: result.choices.get(id).map(choice_text),
+                opponent_choice: result.choices.get(opponent).map(choice_text),
+                reason: result.reason.clone(),
+                at: recorded.at,
+            })
+        };
+        let newest = self.results().rev();
+        newest.filter_map(played).take(MAX_PLAYED).collect()
+    }
+
+    fn choices_of(&self, id: &PlayerId) -> Vec<(String, u64)> {
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        let results = self.results.values().map(|recorded| &recorded.result);
+        for made in results.filter_map(|result| result.choices.get(id)) {
+            let moves = made
+                .as_array()
+                .map_or(std::slice::from_ref(made), |all| all);
+            for made in moves {
+                *counts.entry(choice_text(made)).or_default() += 1;
+            }
+        }
+        let mut sorted: Vec<_> = counts.into_iter().collect();
+        sorted.sort_by_key(|(_, count)| Reverse(*count));
+        sorted.truncate(MAX_CHOICES);
+        sorted
+    }
+
+    /// The next matches of a player, and how many come after them.
+    fn upcoming(&self, id: &PlayerId, observed: &Observations) -> (Vec<UpcomingMatch>, usize) {
+        let mut players = self.league.players().iter();
+        let place = players.position(|player| player.id() == id);
+        let place = place.and_then(|place| u32::try_from(place).ok());
+        let (Some(place), Phase::Running) = (place, self.league.phase()) else {
+            return (Vec::new(), 0);
+        };
+        let schedule = self.league.schedule();
+        let current = self.league.round().map_or(1, |round| round.number());
+        let rounds = current..=schedule.rounds();
+        let pairings = rounds.filter_map(|round| schedule.pairing_of(place, round));
+        let mut open = pairings.filter_map(|pairing| self.upcoming_match(place, pairing, observed));
+        let next = open.by_ref().take(MAX_UPCOMING).collect();
+        (next, open.count())
+    }
+
+    fn upcoming_match(
+        &self,
+        place: u32,
+        pairing: Pairing,
+        observed: &Observations,
+    ) -> Option<UpcomingMatch> {
+        let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
+        let state = match self.fixture_state(&match_id, pairing.round, observed) {
+            RoundMatchState::Planned => None,
+            RoundMatchState::Open(state) => Some(state),
+            RoundMatchState::Over { .. } | RoundMatchState::Forgotten => return None,
+        };
+        let opponent = pairing.seats.into_iter().find(|seat| *seat != place)?;
+        Some(UpcomingMatch {
+            match_id,
+            round: pairing.round,
+            opponent: self.player_at(opponent)?,
+            state,
+        })
+    }
+
+    /// The page of a round; `None` if the league has not started or has no such round.
+    pub fn round_page(&self, round: u32, observed: &Observations) -> Option<RoundPage> {
+        if self.league.phase() == Phase::Registering {
+            return None;
+        }
+        let schedule = self.league.schedule();
+        schedule.pairing(round, 0)?;
+        let all = schedule.matches_a_round();
+        let pairings = (0..all).filter_map(|index| schedule.pairing(round, index));
+        let matches: Vec<RoundMatch> = pairings
+            .take(MAX_ROWS)
+            .filter_map(|pairing| self.round_match(pairing, observed))
+            .collect();
+        let rests = |player: &u32| schedule.pairing_of(*player, round).is_none();
+        let resting = (0..schedule.players()).find(rests);
+        Some(RoundPage {
+            league: self.summary(observed),
+            round,
+            rounds: schedule.rounds(),
+            unlisted: (all as usize).saturating_sub(matches.len()),
+            matches,
+            resting: resting.and_then(|player| self.player_at(player)),
+        })
+    }
+
+    fn round_match(&self, pairing: Pairing, observed: &Observations) -> Option<RoundMatch> {
+        let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
+        let [a, b] = pairing.seats;
+        Some(RoundMatch {
+            players: [self.player_at(a)?, self.player_at(b)?],
+            referee: match self.results.get(&match_id) {
+                Some(recorded) => recorded.referee.clone(),
+                None => self.referee_of(self.league.fixture(&match_id)),
+            },
+            state: self.fixture_state(&match_id, pairing.round, observed),
+            match_id,
+        })
+    }
+
+    fn fixture_state(
+        &self,
+        match_id: &MatchId,
+        round: u32,
+        observed: &Observations,
+    ) -> RoundMatchState {
+        if let Some(recorded) = self.results.get(match_id) {
+            let result = &recorded.result;
+            return RoundMatchState::Over {
+                outcomes: [outcome(result, 0), outcome(result, 1)],
+                points: result.points,
+                reason: result.reason.clone(),
+                at: recorded.at,
+            };
+        }
+        let current = self.league.round().map_or(0, |round| round.number());
+        match self.league.fixture(match_id) {
+            Some(_) => RoundMatchState::Open(self.match_state(match_id, observed)),
+            None if round > current => RoundMatchState::Planned,
+            None => RoundMatchState::Forgotten,
+        }
+    }
+
+    /// The player at a place of the roster.
+    fn player_at(&self, place: u32) -> Option<PlayerRef> {
+        let player = self.league.players().get(place as usize)?;
+        Some(self.player_ref(player.id()))
+    }
+}
+
+/// A player's failed attempts, the most frequent code first; several referees may have recorded
+/// the same code.
+fn failures_of(id: &PlayerId, observed: &Observations) -> Vec<FailureCount> {
+    let mut codes: BTreeMap<Code, FailureCount> = BTreeMap::new();
+    let recorded = observed.failures.get(&format!("player:{id}"));
+    for failure in recorded.into_iter().flatten() {
+        codes
+            .entry(failure.code)
+            .and_modify(|known| known.count = known.count.saturating_add(failure.count))
+            .or_insert_with(|| failure.clone());
+    }
+    let mut all: Vec<FailureCount> = codes.into_values().collect();
+    all.sort_by_key(|failure| Reverse(failure.count));
+    all
+}
+
+/// A string as it is, all else as JSON, cut if it is long.
+fn choice_text(choice: &Value) -> String {
+    let text = match choice {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match text.char_indices().nth(MAX_CHOICE_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {
+    match result.choices.get(&result.players[seat]) {
+        Some(Value::Array(moves)) => moves,
+        Some(made) => std::slice::from_ref(made),
+        None => &[],
+    }
+}
+
+fn position(
+    view: &Value,
+    before: Option<&BoardPosition>,
+    seat: Option<usize>,
+) -> Option<BoardPosition> {
+    let board = view.get("board")?.as_array()?;
+    let columns = board.len().isqrt();
+    if columns == 0 || columns * columns != board.len() {
+        return None;
+    }
+    let text = |cell: &Value| match cell {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let cells: Vec<String> = board.iter().map(text).collect();
+    let changed = |before: &BoardPosition| {
+        let mut pairs = before.cells.iter().zip(&cells);
+        pairs.position(|(old, new)| old != new)
+    };
+    Some(BoardPosition {
+        columns,
+        last: before.and_then(changed),
+        seat,
+        cells,
+    })
+}

@@ -1,0 +1,243 @@
+//! The page of a match: result, draw and positions. The messages are left to `sequence`.
+
+use league_protocol::message::{MatchResult, OpenedDraw};
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::board::warning;
+use super::format::{counted, cut, duration, mark, mark_class, moment, name, tile_state};
+use super::{Links, sequence};
+use crate::league_view::outcome;
+use crate::model::{BoardPosition, MatchPage, SeatOutcome};
+
+/// The length of a choice, in characters.
+const MAX_CHOICE_CHARS: usize = 60;
+
+/// The content of `<main>`.
+pub(crate) fn main(page: &MatchPage, links: Links) -> Markup {
+    html! { (result(page, links)) (details(page, links)) }
+}
+
+/// The players and the result.
+pub(crate) fn result(page: &MatchPage, links: Links) -> Markup {
+    html! {
+        (warning(&page.league))
+        section.duel {
+            p.crumbs {
+                a href=(links.board()) { bdi { (page.league.title) } }
+                a href=(links.of_round(page.round)) { "Round " (page.round) } span { (page.match_id) }
+            }
+            h1.hush { (page.match_id) ": " (name(&page.players[0])) " – " (name(&page.players[1])) }
+            div.seats {
+                (seat(page, 0, links))
+                p.middle { (middle(page)) }
+                (seat(page, 1, links))
+            }
+            p.reason { (reason(page)) }
+            dl.facts { (facts(page)) }
+        }
+    }
+}
+
+/// How the result came about: draw, positions, messages.
+pub(crate) fn details(page: &MatchPage, links: Links) -> Markup {
+    html! {
+        @if let Some(result) = &page.result { (draw(page, result, links)) }
+        (positions(page, links))
+        (sequence::sequence(page, links))
+    }
+}
+
+fn seat(page: &MatchPage, seat: usize, links: Links) -> Markup {
+    let player = &page.players[seat];
+    let result = page.result.as_deref();
+    let outcome = result.map(|result| outcome(result, seat));
+    html! {
+        div class={ "seat" @if let Some(outcome) = outcome { " " (mark_class(outcome)) } } {
+            p.who { a href=(links.of_player(&player.id)) { (name(player)) } }
+            @if let Some(result) = result {
+                p.choice { (chosen(result, seat)) }
+                @if let Some(outcome) = outcome {
+                    p.outcome { (mark(outcome)) " " (outcome_text(outcome)) " · " (counted(result.points[seat].into(), "point", "points")) }
+                }
+            }
+            p.id { "seat " (["A", "B"][seat]) " · " (player.id) }
+        }
+    }
+}
+
+fn chosen(result: &MatchResult, seat: usize) -> Markup {
+    let player = &result.players[seat];
+    html! {
+        @match (result.choices.get(player), result.failed.get(player)) {
+            (_, Some(code)) => span.failed { (code) " " (code.name()) },
+            (Some(choice), None) => bdi { (choice_text(choice)) },
+            (None, None) => "–",
+        }
+    }
+}
+
+/// A string as it is, moves one after the other, all else as JSON.
+fn choice_text(choice: &Value) -> String {
+    let text = match choice {
+        Value::String(text) => text.clone(),
+        Value::Array(moves) => {
+            let moves: Vec<String> = moves.iter().map(Value::to_string).collect();
+            moves.join(" ")
+        }
+        other => other.to_string(),
+    };
+    cut(&text, MAX_CHOICE_CHARS)
+}
+
+const fn outcome_text(outcome: SeatOutcome) -> &'static str {
+    match outcome {
+        SeatOutcome::Won => "won",
+        SeatOutcome::Drew => "drew",
+        SeatOutcome::Lost => "lost",
+        SeatOutcome::Forfeited => "did not play",
+    }
+}
+
+/// Between the seats: the drawn number, or the state of the match.
+fn middle(page: &MatchPage) -> Markup {
+    let number = page.result.as_deref().and_then(drawn_number);
+    html! {
+        @match (number, page.state) {
+            (Some(number), _) => { span.number { (number) } span.of { "drawn" } },
+            (None, Some(state)) => span.state { (tile_state(state)) },
+            (None, None) => span.of { "against" },
+        }
+    }
+}
+
+fn reason(page: &MatchPage) -> Markup {
+    html! {
+        @match &page.result {
+            Some(result) => bdi { (result.reason) },
+            None => "What is chosen and said shows here when the match is over.",
+        }
+    }
+}
+
+fn facts(page: &MatchPage) -> Markup {
+    let times = page.times.unwrap_or_default();
+    let took = times.finished.zip(times.created);
+    html! {
+        @if let Some(referee) = &page.referee { div { dt { "Referee" } dd { (referee) } } }
+        @if page.attempt > 1 { div { dt { "Attempt" } dd { (page.attempt) } } }
+        @if let Some(at) = times.created { div { dt { "Called" } dd { (moment(at)) } } }
+        @if let Some(at) = page.at { div { dt { "Result taken" } dd { (moment(at)) } } }
+        @if let Some((end, start)) = took { div { dt { "Took" } dd { (duration(end.since(start))) } } }
+    }
+}
+
+fn drawn_number(result: &MatchResult) -> Option<u64> {
+    result.details.get("drawn_number")?.as_u64()
+}
+
+/// The draw with everything needed to repeat it, which the browser does (`draw.js`).
+pub(crate) fn draw(page: &MatchPage, result: &MatchResult, links: Links) -> Markup {
+    let Some(draw) = &result.draw else {
+        return Markup::default();
+    };
+    let id = |id: &str| links.own_id(id, page.match_id.as_str());
+    let range = page.range.filter(|_| drawn_number(result).is_some());
+    let [a, b] = &draw.nonces;
+    html! {
+        section.card.draw id=(id("draw")) aria-labelledby=(id("draw-title"))
+            data-league=(page.league.league_id) data-match=(page.match_id) data-attempt=(draw.attempt)
+            data-nonce-a=(a) data-nonce-b=(b) data-nonces=[exact(draw)]
+            data-seed=(draw.seed.to_hex()) data-commitment=(draw.commitment.to_hex())
+            data-promise=[&page.promise] data-lowest=[range.map(|range| range.0)]
+            data-highest=[range.map(|range| range.1)] data-number=[drawn_number(result)] {
+            h2 id=(id("draw-title")) { "The draw" }
+            p.draw-verdict.unchecked id=(id("draw-verdict")) role="status" {
+                "Not checked yet: that needs a script, or " code { "league verify" } "."
+            }
+            details {
+                summary { "How it was drawn, and how to draw it again" }
+                (values(page, draw, drawn_number(result)))
+                (recipe(page))
+            }
+        }
+    }
+}
+
+/// Both shares as JSON, where HTML would change a character: it reads every line end as `\n`.
+fn exact(draw: &OpenedDraw) -> Option<String> {
+    let changes = |nonce: &String| nonce.contains(char::is_control);
+    if !draw.nonces.iter().any(changes) {
+        return None;
+    }
+    serde_json::to_string(&draw.nonces).ok()
+}
+
+fn values(page: &MatchPage, draw: &OpenedDraw, number: Option<u64>) -> Markup {
+    let [a, b] = &draw.nonces;
+    html! {
+        dl.values {
+            dt { "League, match, attempt" } dd { code { (page.league.league_id) } " " code { (page.match_id) } " " code { (draw.attempt) } }
+            @if let Some(promise) = &page.promise { dt { "Promised before the round" } dd { code { (promise) } } }
+            dt { "Commitment" } dd { code { (draw.commitment.to_hex()) } }
+            dt { "Seed" } dd { code { (draw.seed.to_hex()) } }
+            dt { "Share of seat A" } dd { (share(a)) }
+            dt { "Share of seat B" } dd { (share(b)) }
+            @if let Some(number) = number { dt { "Number" } dd { code { (number) } } }
+        }
+    }
+}
+
+fn share(nonce: &str) -> Markup {
+    html! { @if nonce.is_empty() { "none was sent" } @else { code { bdi { (nonce) } } } }
+}
+
+fn recipe(page: &MatchPage) -> Markup {
+    html! {
+        ol.recipe {
+            li { "The SHA-256 of the compact JSON " code { r#"["league.draw",league,match,seed]"# } ", with the seed in hex, is the commitment. It was promised before anyone chose." }
+            li { "Block " i { "k" } ", from 0, is the HMAC-SHA-256 with the 32 bytes of the seed as its key over the compact JSON " code { "[league,match,attempt,share A,share B,k]" } ". Each block gives four words of 64 bits, the highest byte first." }
+            @if let Some((low, high)) = page.range {
+                li { "With " i { "n" } " = " (high.saturating_sub(low).saturating_add(1)) " faces, the first word below the largest multiple of " i { "n" } " that 64 bits hold gives the number: " (low) " + word mod " i { "n" } "." }
+            }
+        }
+    }
+}
+
+/// The positions of a board game; the script turns them into a viewer.
+pub(crate) fn positions(page: &MatchPage, links: Links) -> Markup {
+    if page.positions.is_empty() {
+        return Markup::default();
+    }
+    let id = |id: &str| links.own_id(id, page.match_id.as_str());
+    html! {
+        section.card.positions id=(id("positions")) aria-labelledby=(id("positions-title")) {
+            h2 id=(id("positions-title")) { "Move by move" }
+            ol { @for (number, position) in page.positions.iter().enumerate() {
+                li { (self::position(page, number, position)) }
+            } }
+        }
+    }
+}
+
+fn position(page: &MatchPage, number: usize, position: &BoardPosition) -> Markup {
+    html! {
+        table.grid {
+            caption { (caption(page, number, position)) }
+            tbody { @for (row, cells) in position.cells.chunks(position.columns.max(1)).enumerate() {
+                tr { @for (column, cell) in cells.iter().enumerate() {
+                    td class=[(position.last == Some(row * position.columns + column)).then_some("last")] { (cell) }
+                } }
+            } }
+        }
+    }
+}
+
+fn caption(page: &MatchPage, number: usize, position: &BoardPosition) -> Markup {
+    html! {
+        @match position.seat.and_then(|seat| page.players.get(seat)) {
+            Some(player) => { (number) ". " (name(player)) },
+            None => "Before the first move",
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What pages show after given events.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, in a function beside it too"
+)]
+
+mod board;
+mod pages;
+mod replay;
+mod rounds;
+mod season;
+mod tables;
