@@ -10,6 +10,7 @@ pub(crate) mod manager;
 pub(crate) mod player;
 pub(crate) mod referee;
 pub mod strategy;
+pub(crate) mod tools;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use league_protocol::message::{LeagueError, Message};
 use league_protocol::token::AuthToken;
 use tokio::task::JoinHandle;
 
-use crate::agents::actor::{Desk, Unattended, Worker};
+use crate::agents::actor::{ActorError, ActorMachine, Handle};
 use crate::agents::identity::Identity;
 use crate::storage::secrets::Tokens;
 use crate::storage::store::StoreError;
@@ -27,9 +28,9 @@ use crate::wire::outbox::OutboxIdle;
 use crate::wire::router::ServiceReply;
 
 /// An agent at work.
-pub(crate) struct Running<M: Worker> {
+pub(crate) struct RunningAgent<M: ActorMachine> {
     /// The way to its desk.
-    pub(crate) desk: Desk<M>,
+    pub(crate) desk: Handle<M>,
     /// Ends with the desk, or when a fact could not be written.
     pub(crate) ended: JoinHandle<Result<(), StoreError>>,
     /// Tells when it has nothing left to say.
@@ -39,10 +40,10 @@ pub(crate) struct Running<M: Worker> {
 }
 
 /// The answer of an agent whose desk does not attend.
-fn unattended(error: Unattended) -> ServiceReply {
+fn unattended(error: ActorError) -> ServiceReply {
     let code = match error {
-        Unattended::Busy => Code::RateLimited,
-        Unattended::Closed => Code::Connection,
+        ActorError::Busy => Code::RateLimited,
+        ActorError::Closed => Code::Connection,
     };
     ServiceReply::error(LeagueError::new(code, error.to_string()))
 }

@@ -1,11 +1,8 @@
-//! HTTP: addresses, our pool of connections, the server.
+//! HTTP: the server and the client, the endpoints of agents, and the addresses of this machine.
 
-pub(crate) mod advertised;
 pub(crate) mod client;
+mod connection;
 pub(crate) mod endpoint;
 pub(crate) mod gate;
-pub(crate) mod interfaces;
+pub(crate) mod local;
 pub(crate) mod server;
-mod shutdown;
-mod timer;
-mod write_timeout;

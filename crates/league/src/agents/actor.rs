@@ -16,12 +16,12 @@ use crate::storage::record::Record;
 use crate::storage::store::{Store, StoreError};
 
 /// How many commands may wait before callers are told to come back later.
-pub(crate) const INBOX: usize = 8_192;
+pub(crate) const MAX_QUEUED: usize = 8_192;
 /// How many commands share one sync.
-pub(crate) const BATCH: usize = 256;
+pub(crate) const MAX_BATCH: usize = 256;
 
 /// A machine that a desk can own.
-pub(crate) trait Worker:
+pub(crate) trait ActorMachine:
     Machine<
         Command: Send + 'static,
         Event: Clone + Serialize + Send + Sync + 'static,
@@ -38,7 +38,7 @@ pub(crate) trait Worker:
 }
 
 /// Sees what happens at a desk, and does what the process owes besides.
-pub(crate) trait Witness<M: Worker>: Send {
+pub(crate) trait Observer<M: ActorMachine>: Send {
     /// Adds what else belongs into the journal together with a fact, before it.
     fn record(&mut self, _event: &M::Event) -> Option<Record<M::Event>> {
         None
@@ -75,11 +75,11 @@ pub(crate) trait Outbox<CorrelationId>: Send {
 }
 
 /// The way to a desk.
-pub(crate) struct Desk<M: Worker> {
-    inbox: mpsc::Sender<Visit<M>>,
+pub(crate) struct Handle<M: ActorMachine> {
+    inbox: mpsc::Sender<Request<M>>,
 }
 
-impl<M: Worker> Clone for Desk<M> {
+impl<M: ActorMachine> Clone for Handle<M> {
     fn clone(&self) -> Self {
         Self {
             inbox: self.inbox.clone(),
@@ -88,26 +88,26 @@ impl<M: Worker> Clone for Desk<M> {
 }
 
 /// What a machine says to a command.
-pub(crate) type Ruling<M> = Result<<M as Machine>::Reply, <M as Machine>::Refusal>;
+pub(crate) type MachineAnswer<M> = Result<<M as Machine>::Reply, <M as Machine>::Refusal>;
 
 /// A look at the machine.
-type Look<M> = Box<dyn FnOnce(&M) + Send>;
+type MachineQuery<M> = Box<dyn FnOnce(&M) + Send>;
 
 /// Where a ruling is waited for.
-type Back<M> = oneshot::Sender<Ruling<M>>;
+type ReplySender<M> = oneshot::Sender<MachineAnswer<M>>;
 
-enum Visit<M: Worker> {
+enum Request<M: ActorMachine> {
     Command {
         command: M::Command,
-        back: Option<Back<M>>,
+        back: Option<ReplySender<M>>,
     },
-    Look(Look<M>),
+    MachineQuery(MachineQuery<M>),
     End,
 }
 
 /// Why nobody attended to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub(crate) enum Unattended {
+pub(crate) enum ActorError {
     /// Too many wait already.
     #[error("too many requests wait already: try again shortly")]
     Busy,
@@ -116,11 +116,11 @@ pub(crate) enum Unattended {
     Closed,
 }
 
-impl<M: Worker> Desk<M> {
+impl<M: ActorMachine> Handle<M> {
     /// A desk's inbox, and the way to it.
     pub(crate) fn inbox() -> (Self, Inbox<M>) {
-        let (inbox, visits) = mpsc::channel(INBOX);
-        (Self { inbox }, Inbox(visits))
+        let (inbox, requests) = mpsc::channel(MAX_QUEUED);
+        (Self { inbox }, Inbox(requests))
     }
 
     /// Brings a command and waits for what the machine says.
@@ -128,27 +128,27 @@ impl<M: Worker> Desk<M> {
     /// # Errors
     ///
     /// Turned away if too many wait, or if the agent is about to end.
-    pub(crate) async fn ask(&self, command: M::Command) -> Result<Ruling<M>, Unattended> {
+    pub(crate) async fn ask(&self, command: M::Command) -> Result<MachineAnswer<M>, ActorError> {
         let (back, ruling) = oneshot::channel();
-        let visit = Visit::Command {
+        let request = Request::Command {
             command,
             back: Some(back),
         };
-        self.inbox.try_send(visit).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => Unattended::Busy,
-            mpsc::error::TrySendError::Closed(_) => Unattended::Closed,
+        self.inbox.try_send(request).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => ActorError::Busy,
+            mpsc::error::TrySendError::Closed(_) => ActorError::Closed,
         })?;
-        ruling.await.map_err(|_| Unattended::Closed)
+        ruling.await.map_err(|_| ActorError::Closed)
     }
 
     /// Brings a command that must not get lost; waits for room in the inbox.
     pub(crate) async fn bring(&self, command: M::Command) {
-        let visit = Visit::Command {
+        let request = Request::Command {
             command,
             back: None,
         };
         // A desk that is gone needs nothing any more.
-        let _ = self.inbox.send(visit).await;
+        let _ = self.inbox.send(request).await;
     }
 
     /// Looks at the machine as it is between two commands.
@@ -159,28 +159,28 @@ impl<M: Worker> Desk<M> {
     pub(crate) async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&M) -> T + Send + 'static,
-    ) -> Result<T, Unattended> {
+    ) -> Result<T, ActorError> {
         let (back, seen) = oneshot::channel();
-        let visit = Visit::Look(Box::new(move |machine| {
+        let request = Request::MachineQuery(Box::new(move |machine| {
             // Whoever asked may have gone.
             let _ = back.send(look(machine));
         }));
-        let sent = self.inbox.send(visit).await;
-        sent.map_err(|_| Unattended::Closed)?;
-        seen.await.map_err(|_| Unattended::Closed)
+        let sent = self.inbox.send(request).await;
+        sent.map_err(|_| ActorError::Closed)?;
+        seen.await.map_err(|_| ActorError::Closed)
     }
 
     /// Ends the desk after what waits already.
     pub(crate) async fn end(&self) {
-        let _ = self.inbox.send(Visit::End).await;
+        let _ = self.inbox.send(Request::End).await;
     }
 }
 
-/// Where visits wait for their desk.
-pub(crate) struct Inbox<M: Worker>(mpsc::Receiver<Visit<M>>);
+/// Where requests wait for their desk.
+pub(crate) struct Inbox<M: ActorMachine>(mpsc::Receiver<Request<M>>);
 
 /// The desk of one agent, with all that it works with.
-pub(crate) struct Work<M: Worker> {
+pub(crate) struct Actor<M: ActorMachine> {
     /// What decides.
     pub(crate) machine: M,
     /// Where facts are kept; without it nothing outlives the process.
@@ -188,21 +188,21 @@ pub(crate) struct Work<M: Worker> {
     /// Where letters go.
     pub(crate) outbox: Box<dyn Outbox<M::CorrelationId>>,
     /// Who sees it all.
-    pub(crate) witness: Box<dyn Witness<M>>,
+    pub(crate) observer: Box<dyn Observer<M>>,
 }
 
 /// What a batch of commands came to, before it is written.
-struct Batch<M: Worker> {
+struct Batch<M: ActorMachine> {
     at: Timestamp,
     /// The place of the record before the first.
     before: u64,
     records: Vec<Record<M::Event>>,
-    rulings: Vec<(Ruling<M>, Option<Back<M>>)>,
+    rulings: Vec<(MachineAnswer<M>, Option<ReplySender<M>>)>,
     letters: Vec<Letter<M::CorrelationId>>,
-    looks: Vec<Look<M>>,
+    queries: Vec<MachineQuery<M>>,
 }
 
-impl<M: Worker> Work<M> {
+impl<M: ActorMachine> Actor<M> {
     /// Works until the desk is ended.
     ///
     /// # Errors
@@ -219,24 +219,24 @@ impl<M: Worker> Work<M> {
         let mut next = first;
         let mut last = clock::now();
         loop {
-            let visits = gather(&mut inbox.0, self.wakeup(), !next.is_empty()).await;
+            let requests = gather(&mut inbox.0, self.wakeup(), !next.is_empty()).await;
             last = clock::now().max(last);
             let mut batch = self.batch(last);
             for command in next.drain(..) {
-                self.attend(&mut batch, &command, None);
+                self.decide(&mut batch, &command, None);
             }
             let mut ended = false;
-            for visit in visits {
-                match visit {
-                    Visit::Command { command, back } => self.attend(&mut batch, &command, back),
-                    Visit::Look(look) => batch.looks.push(look),
-                    Visit::End => ended = true,
+            for request in requests {
+                match request {
+                    Request::Command { command, back } => self.decide(&mut batch, &command, back),
+                    Request::MachineQuery(look) => batch.queries.push(look),
+                    Request::End => ended = true,
                 }
             }
             self.tick(&mut batch);
             self.release(batch, &mut next).await?;
             if ended {
-                self.witness.end(last, &self.machine);
+                self.observer.end(last, &self.machine);
                 return Ok(());
             }
         }
@@ -249,11 +249,11 @@ impl<M: Worker> Work<M> {
             records: Vec::new(),
             rulings: Vec::new(),
             letters: Vec::new(),
-            looks: Vec::new(),
+            queries: Vec::new(),
         }
     }
 
-    fn attend(&mut self, batch: &mut Batch<M>, command: &M::Command, back: Option<Back<M>>) {
+    fn decide(&mut self, batch: &mut Batch<M>, command: &M::Command, back: Option<ReplySender<M>>) {
         let ruling = self.machine.decide(batch.at, command);
         let ruling = ruling.map(|decision| {
             for event in decision.events {
@@ -268,25 +268,25 @@ impl<M: Worker> Work<M> {
         self.machine.apply(&event);
         self.machine.letters(&event, &mut batch.letters);
         if M::keep(&event) == Keep::Memory {
-            return self.witness.remember(batch.at, &event);
+            return self.observer.remember(batch.at, &event);
         }
         // A record that belongs to a fact stands before it: whoever reads the fact has both.
-        let beside = self.witness.record(&event);
+        let beside = self.observer.record(&event);
         for record in beside.into_iter().chain([Record::Event(event)]) {
             let sequence = batch.before + batch.records.len() as u64 + 1;
             let machine = &self.machine;
-            self.witness.take_in(sequence, batch.at, &record, machine);
+            self.observer.take_in(sequence, batch.at, &record, machine);
             batch.records.push(record);
         }
     }
 
     /// Lets time do what is due, a bounded number of steps at once.
     fn tick(&mut self, batch: &mut Batch<M>) {
-        for _ in 0..BATCH {
+        for _ in 0..MAX_BATCH {
             if self.machine.wakeup().is_none_or(|due| due > batch.at) {
                 return;
             }
-            self.attend(batch, &M::tick(), None);
+            self.decide(batch, &M::tick(), None);
         }
     }
 
@@ -298,21 +298,21 @@ impl<M: Worker> Work<M> {
         self.write(batch.at, batch.records).await?;
         for (ruling, back) in batch.rulings {
             if let Ok(reply) = &ruling {
-                next.extend(self.witness.replied(reply));
+                next.extend(self.observer.replied(reply));
             }
             if let Some(back) = back {
                 // Whoever asked may have gone.
                 let _ = back.send(ruling);
             }
         }
-        // Whoever looks sees only what is written.
-        for look in batch.looks {
+        // Whoever queries sees only what is written.
+        for look in batch.queries {
             look(&self.machine);
         }
         for letter in batch.letters {
             self.outbox.post(letter);
         }
-        self.witness.settle(batch.at, &self.machine);
+        self.observer.settle(batch.at, &self.machine);
         Ok(())
     }
 
@@ -339,36 +339,36 @@ impl<M: Worker> Work<M> {
 
     /// When something is due, here or with the witness.
     fn wakeup(&self) -> Option<Timestamp> {
-        let both = [self.machine.wakeup(), self.witness.wakeup()];
+        let both = [self.machine.wakeup(), self.observer.wakeup()];
         both.into_iter().flatten().min()
     }
 }
 
 /// Waits for something to do, and takes all that is there.
-async fn gather<M: Worker>(
-    inbox: &mut mpsc::Receiver<Visit<M>>,
+async fn gather<M: ActorMachine>(
+    inbox: &mut mpsc::Receiver<Request<M>>,
     due: Option<Timestamp>,
     at_once: bool,
-) -> Vec<Visit<M>> {
-    let mut visits = Vec::new();
+) -> Vec<Request<M>> {
+    let mut requests = Vec::new();
     if at_once {
-        while visits.len() < BATCH
-            && let Ok(visit) = inbox.try_recv()
+        while requests.len() < MAX_BATCH
+            && let Ok(request) = inbox.try_recv()
         {
-            visits.push(visit);
+            requests.push(request);
         }
-        return visits;
+        return requests;
     }
-    let taken = inbox.recv_many(&mut visits, BATCH);
+    let taken = inbox.recv_many(&mut requests, MAX_BATCH);
     let Some(due) = due else {
         if taken.await == 0 {
-            visits.push(Visit::End);
+            requests.push(Request::End);
         }
-        return visits;
+        return requests;
     };
     let wait = due.since(clock::now());
     if let Ok(0) = tokio::time::timeout(wait, taken).await {
-        visits.push(Visit::End);
+        requests.push(Request::End);
     }
-    visits
+    requests
 }

@@ -1,37 +1,35 @@
 //! A whole league in one process: manager, referees and players, each a server of its own.
 
-mod plan;
-
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::league::{Command, League};
+use league_core::league::{Command, League, LeagueRules};
 use league_core::letter::Peer;
 use league_core::player::{MemoryRule, Player, PlayerRules};
 use league_core::referee::{Referee, RefereeRules};
 use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::sender::{Agent, Dialect, Speech};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
-use crate::agents::Running;
-use crate::agents::actor::Worker;
+use crate::agents::actor::ActorMachine;
 use crate::agents::assemble::{Shared, StartError};
-use crate::agents::manager::{self, News};
-use crate::agents::{player, referee};
-use crate::http::endpoint::Home;
+use crate::agents::manager::{self, InvitedPlayer, News};
+use crate::agents::player::PlayStyle;
+use crate::agents::{RunningAgent, player, referee};
+use crate::http::endpoint::{OwnAddresses, url};
 use crate::http::gate::Gate;
-use crate::http::server::{Limits, Routes, Service, serve};
+use crate::http::server::{Limits, Routes, Service, bind, serve};
 use crate::site::Site;
 use crate::storage::store::StoreError;
 
-pub(crate) use plan::{Plan, PlayerSeat, Ports, RefereeSeat, Taken};
-
 /// How long the last letters of a league may take.
-pub(crate) const LAST_LETTERS: Duration = Duration::from_secs(10);
+pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What the manager is called when it cannot start.
 const MANAGER: &str = "the league manager";
@@ -70,13 +68,13 @@ pub(crate) enum ArenaError {
 /// A league at work.
 pub(crate) struct Arena {
     /// The manager.
-    pub(crate) manager: Running<League>,
+    pub(crate) manager: RunningAgent<League>,
     /// Where it answers.
     pub(crate) endpoint: String,
     /// The referees.
-    pub(crate) referees: Vec<(RefereeId, Running<Referee>)>,
+    pub(crate) referees: Vec<(RefereeId, RunningAgent<Referee>)>,
     /// The players.
-    pub(crate) players: Vec<(PlayerId, Running<Player>)>,
+    pub(crate) players: Vec<(PlayerId, RunningAgent<Player>)>,
     /// What happens in the league, from its first fact on.
     pub(crate) news: UnboundedReceiver<News>,
     /// Agents that stopped because they could not write.
@@ -93,12 +91,16 @@ impl Arena {
     /// # Errors
     ///
     /// Says which agent could not start, and why.
-    pub(crate) fn open(shared: &Shared, plan: &Plan, taken: Taken) -> Result<Self, ArenaError> {
+    pub(crate) fn open(
+        shared: &Shared,
+        plan: &Plan,
+        taken: BoundPorts,
+    ) -> Result<Self, ArenaError> {
         let end = watch::Sender::new(false);
         let (tell, news) = unbounded_channel();
         let (failing, failures) = unbounded_channel();
         let endpoint = plan.endpoint(&taken.manager);
-        let home = Home::new(taken.manager.local_addr().ok(), &endpoint);
+        let home = OwnAddresses::new(taken.manager.local_addr().ok(), &endpoint);
         let home = home.with_agents(taken.agents().map(|agent| plan.endpoint(agent)));
         let (manager, door) =
             manager::start(shared, plan.rules.clone(), &plan.guests, &home, Some(tell))
@@ -210,19 +212,19 @@ impl Arena {
         &mut self,
         shared: &Shared,
         plan: &Plan,
-        seat: &PlayerSeat,
+        seat: &PlayerPlan,
         endpoint: String,
     ) -> Result<Arc<dyn Service>, ArenaError> {
         let rules = self.player_rules(plan, seat, endpoint);
         let league = &plan.rules.league_id;
-        let (running, door) = player::start(shared, league, &seat.id, rules, seat.manner.clone())
+        let (running, door) = player::start(shared, league, &seat.id, rules, seat.style.clone())
             .map_err(started(&seat.label()))?;
         let running = watched(running, seat.id.as_str(), &self.failing);
         self.players.push((seat.id.clone(), running));
         Ok(door)
     }
 
-    fn player_rules(&self, plan: &Plan, seat: &PlayerSeat, endpoint: String) -> PlayerRules {
+    fn player_rules(&self, plan: &Plan, seat: &PlayerPlan, endpoint: String) -> PlayerRules {
         PlayerRules {
             display_name: seat.name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -246,7 +248,7 @@ impl Arena {
     }
 
     /// Lets the last letters go out, within a bound.
-    pub(crate) async fn quieten(&mut self) {
+    pub(crate) async fn drain(&mut self) {
         let mut quiets = vec![self.manager.quiet.clone()];
         quiets.extend(
             self.referees
@@ -258,7 +260,7 @@ impl Arena {
                 quiet.wait().await;
             }
         };
-        let _ = tokio::time::timeout(LAST_LETTERS, all).await;
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, all).await;
     }
 
     /// Ends all agents; what they decided is written.
@@ -281,11 +283,11 @@ impl Arena {
 }
 
 /// Tells of an agent that stops because it cannot write.
-fn watched<M: Worker>(
-    running: Running<M>,
+fn watched<M: ActorMachine>(
+    running: RunningAgent<M>,
     agent: &str,
     failing: &UnboundedSender<String>,
-) -> Running<M> {
+) -> RunningAgent<M> {
     let (agent, failing) = (agent.to_owned(), failing.clone());
     let ended = running.ended;
     let ended = tokio::spawn(async move {
@@ -301,10 +303,10 @@ fn watched<M: Worker>(
         }
         ended.unwrap_or(Ok(()))
     });
-    Running { ended, ..running }
+    RunningAgent { ended, ..running }
 }
 
-async fn finish<M: Worker>(agent: &str, running: Running<M>) -> Result<(), ArenaError> {
+async fn finish<M: ActorMachine>(agent: &str, running: RunningAgent<M>) -> Result<(), ArenaError> {
     running.desk.end().await;
     match running.ended.await {
         Ok(Err(source)) => Err(ArenaError::Store {
@@ -321,4 +323,150 @@ fn started(agent: &str) -> impl FnOnce(StartError) -> ArenaError {
         agent,
         source: Box::new(source),
     }
+}
+
+/// What a league in one process is made of.
+pub(crate) struct Plan {
+    /// The rules of the league.
+    pub(crate) rules: LeagueRules,
+    /// Its referees.
+    pub(crate) referees: Vec<RefereePlan>,
+    /// Its players.
+    pub(crate) players: Vec<PlayerPlan>,
+    /// The players that are invited by their address.
+    pub(crate) guests: Vec<InvitedPlayer>,
+    /// The manager's port; 0 for any.
+    pub(crate) port: u16,
+    /// The port that all players share, each below a path of its own; 0 for any.
+    pub(crate) shared_port: Option<u16>,
+    /// The address on which they listen.
+    pub(crate) bind: IpAddr,
+    /// The host by which they are called: an address, or `localhost`.
+    pub(crate) host: String,
+}
+
+/// A referee that is to be started.
+#[derive(Debug, Clone)]
+pub(crate) struct RefereePlan {
+    /// The id it would like.
+    pub(crate) id: RefereeId,
+    /// The name that people see.
+    pub(crate) name: String,
+    /// How many matches it plays at once.
+    pub(crate) max_concurrent: u32,
+    /// Its port; 0 for any.
+    pub(crate) port: u16,
+}
+
+/// A player that is to be started.
+#[derive(Debug, Clone)]
+pub(crate) struct PlayerPlan {
+    /// The id it would like.
+    pub(crate) id: PlayerId,
+    /// The name that people see.
+    pub(crate) name: String,
+    /// How it plays.
+    pub(crate) style: PlayStyle,
+    /// How it speaks.
+    pub(crate) dialect: Dialect,
+    /// Its port, unless it shares one; 0 for any.
+    pub(crate) port: u16,
+}
+
+/// The ports of a league.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Ports {
+    /// The manager's.
+    pub(crate) manager: u16,
+    /// Each referee's.
+    pub(crate) referees: Vec<u16>,
+    /// Each player's, unless they share one.
+    pub(crate) players: Vec<u16>,
+    /// The one that all players share.
+    pub(crate) shared: Option<u16>,
+}
+
+/// The ports of a league, taken before anybody starts.
+pub(crate) struct BoundPorts {
+    pub(crate) manager: TcpListener,
+    pub(crate) referees: Vec<TcpListener>,
+    pub(crate) players: Vec<TcpListener>,
+    pub(crate) shared: Option<TcpListener>,
+}
+
+impl BoundPorts {
+    /// Takes all ports of a plan.
+    ///
+    /// # Errors
+    ///
+    /// Says whose port could not be had, and why; nothing was started then.
+    pub(crate) async fn take(plan: &Plan) -> Result<Self, ArenaError> {
+        let mut taken = Self {
+            manager: plan.listen(MANAGER, plan.port).await?,
+            referees: Vec::new(),
+            players: Vec::new(),
+            shared: None,
+        };
+        for seat in &plan.referees {
+            let listener = plan.listen(&seat.label(), seat.port).await?;
+            taken.referees.push(listener);
+        }
+        match plan.shared_port {
+            Some(shared) => taken.shared = Some(plan.listen("the players", shared).await?),
+            None => {
+                for seat in &plan.players {
+                    let listener = plan.listen(&seat.label(), seat.port).await?;
+                    taken.players.push(listener);
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Where all but the manager listen.
+    pub(crate) fn agents(&self) -> impl Iterator<Item = &TcpListener> {
+        let own = self.referees.iter().chain(&self.players);
+        own.chain(&self.shared)
+    }
+
+    /// Which ports they are.
+    pub(crate) fn ports(&self) -> Ports {
+        Ports {
+            manager: port(&self.manager),
+            referees: self.referees.iter().map(port).collect(),
+            players: self.players.iter().map(port).collect(),
+            shared: self.shared.as_ref().map(port),
+        }
+    }
+}
+
+impl RefereePlan {
+    pub(crate) fn label(&self) -> String {
+        format!("referee `{}`", self.id)
+    }
+}
+
+impl PlayerPlan {
+    pub(crate) fn label(&self) -> String {
+        format!("player `{}`", self.id)
+    }
+}
+
+impl Plan {
+    async fn listen(&self, agent: &str, port: u16) -> Result<TcpListener, ArenaError> {
+        let address = SocketAddr::new(self.bind, port);
+        bind(address).await.map_err(|source| ArenaError::Port {
+            agent: agent.to_owned(),
+            port,
+            source,
+        })
+    }
+
+    pub(crate) fn endpoint(&self, listener: &TcpListener) -> String {
+        url(&self.host, port(listener))
+    }
+}
+
+fn port(listener: &TcpListener) -> u16 {
+    listener.local_addr().map_or(0, |address| address.port())
 }

@@ -7,8 +7,8 @@ use league_protocol::time::Timestamp;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use super::Running;
-use crate::agents::actor::{Desk, Witness, Work, Worker};
+use crate::agents::RunningAgent;
+use crate::agents::actor::{Actor, ActorMachine, Handle, Observer};
 use crate::agents::identity::Identity;
 use crate::chance::Chance;
 use crate::clock;
@@ -105,7 +105,7 @@ pub(crate) enum StartError {
 }
 
 /// A machine as its journal left it, and the journal.
-pub(crate) struct Restored<M: Worker> {
+pub(crate) struct RestoredMachine<M: ActorMachine> {
     /// The machine.
     pub(crate) machine: M,
     /// Its journal, ready for more.
@@ -123,7 +123,7 @@ pub(crate) struct Place<'p> {
 }
 
 /// How a journal begins.
-pub(crate) enum Beginning<'o> {
+pub(crate) enum JournalStart<'o> {
     /// It is new: so it will begin, unless that is changed now.
     New(&'o mut Opening),
     /// It is there, and began so.
@@ -138,11 +138,11 @@ pub(crate) enum Beginning<'o> {
 /// # Errors
 ///
 /// The journal may be locked, broken, or another's.
-pub(crate) fn restore<M: Worker<Event: DeserializeOwned>>(
+pub(crate) fn restore<M: ActorMachine<Event: DeserializeOwned>>(
     place: Place<'_>,
-    mut make: impl FnMut(Beginning<'_>) -> Result<M, StartError>,
+    mut make: impl FnMut(JournalStart<'_>) -> Result<M, StartError>,
     mut see: impl FnMut(u64, Timestamp, &Record<M::Event>, &M),
-) -> Result<Restored<M>, StartError> {
+) -> Result<RestoredMachine<M>, StartError> {
     let Place {
         path,
         durability,
@@ -163,7 +163,7 @@ pub(crate) fn restore<M: Worker<Event: DeserializeOwned>>(
         let record: Record<M::Event> = entry.fact;
         match (&record, &mut machine) {
             (Record::Opened(found), None) if found.role == role => {
-                match make(Beginning::Known(found)) {
+                match make(JournalStart::Known(found)) {
                     Ok(made) => machine = Some(made),
                     Err(error) => problem = Some(error),
                 }
@@ -192,20 +192,20 @@ pub(crate) fn restore<M: Worker<Event: DeserializeOwned>>(
     let machine = match machine {
         Some(machine) => machine,
         None => {
-            let (at, made) = (clock::now(), make(Beginning::New(&mut opening))?);
+            let (at, made) = (clock::now(), make(JournalStart::New(&mut opening))?);
             let record = Record::<M::Event>::Opened(Box::new(opening));
             let sequence = journal.append(at, std::slice::from_ref(&record))?;
             see(sequence, at, &record, &made);
             made
         }
     };
-    Ok(Restored { machine, journal })
+    Ok(RestoredMachine { machine, journal })
 }
 
 /// An agent that is about to work.
-pub(crate) struct House<M: Worker> {
+pub(crate) struct AgentParts<M: ActorMachine> {
     /// The machine and its journal.
-    pub(crate) restored: Restored<M>,
+    pub(crate) restored: RestoredMachine<M>,
     /// Who it is.
     pub(crate) identity: Arc<Identity>,
     /// What is said in its matches, if it keeps a record of that.
@@ -213,7 +213,7 @@ pub(crate) struct House<M: Worker> {
     /// What is told of agents that cannot be called.
     pub(crate) silent: PeerTroubles,
     /// Sees what happens.
-    pub(crate) witness: Box<dyn Witness<M>>,
+    pub(crate) observer: Box<dyn Observer<M>>,
     /// What it does first.
     pub(crate) first: Vec<M::Command>,
 }
@@ -221,21 +221,21 @@ pub(crate) struct House<M: Worker> {
 /// Sets an agent to work; its door is open from now on.
 pub(crate) fn settle<M, R>(
     shared: &Shared,
-    house: House<M>,
-    role: impl FnOnce(Desk<M>) -> R,
-) -> (Running<M>, Arc<dyn Service>)
+    parts: AgentParts<M>,
+    role: impl FnOnce(Handle<M>) -> R,
+) -> (RunningAgent<M>, Arc<dyn Service>)
 where
-    M: Worker<Event: DeserializeOwned>,
+    M: ActorMachine<Event: DeserializeOwned>,
     R: AgentService,
 {
-    let (desk, inbox) = Desk::inbox();
+    let (desk, inbox) = Handle::inbox();
     let correspondence = Arc::new(Outbound {
         wrong_tokens: WrongTokens::default(),
         unadmitted: RegistrationTroubles::default(),
-        silent: house.silent,
-        identity: Arc::clone(&house.identity),
+        silent: parts.silent,
+        identity: Arc::clone(&parts.identity),
         deviations: shared.deviations.clone(),
-        transcripts: house.transcripts,
+        transcripts: parts.transcripts,
     });
     let post = LetterQueue::new(
         shared.roads.clone(),
@@ -244,21 +244,21 @@ where
         desk.clone(),
     );
     let quiet = post.quiet();
-    let work = Work {
-        machine: house.restored.machine,
-        store: Some(Box::new(house.restored.journal)),
+    let work = Actor {
+        machine: parts.restored.machine,
+        store: Some(Box::new(parts.restored.journal)),
         outbox: Box::new(post),
-        witness: house.witness,
+        observer: parts.observer,
     };
-    let ended = tokio::spawn(work.run(inbox, house.first));
+    let ended = tokio::spawn(work.run(inbox, parts.first));
     let role = role(desk.clone());
-    let running = Running {
+    let running = RunningAgent {
         desk,
         ended,
         quiet,
-        identity: Arc::clone(&house.identity),
+        identity: Arc::clone(&parts.identity),
     };
     let (deviations, root) = (shared.deviations.clone(), shared.root.clone());
-    let dispatcher = Dispatcher::new(house.identity, deviations, root, role);
+    let dispatcher = Dispatcher::new(parts.identity, deviations, root, role);
     (running, Arc::new(Router::new(dispatcher)))
 }

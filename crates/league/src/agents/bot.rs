@@ -5,17 +5,20 @@
 //! question of the referee is what the player answers. A bot speaks MCP or simple JSON-RPC, a
 //! message a line; which of them is found out as with any peer.
 
-pub(crate) mod complaints;
+mod codec;
 pub(crate) mod launch;
-mod pipes;
-mod speech;
-mod waking;
+pub(crate) mod stderr;
+mod stdio;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+use stderr::{StderrReader, shown};
+use stdio::{Pipes, wakes};
 
+use codec::{understood, without_move, without_token, written};
+use launch::{BotProcess, Launch, LaunchError};
 use league_protocol::fault::Code;
 use league_protocol::message::{LeagueError, Message, MoveResponse};
 use league_protocol::peer::{Found, Manner};
@@ -27,16 +30,11 @@ use tokio::time::Instant;
 use crate::agents::identity::Identity;
 use crate::http::client::CallError;
 use crate::wire::sessions::link::PeerSession;
-use complaints::{Hearing, shown};
-use launch::{Launch, LaunchError, Life};
-use pipes::Pipes;
-use speech::{understood, without_move, without_token, written};
-use waking::wakes;
 
 /// How many pieces of news may wait for a bot; more are left out.
-const MOST_NEWS: usize = 256;
+const MAX_QUEUED_NEWS: usize = 256;
 /// How long a bot may take to nod at a piece of news.
-const NEWS_PATIENCE: Duration = Duration::from_secs(10);
+const NEWS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A bot.
 pub(crate) struct Bot {
@@ -46,40 +44,40 @@ pub(crate) struct Bot {
     identity: OnceLock<Arc<Identity>>,
     /// How it is spoken to, if it was said.
     speech: Option<Speech>,
-    stage: Mutex<Stage>,
+    stage: Mutex<BotState>,
     started: AtomicU32,
     /// What its latest life complains of.
-    hearing: Mutex<Option<Hearing>>,
+    hearing: Mutex<Option<StderrReader>>,
     news: mpsc::Sender<(Message, Agent)>,
 }
 
 /// A bot that could not be started.
 #[derive(Debug)]
-pub(crate) struct Unstarted {
+pub(crate) struct BotStartError {
     /// Why.
     pub(crate) error: Arc<LaunchError>,
     /// What it complained of last, for its owner.
-    pub(crate) last_words: Vec<String>,
+    pub(crate) last_lines: Vec<String>,
 }
 
 /// How far the bot is.
-enum Stage {
+enum BotState {
     /// It was not started yet, or is not there any more.
     Absent,
     /// It is being started; all who need it wait for the same start.
     Starting(watch::Receiver<Start>, AbortHandle),
     /// It is there, or was when it was last looked at.
-    Here(Arc<Present>),
+    Here(Arc<BotSession>),
     /// It is needed no more.
     Ended,
 }
 
 /// What a start came to; nothing until it is known.
-type Start = Option<Result<Arc<Present>, Arc<LaunchError>>>;
+type Start = Option<Result<Arc<BotSession>, Arc<LaunchError>>>;
 
 /// One life of the bot.
-struct Present {
-    life: tokio::sync::Mutex<Life>,
+struct BotSession {
+    life: tokio::sync::Mutex<BotProcess>,
     link: PeerSession<Pipes>,
     found: Arc<Found>,
 }
@@ -102,21 +100,21 @@ impl Bot {
         launch: Launch,
         name: String,
         speech: Option<Speech>,
-    ) -> Result<Arc<Self>, Unstarted> {
-        let (news, waiting) = mpsc::channel(MOST_NEWS);
+    ) -> Result<Arc<Self>, BotStartError> {
+        let (news, waiting) = mpsc::channel(MAX_QUEUED_NEWS);
         let bot = Arc::new(Self {
             launch,
             name,
             identity: OnceLock::new(),
             speech,
-            stage: Mutex::new(Stage::Absent),
+            stage: Mutex::new(BotState::Absent),
             started: AtomicU32::new(0),
             hearing: Mutex::new(None),
             news,
         });
         if let Err(error) = bot.present().await {
-            let last_words = bot.last_words().await.unwrap_or_default();
-            return Err(Unstarted { error, last_words });
+            let last_lines = bot.last_lines().await.unwrap_or_default();
+            return Err(BotStartError { error, last_lines });
         }
         tokio::spawn(tell_all(Arc::downgrade(&bot), waiting));
         Ok(bot)
@@ -173,12 +171,12 @@ impl Bot {
 
     /// Ends the bot and all that it has started, also one that is just being started.
     pub(crate) async fn end(&self) {
-        let stage = std::mem::replace(&mut *self.stage(), Stage::Ended);
+        let stage = std::mem::replace(&mut *self.stage(), BotState::Ended);
         match stage {
-            Stage::Here(present) => present.life.lock().await.end().await,
+            BotState::Here(present) => present.life.lock().await.end().await,
             // What was started is dropped with the start, and ends with that.
-            Stage::Starting(_, start) => start.abort(),
-            Stage::Absent | Stage::Ended => {}
+            BotState::Starting(_, start) => start.abort(),
+            BotState::Absent | BotState::Ended => {}
         }
     }
 
@@ -211,20 +209,20 @@ impl Bot {
     /// The bot as it is there; a new life is begun if the last has ended and it may have another.
     ///
     /// The start goes on whoever waits for it, so that nobody who hangs up cuts it short.
-    async fn present(self: &Arc<Self>) -> Result<Arc<Present>, Arc<LaunchError>> {
+    async fn present(self: &Arc<Self>) -> Result<Arc<BotSession>, Arc<LaunchError>> {
         let mut start = {
             let mut stage = self.stage();
             match &*stage {
-                Stage::Here(present) if !present.link.carrier().is_closed() => {
+                BotState::Here(present) if !present.link.carrier().is_closed() => {
                     return Ok(Arc::clone(present));
                 }
-                Stage::Starting(start, _) => start.clone(),
-                Stage::Ended => return Err(Arc::new(LaunchError::Silent)),
-                Stage::Absent | Stage::Here(_) => {
+                BotState::Starting(start, _) => start.clone(),
+                BotState::Ended => return Err(Arc::new(LaunchError::Silent)),
+                BotState::Absent | BotState::Here(_) => {
                     let (tell, start) = watch::channel(None);
-                    let last = std::mem::replace(&mut *stage, Stage::Absent);
+                    let last = std::mem::replace(&mut *stage, BotState::Absent);
                     let task = tokio::spawn(Arc::clone(self).start_over(last, tell));
-                    *stage = Stage::Starting(start.clone(), task.abort_handle());
+                    *stage = BotState::Starting(start.clone(), task.abort_handle());
                     start
                 }
             }
@@ -235,38 +233,38 @@ impl Bot {
         }
     }
 
-    async fn start_over(self: Arc<Self>, last: Stage, tell: watch::Sender<Start>) {
-        if let Stage::Here(last) = last {
+    async fn start_over(self: Arc<Self>, last: BotState, tell: watch::Sender<Start>) {
+        if let BotState::Here(last) = last {
             last.life.lock().await.end().await;
         }
-        let started = self.give_life().await.map_err(Arc::new);
+        let started = self.launch_again().await.map_err(Arc::new);
         let mut stage = self.stage();
-        if !matches!(*stage, Stage::Ended) {
+        if !matches!(*stage, BotState::Ended) {
             *stage = match &started {
-                Ok(present) => Stage::Here(Arc::clone(present)),
-                Err(_) => Stage::Absent,
+                Ok(present) => BotState::Here(Arc::clone(present)),
+                Err(_) => BotState::Absent,
             };
         }
         drop(stage);
         tell.send_replace(Some(started));
     }
 
-    async fn give_life(&self) -> Result<Arc<Present>, LaunchError> {
+    async fn launch_again(&self) -> Result<Arc<BotSession>, LaunchError> {
         let restarts = self.launch.limits.restarts;
         let before = self.started.fetch_add(1, Ordering::Relaxed);
-        let last_words = self.last_words().await;
+        let last_lines = self.last_lines().await;
         if before > restarts {
             self.started.store(before, Ordering::Relaxed);
-            self.tell_end(last_words.as_deref(), "it is given up");
+            self.tell_end(last_lines.as_deref(), "it is given up");
             return Err(LaunchError::TooOften(restarts));
         }
         if before > 0 {
             let again = format!("it is started again ({before} of {restarts})");
-            self.tell_end(last_words.as_deref(), &again);
+            self.tell_end(last_lines.as_deref(), &again);
         }
         let mut started = self.launch.start()?;
         let file = self.launch.complaints.clone();
-        *self.hearing() = Some(Hearing::begin(file, started.complaints));
+        *self.hearing() = Some(StderrReader::begin(file, started.complaints));
         let limits = &self.launch.limits;
         let pipes = Pipes::open(started.input, started.output, limits.line);
         if !wakes(&pipes, limits.start, &self.agent()).await {
@@ -282,7 +280,7 @@ impl Bot {
             }),
             Some(Speech::Mcp | Speech::Habit(_)) | None => link.found().await,
         };
-        Ok(Arc::new(Present {
+        Ok(Arc::new(BotSession {
             life: tokio::sync::Mutex::new(started.life),
             link,
             found,
@@ -290,14 +288,14 @@ impl Bot {
     }
 
     /// What its latest life, which has ended, complained of last; nothing if that was told.
-    async fn last_words(&self) -> Option<Vec<String>> {
+    async fn last_lines(&self) -> Option<Vec<String>> {
         let hearing = self.hearing().take()?;
-        Some(hearing.last_words().await)
+        Some(hearing.last_lines().await)
     }
 
     /// Tells that a life has ended, and what follows.
-    fn tell_end(&self, last_words: Option<&[String]>, follows: &str) {
-        let Some(words) = last_words else { return };
+    fn tell_end(&self, last_lines: Option<&[String]>, follows: &str) {
+        let Some(words) = last_lines else { return };
         tracing::warn!(
             agent_id = %self.agent(),
             event_type = "BOT_ENDED",
@@ -306,7 +304,7 @@ impl Bot {
         );
     }
 
-    fn hearing(&self) -> std::sync::MutexGuard<'_, Option<Hearing>> {
+    fn hearing(&self) -> std::sync::MutexGuard<'_, Option<StderrReader>> {
         self.hearing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -315,7 +313,7 @@ impl Bot {
         known.map_or_else(|| self.name.clone(), |name| name.to_string())
     }
 
-    fn stage(&self) -> std::sync::MutexGuard<'_, Stage> {
+    fn stage(&self) -> std::sync::MutexGuard<'_, BotState> {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -333,7 +331,7 @@ fn unreached(error: &CallError) -> LeagueError {
 async fn tell_all(bot: std::sync::Weak<Bot>, mut news: mpsc::Receiver<(Message, Agent)>) {
     while let Some((message, from)) = news.recv().await {
         let Some(bot) = bot.upgrade() else { return };
-        if let Err(error) = bot.ask(&message, &from, NEWS_PATIENCE).await {
+        if let Err(error) = bot.ask(&message, &from, NEWS_TIMEOUT).await {
             tracing::info!(
                 agent_id = %bot.agent(),
                 event_type = "BOT_NOT_TOLD",

@@ -10,11 +10,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use league_core::player::{MatchOutcome, MatchRecord};
-pub use league_games::Dice;
-
 use league_core::letter::Peer;
+pub use league_core::player::{MatchOutcome, MatchRecord};
 use league_core::player::{Player, PlayerRules, Think};
+pub use league_games::Dice;
 use league_protocol::id::{GameType, IdError, PlayerId};
 use league_protocol::sender::{Agent, Dialect, Speech};
 use serde_json::Value;
@@ -22,15 +21,15 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::agents::Running;
+use crate::agents::RunningAgent;
 use crate::agents::assemble::{Shared, StartError};
-use crate::agents::identity::{Identity, Life};
-use crate::agents::player::{self, Manner, Mind};
+use crate::agents::identity::{Identity, Membership};
+use crate::agents::player::{self, Chooser, PlayStyle};
 use crate::agents::strategy::Strategy;
 use crate::chance::{Chance, NoChance};
 use crate::config::{ConfigError, ConfigLoader, SystemConfig, timeouts};
-use crate::http::advertised::Place;
 use crate::http::endpoint::{BadEndpoint, Endpoint, url};
+use crate::http::local::Place;
 use crate::http::server::{Routes, Service, bind, serve};
 use crate::storage::root::Root;
 use crate::storage::store::StoreError;
@@ -129,13 +128,13 @@ impl Entrant {
         let rules = self.rules(loader, &system, manager, endpoint)?;
         // A strategy lives as long as the program; there is one.
         let own: &'static dyn Strategy = Box::leak(Box::new(Own(choose)));
-        let manner = Manner {
-            mind: Mind::Strategy(own),
+        let style = PlayStyle {
+            chooser: Chooser::Strategy(own),
             pace: Duration::ZERO,
         };
         let slot = PlayerId::new(format!("port-{port}"))?;
         let league = &system.default_league_id;
-        let (running, door) = player::start(&shared, league, &slot, rules, manner)?;
+        let (running, door) = player::start(&shared, league, &slot, rules, style)?;
         stay(&shared, listener, running, door, tell).await
     }
 
@@ -193,7 +192,7 @@ impl Entrant {
 async fn stay(
     shared: &Shared,
     listener: TcpListener,
-    mut running: Running<Player>,
+    mut running: RunningAgent<Player>,
     door: Arc<dyn Service>,
     tell: fn(&str),
 ) -> Result<(), EntrantError> {
@@ -224,10 +223,10 @@ async fn live(identity: &Identity, tell: fn(&str)) -> Result<(), EntrantError> {
         let now = life.borrow_and_update().clone();
         let label = identity.label();
         match now {
-            Life::Registering => tell(&format!("{label} asks to be admitted")),
-            Life::Enrolled => tell(&format!("{label} is in the league")),
-            Life::Completed => tell("the league is over"),
-            Life::Rejected(reason) => return Err(EntrantError::Rejected(reason)),
+            Membership::Registering => tell(&format!("{label} asks to be admitted")),
+            Membership::Enrolled => tell(&format!("{label} is in the league")),
+            Membership::Completed => tell("the league is over"),
+            Membership::Rejected(reason) => return Err(EntrantError::Rejected(reason)),
         }
         if life.changed().await.is_err() {
             return Ok(());

@@ -22,7 +22,7 @@ const DIGITS: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Identity {
     /// Its kind and name, for as long as it has no id.
-    pub(crate) newcomer: Newcomer,
+    pub(crate) newcomer: Unregistered,
     held: RwLock<Held>,
     strict: AtomicBool,
     /// How it speaks; one that answers everybody in their own words has no dialect.
@@ -31,12 +31,12 @@ pub(crate) struct Identity {
     wanted: Option<LeagueId>,
     /// Whether its manager proves itself, as ours do.
     guarded: AtomicBool,
-    life: watch::Sender<Life>,
+    life: watch::Sender<Membership>,
 }
 
 /// How far an agent is in its league.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Life {
+pub(crate) enum Membership {
     /// It asks to be admitted.
     Registering,
     /// It is in.
@@ -49,7 +49,7 @@ pub(crate) enum Life {
 
 /// An agent that has no id yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Newcomer {
+pub(crate) enum Unregistered {
     /// The manager has no id at all.
     Manager,
     /// A referee, by its name.
@@ -60,15 +60,15 @@ pub(crate) enum Newcomer {
 
 /// By which names an agent is known in logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Names {
+pub(crate) struct LogNames {
     /// Of its log: `P01`, `league_manager`, and `newcomers` for all who have no id yet.
     pub(crate) log: Arc<str>,
     /// Of itself: `player:P01`, or `player:Alpha` before it has an id.
     pub(crate) label: Arc<str>,
 }
 
-impl Names {
-    fn of(agent: Option<&Agent>, newcomer: &Newcomer) -> Self {
+impl LogNames {
+    fn of(agent: Option<&Agent>, newcomer: &Unregistered) -> Self {
         let log = match agent {
             Some(Agent::Player(id)) => id.as_str(),
             Some(Agent::Referee(id)) => id.as_str(),
@@ -77,9 +77,9 @@ impl Names {
         };
         let label = match (agent, newcomer) {
             (Some(agent), _) => agent.to_string(),
-            (None, Newcomer::Manager) => Agent::Manager.to_string(),
-            (None, Newcomer::Referee(name)) => format!("referee:{name}"),
-            (None, Newcomer::Player(name)) => format!("player:{name}"),
+            (None, Unregistered::Manager) => Agent::Manager.to_string(),
+            (None, Unregistered::Referee(name)) => format!("referee:{name}"),
+            (None, Unregistered::Player(name)) => format!("player:{name}"),
         };
         Self {
             log: log.into(),
@@ -91,7 +91,7 @@ impl Names {
 #[derive(Debug)]
 struct Held {
     agent: Option<Agent>,
-    names: Names,
+    names: LogNames,
     token: Option<AuthToken>,
     return_token: Option<AuthToken>,
     league_id: Option<LeagueId>,
@@ -100,11 +100,11 @@ struct Held {
 
 impl Identity {
     /// Somebody whom no league knows yet.
-    pub(crate) fn new(newcomer: Newcomer, strict: bool) -> Self {
-        let agent = (newcomer == Newcomer::Manager).then_some(Agent::Manager);
+    pub(crate) fn new(newcomer: Unregistered, strict: bool) -> Self {
+        let agent = (newcomer == Unregistered::Manager).then_some(Agent::Manager);
         Self {
             held: RwLock::new(Held {
-                names: Names::of(agent.as_ref(), &newcomer),
+                names: LogNames::of(agent.as_ref(), &newcomer),
                 agent,
                 token: None,
                 return_token: None,
@@ -116,7 +116,7 @@ impl Identity {
             dialect: None,
             wanted: None,
             guarded: AtomicBool::new(false),
-            life: watch::Sender::new(Life::Registering),
+            life: watch::Sender::new(Membership::Registering),
         }
     }
 
@@ -140,7 +140,7 @@ impl Identity {
     }
 
     /// The names by which it is known in logs.
-    pub(crate) fn names(&self) -> Names {
+    pub(crate) fn names(&self) -> LogNames {
         self.held().names.clone()
     }
 
@@ -215,7 +215,7 @@ impl Identity {
     /// Whether nobody need prove anything to it, so that it takes what it can: it is a player that
     /// reads leniently, and its manager is none of ours (ruling 47).
     pub(crate) fn takes_anything(&self) -> bool {
-        let player = matches!(self.newcomer, Newcomer::Player(_));
+        let player = matches!(self.newcomer, Unregistered::Player(_));
         let open = !self.guarded.load(Ordering::Relaxed);
         player && open && self.league().is_some() && self.reading() == Reading::Lenient
     }
@@ -240,12 +240,12 @@ impl Identity {
     }
 
     /// How far it is, and what comes after.
-    pub(crate) fn life(&self) -> watch::Receiver<Life> {
+    pub(crate) fn life(&self) -> watch::Receiver<Membership> {
         self.life.subscribe()
     }
 
     /// It has come further.
-    pub(crate) fn set_life(&self, life: Life) {
+    pub(crate) fn set_membership(&self, life: Membership) {
         self.life.send_replace(life);
     }
 
@@ -257,17 +257,17 @@ impl Identity {
     /// It was given an id in a league.
     pub(crate) fn set_agent(&self, agent: Agent, league_id: LeagueId) {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        held.names = Names::of(Some(&agent), &self.newcomer);
+        held.names = LogNames::of(Some(&agent), &self.newcomer);
         held.agent = Some(agent);
         held.league_id = Some(league_id);
         drop(held);
-        self.set_life(Life::Enrolled);
+        self.set_membership(Membership::Enrolled);
     }
 
     /// Whether a league has admitted it; a call that overtook the admission waits for that long.
     pub(crate) async fn is_in(&self, patience: Duration) -> bool {
         let mut life = self.life();
-        let admitted = life.wait_for(|life| *life != Life::Registering);
+        let admitted = life.wait_for(|life| *life != Membership::Registering);
         let waited = tokio::time::timeout(patience, admitted).await;
         matches!(waited, Ok(Ok(_))) || self.agent().is_some()
     }
@@ -291,9 +291,9 @@ impl Identity {
     pub(crate) fn sender<'s>(&'s self, agent: Option<&'s Agent>) -> Sender<'s> {
         match (agent, &self.newcomer) {
             (Some(agent), _) => Sender::Agent(agent),
-            (None, Newcomer::Referee(name)) => Sender::NewReferee(name),
-            (None, Newcomer::Player(name)) => Sender::NewPlayer(name),
-            (None, Newcomer::Manager) => Sender::Agent(&Agent::Manager),
+            (None, Unregistered::Referee(name)) => Sender::NewReferee(name),
+            (None, Unregistered::Player(name)) => Sender::NewPlayer(name),
+            (None, Unregistered::Manager) => Sender::Agent(&Agent::Manager),
         }
     }
 
@@ -313,9 +313,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_that_overtook_an_admission_waits_for_it_whatever_came_before() {
-        let identity = Arc::new(Identity::new(Newcomer::Player("Alpha".to_owned()), false));
+        let identity = Arc::new(Identity::new(
+            Unregistered::Player("Alpha".to_owned()),
+            false,
+        ));
         admit(&identity, "last");
-        identity.set_life(Life::Registering);
+        identity.set_membership(Membership::Registering);
         let called = tokio::spawn({
             let identity = Arc::clone(&identity);
             async move {
@@ -335,21 +338,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_player_that_nobody_admits_goes_by_what_it_knows() {
-        let identity = Identity::new(Newcomer::Player("Alpha".to_owned()), false);
+        let identity = Identity::new(Unregistered::Player("Alpha".to_owned()), false);
         assert!(!identity.is_in(Duration::from_millis(1)).await);
         admit(&identity, "last");
-        identity.set_life(Life::Registering);
+        identity.set_membership(Membership::Registering);
         assert!(identity.is_in(Duration::from_millis(1)).await);
     }
 
     fn visitor(strict: bool, dialect: Dialect) -> Identity {
-        let identity = Identity::new(Newcomer::Player("Alpha".to_owned()), strict);
+        let identity = Identity::new(Unregistered::Player("Alpha".to_owned()), strict);
         identity.bound_for(LeagueId::new("wanted").unwrap(), dialect)
     }
 
     #[test]
     fn an_agent_answers_in_its_own_dialect_unless_the_protocol_is_another() {
-        let manager = Identity::new(Newcomer::Manager, false);
+        let manager = Identity::new(Unregistered::Manager, false);
         let page = visitor(false, Dialect::V2Api);
         for said in Dialect::ALL {
             assert_eq!(manager.answers_in(said), said);
@@ -366,7 +369,7 @@ mod tests {
     fn only_a_strict_reader_takes_no_other_dialect_than_its_own() {
         assert_eq!(visitor(false, Dialect::V1).pinned(), None);
         assert_eq!(visitor(true, Dialect::V1).pinned(), Some(Dialect::V1));
-        assert_eq!(Identity::new(Newcomer::Manager, true).pinned(), None);
+        assert_eq!(Identity::new(Unregistered::Manager, true).pinned(), None);
     }
 
     #[test]

@@ -1,47 +1,45 @@
 //! The league manager.
 
-mod candidate;
-mod card;
-mod guest;
-mod keys;
-mod knock;
-mod log;
-mod shown;
-mod wishes;
+mod registration;
 
 use std::sync::Arc;
 
 use league_core::league::{Command, CorrelationId, Event, League, LeagueRules, Refusal, Reply};
 use league_core::letter::CallOutcome;
+use league_protocol::finding::harmless;
 use league_protocol::id::{LeagueId, MatchId};
-use league_protocol::message::{LeagueError, LeagueQuery, Message, Query};
+use league_protocol::message::{
+    AgentMeta, LeagueError, LeagueQuery, Message, Query, QueryAnswer, RegisterResponse,
+};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
+use registration::AdmissionSpelling;
+pub(crate) use registration::InvitedPlayer;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::assemble::{House, Place, Shared, StartError, restore, settle};
-use super::{Running, missing, not_for_me, unattended};
-use crate::agents::actor::{Desk, Witness, Worker};
-use crate::agents::identity::{Identity, Newcomer};
+use crate::agents::actor::{ActorMachine, Handle, Observer};
+use crate::agents::assemble::{
+    AgentParts, JournalStart, Place, Shared, StartError, restore, settle,
+};
+use crate::agents::identity::{Identity, Unregistered};
+use crate::agents::{RunningAgent, missing, not_for_me, tools, unattended};
 use crate::chance::Chance;
-use crate::http::endpoint::{AllowList, Home};
+use crate::http::endpoint::{AllowList, OwnAddresses};
 use crate::http::server::Service;
 use crate::storage::document_writer::Archivist;
 use crate::storage::projection::publisher::LeaguePublisher;
 use crate::storage::record::{Opening, Record};
-use crate::storage::secrets::SecretError;
+use crate::storage::secrets::{LeagueKeys, SecretError};
 use crate::storage::store::Durability;
 use crate::wire::observed;
 use crate::wire::outbound::PeerTroubles;
+use crate::wire::resources::{CONFIG, SCHEDULE, STANDINGS};
 use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArguments};
 use crate::wire::sessions::Sessions;
-pub(crate) use guest::Guest;
-use keys::keys_of;
-use wishes::Wishes;
 
-impl Worker for League {
+impl ActorMachine for League {
     fn tick() -> Command {
         Command::Tick
     }
@@ -66,13 +64,13 @@ pub(crate) type News = (Timestamp, Event);
 pub(crate) fn start(
     shared: &Shared,
     rules: LeagueRules,
-    guests: &[Guest],
-    home: &Home,
+    guests: &[InvitedPlayer],
+    home: &OwnAddresses,
     news: Option<UnboundedSender<News>>,
-) -> Result<(Running<League>, Arc<dyn Service>), StartError> {
+) -> Result<(RunningAgent<League>, Arc<dyn Service>), StartError> {
     let league_id = rules.league_id.clone();
     let mut keys = None;
-    let mut clerk = Clerk {
+    let mut clerk = ManagerObserver {
         league_id: league_id.clone(),
         publisher: LeaguePublisher::new(league_id.clone()),
         archivist: shared.archivist.clone(),
@@ -109,16 +107,16 @@ pub(crate) fn start(
     let allowed = allowed.within(home);
     let invited = guests.iter().filter(|_| !rules.strict);
     let invited = invited.map(|guest| guest.wish(&rules.game_type, &allowed, &chance));
-    let wishes = Wishes::new(rules.strict);
-    let house = House {
+    let wishes = AdmissionSpelling::new(rules.strict);
+    let parts = AgentParts {
         first: invited.collect(),
         silent: PeerTroubles::of(restored.machine.is_over()),
         identity: identity_of(&restored.machine),
         restored,
         transcripts: None,
-        witness: Box::new(clerk),
+        observer: Box::new(clerk),
     };
-    Ok(settle(shared, house, |desk| Manager {
+    Ok(settle(shared, parts, |desk| ManagerService {
         desk,
         league_id,
         allowed,
@@ -132,14 +130,14 @@ pub(crate) fn start(
 /// Who the manager of a league is to others.
 fn identity_of(league: &League) -> Arc<Identity> {
     let rules = league.rules();
-    let identity = Arc::new(Identity::new(Newcomer::Manager, rules.strict));
+    let identity = Arc::new(Identity::new(Unregistered::Manager, rules.strict));
     identity.set_agent(Agent::Manager, rules.league_id.clone());
     identity.set_game(rules.game_type.clone());
     identity
 }
 
 /// Sees what happens in the league, writes its documents and tells whoever watches.
-struct Clerk {
+struct ManagerObserver {
     league_id: LeagueId,
     publisher: LeaguePublisher,
     archivist: Archivist,
@@ -147,7 +145,7 @@ struct Clerk {
     untold: Vec<News>,
 }
 
-impl Clerk {
+impl ManagerObserver {
     /// Tells of a league that goes on, and passes on what was read of it.
     fn take_up(&mut self) {
         let taken_up = self.untold.len();
@@ -163,7 +161,7 @@ impl Clerk {
     /// Logs what is new, and tells whoever watches.
     fn tell(&mut self) {
         for (_, event) in &self.untold {
-            log::log(&self.league_id, event);
+            log(&self.league_id, event);
         }
         self.pass_on();
     }
@@ -182,7 +180,7 @@ impl Clerk {
     }
 }
 
-impl Witness<League> for Clerk {
+impl Observer<League> for ManagerObserver {
     fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, league: &League) {
         self.publisher.take_in(sequence, at, record, league);
         if let Record::Event(event) = record {
@@ -211,9 +209,9 @@ impl Witness<League> for Clerk {
 }
 
 /// What the manager does with what it is told.
-pub(crate) struct Manager {
+pub(crate) struct ManagerService {
     /// The way to its desk.
-    pub(crate) desk: Desk<League>,
+    pub(crate) desk: Handle<League>,
     /// Which league it runs.
     pub(crate) league_id: LeagueId,
     /// Which addresses agents may register with.
@@ -225,12 +223,12 @@ pub(crate) struct Manager {
     /// The hash of the token that steers the league.
     pub(crate) admin: TokenHash,
     /// Who has asked to play, and how often.
-    pub(crate) wishes: Wishes,
+    pub(crate) wishes: AdmissionSpelling,
 }
 
-impl AgentService for Manager {
+impl AgentService for ManagerService {
     fn manifest(&self) -> &'static Manifest {
-        &card::MANIFEST
+        &tools::MANAGER
     }
 
     async fn hear(&self, heard: Heard) -> ServiceReply {
@@ -325,7 +323,7 @@ impl AgentService for Manager {
     }
 }
 
-impl Manager {
+impl ManagerService {
     async fn ask(&self, command: Command) -> ServiceReply {
         match self.desk.ask(command).await {
             Ok(Ok(reply)) => speak(&reply),
@@ -396,4 +394,146 @@ fn plain(reply: &Reply) -> Value {
 fn refuse(refusal: &Refusal) -> ServiceReply {
     let error: LeagueError = refusal.to_league_error();
     ServiceReply::error(error)
+}
+
+impl ManagerService {
+    /// What lies at an address, as it is now.
+    pub(crate) async fn shown(&self, uri: &str) -> Option<Value> {
+        match uri {
+            uri if uri == STANDINGS.0 => self.told(Query::Standings).await,
+            uri if uri == SCHEDULE.0 => self.told(Query::Schedule).await,
+            uri if uri == CONFIG.0 => {
+                let rules = self
+                    .desk
+                    .look(|league| serde_json::to_value(league.rules()));
+                rules.await.ok()?.ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// The answer to a question that anybody may ask, without an envelope.
+    async fn told(&self, query: Query) -> Option<Value> {
+        let query = LeagueQuery {
+            league_id: None,
+            query,
+            by_api_page: false,
+        };
+        let informed = self.desk.look(move |league| league.inform(&query)).await;
+        Some(match informed.ok()?.answer {
+            Ok(QueryAnswer::Standings { round_id, rows }) => {
+                json!({"round_id": round_id, "standings": rows})
+            }
+            Ok(QueryAnswer::Schedule {
+                total_rounds,
+                rounds,
+            }) => json!({"total_rounds": total_rounds, "rounds": rounds}),
+            Ok(QueryAnswer::NextMatch(_) | QueryAnswer::PlayerStats(_)) => return None,
+            Err(problem) => json!({"problem": problem}),
+        })
+    }
+}
+
+/// The keys of a league and the rules it began with, if it has begun.
+///
+/// A new league has new keys, whatever was played under its name before: what was drawn then is
+/// known. One that goes on needs its own.
+pub(crate) fn keys_of(
+    shared: &Shared,
+    league: &LeagueId,
+    beginning: JournalStart<'_>,
+) -> Result<(LeagueKeys, Option<LeagueRules>), StartError> {
+    match beginning {
+        JournalStart::Known(opening) => {
+            let keys = LeagueKeys::of(&shared.root, league, opening.secret.as_deref())?;
+            Ok((keys, opening.rules.clone()))
+        }
+        JournalStart::New(opening) => {
+            let made = shared.root.standings(league);
+            if made.exists() {
+                return Err(StartError::Lost {
+                    journal: shared.root.league_journal(league).display().to_string(),
+                    made: made.display().to_string(),
+                });
+            }
+            let keys = LeagueKeys::make(&shared.root, league, &shared.chance)?;
+            opening.secret = Some(keys.fingerprint());
+            Ok((keys, None))
+        }
+    }
+}
+
+/// How many characters of what an agent says of itself are logged.
+pub(crate) const MAX_LOGGED_CHARS: usize = 100;
+
+/// Logs who was not let in, and why; nothing if it was.
+pub(crate) fn turned_away(league: &LeagueId, kind: &str, meta: &AgentMeta, answer: &ServiceReply) {
+    let reason = match answer.message() {
+        Some(
+            Message::PlayerRegisterResponse(RegisterResponse::Rejected { reason })
+            | Message::RefereeRegisterResponse(RegisterResponse::Rejected { reason }),
+        ) => reason.clone(),
+        Some(Message::LeagueError(error)) => format!("{} {}", error.code, error.detail),
+        _ => return,
+    };
+    let name = harmless(&meta.display_name, MAX_LOGGED_CHARS);
+    let endpoint = harmless(&meta.contact_endpoint, MAX_LOGGED_CHARS);
+    tracing::warn!(
+        component = "league_manager", league_id = %league, event_type = "REGISTRATION_REFUSED",
+        "{kind} `{name}` at `{endpoint}` is not let in: {reason}"
+    );
+}
+
+/// Logs a fact of the league.
+pub(crate) fn log(league: &LeagueId, event: &Event) {
+    let told = |event_type: &str, sentence: String| {
+        tracing::info!(component = "league_manager", league_id = %league, event_type, "{sentence}");
+    };
+    match event {
+        Event::PlayerRegistered { player_id, .. } => {
+            told("PLAYER_REGISTERED", format!("player {player_id} is in"));
+        }
+        Event::RefereeRegistered { referee_id, .. } => {
+            told("REFEREE_REGISTERED", format!("referee {referee_id} is in"));
+        }
+        Event::AgentReturned { agent, .. } => told("AGENT_RETURNED", format!("{agent} came back")),
+        Event::LeagueStarted { .. } => told("LEAGUE_STARTED", "the league begins".to_owned()),
+        Event::RoundOpened { round, .. } => told("ROUND_OPENED", format!("round {round} begins")),
+        Event::MatchesMoved { moves, .. } => {
+            told(
+                "MATCHES_MOVED",
+                format!("{} matches change hands", moves.len()),
+            );
+        }
+        Event::ResultRecorded {
+            match_id, result, ..
+        } => told("RESULT_RECORDED", format!("{match_id}: {}", result.reason)),
+        Event::ReportConflicted {
+            match_id, referee, ..
+        } => tracing::warn!(
+            component = "league_manager", league_id = %league, event_type = "REPORT_CONFLICTED",
+            "{referee} told another end of {match_id}; the first one stands"
+        ),
+        Event::ReportRefused {
+            match_id,
+            referee,
+            problem,
+            ..
+        } => tracing::warn!(
+            component = "league_manager", league_id = %league, event_type = "REPORT_REFUSED",
+            "the report of {match_id} by {referee} is not believed: {problem}"
+        ),
+        Event::PlayerShutDown { player_id, .. } => tracing::warn!(
+            component = "league_manager", league_id = %league, event_type = "PLAYER_SHUT_DOWN",
+            "{player_id} is out of the league after too many technical losses in a row"
+        ),
+        Event::RoundClosed { round, .. } => told("ROUND_CLOSED", format!("round {round} is over")),
+        Event::LeagueCompleted { .. } => told("LEAGUE_COMPLETED", "the league is over".to_owned()),
+        Event::MatchAccepted { .. }
+        | Event::AgentFailed { .. }
+        | Event::AgentAnswered { .. }
+        | Event::RefereeSuspended { .. }
+        | Event::ProbesSent { .. }
+        | Event::Stopped => {}
+    }
 }

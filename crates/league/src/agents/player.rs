@@ -1,45 +1,47 @@
 //! A player.
 
-mod card;
-mod diary;
-mod mind;
-
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::letter::CallOutcome;
 use league_core::player::{
-    Command, CorrelationId, Player, PlayerPhase, PlayerRules, PlayerView, Refusal, Reply, Think,
+    Command, CorrelationId, Event, MatchRecord, Player, PlayerPhase, PlayerRules, PlayerView,
+    Refusal, Reply, Think,
 };
+use league_games::Dice;
+use league_protocol::fault::Code;
+use league_protocol::finding::excerpt;
 use league_protocol::id::{LeagueId, PlayerId};
-use league_protocol::message::Message;
+use league_protocol::message::{LeagueError, Message};
 use league_protocol::sender::Agent;
+use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, hex};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
-use super::assemble::{House, Place, Shared, StartError, restore, settle};
-use super::{Running, not_for_me, not_in_yet, unattended};
-use crate::agents::actor::{Desk, Ruling, Unattended, Worker};
-use crate::agents::identity::{Identity, Life, Newcomer};
+use crate::agents::actor::{ActorError, ActorMachine, Handle, MachineAnswer, Observer};
+use crate::agents::assemble::{AgentParts, Place, Shared, StartError, restore, settle};
+use crate::agents::bot::Bot;
+use crate::agents::identity::{Identity, Membership, Unregistered};
+use crate::agents::strategy::Strategy;
+use crate::agents::{RunningAgent, keep_tokens, not_for_me, not_in_yet, tools, unattended};
 use crate::chance::Chance;
 use crate::clock;
 use crate::http::server::Service;
+use crate::storage::document_writer::Archivist;
 use crate::storage::projection::publisher::PlayerPublisher;
-use crate::storage::record::Opening;
+use crate::storage::record::{Opening, Record};
 use crate::storage::secrets;
 use crate::storage::store::Durability;
 use crate::wire::outbound::PeerTroubles;
 use crate::wire::resources;
 use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArguments};
-use diary::{Diary, enrolled};
-pub(crate) use mind::{Manner, Mind};
-use mind::{Thinking, Told};
 
 /// How many characters of chance a player brings to each draw.
 const NONCE_LENGTH: usize = 32;
 
-impl Worker for Player {
+impl ActorMachine for Player {
     fn tick() -> Command {
         Command::Tick
     }
@@ -62,8 +64,8 @@ pub(crate) fn start(
     league: &LeagueId,
     slot: &PlayerId,
     rules: PlayerRules,
-    manner: Manner,
-) -> Result<(Running<Player>, Arc<dyn Service>), StartError> {
+    style: PlayStyle,
+) -> Result<(RunningAgent<Player>, Arc<dyn Service>), StartError> {
     let journal = shared.root.player_journal(slot);
     let token_file =
         secrets::place_of_agent(&shared.root, league, "player", slot.as_str(), &journal);
@@ -90,16 +92,16 @@ pub(crate) fn start(
         |_| Ok(Player::new(rules.clone())),
         |sequence, at, record, _| publisher.take_in(sequence, at, record),
     )?;
-    let identity = Identity::new(Newcomer::Player(name), strict);
+    let identity = Identity::new(Unregistered::Player(name), strict);
     let identity = Arc::new(identity.bound_for(league.clone(), dialect));
     identity.set_tokens(&tokens);
     let over = recall(&restored.machine, league, &identity);
-    let house = House {
+    let parts = AgentParts {
         restored,
         identity: Arc::clone(&identity),
         transcripts: None,
         silent: PeerTroubles::default(),
-        witness: Box::new(Diary {
+        observer: Box::new(PlayerObserver {
             identity: Arc::clone(&identity),
             token_file,
             announced,
@@ -112,13 +114,13 @@ pub(crate) fn start(
             vec![Command::Begin]
         },
     };
-    if let Some(bot) = manner.mind.bot() {
+    if let Some(bot) = style.chooser.bot() {
         bot.plays_for(&identity);
     }
     let (chance, purpose) = (shared.chance.clone(), slot.to_string());
-    Ok(settle(shared, house, |desk| Competitor {
+    Ok(settle(shared, parts, |desk| PlayerService {
         desk,
-        manner,
+        style,
         announcements,
         patience,
         chance,
@@ -136,20 +138,20 @@ fn recall(player: &Player, league: &LeagueId, identity: &Identity) -> bool {
     // Of a league that is over there is nothing more to be had.
     let over = player.phase() == PlayerPhase::Completed && player.league_id() == Some(league);
     // Until it is admitted anew, whoever calls may know more of the league than it does.
-    identity.set_life(if over {
-        Life::Completed
+    identity.set_membership(if over {
+        Membership::Completed
     } else {
-        Life::Registering
+        Membership::Registering
     });
     over
 }
 
 /// What a player does with what it is told.
-pub(crate) struct Competitor {
+pub(crate) struct PlayerService {
     /// The way to its desk.
-    pub(crate) desk: Desk<Player>,
+    pub(crate) desk: Handle<Player>,
     /// How it plays.
-    pub(crate) manner: Manner,
+    pub(crate) style: PlayStyle,
     /// Changes when a match was announced.
     pub(crate) announcements: watch::Receiver<()>,
     /// How long a call may wait for the announcement of its match.
@@ -162,9 +164,9 @@ pub(crate) struct Competitor {
     pub(crate) purpose: String,
 }
 
-impl AgentService for Competitor {
+impl AgentService for PlayerService {
     fn manifest(&self) -> &'static Manifest {
-        &card::MANIFEST
+        &tools::PLAYER
     }
 
     async fn hear(&self, heard: Heard) -> ServiceReply {
@@ -177,7 +179,7 @@ impl AgentService for Competitor {
         }
         let token = heard.token.as_ref().map(AuthToken::hash);
         let refused = not_for_me(&heard.message);
-        let told = self.manner.mind.bot().map(|_| Told {
+        let told = self.style.chooser.bot().map(|_| ForwardedMessage {
             message: heard.message.clone(),
             from: heard.sender.unwrap_or(Agent::Manager),
         });
@@ -227,7 +229,7 @@ impl AgentService for Competitor {
             })
         });
         let mut rules = rules.await.ok()?;
-        rules["strategy"] = self.manner.mind.name().into();
+        rules["strategy"] = self.style.chooser.name().into();
         Some(rules)
     }
 
@@ -245,13 +247,13 @@ impl AgentService for Competitor {
             Ok(Value::Object(health)) => health,
             _ => Map::new(),
         };
-        health.insert("strategy".into(), self.manner.mind.name().into());
+        health.insert("strategy".into(), self.style.chooser.name().into());
         health
     }
 }
 
-impl Competitor {
-    async fn ask(&self, command: Command, told: Option<Told>) -> ServiceReply {
+impl PlayerService {
+    async fn ask(&self, command: Command, told: Option<ForwardedMessage>) -> ServiceReply {
         let ruling = match self.put(command).await {
             Ok(Ok(Reply::Think(think))) => match self.think(think, told.clone()).await {
                 Ok(ruling) => ruling,
@@ -277,7 +279,7 @@ impl Competitor {
 
     /// Brings a command to the desk, and again when its match has been announced: the manager's
     /// announcement and the referee's call come by different roads, and either may be first.
-    async fn put(&self, command: Command) -> Result<Ruling<Player>, Unattended> {
+    async fn put(&self, command: Command) -> Result<MachineAnswer<Player>, ActorError> {
         let mut announcements = self.announcements.clone();
         let announced = async {
             loop {
@@ -299,8 +301,8 @@ impl Competitor {
     async fn think(
         &self,
         think: Box<Think>,
-        told: Option<Told>,
-    ) -> Result<Ruling<Player>, ServiceReply> {
+        told: Option<ForwardedMessage>,
+    ) -> Result<MachineAnswer<Player>, ServiceReply> {
         let memory = self.desk.look(|player| {
             let history = player.memory().history();
             history.cloned().collect::<Vec<_>>()
@@ -308,15 +310,15 @@ impl Competitor {
         let memory = memory.await.map_err(unattended)?;
         let purpose = format!("{}:{}:{}", self.purpose, think.match_id, think.turn);
         let nonce = hex(&self.chance.bytes_for(&format!("nonce:{purpose}")));
-        let thinking = Thinking {
+        let thinking = ChoiceInput {
             memory,
             dice: self.chance.dice_for(&purpose),
             nonce: nonce[..NONCE_LENGTH].to_owned(),
             told,
         };
         let until = think.until.since(clock::now());
-        tokio::time::sleep(self.manner.pace.min(until / 2)).await;
-        let chosen = self.manner.mind.choose(*think, thinking).await;
+        tokio::time::sleep(self.style.pace.min(until / 2)).await;
+        let chosen = self.style.chooser.choose(*think, thinking).await;
         let chosen = chosen.map_err(|error| {
             tracing::warn!(
                 agent_id = %self.identity.log_name(),
@@ -330,8 +332,8 @@ impl Competitor {
     }
 
     /// Has a bot hear what its player heard; to an invitation it may say no.
-    async fn pass_on(&self, told: Option<Told>, reply: &mut Reply) {
-        let (Some(bot), Some(told)) = (self.manner.mind.bot(), told) else {
+    async fn pass_on(&self, told: Option<ForwardedMessage>, reply: &mut Reply) {
+        let (Some(bot), Some(told)) = (self.style.chooser.bot(), told) else {
             return;
         };
         match reply {
@@ -358,5 +360,191 @@ fn shown(view: &PlayerView) -> Value {
         "open_matches": view.open_matches,
         "history": history,
         "disputed_draws": view.disputed,
+    })
+}
+
+/// Who the player is, and in which league, once it is in one.
+pub(crate) fn enrolled(player: &Player) -> Option<(Agent, LeagueId)> {
+    let agent = Agent::Player(player.player_id()?.clone());
+    Some((agent, player.league_id()?.clone()))
+}
+
+/// Keeps what the player is given.
+pub(crate) struct PlayerObserver {
+    pub(crate) identity: Arc<Identity>,
+    pub(crate) token_file: PathBuf,
+    /// Tells that a match was announced.
+    pub(crate) announced: watch::Sender<()>,
+    pub(crate) publisher: PlayerPublisher,
+    pub(crate) archivist: Archivist,
+}
+
+impl Observer<Player> for PlayerObserver {
+    fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, player: &Player) {
+        self.publisher.take_in(sequence, at, record);
+        match record {
+            Record::Event(Event::Enrolled { .. }) => {
+                if let Some((agent, league)) = enrolled(player) {
+                    self.identity.set_guarded(player.knows_manager());
+                    self.identity.set_agent(agent, league);
+                }
+            }
+            Record::Event(Event::DrawDisputed {
+                match_id, problem, ..
+            }) => tracing::warn!(
+                agent_id = %self.identity.log_name(),
+                event_type = "DRAW_DISPUTED",
+                "the draw of {match_id} is disputed: {problem:?}"
+            ),
+            Record::Event(Event::Rejected { reason, .. }) => {
+                self.identity
+                    .set_membership(Membership::Rejected(reason.clone()));
+            }
+            Record::Event(Event::LeagueCompleted { .. }) => {
+                self.identity.set_membership(Membership::Completed);
+            }
+            Record::Event(Event::Announced { .. }) => self.announced.send_replace(()),
+            _ => {}
+        }
+    }
+
+    fn replied(&mut self, reply: &Reply) -> Option<Command> {
+        if let Reply::TokenGranted {
+            token,
+            return_token,
+        } = reply
+        {
+            let (identity, file) = (&self.identity, &self.token_file);
+            keep_tokens(identity, file, token, return_token.as_ref());
+        }
+        None
+    }
+
+    fn settle(&mut self, at: Timestamp, player: &Player) {
+        self.archivist.publish(self.publisher.due(at, player));
+    }
+
+    fn wakeup(&self) -> Option<Timestamp> {
+        self.publisher.wakeup()
+    }
+
+    fn end(&mut self, at: Timestamp, player: &Player) {
+        self.archivist.publish(self.publisher.rest(at, player));
+    }
+}
+
+/// How a player plays, besides what its machine is told.
+#[derive(Debug, Clone)]
+pub(crate) struct PlayStyle {
+    /// What decides.
+    pub(crate) chooser: Chooser,
+    /// How long it pretends to think, so that people can watch.
+    pub(crate) pace: Duration,
+}
+
+/// What decides for a player.
+#[derive(Debug, Clone)]
+pub(crate) enum Chooser {
+    /// One of ours.
+    Strategy(&'static dyn Strategy),
+    /// A program of somebody else's.
+    Bot(Arc<Bot>),
+}
+
+/// What somebody told the player, word for word, for a bot to hear it too.
+#[derive(Debug, Clone)]
+pub(crate) struct ForwardedMessage {
+    pub(crate) message: Message,
+    pub(crate) from: Agent,
+}
+
+/// What it takes to think, besides the question.
+pub(crate) struct ChoiceInput {
+    pub(crate) memory: Vec<Arc<MatchRecord>>,
+    pub(crate) dice: Dice,
+    /// The player's own share in the draw, unless a bot brings one.
+    pub(crate) nonce: String,
+    pub(crate) told: Option<ForwardedMessage>,
+}
+
+impl Chooser {
+    /// A word for people.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Strategy(strategy) => strategy.name(),
+            Self::Bot(_) => "bot",
+        }
+    }
+
+    /// The bot, if it is one.
+    pub(crate) fn bot(&self) -> Option<&Arc<Bot>> {
+        match self {
+            Self::Strategy(_) => None,
+            Self::Bot(bot) => Some(bot),
+        }
+    }
+
+    /// Chooses, or says why a bot did not; a strategy that is too late leaves it open.
+    pub(crate) async fn choose(
+        &self,
+        think: Think,
+        thinking: ChoiceInput,
+    ) -> Result<Command, LeagueError> {
+        match self {
+            Self::Strategy(strategy) => Ok(by_strategy(*strategy, think, thinking).await),
+            Self::Bot(bot) => by_bot(bot, think, thinking).await,
+        }
+    }
+}
+
+async fn by_strategy(
+    strategy: &'static dyn Strategy,
+    think: Think,
+    thinking: ChoiceInput,
+) -> Command {
+    let ChoiceInput {
+        memory,
+        mut dice,
+        nonce,
+        ..
+    } = thinking;
+    let (match_id, turn) = (think.match_id.clone(), think.turn);
+    let until = think.until.since(clock::now());
+    let name = strategy.name();
+    let choosing = tokio::task::spawn_blocking(move || strategy.choose(&think, &memory, &mut dice));
+    let chosen = tokio::time::timeout(until, choosing).await;
+    Command::Chosen {
+        match_id,
+        turn,
+        choice: chosen.ok().and_then(Result::ok),
+        nonce: Some(nonce),
+        reasoning: Some(format!("chosen by the strategy `{name}`")),
+    }
+}
+
+/// What a bot does not answer, or answers against the rules, is not mended for it: the referee
+/// counts it as it would count it from any agent.
+async fn by_bot(
+    bot: &Arc<Bot>,
+    think: Think,
+    thinking: ChoiceInput,
+) -> Result<Command, LeagueError> {
+    let Some(ForwardedMessage { message, from }) = thinking.told else {
+        let detail = "the bot cannot be asked what nobody said";
+        return Err(LeagueError::new(Code::InvalidMessage, detail));
+    };
+    let until = think.until.since(clock::now());
+    let response = bot.choose(&message, &from, until).await?;
+    if !think.options.contains(&response.choice) {
+        let found = excerpt(&response.choice.to_string());
+        let detail = format!("the bot chose {found}, which is not among the legal moves");
+        return Err(LeagueError::new(Code::InvalidMove, detail));
+    }
+    Ok(Command::Chosen {
+        match_id: think.match_id,
+        turn: think.turn,
+        choice: Some(response.choice),
+        nonce: response.nonce.or(Some(thinking.nonce)),
+        reasoning: response.reasoning,
     })
 }

@@ -1,8 +1,5 @@
 //! A referee.
 
-mod barred;
-mod card;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,20 +10,22 @@ use league_core::referee::{
     Command, CorrelationId, Event, MatchOrder, MatchView, Referee, RefereeRules, Reply,
 };
 use league_protocol::fault::Code;
+use league_protocol::finding::harmless;
 use league_protocol::id::{LeagueId, MatchId, RefereeId};
-use league_protocol::message::Message;
+use league_protocol::message::{Message, StartMatch, StartMatchPlayer};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::{Map, Value, json};
 
-pub(crate) use barred::is_here;
-
-use super::assemble::{House, Place, Shared, StartError, restore, settle};
-use super::{Running, keep_tokens, missing, not_for_me, not_in_yet, unattended};
-use crate::agents::actor::{Desk, Witness, Worker};
-use crate::agents::identity::{Identity, Life, Newcomer};
-use crate::http::endpoint::AllowList;
+use crate::agents::actor::{ActorMachine, Handle, Observer};
+use crate::agents::assemble::{AgentParts, Place, Shared, StartError, restore, settle};
+use crate::agents::identity::{Identity, Membership, Unregistered};
+use crate::agents::{
+    RunningAgent, keep_tokens, missing, not_for_me, not_in_yet, tools, unattended,
+};
+use crate::http::endpoint::{AllowList, BadEndpoint, Endpoint, LONGEST_ENDPOINT};
+use crate::http::local;
 use crate::http::server::Service;
 use crate::storage::document_writer::Archivist;
 use crate::storage::projection::publisher::RefereePublisher;
@@ -40,7 +39,7 @@ use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArgum
 use crate::wire::sessions::Sessions;
 use crate::wire::transcript::Transcripts;
 
-impl Worker for Referee {
+impl ActorMachine for Referee {
     fn tick() -> Command {
         Command::Tick
     }
@@ -63,16 +62,16 @@ pub(crate) fn start(
     league: &LeagueId,
     slot: &RefereeId,
     rules: RefereeRules,
-) -> Result<(Running<Referee>, Arc<dyn Service>), StartError> {
+) -> Result<(RunningAgent<Referee>, Arc<dyn Service>), StartError> {
     let journal = shared.root.referee_journal(league, slot);
     let token_file =
         secrets::place_of_agent(&shared.root, league, "referee", slot.as_str(), &journal);
     let tokens = secrets::load_or_pledge(&token_file, &shared.chance)?;
     let (name, patience) = (rules.display_name.clone(), rules.timeouts.join / 2);
-    let identity = Arc::new(Identity::new(Newcomer::Referee(name), false));
+    let identity = Arc::new(Identity::new(Unregistered::Referee(name), false));
     identity.set_tokens(&tokens);
     let transcripts = Transcripts::default();
-    let mut scribe = Scribe {
+    let mut scribe = RefereeObserver {
         identity: Arc::clone(&identity),
         transcripts: transcripts.clone(),
         matches: BTreeMap::new(),
@@ -98,15 +97,15 @@ pub(crate) fn start(
         |sequence, at, record, referee| scribe.take_in(sequence, at, record, referee),
     )?;
     shared.observed.keep(&shared.root, league, slot.as_str());
-    let house = House {
+    let parts = AgentParts {
         restored,
         identity: Arc::clone(&identity),
         transcripts: Some(transcripts),
         silent: PeerTroubles::default(),
-        witness: Box::new(scribe),
+        observer: Box::new(scribe),
         first: vec![begin(&identity)],
     };
-    Ok(settle(shared, house, |desk| Whistle {
+    Ok(settle(shared, parts, |desk| RefereeService {
         desk,
         identity,
         peers: shared.roads.peers.clone(),
@@ -117,10 +116,10 @@ pub(crate) fn start(
 }
 
 /// Keeps what the referee is given, and the record of its matches.
-struct Scribe {
+struct RefereeObserver {
     identity: Arc<Identity>,
     transcripts: Transcripts,
-    matches: BTreeMap<MatchId, Played>,
+    matches: BTreeMap<MatchId, OpenMatch>,
     failures: Failures,
     token_file: PathBuf,
     publisher: RefereePublisher,
@@ -128,13 +127,13 @@ struct Scribe {
 }
 
 /// A match that is held, as it was ordered, and what has gone wrong in it.
-struct Played {
+struct OpenMatch {
     fixture: Arc<MatchOrder>,
     /// By place of the player.
     failed: Vec<(usize, Code, String)>,
 }
 
-impl Scribe {
+impl RefereeObserver {
     /// Notes what cost attempts, now that nothing of the match is hidden any more.
     fn note_failures(&mut self, match_id: &MatchId) {
         let Some(played) = self.matches.remove(match_id) else {
@@ -149,7 +148,7 @@ impl Scribe {
     }
 }
 
-impl Witness<Referee> for Scribe {
+impl Observer<Referee> for RefereeObserver {
     fn record(&mut self, event: &Event) -> Option<Record<Event>> {
         match event {
             // From here on the journal holds what was chosen, so it may hold who said it as well.
@@ -177,7 +176,7 @@ impl Witness<Referee> for Scribe {
                 self.identity.set_strict(fixture.strict);
                 self.identity.set_game(fixture.game_type.clone());
                 self.transcripts.begin(&fixture.match_id);
-                let played = Played {
+                let played = OpenMatch {
                     fixture: Arc::clone(fixture),
                     failed: Vec::new(),
                 };
@@ -201,7 +200,9 @@ impl Witness<Referee> for Scribe {
                 self.note_failures(match_id);
                 self.transcripts.forget(match_id);
             }
-            Record::Event(Event::LeagueEnded { .. }) => self.identity.set_life(Life::Completed),
+            Record::Event(Event::LeagueEnded { .. }) => {
+                self.identity.set_membership(Membership::Completed)
+            }
             Record::Event(_) | Record::Opened(_) | Record::Transcript(_) => {}
         }
     }
@@ -241,9 +242,9 @@ fn begin(identity: &Identity) -> Command {
 }
 
 /// What a referee does with what it is told.
-pub(crate) struct Whistle {
+pub(crate) struct RefereeService {
     /// The way to its desk.
-    pub(crate) desk: Desk<Referee>,
+    pub(crate) desk: Handle<Referee>,
     /// Who it is.
     pub(crate) identity: Arc<Identity>,
     /// How those it calls take calls.
@@ -256,9 +257,9 @@ pub(crate) struct Whistle {
     pub(crate) patience: Duration,
 }
 
-impl AgentService for Whistle {
+impl AgentService for RefereeService {
     fn manifest(&self) -> &'static Manifest {
-        &card::MANIFEST
+        &tools::REFEREE
     }
 
     async fn hear(&self, heard: Heard) -> ServiceReply {
@@ -356,7 +357,7 @@ impl AgentService for Whistle {
     }
 }
 
-impl Whistle {
+impl RefereeService {
     async fn ask(&self, command: Command) -> ServiceReply {
         match self.desk.ask(command).await {
             Ok(Ok(Reply::StartMatchAck(ack))) => {
@@ -387,4 +388,108 @@ fn shown(view: &MatchView) -> Value {
         "moves": view.moves,
         "result": view.result,
     })
+}
+
+impl RefereeService {
+    /// Takes an order, unless a player of it may not be called from here: another referee may call
+    /// it, and whoever runs this one can mend that. The player would lose by it otherwise, as it
+    /// does in the end if nobody runs the match.
+    pub(crate) async fn start_match(
+        &self,
+        order: Arc<StartMatch>,
+        token: Option<TokenHash>,
+    ) -> ServiceReply {
+        let mut players = order.players.iter();
+        let barred = players.find_map(|player| {
+            let why = why_not(&self.allowed, player)?;
+            Some((Agent::Player(player.player_id.clone()), why))
+        });
+        let reason = barred.as_ref().map(|(_, why)| why.clone());
+        let spoken = self
+            .ask(Command::StartMatch {
+                order,
+                token,
+                barred: reason,
+            })
+            .await;
+        if let Some((player, why)) = barred
+            && is_answered(&spoken, &why)
+            && self.told.is_new(&player, "NOT_CALLED")
+        {
+            let agent_id = self.identity.log_name();
+            tracing::warn!(agent_id = &*agent_id, event_type = "NOT_CALLED", "{why}");
+        }
+        spoken
+    }
+}
+
+/// Why a player is not called, if it is not.
+fn why_not(allowed: &AllowList, player: &StartMatchPlayer) -> Option<String> {
+    match allowed.check(&player.endpoint) {
+        Err(refused @ (BadEndpoint::NotAllowed(_) | BadEndpoint::OnManager(_))) => Some(format!(
+            "player {} is not called at {}: {refused}",
+            player.player_id,
+            harmless(&player.endpoint, LONGEST_ENDPOINT)
+        )),
+        _ => None,
+    }
+}
+
+/// Whether the manager, who proved itself, was told this reason, or has its match run all the same.
+fn is_answered(spoken: &ServiceReply, why: &str) -> bool {
+    match spoken.message() {
+        Some(Message::StartMatchAck(ack)) => ack.accepted || ack.reason.as_deref() == Some(why),
+        _ => false,
+    }
+}
+
+/// Whether an address is on this machine; what is none says nothing of another.
+pub(crate) fn is_here(endpoint: &str) -> bool {
+    let read = Endpoint::parse(endpoint);
+    read.map_or(true, |read| local::is_own(read.address.ip()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use league_protocol::id::PlayerId;
+    use league_protocol::message::WinLossDraw;
+    use league_protocol::sender::Dialect;
+    use league_protocol::token::AuthToken;
+
+    fn player(endpoint: &str) -> StartMatchPlayer {
+        let token = AuthToken::new("tok_of_a_test");
+        StartMatchPlayer {
+            player_id: PlayerId::new("P01").unwrap(),
+            endpoint: endpoint.into(),
+            dialect: Dialect::V2,
+            speech: None,
+            token_hash: token.hash(),
+            match_token: token,
+            record: WinLossDraw::default(),
+        }
+    }
+
+    #[test]
+    fn the_loopback_of_another_machine_is_not_called() {
+        let list = AllowList::default();
+        let away = list.clone().away_from_manager();
+        for local in [
+            "http://localhost:8101/mcp",
+            "http://[::ffff:127.0.0.1]:1/mcp",
+        ] {
+            assert_eq!(why_not(&list, &player(local)), None);
+            let why = why_not(&away, &player(local)).unwrap();
+            assert!(why.contains("on the league manager's machine"), "{why}");
+        }
+        let why = why_not(&list, &player("http://192.0.2.7:8101/mcp")).unwrap();
+        assert!(why.contains("`--allow 192.0.2.7`"), "{why}");
+    }
+
+    #[test]
+    fn a_manager_is_here_by_the_addresses_of_this_machine() {
+        assert!(is_here("http://localhost:8000/mcp"));
+        assert!(is_here("http://127.0.0.2:8000/mcp"));
+        assert!(!is_here("http://192.0.2.1:8000/mcp"));
+    }
 }

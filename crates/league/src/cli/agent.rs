@@ -21,11 +21,11 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 
-use crate::agents::Running;
-use crate::agents::actor::Worker;
-use crate::agents::arena::LAST_LETTERS;
+use crate::agents::RunningAgent;
+use crate::agents::actor::ActorMachine;
+use crate::agents::arena::DRAIN_TIMEOUT;
 use crate::agents::assemble::{Shared, StartError};
-use crate::agents::identity::{Life, Newcomer};
+use crate::agents::identity::{Membership, Unregistered};
 use crate::cli::arguments::{Common, league_id, manager_url, tell_unknown_keys};
 use crate::cli::failure::{Failure, Kind, bad_config, chain, port_hint, start_hint};
 use crate::cli::network::Reach;
@@ -96,9 +96,9 @@ async fn attend(door: Arc<dyn Service>) {
 }
 
 /// An agent that was started, and what it takes to serve it.
-struct Serving<M: Worker> {
+struct Serving<M: ActorMachine> {
     shared: Shared,
-    running: Running<M>,
+    running: RunningAgent<M>,
     door: Arc<dyn Service>,
     listener: tokio::net::TcpListener,
     /// What people look at beside it.
@@ -109,7 +109,7 @@ struct Serving<M: Worker> {
     lines: UnboundedReceiver<String>,
 }
 
-impl<M: Worker> Serving<M> {
+impl<M: ActorMachine> Serving<M> {
     /// Serves until it is told to end, its league is over, or it cannot write.
     async fn run(
         mut self,
@@ -161,7 +161,7 @@ impl<M: Worker> Serving<M> {
             (&mut running.ended).await
         };
         self.shared.roads.peers.close().await;
-        if *running.identity.life().borrow() == Life::Completed {
+        if *running.identity.life().borrow() == Membership::Completed {
             self.shared.observed.conclude();
         }
         self.shared.observed.publish();
@@ -174,10 +174,18 @@ impl<M: Worker> Serving<M> {
 }
 
 /// Has what was found out written when the league is over and the last letters are carried.
-async fn conclude(mut life: watch::Receiver<Life>, mut quiet: OutboxIdle, observed: Observations) {
-    if life.wait_for(|life| *life == Life::Completed).await.is_ok() {
+async fn conclude(
+    mut life: watch::Receiver<Membership>,
+    mut quiet: OutboxIdle,
+    observed: Observations,
+) {
+    if life
+        .wait_for(|life| *life == Membership::Completed)
+        .await
+        .is_ok()
+    {
         // Whoever hangs is not waited for.
-        let _ = tokio::time::timeout(LAST_LETTERS, quiet.wait()).await;
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, quiet.wait()).await;
         observed.conclude();
     }
 }
@@ -189,8 +197,8 @@ struct Heard<'h> {
 }
 
 /// Tells how far the agent is, until there is a reason to end.
-async fn live<M: Worker>(
-    running: &mut Running<M>,
+async fn live<M: ActorMachine>(
+    running: &mut RunningAgent<M>,
     Heard { signals, lines }: Heard<'_>,
     common: &Common,
     exit_when_done: bool,
@@ -204,25 +212,25 @@ async fn live<M: Worker>(
             writeln!(out, "{line}")?;
         }
         // A manager does not register anywhere.
-        let keeps_it = matches!(running.identity.newcomer, Newcomer::Manager);
-        let shown = !keeps_it || now == Life::Completed;
+        let keeps_it = matches!(running.identity.newcomer, Unregistered::Manager);
+        let shown = !keeps_it || now == Membership::Completed;
         if shown && said.as_ref() != Some(&now) {
             tell(out, common, &running.identity.label(), &now)?;
             said = Some(now.clone());
         }
-        let over = now == Life::Completed;
+        let over = now == Membership::Completed;
         match now {
-            Life::Rejected(reason) => return Err(rejected(&reason)),
-            Life::Completed if exit_when_done => {
+            Membership::Rejected(reason) => return Err(rejected(&reason)),
+            Membership::Completed if exit_when_done => {
                 // The last letters, such as the end itself, are still on their way.
-                let quiet = tokio::time::timeout(LAST_LETTERS, running.quiet.wait());
+                let quiet = tokio::time::timeout(DRAIN_TIMEOUT, running.quiet.wait());
                 tokio::select! {
                     _ = quiet => {}
                     _ = signals.heard() => {}
                 }
                 return Ok(Answer::Yes);
             }
-            Life::Registering | Life::Enrolled | Life::Completed => {}
+            Membership::Registering | Membership::Enrolled | Membership::Completed => {}
         }
         tokio::select! {
             wish = signals.heard() => return ending(out, common, wish, over),
@@ -281,13 +289,18 @@ fn greet(
 }
 
 /// Says how far an agent is.
-fn tell(out: &mut impl Write, common: &Common, agent: &str, life: &Life) -> Result<(), Failure> {
+fn tell(
+    out: &mut impl Write,
+    common: &Common,
+    agent: &str,
+    life: &Membership,
+) -> Result<(), Failure> {
     if common.output == Output::Json {
         let state = match life {
-            Life::Registering => "registering",
-            Life::Enrolled => "enrolled",
-            Life::Rejected(_) => "rejected",
-            Life::Completed => "completed",
+            Membership::Registering => "registering",
+            Membership::Enrolled => "enrolled",
+            Membership::Rejected(_) => "rejected",
+            Membership::Completed => "completed",
         };
         return object(
             out,
@@ -298,10 +311,12 @@ fn tell(out: &mut impl Write, common: &Common, agent: &str, life: &Life) -> Resu
         return Ok(());
     }
     let sentence = match life {
-        Life::Registering => "asks to be admitted",
-        Life::Enrolled => "is in the league",
-        Life::Rejected(_) => "was not admitted",
-        Life::Completed => "the league is over; `league manager` begins another with `--league-id`",
+        Membership::Registering => "asks to be admitted",
+        Membership::Enrolled => "is in the league",
+        Membership::Rejected(_) => "was not admitted",
+        Membership::Completed => {
+            "the league is over; `league manager` begins another with `--league-id`"
+        }
     };
     writeln!(out, "{agent}: {sentence}")?;
     out.flush()?;
@@ -426,7 +441,7 @@ impl Joining {
     }
 
     /// Says where the agent answers and serves it to its end.
-    pub(crate) async fn stay<M: Worker>(
+    pub(crate) async fn stay<M: ActorMachine>(
         &self,
         ground: Ground,
         serving: Serving<M>,

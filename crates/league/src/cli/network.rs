@@ -8,9 +8,9 @@ use clap::Args;
 use crate::cli::arguments::quoted;
 use crate::cli::failure::{Failure, Kind};
 use crate::config::{AllowedEndpoint, SystemConfig};
-use crate::http::advertised::{Place, called, is_name};
 use crate::http::endpoint::{Endpoint, url};
-use crate::http::interfaces;
+use crate::http::local;
+use crate::http::local::{Place, called, is_name};
 
 /// Under which heading the flags stand in the help.
 const HEADING: &str = "Over several machines";
@@ -133,14 +133,14 @@ fn within_reach(
     let read = Endpoint::parse(&url(told, manager.port()));
     let told_here = read.is_ok_and(|read| read.address.ip().is_loopback());
     let kept_in = told_here || bind.to_canonical().is_loopback() && !meant;
-    if !kept_in || interfaces::is_own(manager.ip()) {
+    if !kept_in || local::is_own(manager.ip()) {
         return Ok(());
     }
     let host = match told_here {
         true => told.clone(),
         false => bind.to_string(),
     };
-    let own = interfaces::address_towards(Some(manager));
+    let own = local::address_towards(Some(manager));
     let own = own.map_or_else(String::new, |own| format!(", by which it is `{own}`"));
     Err(Failure {
         what: format!("could not start the {agent}"),
@@ -178,7 +178,7 @@ pub(crate) fn invitation(system: &SystemConfig, manager: &str) -> Vec<String> {
         (_, None) => false,
     };
     if entries.iter().all(here) {
-        let network = own.and_then(interfaces::network_of);
+        let network = own.and_then(local::network_of);
         let network = network.map_or_else(|| "NETWORK".to_owned(), |network| network.to_string());
         lines.push(format!(
             "those on other machines are turned away until it is started with `--allow {network}`"

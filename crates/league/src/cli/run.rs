@@ -11,8 +11,8 @@ use league_core::league::{Event, League};
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
 
-use crate::agents::arena::{Arena, ArenaError, Plan, Taken};
-use crate::agents::manager::Guest;
+use crate::agents::arena::{Arena, ArenaError, BoundPorts, Plan};
+use crate::agents::manager::InvitedPlayer;
 use crate::agents::strategy::{self, Strategy};
 use crate::cli::arguments::{Common, dialect, duration, game_type, games, league_id};
 use crate::cli::failure::{Failure, Kind, chain, port_hint, start_hint};
@@ -81,8 +81,8 @@ pub(crate) struct Run {
     #[arg(long)]
     manual: bool,
     /// Invite a player that never registers, by its address; more than once for more
-    #[arg(long, value_name = "[NAME=]URL", value_parser = Guest::parse)]
-    invite: Vec<Guest>,
+    #[arg(long, value_name = "[NAME=]URL", value_parser = InvitedPlayer::parse)]
+    invite: Vec<InvitedPlayer>,
     /// Take all chance from this number: the same league again, not for prizes
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -137,7 +137,7 @@ impl Run {
         let reach = self.reach.flags();
         let again = format!("league run --resume --league-id {league}{root}{reach}");
         let not_opened = |error| not_opened(&error, &again);
-        let taken = Taken::take(&plan).await.map_err(not_opened)?;
+        let taken = BoundPorts::take(&plan).await.map_err(not_opened)?;
         let seats = plan::Seats::of(&plan, invited, seed, taken.ports());
         seats.save(&shared.root, &plan.rules.league_id)?;
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
@@ -148,7 +148,7 @@ impl Run {
         let ended = watch(&mut arena, &mut signals, &mut screen, &again).await;
         if matches!(ended, Ok(Ended::Completed)) {
             tokio::select! {
-                () = arena.quieten() => {}
+                () = arena.drain() => {}
                 () = signals.interrupted() => {}
             }
             let table = arena.manager.desk.look(League::standings).await;

@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 use super::endpoint::Endpoint;
 
 /// How many unused connections are kept to one address; a crowd of players may share it.
-pub(crate) const IDLE_PER_ADDRESS: usize = 1_024;
+pub(crate) const MAX_IDLE_PER_ADDRESS: usize = 1_024;
 
 /// The largest answer that is read, in bytes.
 pub(crate) const LARGEST_ANSWER: usize = 4 * 1024 * 1024;
@@ -121,13 +121,13 @@ impl Client {
     ) -> Result<Answer, CallError> {
         if let Some(kept) = self.take(endpoint.address) {
             match self.over(kept, endpoint, id, request()?).await {
-                Err(Lost::BeforeAnswer(_)) => {}
-                other => return other.map_err(Lost::into_error),
+                Err(ExchangeError::BeforeAnswer(_)) => {}
+                other => return other.map_err(ExchangeError::into_error),
             }
         }
         let fresh = connect(endpoint.address).await?;
         let answered = self.over(fresh, endpoint, id, request()?).await;
-        answered.map_err(Lost::into_error)
+        answered.map_err(ExchangeError::into_error)
     }
 
     async fn over(
@@ -136,11 +136,11 @@ impl Client {
         endpoint: &Endpoint,
         id: Option<u64>,
         request: Request<Full<Bytes>>,
-    ) -> Result<Answer, Lost> {
+    ) -> Result<Answer, ExchangeError> {
         let response = connection
             .send_request(request)
             .await
-            .map_err(|error| Lost::BeforeAnswer(broken(&error)))?;
+            .map_err(|error| ExchangeError::BeforeAnswer(broken(&error)))?;
         let status = response.status().as_u16();
         let event_stream = header(response.headers(), "content-type")
             .is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"));
@@ -173,19 +173,19 @@ impl Client {
         }
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = idle.entry(address).or_default();
-        if kept.len() < IDLE_PER_ADDRESS {
+        if kept.len() < MAX_IDLE_PER_ADDRESS {
             kept.push(connection);
         }
     }
 }
 
 /// How far a call came that was lost.
-enum Lost {
+enum ExchangeError {
     BeforeAnswer(CallError),
     Within(CallError),
 }
 
-impl Lost {
+impl ExchangeError {
     fn into_error(self) -> CallError {
         match self {
             Self::BeforeAnswer(error) | Self::Within(error) => error,
@@ -201,10 +201,10 @@ async fn within(
     answered.unwrap_or(Err(CallError::Timeout(timeout)))
 }
 
-async fn whole(body: Incoming) -> Result<Bytes, Lost> {
+async fn whole(body: Incoming) -> Result<Bytes, ExchangeError> {
     let body = Limited::new(body, LARGEST_ANSWER).collect().await;
     let body = body.map_err(|error| {
-        Lost::Within(match error.downcast_ref::<hyper::Error>() {
+        ExchangeError::Within(match error.downcast_ref::<hyper::Error>() {
             Some(error) => broken(error),
             None => CallError::TooLarge,
         })
@@ -213,17 +213,17 @@ async fn whole(body: Incoming) -> Result<Bytes, Lost> {
 }
 
 /// Reads a stream of events until the answer to a call has come; nothing if it never does.
-async fn events(mut body: Incoming, id: u64) -> Result<Bytes, Lost> {
+async fn events(mut body: Incoming, id: u64) -> Result<Bytes, ExchangeError> {
     let mut events = Events::new(id);
     let mut read = 0;
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Lost::Within(broken(&error)))?;
+        let frame = frame.map_err(|error| ExchangeError::Within(broken(&error)))?;
         let Ok(more) = frame.into_data() else {
             continue;
         };
         read += more.len();
         if read > LARGEST_ANSWER {
-            return Err(Lost::Within(CallError::TooLarge));
+            return Err(ExchangeError::Within(CallError::TooLarge));
         }
         match events.hear(&more) {
             Heard::Nothing => {}

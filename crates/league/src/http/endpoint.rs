@@ -7,7 +7,7 @@ use std::sync::Arc;
 use league_mcp::Origin;
 use thiserror::Error;
 
-use super::interfaces;
+use super::local;
 use crate::config::{SecurityConfig, SystemConfig};
 
 /// The longest address that is taken, in bytes.
@@ -28,7 +28,7 @@ pub(crate) struct Endpoint {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AllowList {
     security: Arc<SecurityConfig>,
-    home: Arc<Home>,
+    home: Arc<OwnAddresses>,
     /// Whether somebody on this machine leads others here, so that all callers seem to be on it.
     led: bool,
     /// Whether loopback, as the league manager knows it, is on another machine.
@@ -37,7 +37,7 @@ pub(crate) struct AllowList {
 
 /// Where a manager answers, and the agents around it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Home {
+pub(crate) struct OwnAddresses {
     /// Where it listens, and where others are told that it answers.
     own: Vec<SocketAddr>,
     /// Where agents answer whom the organiser named.
@@ -139,7 +139,7 @@ impl AllowList {
     }
 
     /// The same list without the addresses at which we answer ourselves: nobody else does there.
-    pub(crate) fn within(&self, home: &Home) -> Self {
+    pub(crate) fn within(&self, home: &OwnAddresses) -> Self {
         Self {
             home: Arc::new(home.clone()),
             ..self.clone()
@@ -151,7 +151,7 @@ impl AllowList {
             let (ours, asked) = (own.ip().to_canonical(), address.ip().to_canonical());
             let here = asked == ours || asked.is_unspecified();
             let reached = || match ours.is_unspecified() {
-                true => interfaces::may_be_own(asked),
+                true => local::may_be_own(asked),
                 false => ours.is_loopback() && asked.is_loopback(),
             };
             own.port() == address.port() && (here || reached())
@@ -191,7 +191,7 @@ impl AllowList {
         }
         let host = address.ip();
         match origin {
-            Origin::Network { from, .. } if interfaces::is_own(from) => Err(BadEndpoint::Led(host)),
+            Origin::Network { from, .. } if local::is_own(from) => Err(BadEndpoint::Led(host)),
             Origin::Network { from, .. } if !SecurityConfig::never_allows(from) => {
                 Err(BadEndpoint::Elsewhere {
                     host,
@@ -210,8 +210,8 @@ impl AllowList {
         let is_callers =
             matches!(origin, Origin::Network { from, .. } if from.to_canonical() == host);
         let is_machines = || match is_callers {
-            true => interfaces::is_own(host),
-            false => interfaces::may_be_own(host),
+            true => local::is_own(host),
+            false => local::may_be_own(host),
         };
         host.is_unspecified() || own.any(|own| own == host) || is_machines()
     }
@@ -221,7 +221,7 @@ impl AllowList {
         match origin {
             Origin::Pipe => true,
             Origin::Network { from, at } => {
-                let near = from == at || interfaces::is_own(from);
+                let near = from == at || local::is_own(from);
                 near && (!self.led || self.home.agents.contains(&asked))
             }
             Origin::Unknown => {
@@ -232,7 +232,7 @@ impl AllowList {
     }
 }
 
-impl Home {
+impl OwnAddresses {
     /// Where somebody listens, and where others are told that it answers: both are its own.
     pub(crate) fn new(bound: Option<SocketAddr>, told: &str) -> Self {
         let told = Endpoint::parse(told).ok().map(|told| told.address);

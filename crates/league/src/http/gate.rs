@@ -11,7 +11,7 @@ use hyper::Uri;
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use thiserror::Error;
 
-use super::interfaces;
+use super::local;
 use crate::config::SystemConfig;
 
 /// Which names and pages are let in.
@@ -20,17 +20,17 @@ use crate::config::SystemConfig;
 /// which a connection arrived. Where agents listen to more than loopback, so are the names that the
 /// machine has by itself; a name that somebody lets point here is not.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Gate(Arc<Listed>);
+pub(crate) struct Gate(Arc<AllowedNames>);
 
 #[derive(Debug, Default)]
-struct Listed {
+struct AllowedNames {
     hosts: Vec<String>,
     origins: Vec<String>,
 }
 
 /// Why a request was not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub(crate) enum NotLetIn {
+pub(crate) enum GateRefusal {
     /// The header `Host` names another machine, or there is none.
     #[error(
         "the header `Host` is missing or names a host that this agent does not go by; \
@@ -53,12 +53,12 @@ impl Gate {
         // On its own networks people call a machine by its name.
         let own = match security.bind.is_loopback() {
             true => Vec::new(),
-            false => interfaces::names(),
+            false => local::names(),
         };
         let named = security.allowed_hosts.iter();
         let hosts = named.chain([&system.network.base_host]).chain(&own);
         let lower = |text: &String| text.trim().trim_end_matches('/').to_ascii_lowercase();
-        Self(Arc::new(Listed {
+        Self(Arc::new(AllowedNames {
             hosts: hosts.map(lower).collect(),
             origins: security.allowed_origins.iter().map(lower).collect(),
         }))
@@ -74,7 +74,7 @@ impl Gate {
         uri: &Uri,
         headers: &HeaderMap,
         arrived_at: Option<IpAddr>,
-    ) -> Result<(), NotLetIn> {
+    ) -> Result<(), GateRefusal> {
         let mut hosts = headers.get_all(HOST).iter();
         let named = match (uri.authority(), hosts.next()) {
             (Some(authority), _) => Some(authority.as_str()),
@@ -84,7 +84,7 @@ impl Gate {
         let authority = named.filter(|_| hosts.next().is_none());
         let named = authority.and_then(host);
         if !named.is_some_and(|named| self.goes_by(named, arrived_at)) {
-            return Err(NotLetIn::Host);
+            return Err(GateRefusal::Host);
         }
         let mut origins = headers.get_all(ORIGIN).iter();
         // A page that we served ourselves, under a name that we go by, may ask us for more.
@@ -97,7 +97,7 @@ impl Gate {
         let trusted = |origin: &str| own(origin) || self.trusts(origin);
         match origins.all(|origin| origin.to_str().is_ok_and(trusted)) {
             true => Ok(()),
-            false => Err(NotLetIn::Origin),
+            false => Err(GateRefusal::Origin),
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use hyper::header::HeaderValue;
 
-    fn verdict(gate: &Gate, host: Option<&str>, origin: Option<&str>) -> Result<(), NotLetIn> {
+    fn verdict(gate: &Gate, host: Option<&str>, origin: Option<&str>) -> Result<(), GateRefusal> {
         let mut headers = HeaderMap::new();
         if let Some(host) = host {
             headers.insert(HOST, HeaderValue::from_str(host).unwrap());
@@ -210,11 +210,11 @@ mod tests {
         ] {
             assert_eq!(
                 verdict(&gate, Some(host), None),
-                Err(NotLetIn::Host),
+                Err(GateRefusal::Host),
                 "{host}"
             );
         }
-        assert_eq!(verdict(&gate, None, None), Err(NotLetIn::Host));
+        assert_eq!(verdict(&gate, None, None), Err(GateRefusal::Host));
     }
 
     #[test]
@@ -238,7 +238,7 @@ mod tests {
             "http://evil.example#localhost",
             "http://localhost/",
         ] {
-            assert_eq!(from(origin), Err(NotLetIn::Origin), "{origin}");
+            assert_eq!(from(origin), Err(GateRefusal::Origin), "{origin}");
         }
     }
 
@@ -254,14 +254,14 @@ mod tests {
         ] {
             assert_eq!(
                 from("10.0.0.7:8000", origin),
-                Err(NotLetIn::Origin),
+                Err(GateRefusal::Origin),
                 "{origin}"
             );
         }
         let stranger = from("evil.example", "http://evil.example");
         assert_eq!(
             stranger,
-            Err(NotLetIn::Host),
+            Err(GateRefusal::Host),
             "a name that only points here"
         );
     }
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn a_machine_that_listens_beyond_loopback_goes_by_its_own_names_and_no_others() {
         let mut system = SystemConfig::default();
-        let names = interfaces::names();
+        let names = local::names();
         let own = |gate: &Gate| {
             let mut names = names.iter();
             names.all(|name| verdict(gate, Some(&format!("{name}:8000")), None) == Ok(()))
@@ -281,7 +281,7 @@ mod tests {
         assert!(own(&gate));
         for pointed_here in ["evil.example:8000", "sub.localhost.evil.example"] {
             let refused = verdict(&gate, Some(pointed_here), None);
-            assert_eq!(refused, Err(NotLetIn::Host), "{pointed_here}");
+            assert_eq!(refused, Err(GateRefusal::Host), "{pointed_here}");
         }
     }
 
@@ -297,6 +297,6 @@ mod tests {
         assert_eq!(verdict(&gate, Some("10.1.2.3:8000"), None), Ok(()));
         let other_port = Some("https://board.example:444");
         let refused = verdict(&gate, Some("league.example"), other_port);
-        assert_eq!(refused, Err(NotLetIn::Origin));
+        assert_eq!(refused, Err(GateRefusal::Origin));
     }
 }

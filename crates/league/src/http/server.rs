@@ -23,16 +23,15 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+pub use league_mcp::Response as Answered;
 use league_mcp::{Body, Events, Head, Origin};
 use league_protocol::rpc::{self, Era, MAX_BODY, RpcError};
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use super::connection::{HeadTimer, ShutdownSignal, WriteTimeout};
 use super::gate::Gate;
-use super::shutdown::Ending;
-use super::timer::Alarm;
-use super::write_timeout::Patient;
 use crate::wire::traffic::RejectedCall;
 
 /// What a listener takes from its callers.
@@ -61,15 +60,15 @@ impl Limits {
 }
 
 /// The most bytes that the head of a request may have.
-pub const LARGEST_HEAD: usize = 64 * 1024;
+pub const MAX_HEAD: usize = 64 * 1024;
 /// How long a peer may take to send a head.
-pub const SLOWEST_HEAD: Duration = Duration::from_secs(30);
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a peer may take to send a body.
-pub const SLOWEST_BODY: Duration = Duration::from_secs(10);
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a peer may take nothing of what it is sent.
-pub const SLOWEST_READER: Duration = Duration::from_secs(10);
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long open requests may go on when the server ends.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
 /// What answers behind a path.
 pub trait Service: Send + Sync {
@@ -102,9 +101,8 @@ pub type Attending = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 pub type Answering<'d> = Pin<Box<dyn Future<Output = Answered> + Send + 'd>>;
 
 /// What is answered.
-pub use league_mcp::Response as Answered;
 
-type Sent = Response<Either<Full<Bytes>, Events>>;
+type HttpResponse = Response<Either<Full<Bytes>, Events>>;
 
 /// The doors behind one listener, by what stands before `/mcp` and `/health`.
 #[derive(Clone, Default)]
@@ -169,7 +167,7 @@ pub async fn serve(
         };
         let (doors, end) = (Arc::clone(&doors), end.clone());
         tokio::spawn(async move {
-            converse(stream, doors, limits.body, end).await;
+            serve_connection(stream, doors, limits.body, end).await;
             drop(seat);
         });
     }
@@ -177,10 +175,10 @@ pub async fn serve(
     // Whoever is being answered hears the end of it.
     let seats = u32::try_from(limits.connections).unwrap_or(u32::MAX);
     let empty = room.acquire_many(seats);
-    let _ = tokio::time::timeout(LAST_WORDS, empty).await;
+    let _ = tokio::time::timeout(SHUTDOWN_GRACE, empty).await;
 }
 
-async fn converse(
+async fn serve_connection(
     stream: TcpStream,
     doors: Arc<Routes>,
     largest: usize,
@@ -191,7 +189,7 @@ async fn converse(
     }
     // Requests share what belongs to their connection, and count nothing that others count too.
     let ends = stream.peer_addr().ok().zip(stream.local_addr().ok());
-    let visit = Arc::new(Visit {
+    let visit = Arc::new(ConnectionContext {
         origin: ends.map_or(Origin::Unknown, |(from, at)| Origin::Network {
             from: from.ip().to_canonical(),
             at: at.ip().to_canonical(),
@@ -204,30 +202,30 @@ async fn converse(
         // The request stays where it is: what is passed on by value is kept twice.
         async move { Ok::<_, Infallible>(visit.answer(&mut request).await) }
     });
-    let stream = Patient::new(stream, SLOWEST_READER);
+    let stream = WriteTimeout::new(stream, WRITE_TIMEOUT);
     let connection = http1::Builder::new()
-        .timer(Alarm::default())
-        .header_read_timeout(SLOWEST_HEAD)
-        .max_buf_size(LARGEST_HEAD)
+        .timer(HeadTimer::default())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(MAX_HEAD)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     tokio::select! {
         biased;
         // A peer that breaks the connection has nobody left to be told.
         _ = connection.as_mut() => return,
-        () = Ending::new(end) => connection.as_mut().graceful_shutdown(),
+        () = ShutdownSignal::new(end) => connection.as_mut().graceful_shutdown(),
     }
-    let _ = tokio::time::timeout(LAST_WORDS, connection).await;
+    let _ = tokio::time::timeout(SHUTDOWN_GRACE, connection).await;
 }
 
 /// What all requests of one connection have in common.
-struct Visit {
+struct ConnectionContext {
     doors: Arc<Routes>,
     origin: Origin,
     largest: usize,
 }
 
-impl Visit {
+impl ConnectionContext {
     fn head(&self, headers: HeaderMap) -> Head {
         Head {
             headers,
@@ -235,7 +233,7 @@ impl Visit {
         }
     }
 
-    async fn answer(&self, request: &mut Request<Incoming>) -> Sent {
+    async fn answer(&self, request: &mut Request<Incoming>) -> HttpResponse {
         let (doors, headers) = (&*self.doors, request.headers());
         let arrived_at = match self.origin {
             Origin::Network { at, .. } => Some(at),
@@ -279,9 +277,9 @@ impl Visit {
     }
 }
 
-impl Visit {
+impl ConnectionContext {
     /// Tells the agent behind a door of a call that nobody has read.
-    fn turn_away(&self, door: Option<&Arc<dyn Service>>, refused: Sent) -> Sent {
+    fn turn_away(&self, door: Option<&Arc<dyn Service>>, refused: HttpResponse) -> HttpResponse {
         if let Some(door) = door {
             door.turned_away(&RejectedCall {
                 origin: self.origin,
@@ -293,12 +291,12 @@ impl Visit {
     }
 }
 
-async fn read(body: &mut Incoming, largest: usize) -> Result<Bytes, Sent> {
+async fn read(body: &mut Incoming, largest: usize) -> Result<Bytes, HttpResponse> {
     let mut whole = pin!(whole(Limited::new(body, largest)));
     // Most bodies come together with their heads, and need no timer.
     let read = match poll_fn(|context| Poll::Ready(whole.as_mut().poll(context))).await {
         Poll::Ready(read) => Ok(read),
-        Poll::Pending => Box::pin(tokio::time::timeout(SLOWEST_BODY, whole)).await,
+        Poll::Pending => Box::pin(tokio::time::timeout(BODY_TIMEOUT, whole)).await,
     };
     match read {
         Ok(Ok(body)) => Ok(body),
@@ -330,7 +328,7 @@ async fn whole(mut body: Limited<&mut Incoming>) -> Result<Bytes, Box<dyn Error 
     Ok(pieces.freeze())
 }
 
-fn respond(answered: Answered) -> Sent {
+fn respond(answered: Answered) -> HttpResponse {
     let (kind, body) = match answered.body {
         Body::Whole(body) => ("application/json", Either::Left(Full::new(body))),
         Body::Events(events) => ("text/event-stream", Either::Right(events)),
@@ -351,7 +349,7 @@ fn respond(answered: Answered) -> Sent {
     response
 }
 
-fn not_allowed(method: &'static str) -> Sent {
+fn not_allowed(method: &'static str) -> HttpResponse {
     let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "use the other method here");
     response
         .headers_mut()
@@ -360,19 +358,19 @@ fn not_allowed(method: &'static str) -> Sent {
 }
 
 /// A refusal of HTTP, as JSON with one sentence.
-fn plain(status: StatusCode, sentence: &str) -> Sent {
+fn plain(status: StatusCode, sentence: &str) -> HttpResponse {
     let body = serde_json::json!({ "error": sentence }).to_string();
     json(status, body.into_bytes())
 }
 
 /// A refusal of a message that nobody has read, in the form of JSON-RPC.
-fn refused(status: StatusCode, sentence: &str) -> Sent {
+fn refused(status: StatusCode, sentence: &str) -> HttpResponse {
     let error = RpcError::invalid_request(sentence.to_owned());
     // Whoever refuses before reading cannot know the era; no era minds an id that is not there.
     json(status, rpc::fail(None, &error, Era::Modern))
 }
 
-fn json(status: StatusCode, body: Vec<u8>) -> Sent {
+fn json(status: StatusCode, body: Vec<u8>) -> HttpResponse {
     respond(Answered {
         status: status.as_u16(),
         headers: HeaderMap::new(),

@@ -10,7 +10,7 @@ use league_protocol::id::MatchId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agents::identity::{Identity, Names};
+use crate::agents::identity::{Identity, LogNames};
 
 /// How many kinds are kept for one agent; more are only counted.
 pub(crate) const KINDS_PER_AGENT: usize = 64;
@@ -74,7 +74,7 @@ impl Deviations {
             };
             let code = finding.code.as_str();
             if self.add(seen.agent, kind, &finding.detail) {
-                let Names { log, label } = seen.by.names();
+                let LogNames { log, label } = seen.by.names();
                 tracing::warn!(
                     agent_id = &*log,
                     component = &*label,

@@ -18,7 +18,7 @@ use league_protocol::sender::{Form, Speech};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::agents::actor::{Desk, Outbox, Worker};
+use crate::agents::actor::{ActorMachine, Handle, Outbox};
 use crate::chance::Chance;
 use crate::http::client::CallError;
 use crate::http::endpoint::Endpoint;
@@ -36,7 +36,7 @@ static SIMPLE: Found = Found {
 };
 
 /// Carries the letters of one agent.
-pub(crate) struct LetterQueue<M: Worker> {
+pub(crate) struct LetterQueue<M: ActorMachine> {
     office: Arc<LetterSender<M>>,
 }
 
@@ -55,24 +55,24 @@ impl OutboxIdle {
 /// Letters that keep their order: an address, and a match if they belong to one.
 type Line = (Arc<str>, Option<MatchId>);
 
-struct LetterSender<M: Worker> {
+struct LetterSender<M: ActorMachine> {
     roads: OutboxContext,
     chance: Chance,
     correspondence: Arc<Outbound>,
-    desk: Desk<M>,
+    desk: Handle<M>,
     lines: Mutex<BTreeMap<Line, VecDeque<Letter<M::CorrelationId>>>>,
     calls: AtomicU64,
     /// How many lines have something to carry.
     busy: watch::Sender<usize>,
 }
 
-impl<M: Worker> LetterQueue<M> {
+impl<M: ActorMachine> LetterQueue<M> {
     /// A post that brings what it hears to this desk.
     pub(crate) fn new(
         roads: OutboxContext,
         chance: Chance,
         correspondence: Arc<Outbound>,
-        desk: Desk<M>,
+        desk: Handle<M>,
     ) -> Self {
         Self {
             office: Arc::new(LetterSender {
@@ -93,7 +93,7 @@ impl<M: Worker> LetterQueue<M> {
     }
 }
 
-impl<M: Worker> Outbox<M::CorrelationId> for LetterQueue<M> {
+impl<M: ActorMachine> Outbox<M::CorrelationId> for LetterQueue<M> {
     fn post(&mut self, letter: Letter<M::CorrelationId>) {
         let line = (
             Arc::clone(&letter.to.endpoint),
@@ -111,7 +111,7 @@ impl<M: Worker> Outbox<M::CorrelationId> for LetterQueue<M> {
     }
 }
 
-impl<M: Worker> LetterSender<M> {
+impl<M: ActorMachine> LetterSender<M> {
     /// Carries a letter and all that come to stand behind it.
     async fn carry_line(self: Arc<Self>, line: Line, first: Letter<M::CorrelationId>) {
         let mut letter = first;

@@ -18,7 +18,7 @@ use league_protocol::sender::Dialect;
 use league_protocol::token::hex;
 use sha2::{Digest, Sha256};
 
-use crate::agents::identity::{Identity, Names};
+use crate::agents::identity::{Identity, LogNames};
 pub(crate) use turned_away::{RejectedCall, RejectionTally};
 
 /// How many digits tell one registration from another.
@@ -138,7 +138,7 @@ pub(crate) fn log(
     if call.message_type.is_none() && !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
-    let (Names { log, label }, conversation) = (own.names(), shown(call));
+    let (LogNames { log, label }, conversation) = (own.names(), shown(call));
     let (kind, league) = (call.message_type.map(cut), own.league());
     tracing::info!(
         agent_id = &*log,

@@ -45,12 +45,12 @@ pub(crate) struct Launch {
     /// Where its complaints are kept.
     pub(crate) complaints: PathBuf,
     /// What it may use.
-    pub(crate) limits: Limits,
+    pub(crate) limits: BotLimits,
 }
 
 /// What a bot may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub(crate) struct BotLimits {
     /// Memory that it fills, in bytes.
     pub(crate) memory: u64,
     /// Time on a processor, in seconds.
@@ -67,7 +67,7 @@ pub(crate) struct Limits {
     pub(crate) restarts: u32,
 }
 
-impl Limits {
+impl BotLimits {
     /// Those of the configuration.
     pub(crate) fn of(config: &BotsConfig) -> Self {
         Self {
@@ -103,9 +103,9 @@ pub(crate) enum LaunchError {
 }
 
 /// A bot that was started.
-pub(crate) struct Started {
+pub(crate) struct LaunchedBot {
     /// Its life.
-    pub(crate) life: Life,
+    pub(crate) life: BotProcess,
     /// What it reads.
     pub(crate) input: ChildStdin,
     /// What it says.
@@ -115,7 +115,7 @@ pub(crate) struct Started {
 }
 
 /// The life of a bot; its whole group ends when this is dropped.
-pub(crate) struct Life {
+pub(crate) struct BotProcess {
     child: Child,
     group: Option<Pid>,
 }
@@ -136,14 +136,14 @@ impl Launch {
     /// # Errors
     ///
     /// Says why it could not be started. That the program itself is missing is told by the keeper.
-    pub(crate) fn start(&self) -> Result<Started, LaunchError> {
+    pub(crate) fn start(&self) -> Result<LaunchedBot, LaunchError> {
         let mut child = self.command().spawn().map_err(LaunchError::Start)?;
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let complaints = child.stderr.take();
-        let life = Life { child, group };
+        let life = BotProcess { child, group };
         match (input, output, complaints) {
-            (Some(input), Some(output), Some(complaints)) => Ok(Started {
+            (Some(input), Some(output), Some(complaints)) => Ok(LaunchedBot {
                 life,
                 input,
                 output,
@@ -154,7 +154,7 @@ impl Launch {
     }
 
     fn command(&self) -> Command {
-        let Limits {
+        let BotLimits {
             memory,
             cpu,
             files,
@@ -187,7 +187,7 @@ impl Launch {
     }
 }
 
-impl Life {
+impl BotProcess {
     /// Ends the whole group, and waits until its first process is gone.
     pub(crate) async fn end(&mut self) {
         self.end_group();
@@ -203,7 +203,7 @@ impl Life {
     }
 }
 
-impl Drop for Life {
+impl Drop for BotProcess {
     fn drop(&mut self) {
         // Once it was waited for, its number may be somebody else's.
         if self.child.id().is_some() {

@@ -12,7 +12,7 @@ use league_protocol::time::Timestamp;
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
-use crate::agents::identity::Life;
+use crate::agents::identity::Membership;
 use crate::agents::manager;
 use crate::cli::agent::{Ground, Serving, endpoint, listen, not_started, object, port_of};
 use crate::cli::arguments::{Common, game_type, league_id, rules_of, usual_league};
@@ -22,7 +22,7 @@ use crate::cli::scores::{Forgiven, Room, Scores};
 use crate::cli::text::count;
 use crate::cli::{Answer, Output};
 use crate::config::{AgentsConfig, MatchMode, SystemConfig};
-use crate::http::endpoint::{AllowList, Home};
+use crate::http::endpoint::{AllowList, OwnAddresses};
 use crate::site::Site;
 use crate::storage::record::{Opening, Record};
 use crate::storage::root::Root;
@@ -65,8 +65,8 @@ pub(crate) struct Manager {
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Invite a player that never registers, by its address; more than once for more
-    #[arg(long, value_name = "[NAME=]URL", value_parser = manager::Guest::parse)]
-    invite: Vec<manager::Guest>,
+    #[arg(long, value_name = "[NAME=]URL", value_parser = manager::InvitedPlayer::parse)]
+    invite: Vec<manager::InvitedPlayer>,
     /// End when the league is over
     #[arg(long)]
     exit_when_done: bool,
@@ -95,7 +95,7 @@ impl Manager {
         let (tell, mut news) = unbounded_channel();
         let guests = guests(&rules, system, &ground.agents, &self.invite)?;
         let told = endpoint(system, &listener);
-        let home = Home::new(listener.local_addr().ok(), &told);
+        let home = OwnAddresses::new(listener.local_addr().ok(), &told);
         let home = home.with_agents(ground.agents.endpoints());
         let (running, door) = manager::start(&shared, rules, &guests, &home, Some(tell))
             .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
@@ -127,7 +127,7 @@ impl Manager {
                     for line in chronicle.end(&league, &rows, &forgiven.await) {
                         let _ = print.send(line);
                     }
-                    identity.set_life(Life::Completed);
+                    identity.set_membership(Membership::Completed);
                 }
             }
         });
@@ -224,9 +224,9 @@ pub(crate) fn guests(
     rules: &LeagueRules,
     system: &SystemConfig,
     agents: &AgentsConfig,
-    named: &[manager::Guest],
-) -> Result<Vec<manager::Guest>, Failure> {
-    let guests = [manager::Guest::configured(agents).as_slice(), named].concat();
+    named: &[manager::InvitedPlayer],
+) -> Result<Vec<manager::InvitedPlayer>, Failure> {
+    let guests = [manager::InvitedPlayer::configured(agents).as_slice(), named].concat();
     let allowed = AllowList::new(system.security.clone());
     let refused = |cause: String, hint: &str| Failure {
         what: "could not invite players by their address".to_owned(),
@@ -245,7 +245,7 @@ pub(crate) fn guests(
             return Err(refused(format!("`{}`: {error}", guest.endpoint), hint));
         }
         let before = guests.iter().take(place);
-        let same = |other: &&manager::Guest| {
+        let same = |other: &&manager::InvitedPlayer| {
             other.endpoint == guest.endpoint || other.name.eq_ignore_ascii_case(&guest.name)
         };
         if let Some(other) = before.into_iter().find(same) {

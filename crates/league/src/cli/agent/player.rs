@@ -12,9 +12,9 @@ use league_protocol::sender::{Dialect, Speech};
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::agents::bot::Bot;
-use crate::agents::bot::complaints::shown;
-use crate::agents::bot::launch::{self, Launch, LaunchError, Limits};
-use crate::agents::player::{self, Manner, Mind};
+use crate::agents::bot::launch::{self, BotLimits, Launch, LaunchError};
+use crate::agents::bot::stderr::shown;
+use crate::agents::player::{self, Chooser, PlayStyle};
 use crate::agents::strategy::{self, Strategy};
 use crate::cli::Answer;
 use crate::cli::agent::{
@@ -122,16 +122,16 @@ impl Player {
         };
         let configured = known.map_or(&defaults.strategy, |known| &known.strategy);
         let configured = configured.clone();
-        let Some(manner) = self.manner(&configured, &mut ground, &slot).await? else {
+        let Some(style) = self.style(&configured, &mut ground, &slot).await? else {
             return Ok(Answer::Interrupted);
         };
-        let bot = match &manner.mind {
-            Mind::Bot(bot) => Some(Arc::clone(bot)),
-            Mind::Strategy(_) => None,
+        let bot = match &style.chooser {
+            Chooser::Bot(bot) => Some(Arc::clone(bot)),
+            Chooser::Strategy(_) => None,
         };
         let shared = self.joining.common.shared(&ground.system, self.seed)?;
         let league = self.league(&ground, &shared.root, &slot).await;
-        let (running, door) = player::start(&shared, &league, &slot, rules, manner)
+        let (running, door) = player::start(&shared, &league, &slot, rules, style)
             .map_err(|error| not_started(&label, &error, "`--player-id` or `--port`"))?;
         let serving = Serving {
             pages: None,
@@ -161,24 +161,24 @@ impl Player {
         self.joining.league(ground, &past).await
     }
 
-    async fn manner(
+    async fn style(
         &self,
         configured: &str,
         ground: &mut Ground,
         slot: &PlayerId,
-    ) -> Result<Option<Manner>, Failure> {
-        let mind = match (&self.exec, self.strategy) {
+    ) -> Result<Option<PlayStyle>, Failure> {
+        let chooser = match (&self.exec, self.strategy) {
             (Some(command), _) => match self.bot(command, ground, slot).await? {
-                Some(bot) => Mind::Bot(bot),
+                Some(bot) => Chooser::Bot(bot),
                 None => return Ok(None),
             },
-            (None, Some(strategy)) => Mind::Strategy(strategy),
-            (None, None) => Mind::Strategy(
+            (None, Some(strategy)) => Chooser::Strategy(strategy),
+            (None, None) => Chooser::Strategy(
                 strategy::find(configured).map_err(|error| unknown_strategy(&error))?,
             ),
         };
-        Ok(Some(Manner {
-            mind,
+        Ok(Some(PlayStyle {
+            chooser,
             pace: self.pace,
         }))
     }
@@ -197,14 +197,14 @@ impl Player {
             words: launch::words(command).map_err(|error| bot_failed(&error))?,
             passed: self.pass_env.clone(),
             complaints: self.joining.common.root().bot_complaints(slot),
-            limits: Limits::of(&ground.system.bots),
+            limits: BotLimits::of(&ground.system.bots),
         };
         let speech = self.speech.map(BotSpeech::speech);
         let start = Bot::start(launch, slot.to_string(), speech);
         tokio::select! {
             started = start => started.map(Some).map_err(|unstarted| {
                 let mut failure = bot_failed(&unstarted.error);
-                failure.cause = format!("{}\n  {}", failure.cause, shown(&unstarted.last_words));
+                failure.cause = format!("{}\n  {}", failure.cause, shown(&unstarted.last_lines));
                 failure
             }),
             () = ground.signals.interrupted() => Ok(None),

@@ -9,10 +9,10 @@ use league_protocol::message::Mode;
 use league_protocol::sender::Dialect;
 use serde::{Deserialize, Serialize};
 
-use crate::agents::arena::{Plan, PlayerSeat, Ports, RefereeSeat};
+use crate::agents::arena::{Plan, PlayerPlan, Ports, RefereePlan};
 use crate::agents::assemble::Shared;
-use crate::agents::manager::Guest;
-use crate::agents::player::{Manner, Mind};
+use crate::agents::manager::InvitedPlayer;
+use crate::agents::player::{Chooser, PlayStyle};
 use crate::agents::strategy::{self, Strategy};
 use crate::cli::agent::{guests, unknown_strategy};
 use crate::cli::arguments::{rules_of, tell_unknown_keys, usual_league};
@@ -21,7 +21,7 @@ use crate::cli::leagues;
 use crate::cli::leagues::InterruptedLeague;
 use crate::cli::run::{PortChoice, Run};
 use crate::config::{AgentsConfig, ConfigLoader, PlayerConfig, SystemConfig};
-use crate::http::advertised::called;
+use crate::http::local::called;
 use crate::storage::root::Root;
 
 /// With more players than this on free ports, they share one listener.
@@ -149,12 +149,12 @@ impl Run {
         system: &SystemConfig,
         agents: &AgentsConfig,
         seats: &Seats,
-    ) -> Result<Vec<Guest>, Failure> {
+    ) -> Result<Vec<InvitedPlayer>, Failure> {
         if self.resume {
             return Ok(Vec::new());
         }
         let mut guests = guests(rules, system, agents, &self.invite)?;
-        let own = |guest: &&Guest| {
+        let own = |guest: &&InvitedPlayer| {
             let mut own = seats.players.iter();
             own.any(|player| player.name.eq_ignore_ascii_case(&guest.name))
         };
@@ -180,18 +180,18 @@ impl Run {
 
 impl Seats {
     pub(crate) fn of(plan: &Plan, invited: usize, seed: Option<u64>, ports: Ports) -> Self {
-        let referee = |seat: &RefereeSeat| Referee {
+        let referee = |seat: &RefereePlan| Referee {
             id: seat.id.clone(),
             name: seat.name.clone(),
             max_concurrent: seat.max_concurrent,
         };
-        let player = |seat: &PlayerSeat| Player {
+        let player = |seat: &PlayerPlan| Player {
             id: seat.id.clone(),
             name: seat.name.clone(),
-            strategy: seat.manner.mind.name().to_owned(),
+            strategy: seat.style.chooser.name().to_owned(),
             dialect: seat.dialect,
         };
-        let pace = plan.players.first().map(|seat| seat.manner.pace);
+        let pace = plan.players.first().map(|seat| seat.style.pace);
         Self {
             referees: plan.referees.iter().map(referee).collect(),
             players: plan.players.iter().map(player).collect(),
@@ -237,11 +237,11 @@ impl Seats {
         let port = |list: &[u16], place: usize| list.get(place).copied().unwrap_or(0);
         let mut players = Vec::new();
         for (place, player) in self.players.iter().enumerate() {
-            players.push(PlayerSeat {
+            players.push(PlayerPlan {
                 id: player.id.clone(),
                 name: player.name.clone(),
-                manner: Manner {
-                    mind: Mind::Strategy(
+                style: PlayStyle {
+                    chooser: Chooser::Strategy(
                         strategy::find(&player.strategy).map_err(unknown_stored_strategy)?,
                     ),
                     pace: Duration::from_millis(self.pace_ms),
@@ -250,7 +250,7 @@ impl Seats {
                 port: port(&ports.players, place),
             });
         }
-        let referee = |(place, referee): (usize, &Referee)| RefereeSeat {
+        let referee = |(place, referee): (usize, &Referee)| RefereePlan {
             id: referee.id.clone(),
             name: referee.name.clone(),
             max_concurrent: referee.max_concurrent,

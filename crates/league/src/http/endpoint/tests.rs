@@ -5,8 +5,8 @@ use crate::config::AllowedEndpoint;
 
 const ANY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-fn home(own: &[&str]) -> Home {
-    Home {
+fn home(own: &[&str]) -> OwnAddresses {
+    OwnAddresses {
         own: own.iter().map(|own| own.parse().unwrap()).collect(),
         agents: Vec::new(),
     }
@@ -112,7 +112,7 @@ fn nobody_elsewhere_registers_an_address_of_this_machine() {
     };
     let list = AllowList::new(everywhere);
     let (from, at) = ("192.0.2.20".parse().unwrap(), "192.0.2.10".parse().unwrap());
-    for own in interfaces::addresses().into_iter().filter(IpAddr::is_ipv4) {
+    for own in local::addresses().into_iter().filter(IpAddr::is_ipv4) {
         let text = url(&own.to_string(), 8101);
         let refused = list.check_of(Origin::Network { from, at }, &text);
         assert!(
@@ -132,7 +132,7 @@ fn nobody_elsewhere_registers_another_port_of_the_address_that_others_are_told()
         allowed_endpoints: vec![AllowedEndpoint::address(told)],
         ..SecurityConfig::default()
     });
-    let list = list.within(&Home::new(
+    let list = list.within(&OwnAddresses::new(
         "0.0.0.0:8000".parse().ok(),
         &url("203.0.113.77", 8000),
     ));
@@ -167,7 +167,7 @@ fn where_a_proxy_leads_here_nobody_is_known_to_be_here_but_whom_the_organiser_na
         system.security.bind = bind.parse().unwrap();
         system.network.base_host = host.to_owned();
         let bound = SocketAddr::new(system.security.bind, 8000);
-        let home = Home::new(Some(bound), &url(host, 8000));
+        let home = OwnAddresses::new(Some(bound), &url(host, 8000));
         let home = home.with_agents(["http://localhost:8001/mcp"]);
         AllowList::of(&system).within(&home).check_of(local, asked)
     };

@@ -9,7 +9,7 @@ use league_protocol::id::ConversationId;
 use league_protocol::sender::{Agent, Dialect};
 
 use super::Outbound;
-use crate::agents::identity::Names;
+use crate::agents::identity::LogNames;
 use crate::wire::outbox::match_of;
 use crate::wire::traffic::{Call, Came, Way, log, shown};
 
@@ -36,7 +36,7 @@ impl Outbound {
     /// Logs that nothing came back.
     pub(crate) fn log_lost<T>(&self, letter: &Letter<T>, failure: &CallFailure, after: Duration) {
         let came = Came::lost(failure.code, after);
-        let Names { log, label } = self.identity.names();
+        let LogNames { log, label } = self.identity.names();
         if letter.to.agent == Agent::Manager {
             self.told_silence(failure);
             // Without its manager an agent can do nothing but ask again, so people should know.

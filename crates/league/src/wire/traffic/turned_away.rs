@@ -11,7 +11,7 @@ use league_mcp::Origin;
 use tokio::time::Instant;
 
 use super::Way;
-use crate::agents::identity::{Identity, Names};
+use crate::agents::identity::{Identity, LogNames};
 
 /// How many are told one by one in a minute; of more only each that doubles their number.
 const TOLD_ONE_BY_ONE: u64 = 16;
@@ -43,7 +43,7 @@ impl RejectionTally {
             Origin::Pipe => "standard input".to_owned(),
             Origin::Unknown => "unknown".to_owned(),
         };
-        let Names { log, label } = own.names();
+        let LogNames { log, label } = own.names();
         tracing::info!(
             agent_id = &*log,
             component = &*label,

@@ -1,10 +1,9 @@
 //! Where an agent listens, by which host it is reached, and where others may answer: as somebody
 //! says, else as configured, else on this machine alone.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
-use super::interfaces;
-use crate::config::{AllowedEndpoint, NetworkConfig, SystemConfig};
+use crate::config::{AllowedEndpoint, NetworkConfig, SecurityConfig, SystemConfig};
 
 /// What somebody says of where an agent is, in the place of the configuration.
 #[derive(Debug, Clone, Copy, Default)]
@@ -67,7 +66,7 @@ impl Place<'_> {
     /// this machine: there.
     fn implied(&self, configured: IpAddr) -> Option<IpAddr> {
         let named: IpAddr = self.host?.parse().ok()?;
-        let other = !named.to_canonical().is_loopback() && interfaces::is_own(named);
+        let other = !named.to_canonical().is_loopback() && is_own(named);
         (configured.is_loopback() && other).then_some(named)
     }
 }
@@ -79,7 +78,7 @@ fn usual_host(bind: IpAddr, peer: Option<SocketAddr>) -> String {
         return usual;
     }
     let address = match bind.is_unspecified() {
-        true => interfaces::address_towards(peer),
+        true => address_towards(peer),
         false => Some(bind),
     };
     address.map_or(usual, |address| address.to_string())
@@ -98,6 +97,98 @@ pub(crate) fn called(system: &SystemConfig, peer: Option<SocketAddr>) -> String 
 /// Whether a host is a name that has to be looked up.
 pub(crate) fn is_name(host: &str) -> bool {
     host.parse::<IpAddr>().is_err() && *host != NetworkConfig::default().base_host
+}
+
+/// An address that stands for anywhere: it is kept for documentation, and no machine has it.
+const ANYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 9);
+
+/// The addresses of this machine that others can call, those of IPv4 first.
+pub(crate) fn addresses() -> Vec<IpAddr> {
+    let mut addresses: Vec<IpAddr> = networks().into_iter().map(|(own, _)| own).collect();
+    addresses.sort_by_key(IpAddr::is_ipv6);
+    addresses
+}
+
+/// The network of one of the addresses of this machine.
+pub(crate) fn network_of(address: IpAddr) -> Option<AllowedEndpoint> {
+    let mut networks = networks().into_iter();
+    let (_, network) = networks.find(|(own, _)| *own == address)?;
+    Some(network)
+}
+
+/// Whether an address is certain to be one of this machine.
+pub(crate) fn is_own(address: IpAddr) -> bool {
+    owns(listed().as_deref(), address).unwrap_or(false)
+}
+
+/// Whether an address may be one of this machine: any may, if the system does not tell them.
+pub(crate) fn may_be_own(address: IpAddr) -> bool {
+    owns(listed().as_deref(), address).unwrap_or(true)
+}
+
+/// Whether an address is one of those listed, or loopback; nobody knows if there is no list.
+fn owns(listed: Option<&[(IpAddr, AllowedEndpoint)]>, address: IpAddr) -> Option<bool> {
+    let address = address.to_canonical();
+    if address.is_loopback() {
+        return Some(true);
+    }
+    listed.map(|listed| listed.iter().any(|(own, _)| *own == address))
+}
+
+/// The address by which this machine is known to a peer; without a peer that is elsewhere, to most.
+pub(crate) fn address_towards(peer: Option<SocketAddr>) -> Option<IpAddr> {
+    let elsewhere = peer.filter(|peer| !peer.ip().is_loopback());
+    let found = elsewhere.and_then(source).or_else(|| source(ANYWHERE));
+    found.or_else(|| addresses().first().copied())
+}
+
+/// The names that this machine goes by on its own networks: its host name, and that of multicast DNS.
+pub(crate) fn names() -> Vec<String> {
+    let system = rustix::system::uname();
+    names_of(&system.nodename().to_string_lossy())
+}
+
+fn names_of(host: &str) -> Vec<String> {
+    let name = host.to_ascii_lowercase();
+    let short = name.split('.').next().unwrap_or_default().to_owned();
+    let names = [format!("{short}.local"), short, name];
+    let usable = |name: &String| !name.is_empty() && !name.starts_with('.');
+    names.into_iter().filter(usable).collect()
+}
+
+/// The own end of the way to a peer: the system is asked which it would take, and takes none.
+fn source(peer: SocketAddr) -> Option<IpAddr> {
+    let any: IpAddr = match peer {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect(peer).ok()?;
+    let own = socket.local_addr().ok()?.ip().to_canonical();
+    is_reachable(own).then_some(own)
+}
+
+/// The addresses of this machine that others can call, each with its network.
+fn networks() -> Vec<(IpAddr, AllowedEndpoint)> {
+    listed().unwrap_or_default()
+}
+
+/// The same; nothing if the system does not tell.
+fn listed() -> Option<Vec<(IpAddr, AllowedEndpoint)>> {
+    let interfaces = if_addrs::get_if_addrs().ok()?;
+    let own = interfaces.into_iter().map(|interface| {
+        let bits = match &interface.addr {
+            if_addrs::IfAddr::V4(address) => address.prefixlen,
+            if_addrs::IfAddr::V6(address) => address.prefixlen,
+        };
+        let address = interface.ip();
+        (address, AllowedEndpoint::network(address, bits))
+    });
+    Some(own.filter(|(address, _)| is_reachable(*address)).collect())
+}
+
+fn is_reachable(address: IpAddr) -> bool {
+    !address.is_loopback() && !SecurityConfig::never_allows(address)
 }
 
 #[cfg(test)]
@@ -142,7 +233,7 @@ mod tests {
             system.security.bind
         };
         // A machine without a network has none.
-        for own in interfaces::addresses() {
+        for own in addresses() {
             assert_eq!(settled(None, own.to_string()), own);
             let said = settled(Some("127.0.0.1"), own.to_string());
             assert_eq!(said, Ipv4Addr::LOCALHOST);
@@ -164,7 +255,7 @@ mod tests {
     fn of_several_addresses_the_one_is_told_by_which_the_manager_is_reached() {
         let system = settled("0.0.0.0", Some("board"));
         // On a machine with one network there is only one to tell.
-        for own in interfaces::addresses() {
+        for own in addresses() {
             let manager = SocketAddr::new(own, 8000);
             assert_eq!(called(&system, Some(manager)), own.to_string());
         }
@@ -183,5 +274,47 @@ mod tests {
         place.host = Some("board");
         place.settle(&mut system, None);
         assert_eq!(system.network.base_host, "board");
+    }
+
+    #[test]
+    fn the_loopback_is_our_own_and_no_address_for_others() {
+        assert!(is_own(Ipv4Addr::LOCALHOST.into()));
+        assert!(is_own("127.8.9.1".parse().unwrap()));
+        assert!(addresses().iter().all(|address| !address.is_loopback()));
+        assert!(!is_own(ANYWHERE.ip()), "nobody has this one");
+    }
+
+    #[test]
+    fn of_a_machine_that_does_not_tell_its_addresses_nothing_is_certain() {
+        assert_eq!(owns(None, ANYWHERE.ip()), None);
+        assert_eq!(owns(None, Ipv4Addr::LOCALHOST.into()), Some(true));
+        assert_eq!(owns(Some(&[]), ANYWHERE.ip()), Some(false));
+        assert!(!may_be_own(ANYWHERE.ip()), "this one tells them");
+    }
+
+    #[test]
+    fn an_address_for_others_is_one_of_ours() {
+        // A machine without a network has none.
+        let found = address_towards(None);
+        assert!(found.is_none_or(is_own), "{found:?}");
+        for own in addresses() {
+            let network = network_of(own).unwrap();
+            assert!(network.holds(own), "{own} {network}");
+        }
+    }
+
+    #[test]
+    fn a_peer_on_this_machine_tells_nothing_of_others() {
+        let here = "127.0.0.1:8000".parse().unwrap();
+        assert_eq!(address_towards(Some(here)), address_towards(None));
+    }
+
+    #[test]
+    fn a_machine_goes_by_its_name_with_and_without_its_domain() {
+        let whole = names_of("Board.example.org");
+        assert_eq!(whole, ["board.local", "board", "board.example.org"]);
+        assert_eq!(names_of("board"), ["board.local", "board", "board"]);
+        assert!(names_of("").is_empty());
+        assert!(names_of(".example").is_empty());
     }
 }

@@ -21,22 +21,22 @@ const WAKE_UP: &[u8] = br#"{"jsonrpc":"2.0","method":"ping","id":0}"#;
 /// The id of that question, which nobody waits for; those of all others begin at 1.
 const WAKE_UP_ID: u64 = 0;
 /// How long a bot may take to read the answer to a question of its own.
-const SLOWEST_READER: Duration = Duration::from_secs(1);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 /// The most calls that wait for a bot at once.
-const MOST_OPEN: usize = 64;
+const MAX_PENDING: usize = 64;
 /// The most lines of a bot that answer nothing; one that says more is not listened to any more.
-const MOST_STRAY: usize = 10_000;
+const MAX_STRAY_LINES: usize = 10_000;
 /// How many of them are told of.
-const MOST_NOTED: usize = 3;
+const MAX_STRAY_WARNINGS: usize = 3;
 /// The most bytes of one line that is too long; then the bot is not listened to any more.
-const MOST_SKIPPED: usize = 64 * 1024 * 1024;
+const MAX_SKIPPED_BYTES: usize = 64 * 1024 * 1024;
 
 /// The pipes to one life of a bot.
-pub(super) struct Pipes {
+pub(crate) struct Pipes {
     input: Arc<tokio::sync::Mutex<ChildStdin>>,
     open: Open,
     /// Whether it has said anything yet, or can say nothing more.
-    mouth: watch::Receiver<Mouth>,
+    mouth: watch::Receiver<OutputState>,
     /// Whether it can be told nothing more.
     deaf: Arc<AtomicBool>,
 }
@@ -46,7 +46,7 @@ type Open = Arc<Mutex<BTreeMap<u64, oneshot::Sender<Bytes>>>>;
 
 /// How far a bot is with saying things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mouth {
+enum OutputState {
     Silent,
     Speaking,
     Closed,
@@ -54,15 +54,15 @@ enum Mouth {
 
 impl Pipes {
     /// Listens to a bot that was just started.
-    pub(super) fn open(
+    pub(crate) fn open(
         input: ChildStdin,
         output: impl AsyncRead + Send + Unpin + 'static,
         longest: usize,
     ) -> Self {
-        let (mouth, heard) = watch::channel(Mouth::Silent);
+        let (mouth, heard) = watch::channel(OutputState::Silent);
         let input = Arc::new(tokio::sync::Mutex::new(input));
         let (open, deaf) = (Open::default(), Arc::new(AtomicBool::new(false)));
-        let ear = Ear {
+        let ear = OutputReader {
             input: Arc::clone(&input),
             open: Arc::clone(&open),
             deaf: Arc::clone(&deaf),
@@ -82,14 +82,14 @@ impl Pipes {
     /// Says a first word and waits for any answer to it; tells whether one came.
     ///
     /// To start may take long, so that this is not on the clock of anything that follows.
-    pub(super) async fn wake(&self, patience: Duration) -> bool {
+    pub(crate) async fn wake(&self, patience: Duration) -> bool {
         let mut mouth = self.mouth.clone();
         let answered = async {
             self.say(WAKE_UP).await.ok()?;
-            let heard = mouth.wait_for(|mouth| *mouth != Mouth::Silent).await;
+            let heard = mouth.wait_for(|mouth| *mouth != OutputState::Silent).await;
             heard
                 .ok()
-                .filter(|mouth| **mouth == Mouth::Speaking)
+                .filter(|mouth| **mouth == OutputState::Speaking)
                 .map(drop)
         };
         let answered = tokio::time::timeout(patience, answered).await;
@@ -97,13 +97,13 @@ impl Pipes {
     }
 
     /// Whether nothing more can come of it.
-    pub(super) fn is_closed(&self) -> bool {
-        *self.mouth.borrow() == Mouth::Closed || self.deaf.load(Ordering::Relaxed)
+    pub(crate) fn is_closed(&self) -> bool {
+        *self.mouth.borrow() == OutputState::Closed || self.deaf.load(Ordering::Relaxed)
     }
 
     async fn say(&self, body: &[u8]) -> Result<(), CallError> {
         let mut input = self.input.lock().await;
-        let torn = Torn(&self.deaf);
+        let torn = PartialWrite(&self.deaf);
         let said = async {
             input.write_all(body).await?;
             input.write_all(b"\n").await?;
@@ -122,13 +122,13 @@ impl Pipes {
             return Ok(line(Bytes::new()));
         };
         let (answered, answer) = oneshot::channel();
-        let _forgotten = Waiting::enter(&self.open, id, answered)?;
+        let _forgotten = PendingCall::enter(&self.open, id, answered)?;
         self.say(&request.body).await?;
         let mut mouth = self.mouth.clone();
         tokio::select! {
             biased;
             Ok(answer) = answer => Ok(line(answer)),
-            _ = mouth.wait_for(|mouth| *mouth == Mouth::Closed) => Err(gone()),
+            _ = mouth.wait_for(|mouth| *mouth == OutputState::Closed) => Err(gone()),
         }
     }
 }
@@ -142,25 +142,25 @@ impl Carrier for Pipes {
 
 /// A line that is being said; one that is dropped half-way leaves a bot that can be told nothing
 /// more.
-struct Torn<'p>(&'p AtomicBool);
+struct PartialWrite<'p>(&'p AtomicBool);
 
-impl Drop for Torn<'_> {
+impl Drop for PartialWrite<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
 /// A place among those who wait, left when it is dropped.
-struct Waiting<'o> {
+struct PendingCall<'o> {
     open: &'o Open,
     id: u64,
 }
 
-impl<'o> Waiting<'o> {
+impl<'o> PendingCall<'o> {
     fn enter(open: &'o Open, id: u64, answered: oneshot::Sender<Bytes>) -> Result<Self, CallError> {
         let mut waiting = lock(open);
-        if waiting.len() >= MOST_OPEN {
-            let cause = format!("{MOST_OPEN} calls wait for the bot already");
+        if waiting.len() >= MAX_PENDING {
+            let cause = format!("{MAX_PENDING} calls wait for the bot already");
             return Err(CallError::Connection(cause));
         }
         waiting.insert(id, answered);
@@ -168,50 +168,50 @@ impl<'o> Waiting<'o> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
         lock(self.open).remove(&self.id);
     }
 }
 
 /// Listens to what a bot says.
-struct Ear {
+struct OutputReader {
     input: Arc<tokio::sync::Mutex<ChildStdin>>,
     open: Open,
-    mouth: watch::Sender<Mouth>,
+    mouth: watch::Sender<OutputState>,
     deaf: Arc<AtomicBool>,
     longest: usize,
     /// Whether the first question was answered; that counts once.
     woken: bool,
 }
 
-impl Ear {
+impl OutputReader {
     async fn listen(mut self, output: impl AsyncRead + Send + Unpin) {
         let mut lines = BufReader::new(output);
         let mut stray = 0;
         while let Some(line) = next_line(&mut lines, self.longest).await {
             self.mouth.send_if_modified(|mouth| {
-                std::mem::replace(mouth, Mouth::Speaking) == Mouth::Silent
+                std::mem::replace(mouth, OutputState::Speaking) == OutputState::Silent
             });
             let length = line.len();
             if !self.hand_over(line).await {
                 stray += 1;
                 self.note_stray(stray, length);
             }
-            if stray > MOST_STRAY {
+            if stray > MAX_STRAY_LINES {
                 tracing::warn!(
                     event_type = "BOT_CHATTERS",
-                    "the bot has said {MOST_STRAY} lines that answer nothing, and is not listened to any more"
+                    "the bot has said {MAX_STRAY_LINES} lines that answer nothing, and is not listened to any more"
                 );
                 break;
             }
         }
-        self.mouth.send_replace(Mouth::Closed);
+        self.mouth.send_replace(OutputState::Closed);
     }
 
     /// Tells of lines that answer nothing, a few times; what they say may be a move.
     fn note_stray(&self, stray: usize, length: usize) {
-        if stray <= MOST_NOTED {
+        if stray <= MAX_STRAY_WARNINGS {
             tracing::warn!(
                 event_type = "BOT_STRAY",
                 "the bot said a line of {length} bytes that answers no question; \
@@ -224,15 +224,15 @@ impl Ear {
     /// always is.
     async fn hand_over(&mut self, line: Vec<u8>) -> bool {
         let id = match read_id(&line) {
-            Said::Answer(WAKE_UP_ID) => return !std::mem::replace(&mut self.woken, true),
-            Said::Answer(id) => Some(id),
-            Said::Notification => return true,
-            Said::Question { id, method } => {
+            BotLine::Answer(WAKE_UP_ID) => return !std::mem::replace(&mut self.woken, true),
+            BotLine::Answer(id) => Some(id),
+            BotLine::Notification => return true,
+            BotLine::Question { id, method } => {
                 self.reply(&id, &method).await;
                 return false;
             }
-            Said::Bare => None,
-            Said::Nothing => return false,
+            BotLine::Bare => None,
+            BotLine::Nothing => return false,
         };
         let waiting = {
             let mut open = lock(&self.open);
@@ -255,10 +255,10 @@ impl Ear {
         };
         let member = if method == "ping" { "result" } else { "error" };
         let reply = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{member}\":{answer}}}\n");
-        let torn = Torn(&self.deaf);
+        let torn = PartialWrite(&self.deaf);
         let said = async { self.input.lock().await.write_all(reply.as_bytes()).await };
         // A bot that asks and does not read would have us wait for ever.
-        if let Ok(Ok(())) = tokio::time::timeout(SLOWEST_READER, said).await {
+        if let Ok(Ok(())) = tokio::time::timeout(REPLY_TIMEOUT, said).await {
             std::mem::forget(torn);
         }
     }
@@ -266,7 +266,7 @@ impl Ear {
 
 /// What a line of a bot is.
 #[derive(Debug, PartialEq, Eq)]
-enum Said {
+enum BotLine {
     Answer(u64),
     Question {
         id: String,
@@ -279,23 +279,23 @@ enum Said {
     Nothing,
 }
 
-fn read_id(line: &[u8]) -> Said {
+fn read_id(line: &[u8]) -> BotLine {
     let members = std::str::from_utf8(line)
         .ok()
         .and_then(|line| split(line).ok());
     let Some(members) = members else {
-        return Said::Nothing;
+        return BotLine::Nothing;
     };
     let id = members.get("id").map(|id| id.get());
     match (id, members.get("method").and_then(text)) {
-        (Some(id), Some(method)) => Said::Question {
+        (Some(id), Some(method)) => BotLine::Question {
             id: id.to_owned(),
             method: method.into_owned(),
         },
-        (Some(id), None) => id.parse().map_or(Said::Nothing, Said::Answer),
-        (None, None) if members.has("message_type") => Said::Bare,
-        (None, Some(_)) if !members.has("result") && !members.has("error") => Said::Notification,
-        (None, _) => Said::Nothing,
+        (Some(id), None) => id.parse().map_or(BotLine::Nothing, BotLine::Answer),
+        (None, None) if members.has("message_type") => BotLine::Bare,
+        (None, Some(_)) if !members.has("result") && !members.has("error") => BotLine::Notification,
+        (None, _) => BotLine::Nothing,
     }
 }
 
@@ -311,7 +311,7 @@ async fn next_line(lines: &mut (impl AsyncBufReadExt + Unpin), longest: usize) -
         return Some(line);
     }
     line.clear();
-    let mut most = MOST_SKIPPED;
+    let mut most = MAX_SKIPPED_BYTES;
     while most > 0 {
         let (skipped, ended) = {
             let more = lines.fill_buf().await.ok()?;
@@ -346,6 +346,28 @@ fn lock(open: &Open) -> std::sync::MutexGuard<'_, BTreeMap<u64, oneshot::Sender<
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// How long a bot may say nothing before its owner is told; most are there at once.
+const SILENCE_WARNING: Duration = Duration::from_secs(5);
+
+/// Wakes a bot, and tells whether it answered in time. One that is silent for long is told of
+/// once: whoever sits before it sees nothing else.
+pub(crate) async fn wakes(pipes: &Pipes, patience: Duration, agent: &str) -> bool {
+    let waking = pipes.wake(patience);
+    tokio::pin!(waking);
+    if let Ok(woken) = tokio::time::timeout(SILENCE_WARNING, &mut waking).await {
+        return woken;
+    }
+    tracing::warn!(
+        agent_id = agent,
+        event_type = "BOT_SILENT",
+        "the bot has said nothing for {} s; usually it does not flush its output \
+         (in Python: `print(…, flush=True)`); its first line is waited for up to {} s",
+        SILENCE_WARNING.as_secs(),
+        patience.as_secs()
+    );
+    waking.await
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -370,19 +392,25 @@ mod tests {
     #[test]
     fn answers_and_questions_are_told_apart() {
         for (line, said) in [
-            (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, Said::Answer(7)),
-            (r#"{"id":7}"#, Said::Answer(7)),
-            (r#"{"id":"7","result":{}}"#, Said::Nothing),
-            (r#"{"id":-1,"result":{}}"#, Said::Nothing),
-            (r#"{"method":"notifications/message"}"#, Said::Notification),
-            (r#"{"method":"ping","result":{}}"#, Said::Nothing),
-            (r#"{"method":7}"#, Said::Nothing),
-            (r#"{"message_type":"GAME_JOIN_ACK"}"#, Said::Bare),
-            ("hello", Said::Nothing),
-            ("", Said::Nothing),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
+                BotLine::Answer(7),
+            ),
+            (r#"{"id":7}"#, BotLine::Answer(7)),
+            (r#"{"id":"7","result":{}}"#, BotLine::Nothing),
+            (r#"{"id":-1,"result":{}}"#, BotLine::Nothing),
+            (
+                r#"{"method":"notifications/message"}"#,
+                BotLine::Notification,
+            ),
+            (r#"{"method":"ping","result":{}}"#, BotLine::Nothing),
+            (r#"{"method":7}"#, BotLine::Nothing),
+            (r#"{"message_type":"GAME_JOIN_ACK"}"#, BotLine::Bare),
+            ("hello", BotLine::Nothing),
+            ("", BotLine::Nothing),
             (
                 r#"{"id":"a","method":"ping"}"#,
-                Said::Question {
+                BotLine::Question {
                     id: "\"a\"".to_owned(),
                     method: "ping".to_owned(),
                 },

@@ -21,7 +21,7 @@ use crate::wire::outbound::owed_types;
 use crate::wire::outbox::match_of;
 
 /// What the bot may know of a message: all of it but the token that proves a referee.
-pub(super) fn without_token(mut message: Message) -> Message {
+pub(crate) fn without_token(mut message: Message) -> Message {
     if let Message::RoundAnnouncement(announcement) = &mut message {
         Arc::make_mut(announcement).own = None;
     }
@@ -29,7 +29,7 @@ pub(super) fn without_token(mut message: Message) -> Message {
 }
 
 /// A message as the bot takes it; `None` if it has no tool for it.
-pub(super) fn written(message: &Message, from: &Agent, found: &Found, id: u64) -> Option<Request> {
+pub(crate) fn written(message: &Message, from: &Agent, found: &Found, id: u64) -> Option<Request> {
     let own = tool(message);
     let (name, inputs) = match &found.tools {
         Some(tools) => tools
@@ -66,7 +66,7 @@ fn hints(message: &Message) -> Hints<'_> {
 /// What the bot says to a message: exactly if it can be read so, else by what it must mean.
 ///
 /// The player says it in the league's words, so that this is no departure in a strict league.
-pub(super) fn understood(
+pub(crate) fn understood(
     message: &Message,
     answer: &Answer,
     id: u64,
@@ -138,7 +138,7 @@ fn wrong(detail: &str) -> LeagueError {
 }
 
 /// That there is no move in an answer, and how one is said.
-pub(super) fn without_move(message: &Message) -> LeagueError {
+pub(crate) fn without_move(message: &Message) -> LeagueError {
     let wanted = match message {
         Message::MoveCall(call) if call.game_type.as_str() != EVEN_ODD => {
             let such = call

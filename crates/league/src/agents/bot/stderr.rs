@@ -11,36 +11,36 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
 
 /// The most bytes of complaints that are kept of one life of a bot.
-const MOST_COMPLAINTS: u64 = 1024 * 1024;
+const MAX_KEPT_BYTES: u64 = 1024 * 1024;
 /// How many lines are told when a bot has ended.
-const MOST_LAST: usize = 6;
+const MAX_LAST_LINES: usize = 6;
 /// The longest of these, in bytes.
-const LONGEST_LAST: usize = 200;
+const MAX_LINE: usize = 200;
 /// How long the last words of a bot that has ended are waited for: others may hold its pipe.
-const PATIENCE: Duration = Duration::from_secs(3);
+const STDERR_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Listens to the complaints of one life of a bot.
 #[derive(Debug)]
-pub(super) struct Hearing {
-    last: Arc<Mutex<Last>>,
+pub(crate) struct StderrReader {
+    last: Arc<Mutex<LastLines>>,
     keeping: JoinHandle<()>,
 }
 
-impl Hearing {
+impl StderrReader {
     /// Begins to listen.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         path: PathBuf,
         complaints: impl AsyncRead + Send + Unpin + 'static,
     ) -> Self {
-        let last = Arc::new(Mutex::new(Last::default()));
+        let last = Arc::new(Mutex::new(LastLines::default()));
         let keeping = tokio::spawn(keep(path, complaints, Arc::clone(&last)));
         Self { last, keeping }
     }
 
     /// The last lines of a bot that has ended.
-    pub(super) async fn last_words(self) -> Vec<String> {
+    pub(crate) async fn last_lines(self) -> Vec<String> {
         // What was not heard by then is in the file at most.
-        let _ = tokio::time::timeout(PATIENCE, self.keeping).await;
+        let _ = tokio::time::timeout(STDERR_TIMEOUT, self.keeping).await;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.end_line();
         std::mem::take(&mut last.lines).into()
@@ -49,31 +49,31 @@ impl Hearing {
 
 /// The last lines of what is said.
 #[derive(Debug, Default)]
-struct Last {
+struct LastLines {
     lines: VecDeque<String>,
     /// The beginning of a line that goes on.
     begun: Vec<u8>,
 }
 
-impl Last {
+impl LastLines {
     fn hear(&mut self, chunk: &[u8]) {
         for (place, part) in chunk.split(|byte| *byte == b'\n').enumerate() {
             if place > 0 {
                 self.end_line();
             }
-            let room = LONGEST_LAST.saturating_sub(self.begun.len());
+            let room = MAX_LINE.saturating_sub(self.begun.len());
             self.begun.extend(&part[..part.len().min(room)]);
         }
     }
 
     fn end_line(&mut self) {
         let line = String::from_utf8_lossy(&self.begun);
-        let line = harmless(line.trim_end(), LONGEST_LAST);
+        let line = harmless(line.trim_end(), MAX_LINE);
         self.begun.clear();
         if !line.is_empty() {
             self.lines.push_back(line);
         }
-        if self.lines.len() > MOST_LAST {
+        if self.lines.len() > MAX_LAST_LINES {
             self.lines.pop_front();
         }
     }
@@ -84,7 +84,7 @@ impl Last {
 async fn keep(
     path: PathBuf,
     mut complaints: impl AsyncRead + Send + Unpin,
-    last: Arc<Mutex<Last>>,
+    last: Arc<Mutex<LastLines>>,
 ) {
     let mut file = match private(&path).await {
         Ok(file) => Some(file),
@@ -103,7 +103,7 @@ async fn keep(
         last.lock()
             .unwrap_or_else(PoisonError::into_inner)
             .hear(heard);
-        let Some(open) = file.as_mut().filter(|_| kept < MOST_COMPLAINTS) else {
+        let Some(open) = file.as_mut().filter(|_| kept < MAX_KEPT_BYTES) else {
             continue;
         };
         kept += length as u64;
@@ -145,9 +145,9 @@ mod tests {
         let long = "x".repeat(10_000);
         let said = format!("one\ntwo\nthree\n\nfour\n{long}\nsix\u{1b}[2J\r\nlast word");
         let file = folder.path().join("deep/P01.stderr.log");
-        let hearing = Hearing::begin(file.clone(), io::Cursor::new(said.clone()));
-        let words = hearing.last_words().await;
-        let cut = "x".repeat(LONGEST_LAST);
+        let hearing = StderrReader::begin(file.clone(), io::Cursor::new(said.clone()));
+        let words = hearing.last_lines().await;
+        let cut = "x".repeat(MAX_LINE);
         let expected = ["two", "three", "four", &cut, "six\\u{1b}[2J", "last word"];
         assert_eq!(words, expected);
         assert_eq!(std::fs::read_to_string(file).unwrap(), said);
