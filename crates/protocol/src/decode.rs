@@ -3,36 +3,36 @@
 //! A message is split once, recognised by its protocol, its type and the shape of its fields, and
 //! read field by field. The result always holds what was found, whether it makes sense or not.
 
-use std::borrow::Cow;
-
+use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
-use crate::dialect::{Body, Envelope, Hints, recognise};
+use crate::dialect::{ENVELOPE, Envelope, Hints, recognise};
 use crate::fault::Code;
 use crate::finding::{Finding, Notes, Path, Reading, excerpt};
-use crate::lenient::extra_fields;
-use crate::message::{LeagueError, Message, RegisterResponse};
+use crate::message::{AnyForm, LeagueError, Message, RegisterResponse, form};
 use crate::rpc::members::{Members, text};
 use crate::sender::Dialect;
-use crate::shape::{Parsed, Secret, Shape, object};
+use crate::shape::{DecodeContext, object};
 use crate::token::AuthToken;
 
 /// A message as it was read.
 #[derive(Debug)]
 pub struct Decoded<'a> {
-    /// The fields that every message has.
-    pub envelope: Envelope<'a>,
+    /// What every message has.
+    pub envelope: Envelope,
     /// The dialect it is in.
     pub dialect: Dialect,
-    /// What it says; `None` if its type is not known.
-    pub body: Option<Body<'a>>,
-    /// Members of a message whose type is not known.
-    pub rest: Members<'a>,
+    /// How its type is read; `None` if the type is not known.
+    form: Option<&'static dyn AnyForm>,
+    /// The members of the envelope, as they came.
+    enveloped: Members<'a>,
+    /// All other members, as they came.
+    rest: Members<'a>,
     /// What was found on the way.
     pub notes: Notes,
 }
 
-/// Reads a message; a pinned dialect is taken as given, otherwise it is recognised.
+/// Reads the envelope of a message; a pinned dialect is taken as given, otherwise it is recognised.
 ///
 /// `Err` holds the findings where there is no message at all.
 pub fn decode(
@@ -41,7 +41,7 @@ pub fn decode(
     pinned: Option<Dialect>,
 ) -> Result<Decoded<'_>, Notes> {
     let mut notes = Notes::new(reading);
-    let at = Path::root(Envelope::CLAUSE);
+    let at = Path::root(ENVELOPE.clause);
     let Some(members) = object(raw, &at, &mut notes) else {
         return Err(notes);
     };
@@ -51,23 +51,42 @@ pub fn decode(
         .unwrap_or_default();
     let dialect = pinned.unwrap_or_else(|| recognise(&message_type, &members));
     let (enveloped, rest) = part(members, &message_type);
-    let envelope = Envelope::take(enveloped, &at, &mut notes);
-    check_dialect(&envelope, dialect, &at, &mut notes);
-    if envelope.message_type.text().is_none() {
-        return Ok(Decoded {
-            envelope,
-            dialect,
-            body: None,
-            rest,
-            notes,
-        });
+    let mut envelope = Envelope::default();
+    let mut cx = DecodeContext {
+        dialect,
+        hints: &Hints::default(),
+        notes: &mut notes,
+    };
+    ENVELOPE.take(&mut envelope, enveloped.iter(), &at, &mut cx);
+    check_dialect(&envelope, &enveloped, dialect, &at, &mut notes);
+    let form = form(dialect, &message_type);
+    if form.is_none() && envelope.message_type.is_some() {
+        let name = excerpt(&message_type);
+        let detail = format!("`{name}` is no message type of `{dialect}`");
+        let at = Path::root("000 §4.11");
+        let at = at.member("message_type", true);
+        let expected = "a message type of the protocol";
+        notes.refuse(Code::InvalidMessage, &at, expected, detail);
     }
-    Ok(read_body(envelope, dialect, &message_type, rest, notes))
+    Ok(Decoded {
+        envelope,
+        dialect,
+        form,
+        enveloped,
+        rest,
+        notes,
+    })
 }
 
 /// Notes what in an envelope belongs to another protocol than the dialect's.
-fn check_dialect(envelope: &Envelope<'_>, dialect: Dialect, at: &Path<'_>, notes: &mut Notes) {
-    let spoken = envelope.protocol.get().map(Parsed::text);
+fn check_dialect(
+    envelope: &Envelope,
+    members: &Members<'_>,
+    dialect: Dialect,
+    at: &Path<'_>,
+    notes: &mut Notes,
+) {
+    let spoken = envelope.protocol.map(|protocol| protocol.as_str());
     if let Some(spoken) = spoken.filter(|&spoken| spoken != dialect.protocol()) {
         let expected = format!("`{}`", dialect.protocol());
         let detail = format!("this agent speaks {expected}, and the message says `{spoken}`");
@@ -78,93 +97,54 @@ fn check_dialect(envelope: &Envelope<'_>, dialect: Dialect, at: &Path<'_>, notes
         Dialect::V2 | Dialect::V2Api => (':', '_'),
         Dialect::V1 => ('_', ':'),
     };
-    let sender = envelope.sender.get().map(Parsed::text).unwrap_or_default();
+    let named = members.get("sender").filter(|_| envelope.sender.is_some());
+    let sender = named.and_then(text).unwrap_or_default();
     let foreign = ["player", "referee"]
         .iter()
         .filter_map(|role| sender.strip_prefix(role))
         .any(|rest| rest.starts_with(other));
     if foreign {
         let expected = format!("`{mark}` between the role and the id");
-        let detail = format!("found `{}`; write {expected}", excerpt(sender));
+        let detail = format!("found `{}`; write {expected}", excerpt(&sender));
         let at = at.member("sender", false).under("000 §2.4.4");
         notes.forgive(Code::InvalidMessage, &at, expected, detail);
-    }
-}
-
-fn read_body<'a>(
-    envelope: Envelope<'a>,
-    dialect: Dialect,
-    message_type: &str,
-    rest: Members<'a>,
-    mut notes: Notes,
-) -> Decoded<'a> {
-    let body = match Body::read(dialect, message_type, rest, &mut notes) {
-        Ok(body) => body,
-        Err(rest) => {
-            let at = Path::root("000 §4.11");
-            let detail = format!(
-                "`{}` is no message type of `{dialect}`",
-                excerpt(message_type)
-            );
-            let at = at.member("message_type", true);
-            notes.refuse(
-                Code::InvalidMessage,
-                &at,
-                "a message type of the protocol",
-                detail,
-            );
-            return Decoded {
-                envelope,
-                dialect,
-                body: None,
-                rest,
-                notes,
-            };
-        }
-    };
-    extra_fields(body.extra(), &Path::root(body.clause()), &mut notes);
-    Decoded {
-        envelope,
-        dialect,
-        body: Some(body),
-        rest: Members::default(),
-        notes,
     }
 }
 
 /// Parts the members of the envelope from the rest. The token in an answer to a registration is
 /// what is granted, not what proves the sender, so it goes with the rest.
 fn part<'a>(members: Members<'a>, message_type: &str) -> (Members<'a>, Members<'a>) {
-    let granted = message_type.ends_with("REGISTER_RESPONSE");
-    let enveloped = |name: &Cow<'_, str>| {
-        Envelope::FIELDS.iter().any(|field| field.name == name)
-            && !(granted && name == "auth_token")
+    let is_granted = message_type.ends_with("REGISTER_RESPONSE");
+    let is_enveloped = |name: &str| {
+        ENVELOPE.rows.iter().any(|row| row.name == name) && !(is_granted && name == "auth_token")
     };
-    let (envelope, rest): (Vec<_>, Vec<_>) =
-        members.into_iter().partition(|(name, _)| enveloped(name));
+    let members = members.into_iter();
+    let (envelope, rest): (Vec<_>, Vec<_>) = members.partition(|(name, _)| is_enveloped(name));
     (envelope.into(), rest.into())
 }
 
 impl Decoded<'_> {
     /// The type of the message, as it was written.
     pub fn message_type(&self) -> Option<&str> {
-        self.envelope.message_type.text()
+        self.envelope.message_type.as_deref()
     }
 
     /// The token that came with the message.
     pub fn token(&self) -> Option<AuthToken> {
-        let token = self.envelope.auth_token.get();
-        token
-            .filter(|Secret(text)| !text.is_empty())
-            .map(|Secret(text)| AuthToken::new(text))
+        let token = self.envelope.auth_token.clone();
+        token.filter(|token| !token.reveal().is_empty())
     }
 
-    /// What the message says, or the first finding that is not forgiven.
+    /// Reads what the message says, or gives the first finding that is not forgiven.
     pub fn message(&mut self, hints: &Hints<'_>) -> Result<Message, Finding> {
-        let understood = self
-            .body
-            .as_ref()
-            .and_then(|body| body.understand(hints, &mut self.notes));
+        let mut cx = DecodeContext {
+            dialect: self.dialect,
+            hints,
+            notes: &mut self.notes,
+        };
+        // A type that could not be read is no type.
+        let form = self.form.filter(|_| self.envelope.message_type.is_some());
+        let understood = form.and_then(|form| form.read(&self.rest, &mut cx));
         if let Some(error) = self.notes.first_error() {
             return Err(error.clone());
         }
@@ -175,6 +155,24 @@ impl Decoded<'_> {
             request.token = self.token();
         }
         Ok(message)
+    }
+
+    /// Writes the members as they came, in the order in which the documents have them.
+    pub(crate) fn write_again<S: SerializeMap>(&self, map: &mut S) -> Result<(), S::Error> {
+        let names = self.form.map(|form| form.names(self.dialect));
+        let known = [
+            ENVELOPE.names(self.dialect).collect(),
+            names.unwrap_or_default(),
+        ];
+        for (members, known) in [&self.enveloped, &self.rest].into_iter().zip(known) {
+            let place = |name: &str| known.iter().position(|known| *known == name);
+            let mut ordered: Vec<_> = members.iter().collect();
+            ordered.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
+            for (name, raw) in ordered {
+                map.serialize_entry(name, raw)?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,21 +1,16 @@
-//! Three spellings of one model: translations at the edge.
+//! Three spellings of one protocol: how a dialect is recognised, what every message has, and the
+//! names that differ.
 //!
-//! Each dialect lists its messages as shapes and has two functions: `say` turns the model into a
-//! shape, `understand` a shape into the model. Nothing behind this module knows how a message is
-//! spelled.
+//! The messages themselves are declared in [`message`](crate::message), a row a member.
 
-mod body;
-mod build;
 mod envelope;
 mod hints;
+pub mod names;
 mod recognise;
-pub mod v1;
-pub mod v2;
-pub mod v2_api;
-pub mod words;
 
-pub(crate) use body::schema;
-pub use body::{Body, types};
-pub use envelope::{Envelope, ProtocolName, SenderName, Sent};
+pub use crate::message::types;
+pub(crate) use envelope::ENVELOPE;
+pub use envelope::{Envelope, ProtocolName, SenderName};
 pub use hints::Hints;
+pub use names::{conversation, player_name};
 pub use recognise::recognise;

@@ -2,179 +2,189 @@
 //!
 //! They are no messages, but a person who asks what a piece of JSON is should be told.
 
+use serde_json::value::RawValue;
+use serde_json::{Map, Number, Value};
+
+use crate::dialect::Hints;
 use crate::finding::{Notes, Path, Reading};
 use crate::rpc::members::Members;
-use crate::shape;
-use crate::shape::{Any, Dict, List, Number, Shape, Text, Whole, shape_schema};
-use serde_json::{Map, Value};
+use crate::sender::Dialect;
+use crate::shape::{DecodeContext, Dict, Object, Spelled, objects};
 
-shape! {
+objects! {
     /// The registry of games.
-    GamesRegistry<'a> "000 §3.8.3" {
+    GAMES_REGISTRY: () = "000 §3.8.3" {
         /// The games, by type.
-        game_registry: Dict<'a, RegisteredGame<'a>>, Needed;
+        "game_registry" [check Dict<RegisteredGame>] Needed;
     }
     /// A game of the registry.
-    RegisteredGame<'a> "000 §3.8.3" {
+    REGISTERED_GAME: () = "000 §3.8.3" {
         /// The name that people see.
-        display_name: Text<'a>, Expected;
+        "display_name" [check String] Expected;
         /// The kinds of move.
-        move_types: List<'a, Text<'a>>, Expected;
+        "move_types" [check Vec<String>] Expected;
         /// The choices of each kind of move.
-        valid_choices: Dict<'a, List<'a, Any<'a>>>, Expected;
+        "valid_choices" [check Dict<Vec<Value>>] Expected;
         /// The fewest players.
-        min_players: Whole, Expected;
+        "min_players" [check u32] Expected;
         /// The most players.
-        max_players: Whole, Expected;
+        "max_players" [check u32] Expected;
         /// The module with the rules.
-        rules_module: Text<'a>, Optional;
+        "rules_module" [check String] Optional;
         /// The longest time a round may take.
-        max_round_time_sec: Whole, Optional;
+        "max_round_time_sec" [check u32] Optional;
     }
     /// The settings of the whole system.
-    SystemConfig<'a> "000 §9.3.1" {
+    SYSTEM_CONFIG: () = "000 §9.3.1" {
         /// The version of the file's form.
-        schema_version: Text<'a>, Expected;
+        "schema_version" [check String] Expected;
         /// The name of the system.
-        system_id: Text<'a>, Needed;
+        "system_id" [check String] Needed;
         /// The protocol that is spoken.
-        protocol_version: Text<'a>, Expected;
+        "protocol_version" [check String] Expected;
         /// How long to wait for what.
-        timeouts: Dict<'a, Number>, Expected;
+        "timeouts" [check Dict<Number>] Expected;
         /// How often to try again.
-        retry_policy: Any<'a>, Expected;
+        "retry_policy" [check Value] Expected;
     }
     /// The settings of a league.
-    LeagueConfig<'a> "000 §9.3.3" {
+    LEAGUE_CONFIG: () = "000 §9.3.3" {
         /// Which league.
-        league_id: Text<'a>, Needed;
+        "league_id" [check String] Needed;
         /// What is played.
-        game_type: Text<'a>, Expected;
+        "game_type" [check String] Expected;
         /// Whether it is played.
-        status: Text<'a>, Expected;
+        "status" [check String] Expected;
         /// What a result is worth.
-        scoring: Any<'a>, Needed;
+        "scoring" [check Value] Needed;
         /// How many may play.
-        participants: Any<'a>, Expected;
+        "participants" [check Value] Expected;
     }
     /// The file of the standings.
-    StandingsFile<'a> "000 §9.4.1" {
+    STANDINGS_FILE: () = "000 §9.4.1" {
         /// The version of the file's form.
-        schema_version: Text<'a>, Expected;
+        "schema_version" [check String] Expected;
         /// Which league.
-        league_id: Text<'a>, Expected;
+        "league_id" [check String] Expected;
         /// How often the file was made anew.
-        version: Whole, Expected;
+        "version" [check u32] Expected;
         /// Rounds that are over.
-        rounds_completed: Whole, Expected;
+        "rounds_completed" [check u32] Expected;
         /// The rows.
-        standings: List<'a, Any<'a>>, Needed;
+        "standings" [check Vec<Value>] Needed;
     }
     /// The file of a player's history.
-    PlayerHistory<'a> "000 §9.4.4" {
+    PLAYER_HISTORY: () = "000 §9.4.4" {
         /// Who.
-        player_id: Text<'a>, Needed;
+        "player_id" [check String] Needed;
         /// The figures.
-        stats: Dict<'a, Whole>, Needed;
+        "stats" [check Dict<u32>] Needed;
         /// The matches.
-        matches: List<'a, Any<'a>>, Needed;
+        "matches" [check Vec<Value>] Needed;
     }
     /// A line of a log.
-    LogLine<'a> "000 §5.10 and §9.5" {
+    LOG_LINE: () = "000 §5.10 and §9.5" {
         /// When.
-        timestamp: Text<'a>, Needed;
+        "timestamp" [check String] Needed;
         /// How grave.
-        level: Text<'a>, Needed;
+        "level" [check String] Needed;
         /// Which part of the system.
-        component: Text<'a>, Optional;
+        "component" [check String] Optional;
         /// Which agent.
-        agent_id: Text<'a>, Optional;
+        "agent_id" [check String] Optional;
         /// What kind of event.
-        event_type: Text<'a>, Optional;
+        "event_type" [check String] Optional;
         /// Which kind of message.
-        message_type: Text<'a>, Optional;
+        "message_type" [check String] Optional;
         /// In which exchange.
-        conversation_id: Text<'a>, Optional;
+        "conversation_id" [check String] Optional;
         /// What happened.
-        message: Text<'a>, Optional;
+        "message" [check String] Optional;
         /// More about it, as 000 §5.10 names it.
-        data: Any<'a>, Optional;
+        "data" [check Value] Optional;
         /// More about it, as 000 §9.5 names it.
-        details: Any<'a>, Optional;
+        "details" [check Value] Optional;
     }
     /// The answer of a health check.
-    Health<'a> "001 Health Check Endpoint" {
+    HEALTH: () = "001 Health Check Endpoint" {
         /// How the agent is.
-        status: Text<'a>, Needed;
+        "status" [check String] Needed;
         /// Which agent.
-        agent: Text<'a>, Needed;
+        "agent" [check String] Needed;
     }
     /// The course of a game, cut out of a result.
-    GameSummary<'a> "003 Game-Specific Message Fields" {
+    GAME_SUMMARY: () = "003 Game-Specific Message Fields" {
         /// The course.
-        game_summary: Any<'a>, Needed;
+        "game_summary" [check Value] Needed;
     }
     /// A JSON Schema.
-    JsonSchema<'a> "003 JSON Schema Validation" {
+    JSON_SCHEMA: () = "003 JSON Schema Validation" {
         /// The draft it follows.
-        schema = "$schema": Text<'a>, Needed;
+        "$schema" [check String] Needed;
         /// What it allows.
-        properties: Dict<'a, Any<'a>>, Expected;
+        "properties" [check Dict<Value>] Expected;
         /// What it asks for.
-        required: List<'a, Text<'a>>, Optional;
+        "required" [check Vec<String>] Optional;
         /// The kind of value it describes.
-        kind = "type": Text<'a>, Optional;
+        "type" [check String] Optional;
     }
 }
 
-macro_rules! documents {
-    ($($variant:ident, $label:literal, [$($mark:literal),*];)*) => {
-        /// JSON that is no message.
-        #[derive(Debug, Clone)]
-        pub enum Document<'a> {
-            $(#[doc = concat!("A ", $label, ".")] $variant($variant<'a>),)*
-        }
+struct RegisteredGame;
 
-        impl<'a> Document<'a> {
-            /// Recognises a document by the fields that only it has.
-            pub fn recognise(members: &Members<'a>, notes: &mut Notes) -> Option<Self> {
-                $(if [$($mark),*].iter().all(|name| members.has(name)) {
-                    let at = Path::root($variant::CLAUSE);
-                    return Some(Self::$variant($variant::take(members.clone(), &at, notes)));
-                })*
-                None
-            }
+impl crate::shape::Value for RegisteredGame {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+        REGISTERED_GAME.read(&mut (), raw, at, cx).map(|_| Self)
+    }
 
-            /// Describes a kind of document as JSON Schema.
-            pub fn schema(label: &str, reading: Reading) -> Option<Map<String, Value>> {
-                match label {
-                    $($label => Some(shape_schema::<$variant<'_>>(reading)),)*
-                    _ => None,
-                }
-            }
+    fn spell(&self, _: Dialect) -> Spelled<'_> {
+        Spelled::Absent
+    }
 
-            /// What it is, in a word.
-            pub fn label(&self) -> &'static str {
-                match self { $(Self::$variant(_) => $label,)* }
-            }
-        }
-
-        impl serde::Serialize for Document<'_> {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                match self { $(Self::$variant(document) => document.serialize(serializer),)* }
-            }
-        }
-    };
+    fn schema(dialect: Dialect, reading: Reading) -> Value {
+        REGISTERED_GAME.schema(dialect, reading).into()
+    }
 }
 
-documents! {
-    LogLine, "log line", ["timestamp", "level"];
-    GamesRegistry, "games registry", ["game_registry"];
-    SystemConfig, "system configuration", ["system_id"];
-    LeagueConfig, "league configuration", ["league_id", "scoring"];
-    StandingsFile, "standings file", ["standings", "version"];
-    PlayerHistory, "player history", ["player_id", "stats", "matches"];
-    GameSummary, "game summary", ["game_summary"];
-    JsonSchema, "JSON Schema", ["$schema"];
-    Health, "health answer", ["status", "agent"];
+/// What each kind of document is called, and the members that only it has.
+static DOCUMENTS: [(&str, &Object<()>, &[&str]); 9] = [
+    ("log line", &LOG_LINE, &["timestamp", "level"]),
+    ("games registry", &GAMES_REGISTRY, &["game_registry"]),
+    ("system configuration", &SYSTEM_CONFIG, &["system_id"]),
+    (
+        "league configuration",
+        &LEAGUE_CONFIG,
+        &["league_id", "scoring"],
+    ),
+    ("standings file", &STANDINGS_FILE, &["standings", "version"]),
+    (
+        "player history",
+        &PLAYER_HISTORY,
+        &["player_id", "stats", "matches"],
+    ),
+    ("game summary", &GAME_SUMMARY, &["game_summary"]),
+    ("JSON Schema", &JSON_SCHEMA, &["$schema"]),
+    ("health answer", &HEALTH, &["status", "agent"]),
+];
+
+/// Recognises a document by the members that only it has, checks it, and says what it is.
+pub(crate) fn recognise(members: &Members<'_>, notes: &mut Notes) -> Option<&'static str> {
+    let has_all = |marks: &[&str]| marks.iter().all(|name| members.has(name));
+    let mut documents = DOCUMENTS.iter();
+    let (label, object, _) = documents.find(|(_, _, marks)| has_all(marks))?;
+    let mut cx = DecodeContext {
+        dialect: Dialect::V2,
+        hints: &Hints::default(),
+        notes,
+    };
+    let at = Path::root(object.clause);
+    object.take(&mut (), members.iter(), &at, &mut cx);
+    Some(label)
+}
+
+/// Describes a kind of document as JSON Schema.
+pub(crate) fn schema(label: &str, reading: Reading) -> Option<Map<String, Value>> {
+    let mut documents = DOCUMENTS.iter();
+    let (_, object, _) = documents.find(|(known, _, _)| *known == label)?;
+    Some(object.schema(Dialect::V2, reading))
 }

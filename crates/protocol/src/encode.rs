@@ -7,9 +7,9 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::decode::granted;
-use crate::dialect::{Body, Hints, v1};
-use crate::id::ConversationId;
-use crate::message::Message;
+use crate::dialect::{Hints, names};
+use crate::id::{ConversationId, LeagueId};
+use crate::message::{self, Message, spoken_type};
 use crate::sender::{Agent, Dialect};
 use crate::time::Timestamp;
 use crate::token::AuthToken;
@@ -41,18 +41,14 @@ pub enum Sender<'s> {
 /// A message ready to be written, as `params` of a call or `result` of an answer.
 #[derive(Debug)]
 pub struct Outgoing<'m> {
+    message: &'m Message,
     dialect: Dialect,
     stamp: Stamp<'m>,
-    body: Plain<'m>,
-    granted: Option<&'m AuthToken>,
+    /// The type on the wire; none for what has no type.
+    message_type: Option<&'static str>,
+    /// The league, where each message names it and this one does not know it.
+    league: LeagueId,
     synonyms: Vec<(&'static str, Value)>,
-}
-
-#[derive(Debug)]
-enum Plain<'m> {
-    Message(Box<Body<'m>>),
-    Acknowledged,
-    Empty,
 }
 
 /// Puts a message into words; `None` if the dialect has none for it.
@@ -62,19 +58,19 @@ pub fn encode<'m>(
     stamp: Stamp<'m>,
     hints: &Hints<'_>,
 ) -> Option<Outgoing<'m>> {
-    let body = match message {
-        Message::Ping => Plain::Empty,
-        Message::Acknowledged => Plain::Acknowledged,
-        _ => Plain::Message(Box::new(Body::say(dialect, message, hints)?)),
-    };
+    let message_type = spoken_type(message, dialect);
+    if message_type.is_none() && !matches!(message, Message::Ping | Message::Acknowledged) {
+        return None;
+    }
     Some(Outgoing {
+        message,
         dialect,
         stamp: Stamp {
             sender: candidate(message, dialect).unwrap_or(stamp.sender),
             ..stamp
         },
-        body,
-        granted: granted(message),
+        message_type,
+        league: hints.league(None),
         synonyms: synonyms::synonyms(message, dialect, hints),
     })
 }
@@ -93,16 +89,14 @@ fn candidate(message: &Message, dialect: Dialect) -> Option<Sender<'static>> {
 impl Serialize for Outgoing<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        match &self.body {
-            Plain::Empty => {}
-            Plain::Acknowledged => map.serialize_entry("status", "ok")?,
-            Plain::Message(body) => {
-                self.write_envelope(body.message_type(), &mut map)?;
-                body.write_members(&mut map)?;
-                for (name, value) in &self.synonyms {
-                    map.serialize_entry(name, value)?;
-                }
+        if let Some(message_type) = self.message_type {
+            self.write_envelope(message_type, &mut map)?;
+            message::write(self.message, self.dialect, &self.league, &mut map)?;
+            for (name, value) in &self.synonyms {
+                map.serialize_entry(name, value)?;
             }
+        } else if *self.message == Message::Acknowledged {
+            map.serialize_entry("status", "ok")?;
         }
         map.end()
     }
@@ -125,11 +119,11 @@ impl Outgoing<'_> {
             }
             Dialect::V1 => {
                 map.serialize_entry("timestamp", &self.stamp.at.to_millis_text())?;
-                map.serialize_entry("conversation_id", &v1::conversation(conversation))?;
+                map.serialize_entry("conversation_id", &names::conversation(conversation))?;
             }
         }
         match self.stamp.token {
-            Some(token) if self.granted.is_none() && self.dialect != Dialect::V1 => {
+            Some(token) if granted(self.message).is_none() && self.dialect != Dialect::V1 => {
                 map.serialize_entry("auth_token", token.reveal())
             }
             _ => Ok(()),
@@ -138,9 +132,9 @@ impl Outgoing<'_> {
 
     fn sender(&self) -> String {
         match (self.dialect, self.stamp.sender) {
-            (Dialect::V1, Sender::Agent(agent)) => v1::names::sender(agent).into_owned(),
+            (Dialect::V1, Sender::Agent(agent)) => names::sender(agent).into_owned(),
             (Dialect::V1, Sender::NewReferee(_)) => "referee".to_owned(),
-            (Dialect::V1, Sender::NewPlayer(_)) => v1::names::CANDIDATE.to_owned(),
+            (Dialect::V1, Sender::NewPlayer(_)) => names::CANDIDATE.to_owned(),
             (Dialect::V2Api, Sender::NewPlayer(_)) => "player:UNREGISTERED".to_owned(),
             (Dialect::V2Api, Sender::NewReferee(_)) => "referee:UNREGISTERED".to_owned(),
             (_, Sender::Agent(agent)) => agent.to_string(),
@@ -179,9 +173,7 @@ pub fn tool(message: &Message) -> &'static str {
         Message::StandingsUpdate(_) => "update_standings",
         Message::StartMatch(_) => "start_match",
         Message::GameInvitation(_) => "handle_game_invitation",
-        Message::MoveCall(call) if call.game_type.as_str() == crate::message::EVEN_ODD => {
-            "choose_parity"
-        }
+        Message::MoveCall(call) if call.game_type.as_str() == message::EVEN_ODD => "choose_parity",
         Message::MoveCall(_) => "choose_move",
         Message::GameOver(_) => "notify_match_result",
         Message::GameError(_) => "notify_game_error",

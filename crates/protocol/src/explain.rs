@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::decode::{Decoded, decode};
 use crate::dialect::{Hints, SenderName, types};
-use crate::document::Document;
+use crate::document;
 use crate::fault::Code;
 use crate::finding::{Finding, Notes, Path, Reading, Severity, excerpt};
 use crate::id::PlayerId;
@@ -158,21 +158,20 @@ fn one(raw: &RawValue, lens: Lens) -> Explanation {
     if frame::is_frame(&members) {
         return frame::explained(&members, lens);
     }
-    if let Some(document) = document(&members, &mut notes) {
-        let again = Again::of(&document);
+    if let Some(label) = document_label(&members, &mut notes) {
         return Explanation {
-            again,
-            ..Explanation::new(document.label(), notes)
+            again: Again::of(&raw),
+            ..Explanation::new(label, notes)
         };
     }
     message(raw, lens, "message")
 }
 
 /// A document that is no message; a line of a log may tell of a message, but claims no protocol.
-fn document<'a>(members: &Members<'a>, notes: &mut Notes) -> Option<Document<'a>> {
+fn document_label(members: &Members<'_>, notes: &mut Notes) -> Option<&'static str> {
     let is_log = members.has("level") && members.has("timestamp") && !members.has("protocol");
     let looked_at = members.repeated().is_none() && (is_log || !members.has("message_type"));
-    looked_at.then(|| Document::recognise(members, notes))?
+    looked_at.then(|| document::recognise(members, notes))?
 }
 
 fn message(raw: &RawValue, lens: Lens, kind: &'static str) -> Explanation {
@@ -196,7 +195,7 @@ fn message(raw: &RawValue, lens: Lens, kind: &'static str) -> Explanation {
     if let (Err(finding), None) = (understood, decoded.notes.first_error()) {
         decoded.notes.findings.push(finding);
     }
-    let named = decoded.envelope.protocol.value().is_some();
+    let named = decoded.envelope.protocol.is_some();
     let known = suggest_type(&mut decoded) || named;
     tell_once(&mut decoded.notes.findings);
     Explanation {
@@ -249,26 +248,20 @@ fn suggest_type(decoded: &mut Decoded<'_>) -> bool {
 
 /// The player who sent a message, if it was one.
 fn sender(decoded: &Decoded<'_>) -> Option<PlayerId> {
-    match decoded.envelope.sender.value()? {
+    match decoded.envelope.sender.as_ref()? {
         SenderName::Player(name) => PlayerId::new(name).ok(),
         SenderName::Manager | SenderName::Referee(_) => None,
     }
 }
 
-/// A message as it goes out again from what was read of it.
+/// A message as it goes out again.
 struct Whole<'d>(&'d Decoded<'d>);
 
 impl Serialize for Whole<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(decoded) = self;
         let mut map = serializer.serialize_map(None)?;
-        decoded.envelope.write_members(&mut map)?;
-        if let Some(body) = &decoded.body {
-            body.write_members(&mut map)?;
-        }
-        for (name, raw) in decoded.rest.iter() {
-            map.serialize_entry(name, raw)?;
-        }
+        decoded.write_again(&mut map)?;
         map.end()
     }
 }

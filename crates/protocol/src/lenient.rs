@@ -6,11 +6,13 @@
 
 use serde_json::value::RawValue;
 
+use crate::dialect::Hints;
 use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading, Severity};
 use crate::id::{LeagueId, MatchId};
 use crate::rpc::members::Kind;
-use crate::shape::{Extra, Parsed, Round, Wire, settled};
+use crate::sender::Dialect;
+use crate::shape::{Codec, DecodeContext, Extra, Plain, Round, settled};
 
 mod application;
 mod mend;
@@ -62,12 +64,12 @@ pub(crate) fn no_zone(problem: &str, at: &Path<'_>, notes: &mut Notes) {
 /// Fields that nobody asked for: they are kept, never read. Any message may carry the context of
 /// 000 table 4; anything else is noted. No name in them may be there twice.
 pub(crate) fn extra_fields(extra: &Extra<'_>, at: &Path<'_>, notes: &mut Notes) {
-    for (name, raw) in extra.iter() {
+    for &(name, raw) in extra {
         let here = at.member(name, false);
         match name {
-            "league_id" if at.is_root() => check::<Parsed<'_, LeagueId>>(raw, &here, notes),
-            "match_id" if at.is_root() => check::<Parsed<'_, MatchId>>(raw, &here, notes),
-            "round_id" if at.is_root() => check::<Round>(raw, &here, notes),
+            "league_id" if at.is_root() => check::<LeagueId, Plain>(raw, &here, notes),
+            "match_id" if at.is_root() => check::<MatchId, Plain>(raw, &here, notes),
+            "round_id" if at.is_root() => check::<u32, Round>(raw, &here, notes),
             _ => {
                 let (expected, remedy) = instead(name, at, notes);
                 let detail = format!("the protocol has no such field here; {remedy}");
@@ -89,8 +91,13 @@ fn instead(name: &str, at: &Path<'_>, notes: &Notes) -> (String, String) {
 }
 
 /// Notes what is wrong with a value that is not read further.
-fn check<'a, T: Wire<'a>>(raw: &'a RawValue, at: &Path<'_>, notes: &mut Notes) {
+fn check<T, C: Codec<T>>(raw: &RawValue, at: &Path<'_>, notes: &mut Notes) {
     if Kind::of(raw) != Kind::Null {
-        T::read(raw, at, notes);
+        let mut cx = DecodeContext {
+            dialect: Dialect::V2,
+            hints: &Hints::default(),
+            notes,
+        };
+        C::read(raw, at, &mut cx);
     }
 }

@@ -1,9 +1,11 @@
-//! What can be said, whatever the dialect: the one model that the machines know.
+//! Every message, declared once: the model that the machines know, and its rows on the wire.
 //!
-//! A [`Message`] holds meaning, not spelling. The dialects translate it from and to the
-//! wire. One file here is one chapter of the conversation.
+//! A [`Message`] holds meaning, not spelling. A file is a chapter of the conversation: first the
+//! model, then the objects of each dialect as lists of rows, then the few functions for what rows
+//! cannot say. `forms.rs` lists all types.
 
 mod by_player;
+mod forms;
 mod play;
 mod query;
 mod refusal;
@@ -12,6 +14,8 @@ mod result;
 mod round;
 
 pub use by_player::ByPlayer;
+pub use forms::types;
+pub(crate) use forms::{AnyForm, form, spoken_type, write};
 pub use play::{
     GameInvitation, GameJoinAck, GameStart, MatchState, Mode, MoveCall, MoveResponse,
     PlayValidation, Role, StartMatch, StartMatchAck, StartMatchPlayer,
@@ -30,7 +34,10 @@ pub use round::{
 
 use std::sync::Arc;
 
-use crate::id::{PlayerId, RefereeId};
+use crate::fault::Code;
+use crate::finding::Path;
+use crate::id::{MatchId, PlayerId, RefereeId};
+use crate::shape::DecodeContext;
 
 /// One thing that an agent says to another.
 ///
@@ -159,6 +166,36 @@ impl Message {
 
 /// The game that has messages of its own; every other game uses the generic ones.
 pub const EVEN_ODD: &str = "even_odd";
+
+/// Stands for a match until the message names it.
+fn unnamed_match() -> MatchId {
+    MatchId::numbered(0, 0)
+}
+
+/// Takes a value that must be there, or notes that it is not usable.
+fn needed<T>(
+    value: Option<T>,
+    name: &str,
+    expected: &str,
+    at: &Path<'_>,
+    cx: &mut DecodeContext<'_>,
+) -> Option<T> {
+    if value.is_none() {
+        let detail = format!("`{name}` is missing or not usable; send {expected}");
+        let at = at.member(name, true);
+        cx.notes.refuse(Code::MissingField, &at, expected, detail);
+    }
+    value
+}
+
+/// Notes what an answer should hold and a lenient reader can do without.
+fn promised(is_there: bool, name: &str, expected: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) {
+    if !is_there {
+        let detail = format!("`{name}` is missing; add it");
+        let at = at.member(name, false);
+        cx.notes.note(Code::MissingField, &at, expected, detail);
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -5,18 +5,19 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::dialect::{Envelope, schema, types};
-use crate::document::Document;
+use crate::dialect::{ENVELOPE, types};
+use crate::document;
 use crate::finding::Reading;
 use crate::id::{LeagueId, MatchId};
+use crate::message::form;
 use crate::rpc::MAX_METHOD;
 use crate::sender::Dialect;
-use crate::shape::{Parsed, Round, Wire as _, or_null, shape_schema};
+use crate::shape::{Codec as _, Round, Value as _, or_null};
 
 /// The schema of one message; `None` if the dialect has no such type.
 pub fn message_schema(dialect: Dialect, message_type: &str, reading: Reading) -> Option<Value> {
-    let (about, clause, body) = schema(dialect, message_type, reading)?;
-    let mut envelope = shape_schema::<Envelope<'_>>(reading);
+    let (about, clause, body) = form(dialect, message_type)?.schema(dialect, reading);
+    let mut envelope = ENVELOPE.schema(dialect, reading);
     let mut properties = taken(&mut envelope, "properties");
     properties.insert("message_type".into(), json!({"const": message_type}));
     let protocol = json!({"const": dialect.protocol()});
@@ -54,9 +55,13 @@ pub fn message_schema(dialect: Dialect, message_type: &str, reading: Reading) ->
 /// The context of 000 table 4, which any message may carry.
 fn context(reading: Reading) -> [(&'static str, Value); 3] {
     [
-        ("league_id", "league", Parsed::<LeagueId>::schema(reading)),
-        ("match_id", "match", Parsed::<MatchId>::schema(reading)),
-        ("round_id", "round", Round::schema(reading)),
+        (
+            "league_id",
+            "league",
+            LeagueId::schema(Dialect::V2, reading),
+        ),
+        ("match_id", "match", MatchId::schema(Dialect::V2, reading)),
+        ("round_id", "round", Round::schema(Dialect::V2, reading)),
     ]
     .map(|(name, what, schema)| {
         let mut schema = or_null(schema);
@@ -77,8 +82,8 @@ pub fn document_schema(label: &str, reading: Reading) -> Option<Value> {
             &["jsonrpc", "id", "method"],
         ),
         "JSON-RPC response" => frame(&json!({"result": true}), &["jsonrpc", "id", "result"]),
-        "message" => shape_schema::<Envelope<'_>>(reading),
-        _ => Document::schema(label, reading)?,
+        "message" => ENVELOPE.schema(Dialect::V2, reading),
+        _ => document::schema(label, reading)?,
     };
     let mut whole = body;
     whole.insert("$schema".into(), DRAFT.into());

@@ -1,55 +1,366 @@
-//! Shapes: what a message looks like on the wire, said once.
+//! Objects on the wire, declared as rows.
 //!
-//! [`shape!`](crate::shape!) takes the fields of a message, each with its type and how much it
-//! matters, and gives a struct that is read, checked, written and described by the same list. So
-//! the reader, the writer, the JSON Schema and the findings cannot drift apart.
+//! `objects!` lists the members of an object: the name on the wire, the place in
+//! the model it stands for, how much it matters, and a sentence. The list reads the object with
+//! all findings, writes it, and describes it as JSON Schema, in each dialect.
 //!
-//! A shape is read from the members of an object that was split once. Each field is read on its
-//! own, so that one wrong field is one finding and not the end, and what is not known is kept.
+//! An object is split once. Each member is read on its own, so that one wrong member is one
+//! finding and not the end.
 
-mod field;
-mod leaf;
-mod list;
-mod macros;
-mod parsed;
 mod settled;
+mod slot;
+mod value;
 
-pub(crate) use field::Hidden;
-pub use field::{Extra, Field, FieldRule, Level};
-pub use leaf::{Any, Flag, MAX_TEXT_LENGTH, Number, Round, Secret, Text, Whole};
-pub use list::{Dict, List, MAX_ELEMENTS};
-pub use parsed::{Parsed, Vocabulary};
-pub(crate) use parsed::{no_time, utc_schema};
 pub(crate) use settled::settled;
+pub(crate) use slot::{By, Check, Inside, Lens, Maybe, Second, Slot};
+pub(crate) use value::{
+    Choice, Closed, Codec, Dict, Field, Plain, Quiet, Round, Spelled, Value, Vocabulary, id,
+    id_schema, no_time, read_elements, read_text, secret_text, spell_list, utc_schema,
+};
+pub use value::{MAX_ELEMENTS, MAX_TEXT_LENGTH};
 
-use serde::Serialize;
+use std::fmt;
+
+use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value as Json, json};
 
+use crate::dialect::Hints;
 use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading};
+use crate::lenient::{extra_fields, null_field};
 use crate::rpc::members::{Kind, Members, MembersError, members};
+use crate::sender::Dialect;
 
-/// A value that can stand in a message.
-pub trait Wire<'a>: Sized + Serialize {
-    /// Reads the value, or notes why it cannot be read.
-    fn read(raw: &'a RawValue, at: &Path<'_>, notes: &mut Notes) -> Option<Self>;
-
-    /// Describes the value as JSON Schema.
-    fn schema(reading: Reading) -> Value;
+/// What a reader knows, and where it notes what it finds.
+pub(crate) struct DecodeContext<'c> {
+    pub(crate) dialect: Dialect,
+    pub(crate) hints: &'c Hints<'c>,
+    pub(crate) notes: &'c mut Notes,
 }
 
-/// An object with known fields.
-pub trait Shape<'a>: Sized + Serialize {
+/// An object with known members, which stand for parts of the model `M`.
+pub(crate) struct Object<M: 'static> {
     /// What the object is, in a sentence.
-    const ABOUT: &'static str;
+    pub(crate) about: &'static str,
     /// Where it is written.
-    const CLAUSE: &'static str;
-    /// Its fields, in the order in which they are written.
-    const FIELDS: &'static [FieldRule];
+    pub(crate) clause: &'static str,
+    /// Where the API page writes it, if it spells it its own way.
+    pub(crate) api_clause: &'static str,
+    /// Its members, in the order in which they are written.
+    pub(crate) rows: &'static [Row<M>],
+    /// Works out what follows from the rest, once all members are read; the last argument is the
+    /// element's place in its list, from 1.
+    pub(crate) settle: fn(&mut M, &Seen<M>, u32),
+}
 
-    /// Reads the fields; what is unknown goes to `extra`.
-    fn take(members: Members<'a>, at: &Path<'_>, notes: &mut Notes) -> Self;
+/// One member of an object.
+pub(crate) struct Row<M: 'static> {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    /// How much it matters.
+    pub(crate) level: Level,
+    /// How much it matters by the API page.
+    pub(crate) api_level: Level,
+    /// The only dialect that has it, if not all have.
+    pub(crate) only: Option<Dialect>,
+    /// Whether null is written where there is no value.
+    pub(crate) null: bool,
+    pub(crate) slot: &'static dyn Slot<M>,
+}
+
+/// How much a member matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Without it the message has no certain meaning.
+    Needed,
+    /// The protocol asks for it; a lenient reader can do without.
+    Expected,
+    /// The protocol asks for it; a lenient reader can do without, but not with an unreadable one.
+    ExpectedSure,
+    /// It may be there, and may be null.
+    Optional,
+    /// It is expected, and null is an answer.
+    ExpectedOrNull,
+}
+
+impl Level {
+    const fn needed(self) -> bool {
+        matches!(self, Self::Needed)
+    }
+
+    const fn expected(self) -> bool {
+        !matches!(self, Self::Optional)
+    }
+
+    const fn null(self) -> bool {
+        matches!(self, Self::Optional | Self::ExpectedOrNull)
+    }
+}
+
+/// What became of each row of an object that was read.
+pub(crate) struct Seen<M: 'static> {
+    rows: &'static [Row<M>],
+    states: [State; MAX_ROWS],
+}
+
+/// More rows than any object has.
+const MAX_ROWS: usize = 16;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Absent,
+    Null,
+    Readable,
+    Unreadable,
+}
+
+impl<M> Seen<M> {
+    /// Whether a member was there and could be read.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.state(name) == State::Readable
+    }
+
+    /// Whether a member was there and could not be read.
+    pub(crate) fn unreadable(&self, name: &str) -> bool {
+        self.state(name) == State::Unreadable
+    }
+
+    fn state(&self, name: &str) -> State {
+        let mut states = self.rows.iter().zip(self.states);
+        let found = states.find(|(row, state)| row.name == name && *state != State::Absent);
+        found.map_or(State::Absent, |(_, state)| state)
+    }
+
+    /// Whether nothing is missing that the object cannot do without.
+    fn is_whole(&self, dialect: Dialect) -> bool {
+        self.rows.iter().zip(self.states).all(|(row, state)| {
+            let owed = row.is_in(dialect) && row.level(dialect).needed();
+            !owed || state == State::Readable
+        })
+    }
+}
+
+impl<M> Row<M> {
+    fn is_in(&self, dialect: Dialect) -> bool {
+        self.only.is_none_or(|only| only == dialect)
+    }
+
+    fn level(&self, dialect: Dialect) -> Level {
+        match dialect {
+            Dialect::V2Api => self.api_level,
+            Dialect::V2 | Dialect::V1 => self.level,
+        }
+    }
+
+    fn read(
+        &self,
+        model: &mut M,
+        raw: &RawValue,
+        at: &Path<'_>,
+        cx: &mut DecodeContext<'_>,
+    ) -> State {
+        let level = self.level(cx.dialect);
+        let mut here = at.member(self.name, level.needed());
+        if raw.get() == "null" {
+            if !level.null() {
+                null_field(self.name, &here, cx.notes);
+            }
+            self.slot.null(model);
+            return State::Null;
+        }
+        here.needed |= level == Level::ExpectedSure;
+        if self.slot.read(model, raw, &here, cx) {
+            State::Readable
+        } else {
+            State::Unreadable
+        }
+    }
+
+    fn note_missing(&self, at: &Path<'_>, cx: &mut DecodeContext<'_>) {
+        let level = self.level(cx.dialect);
+        if level.expected() {
+            let Self { name, about, .. } = self;
+            let about = about.trim().trim_end_matches('.');
+            let here = at.member(name, level.needed());
+            let expected = format!("`{name}`: {about}");
+            let detail = format!("`{name}` is missing; add it");
+            cx.notes.note(Code::MissingField, &here, expected, detail);
+        }
+    }
+
+    /// The member as it is written; absent if it is not.
+    fn spell<'m>(&self, model: &'m M, dialect: Dialect) -> Spelled<'m> {
+        if !self.is_in(dialect) {
+            return Spelled::Absent;
+        }
+        match self.slot.spell(model, dialect) {
+            Spelled::Absent if self.null || self.level == Level::ExpectedOrNull => Spelled::Null,
+            spelled => spelled,
+        }
+    }
+}
+
+/// Members that an object does not know, as they came.
+pub(crate) type Extra<'a> = Vec<(&'a str, &'a RawValue)>;
+
+impl<M> Object<M> {
+    pub(crate) fn clause(&self, dialect: Dialect) -> &'static str {
+        match dialect {
+            Dialect::V2Api => self.api_clause,
+            Dialect::V2 | Dialect::V1 => self.clause,
+        }
+    }
+
+    /// The names of its members, in the order in which they are written.
+    pub(crate) fn names(&self, dialect: Dialect) -> impl Iterator<Item = &'static str> {
+        let rows = self.rows.iter().filter(move |row| row.is_in(dialect));
+        rows.map(|row| row.name)
+    }
+
+    /// Reads the members, notes what is missing, and gives back what is not known.
+    pub(crate) fn take<'a>(
+        &self,
+        model: &mut M,
+        members: impl Iterator<Item = (&'a str, &'a RawValue)>,
+        at: &Path<'_>,
+        cx: &mut DecodeContext<'_>,
+    ) -> (Seen<M>, Extra<'a>) {
+        let mut seen = Seen {
+            rows: self.rows,
+            states: [State::Absent; MAX_ROWS],
+        };
+        let mut extra = Vec::new();
+        for (name, raw) in members {
+            let known = |row: &Row<M>| row.name == name && row.is_in(cx.dialect);
+            match self.rows.iter().position(known) {
+                Some(place) => {
+                    seen.states[place] = self.rows[place].read(model, raw, at, cx);
+                }
+                None => extra.push((name, raw)),
+            }
+        }
+        for (row, state) in self.rows.iter().zip(seen.states) {
+            if state == State::Absent && row.is_in(cx.dialect) {
+                row.note_missing(at, cx);
+            }
+        }
+        (seen, extra)
+    }
+
+    /// Reads an object at a place into the model; says whether it has all that it needs. `None` if
+    /// it is not an object.
+    pub(crate) fn read(
+        &self,
+        model: &mut M,
+        raw: &RawValue,
+        at: &Path<'_>,
+        cx: &mut DecodeContext<'_>,
+    ) -> Option<bool> {
+        self.read_element(model, raw, at, 1, cx)
+    }
+
+    fn read_element(
+        &self,
+        model: &mut M,
+        raw: &RawValue,
+        at: &Path<'_>,
+        place: u32,
+        cx: &mut DecodeContext<'_>,
+    ) -> Option<bool> {
+        let at = &at.under(self.clause(cx.dialect));
+        let members = object(raw, at, cx.notes)?;
+        let (seen, extra) = self.take(model, members.iter(), at, cx);
+        extra_fields(&extra, at, cx.notes);
+        (self.settle)(model, &seen, place);
+        Some(seen.is_whole(cx.dialect))
+    }
+
+    /// Reads the members of a message; says whether it has all that it needs.
+    pub(crate) fn read_message(
+        &self,
+        model: &mut M,
+        members: &Members<'_>,
+        cx: &mut DecodeContext<'_>,
+    ) -> (Seen<M>, bool) {
+        let at = &Path::root(self.clause(cx.dialect));
+        let (seen, extra) = self.take(model, members.iter(), at, cx);
+        extra_fields(&extra, at, cx.notes);
+        (self.settle)(model, &seen, 1);
+        let whole = seen.is_whole(cx.dialect);
+        (seen, whole)
+    }
+
+    /// Writes the members into an object that is being written.
+    pub(crate) fn write<S: SerializeMap>(
+        &self,
+        model: &M,
+        dialect: Dialect,
+        map: &mut S,
+    ) -> Result<(), S::Error> {
+        for row in self.rows {
+            match row.spell(model, dialect) {
+                Spelled::Absent => {}
+                spelled => map.serialize_entry(row.name, &spelled)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole object as it is written.
+    pub(crate) fn spell<'m>(&self, model: &'m M, dialect: Dialect) -> Spelled<'m> {
+        let rows = self.rows.iter();
+        let spelled = rows.map(|row| (row.name.into(), row.spell(model, dialect)));
+        let written = spelled.filter(|(_, spelled)| !matches!(spelled, Spelled::Absent));
+        Spelled::Entries(written.collect())
+    }
+
+    /// Describes the object as JSON Schema; a lenient one asks only for what is needed.
+    pub(crate) fn schema(&self, dialect: Dialect, reading: Reading) -> Map<String, Json> {
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for row in self.rows.iter().filter(|row| row.is_in(dialect)) {
+            let level = row.level(dialect);
+            let mut schema = row.slot.schema(dialect, reading);
+            if level.null() || reading == Reading::Lenient && !level.needed() {
+                schema = or_null(schema);
+            }
+            if let Json::Object(schema) = &mut schema {
+                schema.insert("description".into(), row.about.trim().into());
+            }
+            properties.insert(row.name.into(), schema);
+            if level.needed() || reading == Reading::Strict && level.expected() {
+                required.push(Json::from(row.name));
+            }
+        }
+        let mut schema = Map::new();
+        schema.insert("type".into(), "object".into());
+        schema.insert("properties".into(), properties.into());
+        if !required.is_empty() {
+            schema.insert("required".into(), required.into());
+        }
+        if reading == Reading::Strict {
+            schema.insert("additionalProperties".into(), false.into());
+        }
+        schema
+    }
+}
+
+/// Reads a list of objects; one that lacks what it needs is left out.
+pub(crate) fn read_parts<T>(
+    object: &Object<T>,
+    draft: impl Fn(&Hints<'_>) -> T,
+    raw: &RawValue,
+    at: &Path<'_>,
+    cx: &mut DecodeContext<'_>,
+) -> Option<Vec<T>> {
+    let mut place = 0;
+    read_elements(raw, at, cx, |raw, at, cx| {
+        let mut part = draft(cx.hints);
+        place += u32::from(Kind::of(raw) == Kind::Object);
+        let is_whole = object.read_element(&mut part, raw, at, place, cx)?;
+        is_whole.then_some(part)
+    })
 }
 
 /// Splits the object at a place, or notes that there is none.
@@ -77,51 +388,28 @@ pub(crate) fn not_an_object(problem: &MembersError, at: &Path<'_>, notes: &mut N
 
 /// Notes a value of the wrong kind.
 pub(crate) fn wrong_kind(at: &Path<'_>, notes: &mut Notes, expected: &str, found: Kind) {
-    notes.note(
-        Code::InvalidMessage,
-        at,
-        expected,
-        format!("found {found}; send {expected}"),
-    );
+    let detail = format!("found {found}; send {expected}");
+    notes.note(Code::InvalidMessage, at, expected, detail);
 }
 
-/// Describes a shape as JSON Schema; a lenient one asks only for what is needed.
-pub fn shape_schema<'a, S: Shape<'a>>(reading: Reading) -> Map<String, Value> {
-    let mut properties = Map::new();
-    let mut required = Vec::new();
-    for rule in S::FIELDS {
-        let mut schema = (rule.schema)(reading);
-        if rule.level.null() || reading == Reading::Lenient && !rule.level.needed() {
-            schema = or_null(schema);
-        }
-        if let Value::Object(schema) = &mut schema {
-            schema.insert("description".into(), rule.about.trim().into());
-        }
-        properties.insert(rule.name.into(), schema);
-        if rule.level.needed() || reading == Reading::Strict && rule.level.expected() {
-            required.push(Value::from(rule.name));
-        }
+/// JSON of which only kind and length are printed, since anything may stand in it.
+pub(crate) struct Hidden<'a>(pub(crate) &'a RawValue);
+
+impl fmt::Debug for Hidden<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(raw) = self;
+        write!(f, "<{}, {} bytes>", Kind::of(raw), raw.get().len())
     }
-    let mut schema = Map::new();
-    schema.insert("type".into(), "object".into());
-    schema.insert("properties".into(), properties.into());
-    if !required.is_empty() {
-        schema.insert("required".into(), required.into());
-    }
-    if reading == Reading::Strict {
-        schema.insert("additionalProperties".into(), false.into());
-    }
-    schema
 }
 
-/// The same, or null.
-pub(crate) fn or_null(mut schema: Value) -> Value {
-    if let Some(Value::Array(any)) = schema.get_mut("anyOf") {
+/// The same schema, or null.
+pub(crate) fn or_null(mut schema: Json) -> Json {
+    if let Some(Json::Array(any)) = schema.get_mut("anyOf") {
         any.push(json!({"type": "null"}));
         return schema;
     }
     match schema.get("type") {
-        Some(Value::String(kind))
+        Some(Json::String(kind))
             if schema.get("enum").is_none() && schema.get("const").is_none() =>
         {
             let kind = kind.clone();
@@ -132,3 +420,89 @@ pub(crate) fn or_null(mut schema: Value) -> Value {
         _ => json!({"anyOf": [schema, {"type": "null"}]}),
     }
 }
+
+/// Declares objects on the wire.
+///
+/// A row reads: a sentence, the name on the wire, the place in the model, and how much it matters.
+/// `api LEVEL` says how much by the API page, `in DIALECT` that only one dialect has the row, and
+/// `or null` that null is written where there is no value.
+///
+/// The place is `[field]`, `[field as Codec]` for a value that is spelled in its own way, and
+/// `[field ?]` for one that may be missing; `[inside OBJECT]` for a nested object that stands for
+/// parts of the same model, perhaps `if` something is the case; `[by TYPE, give, take]` for a pair
+/// of functions; `[= TYPE, give]` for what is written and only checked when read; `[check TYPE]`
+/// for what is never written.
+macro_rules! objects {
+    ($(
+        #[doc = $about:literal]
+        $vis:vis $name:ident: $model:ty = $clause:literal
+        $(, api $api_clause:literal)? $(, settle $settle:path)? {$(
+            #[doc = $row_about:literal]
+            $wire:literal $slot:tt $level:ident
+            $(api $api:ident)? $(in $only:ident)? $(or $null:ident)?;
+        )*}
+    )*) => {$(
+        #[doc = $about]
+        $vis static $name: $crate::shape::Object<$model> = $crate::shape::Object {
+            about: $about,
+            clause: $clause,
+            api_clause: $crate::shape::objects!(@last $clause $($api_clause)?),
+            settle: $crate::shape::objects!(@settle $($settle)?),
+            rows: &[$($crate::shape::Row {
+                name: $wire,
+                about: $row_about,
+                level: $crate::shape::Level::$level,
+                api_level: $crate::shape::objects!(@level $level $($api)?),
+                only: $crate::shape::objects!(@only $($only)?),
+                null: $crate::shape::objects!(@null $($null)?),
+                slot: &$crate::shape::objects!(@slot $model, $slot),
+            },)*],
+        };
+    )*};
+    (@last $clause:literal) => { $clause };
+    (@last $clause:literal $api:literal) => { $api };
+    (@settle) => { |_, _, _| () };
+    (@settle $settle:path) => { $settle };
+    (@level $level:ident) => { $crate::shape::Level::$level };
+    (@level $level:ident $api:ident) => { $crate::shape::Level::$api };
+    (@only) => { None };
+    (@only $only:ident) => { Some($crate::sender::Dialect::$only) };
+    (@null) => { false };
+    (@null null) => { true };
+    (@slot $model:ty, [inside $object:ident]) => {
+        $crate::shape::Inside::<$model> { object: &$object, is_written: |_| true }
+    };
+    (@slot $model:ty, [inside $object:ident if $is_written:expr]) => {
+        $crate::shape::Inside::<$model> { object: &$object, is_written: $is_written }
+    };
+    (@slot $model:ty, [by $type:ty, $give:expr, $take:expr]) => {
+        $crate::shape::By::<$model, $type> { give: $give, take: $take }
+    };
+    (@slot $model:ty, [= $type:ty, $give:expr]) => {
+        $crate::shape::By::<$model, $type> { give: $give, take: |_, _| () }
+    };
+    (@slot $model:ty, [slot $slot:expr]) => { $slot };
+    (@slot $model:ty, [check $type:ty]) => {
+        $crate::shape::Check::<$type>(std::marker::PhantomData)
+    };
+    (@slot $model:ty, [second $($field:ident).+ as $codec:ty]) => {
+        $crate::shape::Second($crate::shape::objects!(@slot $model, [$($field).+ as $codec]))
+    };
+    (@slot $model:ty, [$($field:ident).+]) => {
+        $crate::shape::objects!(@slot $model, [$($field).+ as $crate::shape::Plain])
+    };
+    (@slot $model:ty, [$($field:ident).+ ?]) => {
+        $crate::shape::objects!(@slot $model, [$($field).+ ? as $crate::shape::Plain])
+    };
+    (@slot $model:ty, [$($field:ident).+ as $codec:ty]) => {
+        $crate::shape::Lens::<$model, _, $codec> {
+            get: |model| &model.$($field).+,
+            set: |model| &mut model.$($field).+,
+            codec: std::marker::PhantomData,
+        }
+    };
+    (@slot $model:ty, [$($field:ident).+ ? as $codec:ty]) => {
+        $crate::shape::Maybe($crate::shape::objects!(@slot $model, [$($field).+ as $codec]))
+    };
+}
+pub(crate) use objects;

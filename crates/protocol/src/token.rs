@@ -115,6 +115,11 @@ impl TokenHash {
     pub fn of(token: &str) -> Self {
         Self(Sha256::digest(token.as_bytes()).into())
     }
+
+    /// Reads 64 hex digits.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        unhex(text).map(Self)
+    }
 }
 
 impl fmt::Display for TokenHash {

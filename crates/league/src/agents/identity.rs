@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-use league_protocol::dialect::v1;
+use league_protocol::dialect;
 use league_protocol::encode::Sender;
 use league_protocol::finding::Reading;
 use league_protocol::id::{ConversationId, GameType, LeagueId, PlayerId};
@@ -160,7 +160,7 @@ impl Identity {
     /// Whether a conversation is the one in which it asked to be admitted, in whatever dialect.
     pub(crate) fn is_own_registration(&self, named: &ConversationId) -> bool {
         let own = self.own_registration();
-        *named == own || named.as_str() == v1::conversation(own.as_str())
+        *named == own || named.as_str() == dialect::conversation(own.as_str())
     }
 
     /// The name of its log.

@@ -1,53 +1,84 @@
-//! The fields that every message has, whatever it says.
+//! The members that every message has, whatever it says.
+
+use std::borrow::Cow;
 
 use serde_json::{Value, json};
 use smol_str::SmolStr;
 
 use crate::fault::Code;
-use crate::finding::{Notes, Path, Reading, excerpt};
-use crate::shape;
-use crate::shape::{Parsed, Secret, Text, Vocabulary, no_time, utc_schema};
+use crate::finding::{Path, Reading, excerpt};
+use crate::sender::Dialect;
+use crate::shape::{
+    Codec, DecodeContext, Spelled, Vocabulary, no_time, objects, read_text, utc_schema,
+};
 use crate::time::{EXPECTED, TimeError, Timestamp};
+use crate::token::AuthToken;
 
-shape! {
+/// What every message says of itself, as far as it could be read.
+#[derive(Debug, Clone, Default)]
+pub struct Envelope {
+    pub protocol: Option<ProtocolName>,
+    pub message_type: Option<SmolStr>,
+    pub sender: Option<SenderName>,
+    pub timestamp: Option<Timestamp>,
+    /// Ties the messages of one exchange together.
+    pub conversation_id: Option<SmolStr>,
+    /// What proves the sender, once it has registered.
+    pub auth_token: Option<AuthToken>,
+}
+
+objects! {
     /// The fields that every message has.
-    Envelope<'a> "000 §2.4.1" {
+    pub(crate) ENVELOPE: Envelope = "000 §2.4.1" {
         /// The protocol: `league.v2` or `league.v1`.
-        protocol: Parsed<'a, ProtocolName>, Expected;
+        "protocol" [protocol ?] Expected;
         /// The type of the message.
-        message_type: Text<'a>, Needed;
+        "message_type" [message_type ?] Needed;
         /// Who says it.
-        sender: Parsed<'a, SenderName>, Expected;
+        "sender" [sender ?] Expected;
         /// When it was said, in UTC.
-        timestamp: Parsed<'a, Sent>, Expected;
+        "timestamp" [timestamp ? as Sent] Expected;
         /// Ties the messages of one exchange together.
-        conversation_id: Text<'a>, Expected;
+        "conversation_id" [conversation_id ?] Expected;
         /// What proves the sender, once it has registered.
-        auth_token: Secret<'a>, Optional;
+        "auth_token" [auth_token ?] Optional;
     }
 }
 
 /// When a message was sent; unlike a time in a payload it must be one, in UTC (ruling 6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sent(pub Timestamp);
+struct Sent;
 
-impl Vocabulary for Sent {
-    fn parse(text: &str, at: &Path<'_>, notes: &mut Notes) -> Option<Self> {
+impl Codec<Timestamp> for Sent {
+    fn read(
+        raw: &serde_json::value::RawValue,
+        at: &Path<'_>,
+        cx: &mut DecodeContext<'_>,
+    ) -> Option<Timestamp> {
+        let text = read_text(raw, at, cx)?;
         let at = &at.under("000 §2.4.2");
-        let problem = match Timestamp::parse(text) {
-            Ok(moment) => return Some(Self(moment)),
+        let problem = match Timestamp::parse(&text) {
+            Ok(moment) => return Some(moment),
             Err(problem) => problem,
         };
-        let detail = no_time(text, &problem);
+        let detail = no_time(&text, &problem);
         if let TimeError::Spelling(moment) = problem {
-            notes.forgive(Code::InvalidTimestamp, at, EXPECTED, detail);
-            return Some(Self(moment));
+            cx.notes
+                .forgive(Code::InvalidTimestamp, at, EXPECTED, detail);
+            return Some(moment);
         }
-        notes.refuse(Code::InvalidTimestamp, at, EXPECTED, detail);
+        cx.notes
+            .refuse(Code::InvalidTimestamp, at, EXPECTED, detail);
         None
     }
 
-    fn schema(reading: Reading) -> Value {
+    fn spell(moment: &Timestamp, dialect: Dialect) -> Spelled<'_> {
+        Spelled::text(match dialect {
+            Dialect::V2 | Dialect::V2Api => moment.to_seconds_text(),
+            Dialect::V1 => moment.to_millis_text(),
+        })
+    }
+
+    fn schema(_: Dialect, reading: Reading) -> Value {
         utc_schema(reading)
     }
 }
@@ -62,14 +93,14 @@ pub enum ProtocolName {
 }
 
 impl Vocabulary for ProtocolName {
-    fn parse(text: &str, at: &Path<'_>, notes: &mut Notes) -> Option<Self> {
+    fn parse(text: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
         match text {
             "league.v2" => Some(Self::V2),
             "league.v1" => Some(Self::V1),
             _ => {
                 let expected = "`league.v2` or `league.v1`";
                 let detail = format!("found `{}`; send {expected}", excerpt(text));
-                notes.refuse(
+                cx.notes.refuse(
                     Code::VersionMismatch,
                     &at.under("000 §2.10.2"),
                     expected,
@@ -80,8 +111,21 @@ impl Vocabulary for ProtocolName {
         }
     }
 
-    fn schema(_: Reading) -> Value {
+    fn text(&self, _: Dialect) -> Cow<'_, str> {
+        Cow::Borrowed(self.as_str())
+    }
+
+    fn schema(_: Dialect, _: Reading) -> Value {
         json!({"type": "string", "enum": ["league.v2", "league.v1"]})
+    }
+}
+
+impl ProtocolName {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V2 => "league.v2",
+            Self::V1 => "league.v1",
+        }
     }
 }
 
@@ -97,7 +141,7 @@ pub enum SenderName {
 }
 
 impl Vocabulary for SenderName {
-    fn parse(text: &str, at: &Path<'_>, notes: &mut Notes) -> Option<Self> {
+    fn parse(text: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
         let named = match text {
             "league_manager" => Some(Self::Manager),
             "referee" => Some(Self::Referee(None)),
@@ -112,7 +156,7 @@ impl Vocabulary for SenderName {
         if named.is_none() {
             let expected = "`league_manager`, `referee:ID` or `player:ID`";
             let detail = format!("found `{}`; send {expected}", excerpt(text));
-            notes.note(
+            cx.notes.note(
                 Code::InvalidMessage,
                 &at.under("000 §2.4.4"),
                 expected,
@@ -122,7 +166,16 @@ impl Vocabulary for SenderName {
         named
     }
 
-    fn schema(reading: Reading) -> Value {
+    fn text(&self, _: Dialect) -> Cow<'_, str> {
+        match self {
+            Self::Manager => Cow::Borrowed("league_manager"),
+            Self::Referee(None) => Cow::Borrowed("referee"),
+            Self::Referee(Some(name)) => Cow::Owned(format!("referee:{name}")),
+            Self::Player(name) => Cow::Owned(format!("player:{name}")),
+        }
+    }
+
+    fn schema(_: Dialect, reading: Reading) -> Value {
         match reading {
             Reading::Strict => {
                 json!({"type": "string", "pattern": "^(league_manager|referee|referee:.+|player[:_].+)$"})

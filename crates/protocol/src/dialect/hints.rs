@@ -4,7 +4,6 @@ use crate::fault::Code;
 use crate::finding::{Notes, Path};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::message::EVEN_ODD;
-use crate::shape::{Field, Parsed};
 
 /// What the reader of a message knows already; some dialects leave it out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,14 +45,12 @@ impl Hints<'_> {
     /// The match that an answer names, or the one that was asked about where it names none.
     pub fn answered(
         &self,
-        named: &Field<'_, Parsed<'_, MatchId>>,
+        named: Option<&MatchId>,
+        is_unreadable: bool,
         at: &Path<'_>,
         notes: &mut Notes,
     ) -> Option<MatchId> {
-        let known = self
-            .match_id
-            .filter(|_| !matches!(named, Field::Unreadable(_)));
-        let named = named.value();
+        let known = self.match_id.filter(|_| !is_unreadable);
         // No two matches of a league differ in small and large letters alone.
         if let (Some(asked), Some(said)) = (known, named)
             && asked != said

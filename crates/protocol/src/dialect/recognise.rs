@@ -3,7 +3,7 @@
 use crate::rpc::members::{Members, text};
 use crate::sender::Dialect;
 
-use super::{v1, v2};
+use super::types;
 
 /// Recognises a dialect by protocol, type and the shape of the fields.
 ///
@@ -19,7 +19,7 @@ pub fn recognise(message_type: &str, members: &Members<'_>) -> Dialect {
 }
 
 fn only_v1(message_type: &str) -> bool {
-    v1::Body::TYPES.contains(&message_type) && !v2::Body::TYPES.contains(&message_type)
+    types(Dialect::V1).contains(&message_type) && !types(Dialect::V2).contains(&message_type)
 }
 
 fn v2_or_api(message_type: &str, members: &Members<'_>) -> Dialect {

@@ -4,15 +4,26 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
+use crate::dialect::Hints;
+use crate::fault::Code;
+use crate::finding::{Path, Reading, excerpt};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::secret::{Commitment, Seed};
 use crate::sender::{Dialect, Speech};
+use crate::shape::{
+    Choice, Closed, Codec, DecodeContext, Quiet, Round, Seen, Spelled, Value as _, objects,
+    read_elements, read_text, secret_text,
+};
 use crate::time::Timestamp;
 use crate::token::{AuthToken, TokenHash};
 
+use super::forms::{Form, as_it_is, parts};
+use super::refusal::GameError;
 use super::result::Score;
 use super::round::WinLossDraw;
+use super::{EVEN_ODD, Message, unnamed_match};
 
 /// How a match goes forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -41,13 +52,8 @@ pub enum MatchState {
 
 impl MatchState {
     /// The state as the documents write it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::WaitingForPlayers => "WAITING_FOR_PLAYERS",
-            Self::CollectingChoices => "COLLECTING_CHOICES",
-            Self::DrawingNumber => "DRAWING_NUMBER",
-            Self::Finished => "FINISHED",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.word(Dialect::V2)
     }
 }
 
@@ -237,4 +243,1010 @@ pub struct PlayValidation {
     pub choice: Option<Value>,
     /// Why it was not taken; `None` if it was.
     pub error: Option<String>,
+}
+
+objects! {
+    /// A referee invites a player to a match.
+    GAME_INVITATION: GameInvitation = "000 §4.4.1", api "001 §GAME_INVITATION" {
+        /// Which league.
+        "league_id" [league_id] Expected api Optional;
+        /// Which round.
+        "round_id" [round_id as Round] Expected;
+        /// Which match.
+        "match_id" [match_id] Needed;
+        /// What is played.
+        "game_type" [game_type] Expected;
+        /// The seat of the one invited.
+        "role_in_match" [role] ExpectedSure in V2;
+        /// Who sits opposite.
+        "opponent_id" [opponent_id] Expected;
+        /// The seat of the one invited.
+        "role" [role] ExpectedSure in V2Api;
+        /// The hash of the draw's seed (ruling 27).
+        "draw_commitment" [commitment ? as Quiet] Optional;
+    }
+    /// The player comes to the match, or not.
+    GAME_JOIN_ACK: GameJoinAck = "000 §4.4.2", api "001 §GAME_JOIN_ACK" {
+        /// Which match.
+        "match_id" [match_id] Expected;
+        /// Who comes.
+        "player_id" [player_id ?] Expected api Optional;
+        /// When it arrived.
+        "arrival_timestamp" [arrival ?] Expected api Optional;
+        /// Whether it comes.
+        "accept" [accept] Needed;
+    }
+    /// The referee asks for even or odd.
+    CHOOSE_PARITY_CALL: MoveCall = "000 §4.5.1", api "001 §CHOOSE_PARITY_CALL" {
+        /// Which league.
+        "league_id" [league_id] Optional;
+        /// Which round.
+        "round_id" [round_id as Round] Optional;
+        /// Which match.
+        "match_id" [match_id] Needed;
+        /// Who is asked.
+        "player_id" [player_id] Expected api Optional;
+        /// What is played.
+        "game_type" [game_type] Expected api Optional;
+        /// What may help to choose.
+        "context" [inside CHOICE_CONTEXT] Expected api Optional;
+        /// When the answer must be in.
+        "deadline" [deadline] Expected;
+    }
+    /// What may help a player to choose.
+    CHOICE_CONTEXT: MoveCall = "000 §4.5.1" {
+        /// Who sits opposite.
+        "opponent_id" [opponent_id] Expected;
+        /// Which round.
+        "round_id" [second round_id as Round] Expected;
+        /// The player's record so far.
+        "your_standings" [record as Record] Expected;
+    }
+    /// A player's record.
+    RECORD: WinLossDraw = "000 §4.5.1" {
+        /// Matches won.
+        "wins" [wins] Expected;
+        /// Matches lost.
+        "losses" [losses] Expected;
+        /// Matches drawn.
+        "draws" [draws] Expected;
+    }
+    /// The player chooses even or odd.
+    CHOOSE_PARITY_RESPONSE: MoveResponse = "000 §4.5.2", api "001 §CHOOSE_PARITY_RESPONSE" {
+        /// Which match.
+        "match_id" [match_id] Expected;
+        /// Who chooses.
+        "player_id" [player_id ?] Expected api Optional;
+        /// `even` or `odd`.
+        "parity_choice" [choice as Parity] Needed;
+        /// The player's own share in the draw (ruling 27).
+        "nonce" [nonce ?] Optional;
+    }
+    /// The referee asks for a move of any game.
+    GAME_MOVE_CALL: MoveCall = "000 §3.8.2" {
+        /// Which league.
+        "league_id" [league_id] Optional;
+        /// Which round.
+        "round_id" [round_id as Round] Optional;
+        /// Which match.
+        "match_id" [match_id] Needed;
+        /// Who is asked.
+        "player_id" [player_id] Expected;
+        /// What is played.
+        "game_type" [game_type] Expected;
+        /// What is asked for.
+        "move_request" [inside MOVE_REQUEST] Needed;
+        /// When the answer must be in.
+        "deadline" [deadline] Expected;
+    }
+    /// What kind of move is asked for.
+    MOVE_REQUEST: MoveCall = "000 §3.8.2" {
+        /// The kind of move.
+        "move_type" [move_type] Expected;
+        /// The moves that are legal now.
+        "valid_options" [options] Expected;
+        /// What the player may see.
+        "context" [inside MOVE_CONTEXT] Expected;
+    }
+    /// What the player may see of the game, and of its standing.
+    MOVE_CONTEXT: MoveCall = "000 §3.8.2" {
+        /// Who sits opposite.
+        "opponent_id" [opponent_id] Optional;
+        /// Which round.
+        "round_id" [second round_id as Round] Optional;
+        /// The player's record so far.
+        "your_standings" [record as Record] Optional;
+        /// The position, as this seat sees it.
+        "view" [view] Optional;
+        /// Which move of this player it is, from 1.
+        "turn_number" [turn_number] Optional;
+    }
+    /// The player moves.
+    GAME_MOVE_RESPONSE: MoveResponse = "000 §3.8.2" {
+        /// Which match.
+        "match_id" [match_id] Expected;
+        /// Who moves.
+        "player_id" [player_id ?] Expected;
+        /// What is played.
+        "game_type" [game_type] Expected;
+        /// The move.
+        "move_data" [inside MOVE_DATA] Needed;
+        /// The player's own share in the draw (ruling 27).
+        "nonce" [nonce ?] Optional;
+    }
+    /// A move.
+    MOVE_DATA: MoveResponse = "000 §3.8.2" {
+        /// The kind of move.
+        "move_type" [move_type ?] Expected;
+        /// The move itself.
+        "choice" [choice] Needed;
+    }
+    /// The manager orders a referee to run a match.
+    START_MATCH: StartMatch = "ruling 4" {
+        /// Which league.
+        "league_id" [league_id] Needed;
+        /// Which round.
+        "round_id" [round_id as Round] Needed;
+        /// Which match.
+        "match_id" [match_id] Needed;
+        /// Counts the referees that were told to run this match, from 1.
+        "attempt" [attempt] Needed;
+        /// What is played.
+        "game_type" [game_type] Needed;
+        /// The game's own settings.
+        "game_settings" [settings] Optional;
+        /// Whether it goes forward by itself.
+        "mode" [mode] Optional;
+        /// The hash of the token by which people step it, if it is stepped.
+        "step_token_hash" [step_token ? as HashText] Optional;
+        /// Whether players are read strictly.
+        "strict" [strict] Optional;
+        /// What a result is worth.
+        "scoring" [inside SCORING] Needed;
+        /// The secret behind the draw.
+        "draw_seed" [seed as SeedText] Needed;
+        /// Seat A and seat B.
+        "players" [players as Seats] Needed;
+    }
+    /// What a result is worth.
+    SCORING: StartMatch = "000 §9.3.3" {
+        /// Points for a win.
+        "win_points" [score.win] Needed;
+        /// Points for a draw.
+        "draw_points" [score.draw] Needed;
+        /// Points for a loss.
+        "loss_points" [score.loss] Needed;
+        /// Points for a loss by not playing.
+        "technical_loss_points" [score.technical_loss] Needed;
+    }
+    /// What a referee has to know of a player.
+    MATCH_PLAYER: StartMatchPlayer = "ruling 25" {
+        /// Who.
+        "player_id" [player_id] Needed;
+        /// Where it answers.
+        "contact_endpoint" [endpoint] Needed;
+        /// How it speaks: `v2`, `v2-api` or `v1`.
+        "dialect" [dialect as DialectText] Optional;
+        /// How it takes calls: `simple` or `mcp`, if that is known.
+        "speech" [speech ? as Quiet] Optional;
+        /// The hash of the token it proves itself with.
+        "token_hash" [token_hash as HashText] Needed;
+        /// What the referee shows to this player to prove itself.
+        "match_token" [match_token] Needed;
+        /// Its record so far.
+        "record" [record as Record] Optional;
+    }
+    /// The referee takes the match, or not.
+    START_MATCH_ACK: StartMatchAck = "ruling 4" {
+        /// Which match.
+        "match_id" [match_id] Expected;
+        /// Whether the referee runs it.
+        "accepted" [accepted] Needed;
+        /// Why not.
+        "reason" [reason ?] Optional or null;
+    }
+}
+
+objects! {
+    /// A referee invites a player to a match.
+    V1_GAME_INVITATION: GameInvitation = "003 §GAME_INVITATION" {
+        /// The UUID of the league.
+        "league_id" [league_id] Expected;
+        /// Which round.
+        "round_id" [round_id] Expected;
+        /// Which match.
+        "match_id" [match_id] Needed;
+        /// What is played, and against whom.
+        "game_info" [inside GAME_INFO] Expected;
+    }
+    /// What is played, and against whom.
+    GAME_INFO: GameInvitation = "003 §GAME_INVITATION" {
+        /// What is played.
+        "game_type" [game_type] Expected;
+        /// Who sits opposite.
+        "opponent_id" [opponent_id] Expected;
+        /// The seat of the one invited.
+        "your_role" [role] ExpectedSure;
+        /// How long a move may take.
+        "timeout_seconds" [move_seconds] Expected;
+        /// The hash of the draw's seed (ruling 27).
+        "draw_commitment" [commitment ? as Quiet] Optional;
+    }
+    /// The player comes to the match, or not.
+    GAME_INVITATION_RESPONSE: V1JoinAck = "003 §GAME_INVITATION_RESPONSE" {
+        /// The UUID of the league.
+        "league_id" [league_id] Expected;
+        /// Which round.
+        "round_id" [round_id] Expected;
+        /// Which match.
+        "match_id" [match_id] Needed;
+        /// Whether it comes.
+        "status" [accept as Ready] Needed;
+    }
+    /// Both players are there.
+    GAME_START: GameStart = "003 §GAME_START" {
+        /// The UUID of the league.
+        "league_id" [league_id] Expected;
+        /// Which round.
+        "round_id" [round_id] Expected;
+        /// Which match.
+        "match_id" [match_id] Needed;
+        /// What is played, and who is asked first.
+        "game_state" [inside START_STATE] Needed;
+    }
+    /// What is played, and who is asked first.
+    START_STATE: GameStart = "003 §GAME_START" {
+        /// What is played.
+        "game_type" [game_type] Expected;
+        /// Who is asked first.
+        "current_player" [current_player] Needed;
+        /// How it is played.
+        "rules" [inside START_RULES] Expected;
+    }
+    /// How it is played.
+    START_RULES: GameStart = "003 §GAME_START" {
+        /// Whether each player moves once.
+        "single_round" [= bool, |start, _| Spelled::Flag(start.game_type.as_str() == EVEN_ODD)] Expected;
+        /// How long a move may take, in seconds.
+        "timeout_per_move" [move_seconds] Expected;
+    }
+    /// The referee asks for a play.
+    PLAY_REQUEST: MoveCall = "003 §PLAY_REQUEST" {
+        /// The UUID of the league.
+        "league_id" [league_id] Expected;
+        /// Which round.
+        "round_id" [round_id] Expected;
+        /// Which match.
+        "match_id" [match_id] Needed;
+        /// Where the match stands.
+        "game_state" [inside PLAY_STATE] Expected;
+    }
+    /// Where a match stands.
+    PLAY_STATE: MoveCall = "003 §PLAY_REQUEST" {
+        /// Which play of this player it is, from 1.
+        "turn_number" [turn_number] Expected;
+        /// How long the play may take.
+        "timeout_seconds" [move_seconds] Expected;
+        /// What belongs to the game alone.
+        "game_specific_state" [inside SPECIFIC_STATE] Expected;
+    }
+    /// What belongs to the game alone; of hidden plays nothing is told.
+    SPECIFIC_STATE: MoveCall = "003 §PLAY_REQUEST" {
+        /// The plays that this player may know.
+        "previous_plays" [= Vec<Value>, |_, _| Spelled::List(Vec::new())] Expected;
+        /// What is played, where it is not Even/Odd.
+        "game_type" [by GameType, |call, dialect| call.unless_even_odd(call.game_type.spell(dialect)),
+            |call, game| call.game_type = game.is().unwrap_or_else(|| call.game_type.clone())] Optional;
+        /// The kind of play, where it is not Even/Odd.
+        "move_type" [by Arc<str>, |call, dialect| call.unless_even_odd(call.move_type.spell(dialect)),
+            |call, kind| call.move_type = kind.is().unwrap_or_else(|| call.move_type.clone())] Optional;
+        /// The plays that are legal now, where it is not Even/Odd.
+        "valid_options" [by Arc<[Value]>, |call, dialect| call.unless_even_odd(call.options.spell(dialect)),
+            |call, options| call.options = options.is().unwrap_or_else(|| Arc::clone(&call.options))] Optional;
+        /// The position as this seat sees it, where it is not Even/Odd.
+        "view" [by Arc<Value>, |call, dialect| call.unless_even_odd(call.view.spell(dialect)),
+            |call, view| call.view = view.is().unwrap_or_default()] Optional;
+    }
+    /// The player plays.
+    PLAY_RESPONSE: V1Response = "003 §PLAY_RESPONSE" {
+        /// The UUID of the league.
+        "league_id" [league_id] Expected;
+        /// Which round.
+        "round_id" [round_id] Expected;
+        /// Which match.
+        "match_id" [match_id] Needed;
+        /// The play.
+        "play" [play as PlayPart] Needed;
+    }
+    /// A play.
+    PLAY: Play = "003 §PLAY_RESPONSE" {
+        /// `choose`
+        "action" [action ?] Expected;
+        /// What is chosen: `even` or `odd`.
+        "value" [value] Needed;
+        /// Why, in the player's words.
+        "reasoning" [reasoning ?] Optional;
+        /// The player's own share in the draw (ruling 27).
+        "nonce" [nonce ?] Optional;
+    }
+    /// A play was looked at.
+    PLAY_VALIDATION: V1Validation = "003 §PLAY_VALIDATION" {
+        /// The UUID of the league.
+        "league_id" [league_id] Expected;
+        /// Which round.
+        "round_id" [round_id] Expected;
+        /// Which match.
+        "match_id" [match_id] Needed;
+        /// What came of it.
+        "validation" [inside VALIDATION] Needed;
+    }
+    /// What came of a play.
+    VALIDATION: V1Validation = "003 §PLAY_VALIDATION" {
+        /// Whose play.
+        "player_id" [player_id] Needed;
+        /// The play, or null where the receiver may not see it yet.
+        "play" [play ? as PlayPart] ExpectedOrNull;
+        /// Whether it was taken.
+        "status" [is_valid as Valid] Needed;
+        /// Why it was not taken, or null.
+        "error" [error ?] ExpectedOrNull;
+        /// The same in a sentence for people, where `error` is a fixed reason.
+        "detail" [detail ?] Optional;
+    }
+}
+
+parts! {
+    Record: WinLossDraw = RECORD;
+    PlayPart: Play = PLAY;
+}
+
+pub(crate) static INVITATION: Form<GameInvitation> = Form {
+    object: &GAME_INVITATION,
+    draft: GameInvitation::draft,
+    finish: as_it_is,
+};
+pub(crate) static JOIN_ACK: Form<GameJoinAck> = Form {
+    object: &GAME_JOIN_ACK,
+    draft: |_| GameJoinAck {
+        match_id: unnamed_match(),
+        player_id: None,
+        arrival: None,
+        accept: false,
+    },
+    finish: |mut ack, seen, at, cx| {
+        ack.match_id = answered(&ack.match_id, seen, at, cx)?;
+        Some(ack.into())
+    },
+};
+pub(crate) static PARITY_CALL: Form<MoveCall> = Form {
+    object: &CHOOSE_PARITY_CALL,
+    draft: |hints| MoveCall::draft(hints).of_even_odd(),
+    finish: MoveCall::finish,
+};
+pub(crate) static PARITY_RESPONSE: Form<MoveResponse> = Form {
+    object: &CHOOSE_PARITY_RESPONSE,
+    draft: |_| MoveResponse::draft(&Hints::default()),
+    finish: MoveResponse::finish,
+};
+pub(crate) static MOVE_CALL: Form<MoveCall> = Form {
+    object: &GAME_MOVE_CALL,
+    draft: MoveCall::draft,
+    finish: MoveCall::finish,
+};
+pub(crate) static MOVE_RESPONSE: Form<MoveResponse> = Form {
+    object: &GAME_MOVE_RESPONSE,
+    draft: MoveResponse::draft,
+    finish: MoveResponse::finish,
+};
+pub(crate) static START: Form<StartMatch> = Form {
+    object: &START_MATCH,
+    draft: StartMatch::draft,
+    finish: as_it_is,
+};
+pub(crate) static START_ACK: Form<StartMatchAck> = Form {
+    object: &START_MATCH_ACK,
+    draft: |_| StartMatchAck {
+        match_id: unnamed_match(),
+        accepted: false,
+        reason: None,
+    },
+    finish: |mut ack, seen, at, cx| {
+        ack.match_id = answered(&ack.match_id, seen, at, cx)?;
+        Some(ack.into())
+    },
+};
+pub(crate) static V1_INVITATION: Form<GameInvitation> = Form {
+    object: &V1_GAME_INVITATION,
+    draft: GameInvitation::draft,
+    finish: as_it_is,
+};
+pub(crate) static V1_JOIN_ACK: Form<V1JoinAck> = Form {
+    object: &GAME_INVITATION_RESPONSE,
+    draft: |hints| V1JoinAck {
+        league_id: hints.league(None),
+        round_id: 0,
+        match_id: unnamed_match(),
+        accept: false,
+    },
+    finish: |told, _, _, _| {
+        Some(Message::from(GameJoinAck {
+            match_id: told.match_id,
+            player_id: None,
+            arrival: None,
+            accept: told.accept,
+        }))
+    },
+};
+pub(crate) static V1_GAME_START: Form<GameStart> = Form {
+    object: &GAME_START,
+    draft: |hints| GameStart {
+        league_id: hints.league(None),
+        round_id: 0,
+        match_id: unnamed_match(),
+        game_type: hints.game(None),
+        current_player: PlayerId::unknown(),
+        move_seconds: DEFAULT_MOVE_SECONDS,
+    },
+    finish: as_it_is,
+};
+pub(crate) static V1_REQUEST: Form<MoveCall> = Form {
+    object: &PLAY_REQUEST,
+    draft: MoveCall::draft,
+    finish: MoveCall::finish_v1,
+};
+pub(crate) static V1_RESPONSE: Form<V1Response> = Form {
+    object: &PLAY_RESPONSE,
+    draft: |hints| V1Response {
+        league_id: hints.league(None),
+        round_id: 0,
+        match_id: unnamed_match(),
+        play: Play::draft(hints),
+    },
+    finish: V1Response::finish,
+};
+pub(crate) static V1_VALIDATION: Form<V1Validation> = Form {
+    object: &PLAY_VALIDATION,
+    draft: |hints| V1Validation {
+        league_id: hints.league(None),
+        round_id: 0,
+        match_id: unnamed_match(),
+        player_id: PlayerId::unknown(),
+        play: None,
+        is_valid: false,
+        error: None,
+        detail: None,
+    },
+    finish: |told, _, _, _| Some(PlayValidation::from(told).into()),
+};
+
+/// How long a move may take where the message does not say: 000 table 5, and 003.
+const DEFAULT_MOVE_SECONDS: u32 = 30;
+
+impl GameInvitation {
+    fn draft(hints: &Hints<'_>) -> Self {
+        Self {
+            league_id: hints.league(None),
+            round_id: 0,
+            match_id: unnamed_match(),
+            game_type: hints.game(None),
+            role: Role::A,
+            opponent_id: hints.opponent(),
+            commitment: None,
+            move_seconds: DEFAULT_MOVE_SECONDS,
+        }
+    }
+}
+
+impl MoveCall {
+    fn draft(hints: &Hints<'_>) -> Self {
+        Self {
+            league_id: hints.league(None),
+            round_id: 0,
+            match_id: unnamed_match(),
+            player_id: PlayerId::unknown(),
+            opponent_id: hints.opponent(),
+            game_type: hints.game(None),
+            move_type: Arc::from(""),
+            options: Arc::new([]),
+            view: Arc::new(Value::Null),
+            turn_number: 1,
+            record: WinLossDraw::default(),
+            // `league.v1` names no deadline, only a number of seconds.
+            deadline: Timestamp::LAST,
+            move_seconds: DEFAULT_MOVE_SECONDS,
+        }
+    }
+
+    /// With what every call for even or odd asks for.
+    fn of_even_odd(mut self) -> Self {
+        if self.move_type.is_empty() {
+            self.move_type = Arc::from("choose_parity");
+        }
+        if self.options.is_empty() {
+            self.options = Arc::new(["even".into(), "odd".into()]);
+        }
+        self
+    }
+
+    fn finish(
+        mut self,
+        seen: &Seen<Self>,
+        at: &Path<'_>,
+        cx: &mut DecodeContext<'_>,
+    ) -> Option<Message> {
+        if !seen.has("match_id") {
+            return None;
+        }
+        if !seen.has("player_id") {
+            self.player_id = cx.hints.reader(&at.member("player_id", true), cx.notes)?;
+        }
+        Some(self.into())
+    }
+
+    fn finish_v1(
+        self,
+        seen: &Seen<Self>,
+        at: &Path<'_>,
+        cx: &mut DecodeContext<'_>,
+    ) -> Option<Message> {
+        if self.is_even_odd() {
+            return self.of_even_odd().finish(seen, at, cx);
+        }
+        self.finish(seen, at, cx)
+    }
+
+    pub(crate) fn is_even_odd(&self) -> bool {
+        self.game_type.as_str() == EVEN_ODD
+    }
+
+    fn unless_even_odd<'m>(&self, spelled: Spelled<'m>) -> Spelled<'m> {
+        if self.is_even_odd() {
+            Spelled::Absent
+        } else {
+            spelled
+        }
+    }
+}
+
+impl MoveResponse {
+    fn draft(hints: &Hints<'_>) -> Self {
+        Self {
+            match_id: unnamed_match(),
+            player_id: None,
+            game_type: hints.game(None),
+            move_type: None,
+            choice: Value::Null,
+            nonce: None,
+            reasoning: None,
+        }
+    }
+
+    fn finish(
+        mut self,
+        seen: &Seen<Self>,
+        at: &Path<'_>,
+        cx: &mut DecodeContext<'_>,
+    ) -> Option<Message> {
+        self.match_id = answered(&self.match_id, seen, at, cx)?;
+        Some(self.into())
+    }
+
+    /// Whether it is even or odd, which has a message of its own.
+    pub(crate) fn is_parity(&self) -> bool {
+        self.game_type.as_str() == EVEN_ODD && is_parity(&self.choice)
+    }
+}
+
+fn is_parity(choice: &Value) -> bool {
+    matches!(choice.as_str(), Some("even" | "odd"))
+}
+
+/// The match that an answer is about: the one it names, or the one that was asked about.
+fn answered<M>(
+    named: &MatchId,
+    seen: &Seen<M>,
+    at: &Path<'_>,
+    cx: &mut DecodeContext<'_>,
+) -> Option<MatchId> {
+    let named = seen.has("match_id").then_some(named);
+    cx.hints
+        .answered(named, seen.unreadable("match_id"), at, cx.notes)
+}
+
+impl StartMatch {
+    fn draft(hints: &Hints<'_>) -> Self {
+        Self {
+            league_id: hints.league(None),
+            round_id: 0,
+            match_id: unnamed_match(),
+            attempt: 1,
+            game_type: hints.game(None),
+            settings: Value::Null,
+            mode: Mode::Auto,
+            step_token: None,
+            strict: false,
+            score: Score::default(),
+            seed: Seed([0; 32]),
+            players: [(); 2].map(|()| StartMatchPlayer::draft(hints)),
+        }
+    }
+}
+
+impl StartMatchPlayer {
+    fn draft(_: &Hints<'_>) -> Self {
+        Self {
+            player_id: PlayerId::unknown(),
+            endpoint: Arc::from(""),
+            dialect: Dialect::V2,
+            speech: None,
+            token_hash: TokenHash::of(""),
+            match_token: AuthToken::new(""),
+            record: WinLossDraw::default(),
+        }
+    }
+}
+
+impl WinLossDraw {
+    fn draft(_: &Hints<'_>) -> Self {
+        Self::default()
+    }
+}
+
+/// A [`GameJoinAck`] of `league.v1`.
+pub(crate) struct V1JoinAck {
+    league_id: LeagueId,
+    round_id: u32,
+    match_id: MatchId,
+    accept: bool,
+}
+
+impl V1JoinAck {
+    pub(crate) fn new(ack: &GameJoinAck, league: &LeagueId) -> Self {
+        Self {
+            league_id: league.clone(),
+            round_id: ack.match_id.round().unwrap_or_default(),
+            match_id: ack.match_id.clone(),
+            accept: ack.accept,
+        }
+    }
+}
+
+/// A [`MoveResponse`] of `league.v1`.
+pub(crate) struct V1Response {
+    league_id: LeagueId,
+    round_id: u32,
+    match_id: MatchId,
+    play: Play,
+}
+
+/// A play; 003 knows one action, whatever is chosen by it.
+struct Play {
+    action: Option<String>,
+    value: Value,
+    reasoning: Option<String>,
+    nonce: Option<String>,
+}
+
+impl Play {
+    fn draft(_: &Hints<'_>) -> Self {
+        Self {
+            action: None,
+            value: Value::Null,
+            reasoning: None,
+            nonce: None,
+        }
+    }
+
+    fn of(choice: &Value) -> Self {
+        Self {
+            action: Some("choose".to_owned()),
+            value: choice.clone(),
+            reasoning: None,
+            nonce: None,
+        }
+    }
+
+    /// Even/Odd knows one action and two values; a wrong value is an illegal move.
+    fn check_parity(&self, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<()> {
+        if self
+            .action
+            .as_ref()
+            .is_some_and(|action| action != "choose")
+        {
+            let detail = "the action of Even/Odd is always `choose`; send it";
+            let at = &at.member("action", false);
+            cx.notes.note(Code::InvalidMessage, at, "`choose`", detail);
+        }
+        if is_parity(&self.value) {
+            return Some(());
+        }
+        let found = excerpt(&self.value.to_string());
+        let detail = format!("found `{found}`; send `even` or `odd`");
+        let at = &at.member("value", true);
+        cx.notes
+            .refuse(Code::InvalidMove, at, "`even` or `odd`", detail);
+        None
+    }
+}
+
+impl V1Response {
+    pub(crate) fn new(response: &MoveResponse, league: &LeagueId) -> Self {
+        Self {
+            league_id: league.clone(),
+            round_id: response.match_id.round().unwrap_or_default(),
+            match_id: response.match_id.clone(),
+            play: Play {
+                reasoning: response.reasoning.clone(),
+                nonce: response.nonce.clone(),
+                ..Play::of(&response.choice)
+            },
+        }
+    }
+
+    fn finish(
+        self,
+        seen: &Seen<Self>,
+        at: &Path<'_>,
+        cx: &mut DecodeContext<'_>,
+    ) -> Option<Message> {
+        if !seen.has("play") {
+            return None;
+        }
+        let game_type = cx.hints.game(None);
+        if game_type.as_str() == EVEN_ODD {
+            self.play.check_parity(&at.member("play", true), cx)?;
+        }
+        Some(Message::from(MoveResponse {
+            match_id: self.match_id,
+            player_id: None,
+            game_type,
+            move_type: None,
+            choice: self.play.value,
+            nonce: self.play.nonce,
+            reasoning: self.play.reasoning,
+        }))
+    }
+}
+
+/// A [`PlayValidation`] on the wire; a refused play is said so as well.
+pub(crate) struct V1Validation {
+    league_id: LeagueId,
+    round_id: u32,
+    match_id: MatchId,
+    player_id: PlayerId,
+    play: Option<Play>,
+    is_valid: bool,
+    error: Option<String>,
+    detail: Option<String>,
+}
+
+impl From<&PlayValidation> for V1Validation {
+    fn from(validation: &PlayValidation) -> Self {
+        Self {
+            league_id: validation.league_id.clone(),
+            round_id: validation.round_id,
+            match_id: validation.match_id.clone(),
+            player_id: validation.player_id.clone(),
+            play: validation.choice.as_ref().map(Play::of),
+            is_valid: validation.error.is_none(),
+            error: validation.error.clone(),
+            detail: None,
+        }
+    }
+}
+
+impl From<V1Validation> for PlayValidation {
+    fn from(told: V1Validation) -> Self {
+        let unexplained = || "the play was not taken".to_owned();
+        Self {
+            league_id: told.league_id,
+            round_id: told.round_id,
+            match_id: told.match_id,
+            player_id: told.player_id,
+            choice: told.play.map(|play| play.value),
+            error: (!told.is_valid).then(|| told.error.unwrap_or_else(unexplained)),
+        }
+    }
+}
+
+/// An error about a play is a validation that failed.
+impl From<&GameError> for V1Validation {
+    fn from(error: &GameError) -> Self {
+        Self {
+            league_id: error.league_id.clone(),
+            round_id: error.round_id,
+            match_id: error.match_id.clone(),
+            player_id: error.player_id.clone(),
+            play: None,
+            is_valid: false,
+            error: Some(v1_reason(error).to_owned()),
+            detail: Some(error.detail.clone()),
+        }
+    }
+}
+
+/// The fixed reason of 003 for an error, or our own sentence where it has none.
+fn v1_reason(error: &GameError) -> &str {
+    match error.code {
+        Code::Timeout | Code::DeadlinePassed => "Timeout exceeded",
+        Code::InvalidMove => "Choice not in allowed values",
+        Code::InvalidMessage | Code::MissingField => "Invalid choice format",
+        _ => &error.detail,
+    }
+}
+
+impl Closed for Role {
+    fn words(dialect: Dialect) -> &'static [(Self, &'static str)] {
+        match dialect {
+            Dialect::V2 | Dialect::V2Api => &[(Self::A, "PLAYER_A"), (Self::B, "PLAYER_B")],
+            Dialect::V1 => &[(Self::A, "challenger"), (Self::B, "defender")],
+        }
+    }
+}
+
+impl Closed for Mode {
+    fn words(_: Dialect) -> &'static [(Self, &'static str)] {
+        &[(Self::Auto, "auto"), (Self::Manual, "manual")]
+    }
+}
+
+impl Closed for MatchState {
+    fn words(_: Dialect) -> &'static [(Self, &'static str)] {
+        &[
+            (Self::WaitingForPlayers, "WAITING_FOR_PLAYERS"),
+            (Self::CollectingChoices, "COLLECTING_CHOICES"),
+            (Self::DrawingNumber, "DRAWING_NUMBER"),
+            (Self::Finished, "FINISHED"),
+        ]
+    }
+}
+
+/// Whether a player comes to a match.
+struct Ready;
+
+impl Choice for Ready {
+    fn words(_: Dialect) -> [&'static str; 2] {
+        ["READY", "DECLINED"]
+    }
+}
+
+/// Whether a play was taken.
+struct Valid;
+
+impl Choice for Valid {
+    fn words(_: Dialect) -> [&'static str; 2] {
+        ["VALID", "INVALID"]
+    }
+}
+
+/// Even or odd.
+#[derive(Clone, Copy, PartialEq)]
+struct Parity(&'static str);
+
+impl Closed for Parity {
+    const CODE: Code = Code::InvalidMove;
+
+    fn words(_: Dialect) -> &'static [(Self, &'static str)] {
+        &[(Self("even"), "even"), (Self("odd"), "odd")]
+    }
+}
+
+impl Codec<Value> for Parity {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Value> {
+        <Self as crate::shape::Value>::read(raw, at, cx).map(|Self(word)| word.into())
+    }
+
+    fn spell(choice: &Value, _: Dialect) -> Spelled<'_> {
+        Spelled::json(choice)
+    }
+
+    fn schema(dialect: Dialect, reading: Reading) -> Value {
+        <Self as crate::shape::Value>::schema(dialect, reading)
+    }
+}
+
+/// Seat A and seat B: a match has two players.
+struct Seats;
+
+impl Codec<[StartMatchPlayer; 2]> for Seats {
+    fn read(
+        raw: &RawValue,
+        at: &Path<'_>,
+        cx: &mut DecodeContext<'_>,
+    ) -> Option<[StartMatchPlayer; 2]> {
+        let seated = read_elements(raw, at, cx, |raw, at, cx| {
+            let mut player = StartMatchPlayer::draft(cx.hints);
+            let is_whole = MATCH_PLAYER.read(&mut player, raw, at, cx);
+            Some(is_whole?.then_some(player))
+        })?;
+        let Ok([first, second]) = <[_; 2]>::try_from(seated) else {
+            let detail = "a match has two players; list both";
+            cx.notes
+                .refuse(Code::InvalidMessage, at, "two players", detail);
+            return None;
+        };
+        Some([first?, second?])
+    }
+
+    fn spell(players: &[StartMatchPlayer; 2], dialect: Dialect) -> Spelled<'_> {
+        let spelled = players
+            .iter()
+            .map(|player| MATCH_PLAYER.spell(player, dialect));
+        Spelled::List(spelled.collect())
+    }
+
+    fn schema(dialect: Dialect, reading: Reading) -> Value {
+        serde_json::json!({"type": "array", "items": MATCH_PLAYER.schema(dialect, reading)})
+    }
+}
+
+/// The hash of a token, as 64 hex digits.
+struct HashText;
+
+impl Codec<TokenHash> for HashText {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<TokenHash> {
+        let text = read_text(raw, at, cx)?;
+        usable(TokenHash::from_hex(&text), "64 hex digits", at, cx)
+    }
+
+    fn spell(hash: &TokenHash, _: Dialect) -> Spelled<'_> {
+        Spelled::text(hash.to_string())
+    }
+
+    fn schema(dialect: Dialect, reading: Reading) -> Value {
+        String::schema(dialect, reading)
+    }
+}
+
+/// The seed of a draw, as 64 hex digits.
+struct SeedText;
+
+impl Codec<Seed> for SeedText {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Seed> {
+        let text = read_text(raw, at, cx)?;
+        if !secret_text(&text, at, cx) {
+            return None;
+        }
+        usable(Seed::from_hex(&text), "64 hex digits", at, cx)
+    }
+
+    fn spell(seed: &Seed, _: Dialect) -> Spelled<'_> {
+        Spelled::text(seed.to_hex())
+    }
+
+    fn schema(dialect: Dialect, reading: Reading) -> Value {
+        AuthToken::schema(dialect, reading)
+    }
+}
+
+/// How a player speaks, by the name of its dialect.
+struct DialectText;
+
+impl Codec<Dialect> for DialectText {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Dialect> {
+        let text = read_text(raw, at, cx)?;
+        usable(Dialect::parse(&text), "`v2`, `v2-api` or `v1`", at, cx)
+    }
+
+    fn spell(dialect: &Dialect, _: Dialect) -> Spelled<'_> {
+        Spelled::text(dialect.as_str())
+    }
+
+    fn schema(dialect: Dialect, reading: Reading) -> Value {
+        String::schema(dialect, reading)
+    }
+}
+
+/// A text that must mean something; where it does not, the order cannot be followed.
+fn usable<T>(
+    value: Option<T>,
+    expected: &str,
+    at: &Path<'_>,
+    cx: &mut DecodeContext<'_>,
+) -> Option<T> {
+    if value.is_none() {
+        let detail = format!("it is not usable; send {expected}");
+        cx.notes.refuse(Code::MissingField, at, expected, detail);
+    }
+    value
 }

@@ -2,11 +2,17 @@
 
 use serde_json::{Map, Value};
 
+use crate::dialect::Hints;
 use crate::fault::Code;
+use crate::finding::Path;
 use crate::id::{LeagueId, MatchId, PlayerId};
+use crate::sender::Dialect;
+use crate::shape::{DecodeContext, Plain, Seen, Spelled, Value as _, objects};
 use crate::time::Timestamp;
 
+use super::forms::Form;
 use super::play::MatchState;
+use super::{Message, unnamed_match};
 
 /// The manager, or any agent, refuses a message.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,4 +67,232 @@ pub struct GameError {
     pub max_retries: u32,
     /// When the next attempt begins; `None` if there is none.
     pub next_retry_at: Option<Timestamp>,
+}
+
+objects! {
+    /// The manager refuses.
+    LEAGUE_ERROR: Refusal = "000 §4.10.1", api "001 §LEAGUE_ERROR" {
+        /// Which rule.
+        "error_code" [code] Needed;
+        /// The name of the rule.
+        "error_name" [name ?] Optional api Expected;
+        /// The name of the rule, or a sentence.
+        "error_description" [description] Expected in V2;
+        /// What went wrong, in a sentence.
+        "error_description" [description] Expected in V2Api;
+        /// Whether trying again may help.
+        "retryable" [is_retryable] Expected in V2Api;
+        /// What kind of message was refused.
+        "original_message_type" [original_message_type ?] Optional in V2 or null;
+        /// What kind of message was refused.
+        "original_message_type" [original_message_type ?] Optional in V2Api;
+        /// More that helps to find the cause.
+        "context" [by Map<String, Value>, Refusal::spell_context, |refusal, context| refusal.context = context.is().unwrap_or_default()] Optional;
+        /// Whether trying again may help.
+        "retryable" [is_retryable] Optional in V2;
+    }
+    /// Something went wrong in a match.
+    GAME_ERROR: GameError = "000 §4.10.2" {
+        /// Which match.
+        "match_id" [match_id] Needed;
+        /// Whose doing, as 000 §2.9.2 names it.
+        "player_id" [player_id] Optional;
+        /// Whose doing, as 000 §4.10.2 names it.
+        "affected_player" [by PlayerId, |error, dialect| error.player_id.spell(dialect), |error, player| error.set_affected(player.is())] Optional;
+        /// Which rule.
+        "error_code" [code] Needed;
+        /// The name of the rule.
+        "error_name" [= String, |error, _| Spelled::text(error.code.name())] Optional;
+        /// The name of the rule, or a sentence.
+        "error_description" [by String, |error, _| Spelled::text(error.code.name()), |error, told| error.set_detail(told.is())] Expected;
+        /// Where the match stands.
+        "game_state" [state] Optional;
+        /// Whether trying again may help.
+        "retryable" [= bool, |error, _| Spelled::Flag(error.next_retry_at.is_some())] Optional;
+        /// The message that is still owed.
+        "action_required" [by String, |error, _| Spelled::text(error.action_required), |error, owed| error.set_owed(owed.get())] Optional;
+        /// How many attempts have failed.
+        "retry_count" [retry_count] Optional;
+        /// How many attempts there are in all.
+        "max_retries" [max_retries] Optional;
+        /// The attempts, as 000 §4.10.2 groups them.
+        "retry_info" [inside RETRY_INFO] Optional;
+        /// What happens if nothing gets better.
+        "consequence" [= String, |error, _| Spelled::text(error.consequence())] Optional;
+        /// More that helps to find the cause.
+        "context" [by Value, GameError::spell_context, |error, context| error.set_context(context.get())] Optional;
+    }
+    /// The attempts of a player.
+    RETRY_INFO: GameError = "000 §4.10.2" {
+        /// How many attempts have failed.
+        "retry_count" [second retry_count as Plain] Expected;
+        /// How many attempts there are in all.
+        "max_retries" [second max_retries as Plain] Expected;
+        /// When the next attempt begins, or null.
+        "next_retry_at" [next_retry_at ?] ExpectedOrNull;
+    }
+}
+
+pub(crate) static LEAGUE: Form<Refusal> = Form {
+    object: &LEAGUE_ERROR,
+    draft: |_| Refusal {
+        code: Code::InvalidMessage,
+        name: None,
+        description: String::new(),
+        original_message_type: None,
+        context: Map::new(),
+        is_retryable: false,
+    },
+    finish: |refusal, seen, _, cx| {
+        let is_known = seen.has("error_code");
+        is_known.then(|| refusal.told(cx.dialect).into())
+    },
+};
+pub(crate) static GAME: Form<GameError> = Form {
+    object: &GAME_ERROR,
+    draft: GameError::draft,
+    finish: GameError::finish,
+};
+
+/// A [`LeagueError`] as it is on the wire.
+pub(crate) struct Refusal {
+    code: Code,
+    name: Option<String>,
+    description: String,
+    original_message_type: Option<String>,
+    context: Map<String, Value>,
+    is_retryable: bool,
+}
+
+impl Refusal {
+    /// The API page shows the sentence as the description; the main document shows the name.
+    pub(crate) fn new(error: &LeagueError, dialect: Dialect) -> Self {
+        let mut context = error.context.clone();
+        let description = match dialect {
+            Dialect::V2Api => error.detail.as_str(),
+            Dialect::V2 | Dialect::V1 => {
+                context.insert("detail".into(), error.detail.as_str().into());
+                error.code.name()
+            }
+        };
+        if let Some(path) = &error.path {
+            context.insert("path".into(), path.as_str().into());
+        }
+        Self {
+            code: error.code,
+            name: Some(error.code.name().to_owned()),
+            description: description.to_owned(),
+            original_message_type: error.original_message_type.clone(),
+            context,
+            is_retryable: error.code.retryable(),
+        }
+    }
+
+    fn told(mut self, dialect: Dialect) -> LeagueError {
+        let mut text = |name| match self.context.remove(name) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        };
+        let (detail, path) = (text("detail"), text("path"));
+        // The page gives E003 to what is E018 here (ruling 11).
+        let mismatched = dialect == Dialect::V2Api
+            && self.code == Code::MissingField
+            && self.name.as_deref() == Some("PROTOCOL_MISMATCH");
+        LeagueError {
+            code: if mismatched {
+                Code::VersionMismatch
+            } else {
+                self.code
+            },
+            original_message_type: self.original_message_type,
+            detail: detail.unwrap_or(self.description),
+            path,
+            context: self.context,
+        }
+    }
+
+    fn spell_context(&self, dialect: Dialect) -> Spelled<'_> {
+        if self.context.is_empty() {
+            return Spelled::Absent;
+        }
+        self.context.spell(dialect)
+    }
+}
+
+impl GameError {
+    fn draft(hints: &Hints<'_>) -> Self {
+        Self {
+            league_id: hints.league(None),
+            round_id: 0,
+            match_id: unnamed_match(),
+            player_id: PlayerId::unknown(),
+            code: Code::InvalidMessage,
+            detail: String::new(),
+            action_required: "CHOOSE_PARITY_RESPONSE",
+            state: MatchState::CollectingChoices,
+            retry_count: 0,
+            max_retries: 0,
+            next_retry_at: None,
+        }
+    }
+
+    fn finish(
+        mut self,
+        seen: &Seen<Self>,
+        at: &Path<'_>,
+        cx: &mut DecodeContext<'_>,
+    ) -> Option<Message> {
+        if !seen.has("match_id") {
+            return None;
+        }
+        if self.player_id.is_unknown() {
+            self.player_id = cx.hints.reader(&at.member("player_id", true), cx.notes)?;
+        }
+        Some(self.into())
+    }
+
+    /// Whether it is about a play, of which `league.v1` has words to tell.
+    pub(crate) fn is_about_a_play(&self) -> bool {
+        ["CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"].contains(&self.action_required)
+    }
+
+    fn set_affected(&mut self, player: Option<PlayerId>) {
+        if let Some(player) = player.filter(|_| self.player_id.is_unknown()) {
+            self.player_id = player;
+        }
+    }
+
+    /// The sentence in the context says more than the description.
+    fn set_detail(&mut self, told: Option<String>) {
+        if let Some(told) = told.filter(|_| self.detail.is_empty()) {
+            self.detail = told;
+        }
+    }
+
+    fn set_context(&mut self, context: Option<&Value>) {
+        let detail = context.and_then(|context| context["detail"].as_str());
+        if let Some(detail) = detail {
+            detail.clone_into(&mut self.detail);
+        }
+    }
+
+    /// The message that is owed, from the few that can be.
+    fn set_owed(&mut self, told: Option<&String>) {
+        self.action_required = match told.map(String::as_str) {
+            Some("GAME_JOIN_ACK") => "GAME_JOIN_ACK",
+            Some("GAME_MOVE_RESPONSE") => "GAME_MOVE_RESPONSE",
+            _ => "CHOOSE_PARITY_RESPONSE",
+        };
+    }
+
+    fn consequence(&self) -> &'static str {
+        match self.next_retry_at {
+            Some(_) => "Technical loss if max retries exceeded",
+            None => "Technical loss",
+        }
+    }
+
+    fn spell_context(&self, _: Dialect) -> Spelled<'_> {
+        Spelled::Entries(vec![("detail".into(), Spelled::text(&self.detail))])
+    }
 }

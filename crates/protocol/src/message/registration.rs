@@ -1,10 +1,23 @@
 //! Joining a league.
 
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
-use crate::id::{GameType, LeagueId};
-use crate::sender::Speech;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use serde_json::value::RawValue;
+
+use crate::dialect::Hints;
+use crate::dialect::names::{player_id, player_name};
+use crate::fault::Code;
+use crate::finding::{Path, Reading};
+use crate::id::{GameType, LeagueId, PlayerId, RefereeId};
+use crate::sender::{Dialect, Speech};
+use crate::shape::{Choice, Codec, DecodeContext, Quiet, Seen, Spelled, Value, objects};
 use crate::token::AuthToken;
+
+use super::Message;
+use super::forms::{Form, parts};
+use super::{needed, promised};
 
 /// What an agent says of itself when it registers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,4 +81,424 @@ pub struct Enrolment<Id> {
     pub manager_token: Option<AuthToken>,
     /// What proves the agent when it comes back, from another address too; nobody else sees it.
     pub return_token: Option<AuthToken>,
+}
+
+objects! {
+    /// A referee asks to be admitted.
+    REFEREE_REGISTER_REQUEST: RegisterRequest = "000 §4.1.1" {
+        /// What the referee says of itself.
+        "referee_meta" [meta as RefereeMeta] Needed;
+        /// The id it would like to have.
+        "referee_id" [wanted_id ?] Optional;
+    }
+    /// What a referee says of itself.
+    REFEREE_META: AgentMeta = "000 §4.1.1" {
+        /// The name that people see.
+        "display_name" [display_name] Needed;
+        /// The referee's own version.
+        "version" [version] Expected;
+        /// The protocol version it speaks.
+        "protocol_version" [protocol_version ?] Optional;
+        /// The games it can run.
+        "game_types" [game_types as Games] Expected;
+        /// Where it answers.
+        "contact_endpoint" [contact_endpoint] Expected;
+        /// How many matches it runs at once.
+        "max_concurrent_matches" [by u32, |meta, _| Spelled::Whole(meta.max_concurrent_matches.unwrap_or(1)),
+            |meta, most| meta.max_concurrent_matches = most.is()] Expected;
+        /// How it takes calls: `simple` or `mcp`; an addition to the documents (ruling 46).
+        "speech" [speech ? as Quiet] Optional;
+    }
+    /// The manager admits a referee or not.
+    REFEREE_REGISTER_RESPONSE: Admission<RefereeId> = "000 §4.1.2" {
+        /// Admitted or not.
+        "status" [is_accepted as Accepted] Needed;
+        /// The referee's id from now on.
+        "referee_id" [id ?] Optional;
+        /// The referee's token from now on.
+        "auth_token" [token ?] Optional;
+        /// What the manager will show the referee; an addition to the documents (ruling 45).
+        "manager_token" [manager_token ?] Optional;
+        /// What proves the referee when it comes back; an addition to the documents (ruling 7).
+        "return_token" [return_token ?] Optional;
+        /// The league it is in.
+        "league_id" [league_id ?] Optional;
+        /// Why it is not admitted.
+        "reason" [reason ?] Optional or null;
+    }
+    /// A player asks to be admitted.
+    LEAGUE_REGISTER_REQUEST: RegisterRequest = "000 §4.2.1" {
+        /// What the player says of itself.
+        "player_meta" [meta as PlayerMeta] Needed;
+        /// The id it would like to have.
+        "player_id" [wanted_id ?] Optional;
+    }
+    /// What a player says of itself.
+    PLAYER_META: AgentMeta = "000 §4.2.1" {
+        /// The name that people see.
+        "display_name" [display_name] Needed;
+        /// The player's own version.
+        "version" [version] Expected;
+        /// The protocol version it speaks.
+        "protocol_version" [by String, spell_version, |meta, version| meta.protocol_version = version.is()] Optional;
+        /// The games it can play.
+        "game_types" [game_types as Games] Expected;
+        /// Where it answers.
+        "contact_endpoint" [contact_endpoint as Address] Expected;
+        /// How it takes calls: `simple` or `mcp`; an addition to the documents (ruling 46).
+        "speech" [speech ? as Quiet] Optional;
+    }
+    /// The manager admits a player or not.
+    LEAGUE_REGISTER_RESPONSE: Admission<PlayerId> = "000 §4.2.2", api "001 §LEAGUE_REGISTER_RESPONSE" {
+        /// Admitted or not.
+        "status" [is_accepted as Registered] Needed;
+        /// The player's id from now on.
+        "player_id" [id ?] Optional;
+        /// The player's token from now on.
+        "auth_token" [token ?] Optional;
+        /// What the manager will show the player; an addition to the documents (ruling 45).
+        "manager_token" [manager_token ?] Optional;
+        /// What proves the player when it comes back; an addition to the documents (ruling 7).
+        "return_token" [return_token ?] Optional;
+        /// The league it is in.
+        "league_id" [league_id ?] Optional;
+        /// Why it is not admitted.
+        "reason" [reason ?] Optional in V2 or null;
+        /// Why it is not admitted.
+        "reason" [reason ?] Optional in V2Api;
+    }
+    /// A player asks to be admitted.
+    V1_LEAGUE_REGISTER_REQUEST: V1Request = "003 §LEAGUE_REGISTER_REQUEST" {
+        /// The UUID of the league.
+        "league_id" [league_id] Expected;
+        /// 0, as no round has begun.
+        "round_id" [= u32, |_, _| Spelled::Whole(0)] Expected;
+        /// `REGISTRATION`
+        "match_id" [= String, |_, _| Spelled::text("REGISTRATION")] Expected;
+        /// What the player says of itself.
+        "player_meta" [request.meta as PlayerMeta] Needed;
+        /// The id it would like to have (ruling 7).
+        "player_id" [request.wanted_id ? as WantedName] Optional;
+    }
+    /// The manager admits a player or not.
+    V1_LEAGUE_REGISTER_RESPONSE: Admission<PlayerId> = "003 §LEAGUE_REGISTER_RESPONSE" {
+        /// The UUID of the league.
+        "league_id" [league_id ?] Expected;
+        /// 0, as no round has begun.
+        "round_id" [= u32, |_, _| Spelled::Whole(0)] Expected;
+        /// `REGISTRATION`
+        "match_id" [= String, |_, _| Spelled::text("REGISTRATION")] Expected;
+        /// Admitted or not.
+        "status" [is_accepted as Accepted] Needed;
+        /// The player's name from now on.
+        "player_id" [id ?] Optional or null;
+        /// Why it is not admitted.
+        "reason" [reason ?] Optional or null;
+    }
+}
+
+parts! {
+    RefereeMeta: AgentMeta = REFEREE_META;
+    PlayerMeta: AgentMeta = PLAYER_META;
+}
+
+pub(crate) static REFEREE_REQUEST: Form<RegisterRequest> = Form {
+    object: &REFEREE_REGISTER_REQUEST,
+    draft: RegisterRequest::draft,
+    finish: |request, _, _, _| Some(Message::RefereeRegisterRequest(Box::new(request))),
+};
+pub(crate) static REFEREE_RESPONSE: Form<Admission<RefereeId>> = Form {
+    object: &REFEREE_REGISTER_RESPONSE,
+    draft: Admission::draft,
+    finish: |admission, seen, at, cx| {
+        let response = admission.finish(seen, "referee_id", at, cx)?;
+        Some(Message::RefereeRegisterResponse(response))
+    },
+};
+pub(crate) static PLAYER_REQUEST: Form<RegisterRequest> = Form {
+    object: &LEAGUE_REGISTER_REQUEST,
+    draft: RegisterRequest::draft,
+    finish: |request, _, _, _| Some(Message::PlayerRegisterRequest(Box::new(request))),
+};
+pub(crate) static PLAYER_RESPONSE: Form<Admission<PlayerId>> = Form {
+    object: &LEAGUE_REGISTER_RESPONSE,
+    draft: Admission::draft,
+    finish: |admission, seen, at, cx| {
+        let response = admission.finish(seen, "player_id", at, cx)?;
+        Some(Message::PlayerRegisterResponse(response))
+    },
+};
+pub(crate) static V1_REQUEST: Form<V1Request> = Form {
+    object: &V1_LEAGUE_REGISTER_REQUEST,
+    draft: |hints| V1Request {
+        league_id: hints.league(None),
+        request: RegisterRequest::draft(hints),
+    },
+    finish: |asked, _, _, _| Some(Message::PlayerRegisterRequest(Box::new(asked.request))),
+};
+pub(crate) static V1_RESPONSE: Form<Admission<PlayerId>> = Form {
+    object: &V1_LEAGUE_REGISTER_RESPONSE,
+    draft: Admission::draft,
+    finish: v1_admission,
+};
+
+impl AgentMeta {
+    fn draft(_: &Hints<'_>) -> Self {
+        Self {
+            display_name: String::new(),
+            version: String::new(),
+            protocol_version: None,
+            game_types: Vec::new(),
+            // Without an address the manager refuses the agent, and says so in words.
+            contact_endpoint: String::new(),
+            max_concurrent_matches: None,
+            speech: None,
+        }
+    }
+}
+
+impl RegisterRequest {
+    fn draft(hints: &Hints<'_>) -> Self {
+        Self {
+            meta: AgentMeta::draft(hints),
+            wanted_id: None,
+            token: None,
+        }
+    }
+}
+
+/// A wish to be admitted, and to which league.
+pub(crate) struct V1Request {
+    league_id: LeagueId,
+    request: RegisterRequest,
+}
+
+impl V1Request {
+    pub(crate) fn new(request: &RegisterRequest, league: &LeagueId) -> Self {
+        Self {
+            league_id: league.clone(),
+            request: request.clone(),
+        }
+    }
+}
+
+/// A [`RegisterResponse`] as it is on the wire.
+pub(crate) struct Admission<Id> {
+    is_accepted: bool,
+    id: Option<Id>,
+    token: Option<AuthToken>,
+    manager_token: Option<AuthToken>,
+    return_token: Option<AuthToken>,
+    league_id: Option<LeagueId>,
+    reason: Option<String>,
+}
+
+impl<Id: Clone> From<&RegisterResponse<Id>> for Admission<Id> {
+    fn from(response: &RegisterResponse<Id>) -> Self {
+        match response {
+            RegisterResponse::Accepted(enrolment) => Self {
+                is_accepted: true,
+                id: Some(enrolment.id.clone()),
+                token: Some(enrolment.token.clone()),
+                manager_token: enrolment.manager_token.clone(),
+                return_token: enrolment.return_token.clone(),
+                league_id: Some(enrolment.league_id.clone()),
+                reason: None,
+            },
+            RegisterResponse::Rejected { reason } => Self {
+                reason: Some(reason.clone()),
+                ..Self::draft(&Hints::default())
+            },
+        }
+    }
+}
+
+impl<Id: Clone> Admission<Id> {
+    fn draft(_: &Hints<'_>) -> Self {
+        Self {
+            is_accepted: false,
+            id: None,
+            token: None,
+            manager_token: None,
+            return_token: None,
+            league_id: None,
+            reason: None,
+        }
+    }
+
+    /// The response in a dialect that always names the league.
+    pub(crate) fn in_league(response: &RegisterResponse<Id>, league: &LeagueId) -> Self {
+        let admission = Self::from(response);
+        Self {
+            league_id: admission.league_id.or_else(|| Some(league.clone())),
+            ..admission
+        }
+    }
+
+    fn finish(
+        self,
+        seen: &Seen<Self>,
+        id_name: &str,
+        at: &Path<'_>,
+        cx: &mut DecodeContext<'_>,
+    ) -> Option<RegisterResponse<Id>> {
+        if !seen.has("status") {
+            return None;
+        }
+        if !self.is_accepted {
+            let reason = self.reason;
+            promised(
+                reason.is_some(),
+                "reason",
+                "why the agent is not admitted",
+                at,
+                cx,
+            );
+            return Some(rejected(reason));
+        }
+        let id = needed(self.id, id_name, "the agent's id", at, cx)?;
+        promised(
+            self.token.is_some(),
+            "auth_token",
+            "the agent's token",
+            at,
+            cx,
+        );
+        let given = |token: Option<AuthToken>| token.filter(|token| !token.reveal().is_empty());
+        Some(RegisterResponse::from(Enrolment {
+            id,
+            token: self.token.unwrap_or_else(|| AuthToken::new("")),
+            league_id: cx.hints.league(self.league_id.as_ref()),
+            manager_token: given(self.manager_token),
+            return_token: given(self.return_token),
+        }))
+    }
+}
+
+fn rejected<Id>(reason: Option<String>) -> RegisterResponse<Id> {
+    let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
+    RegisterResponse::Rejected { reason }
+}
+
+/// `league.v1` knows no tokens, and asks for no reason.
+fn v1_admission(
+    admission: Admission<PlayerId>,
+    seen: &Seen<Admission<PlayerId>>,
+    at: &Path<'_>,
+    cx: &mut DecodeContext<'_>,
+) -> Option<Message> {
+    if !seen.has("status") {
+        return None;
+    }
+    let response = match (admission.is_accepted, admission.id) {
+        (false, _) => rejected(admission.reason),
+        (true, Some(id)) => RegisterResponse::from(Enrolment {
+            id,
+            token: AuthToken::new(""),
+            league_id: cx.hints.league(admission.league_id.as_ref()),
+            manager_token: None,
+            return_token: None,
+        }),
+        (true, None) => {
+            let detail = "an accepted player needs its `player_id`; add it";
+            let at = &at.member("player_id", true);
+            cx.notes
+                .refuse(Code::MissingField, at, "a player's name", detail);
+            return None;
+        }
+    };
+    Some(Message::PlayerRegisterResponse(response))
+}
+
+/// Whether an agent is admitted.
+struct Accepted;
+
+impl Choice for Accepted {
+    fn words(_: Dialect) -> [&'static str; 2] {
+        ["ACCEPTED", "REJECTED"]
+    }
+}
+
+/// Whether a player is admitted, for which the API page has a word of its own.
+struct Registered;
+
+impl Choice for Registered {
+    fn words(dialect: Dialect) -> [&'static str; 2] {
+        match dialect {
+            Dialect::V2Api => ["REGISTERED", "REJECTED"],
+            Dialect::V2 | Dialect::V1 => Accepted::words(dialect),
+        }
+    }
+}
+
+/// The games that an agent names; a word that cannot be a game is one it cannot play.
+struct Games;
+
+impl Codec<Vec<GameType>> for Games {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Vec<GameType>> {
+        let names = Vec::<String>::read(raw, at, cx)?;
+        let games = names.iter().filter_map(|name| GameType::new(name).ok());
+        Some(games.collect())
+    }
+
+    fn spell(games: &Vec<GameType>, dialect: Dialect) -> Spelled<'_> {
+        games.spell(dialect)
+    }
+
+    fn schema(dialect: Dialect, reading: Reading) -> Json {
+        Vec::<String>::schema(dialect, reading)
+    }
+}
+
+/// An address, which 003 writes as `mcp://` though it is reached by HTTP.
+struct Address;
+
+impl Codec<String> for Address {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<String> {
+        let address = String::read(raw, at, cx)?;
+        match address.strip_prefix("mcp://") {
+            Some(rest) if cx.dialect == Dialect::V1 => Some(format!("http://{rest}")),
+            _ => Some(address),
+        }
+    }
+
+    fn spell(address: &String, dialect: Dialect) -> Spelled<'_> {
+        match address.strip_prefix("http://") {
+            Some(rest) if dialect == Dialect::V1 => Spelled::text(format!("mcp://{rest}")),
+            _ => Spelled::text(address),
+        }
+    }
+
+    fn schema(dialect: Dialect, reading: Reading) -> Json {
+        <String as Value>::schema(dialect, reading)
+    }
+}
+
+/// The id that a player would like, by its name; what can be no id stays as it is.
+struct WantedName;
+
+impl Codec<String> for WantedName {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<String> {
+        let name = String::read(raw, at, cx)?;
+        Some(player_id(&name).map_or(name, |id| id.to_string()))
+    }
+
+    fn spell(wanted: &String, _: Dialect) -> Spelled<'_> {
+        Spelled::Text(match PlayerId::new(wanted) {
+            Ok(id) => Cow::Owned(player_name(&id)),
+            Err(_) => Cow::Borrowed(wanted),
+        })
+    }
+
+    fn schema(dialect: Dialect, reading: Reading) -> Json {
+        <String as Value>::schema(dialect, reading)
+    }
+}
+
+/// 003 knows no versions of the protocol.
+fn spell_version(meta: &AgentMeta, dialect: Dialect) -> Spelled<'_> {
+    match &meta.protocol_version {
+        Some(version) if dialect != Dialect::V1 => Spelled::text(version),
+        _ => Spelled::Absent,
+    }
 }

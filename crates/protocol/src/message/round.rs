@@ -1,14 +1,21 @@
 //! Rounds, standings, and the end of a league.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value as Json};
 
+use crate::dialect::Hints;
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::secret::Commitment;
+use crate::shape::{Plain, Quiet, Round, Seen, Spelled, objects};
 use crate::token::AuthToken;
 
-use super::query::RoundListing;
+use super::forms::{Form, as_it_is, parts};
+use super::query::{MatchListing, RoundListing};
+use super::result::Score;
+use super::unnamed_match;
 
 /// The league begins.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,4 +167,550 @@ pub struct Champion {
     pub losses: u32,
     /// Matches played.
     pub played: u32,
+}
+
+objects! {
+    /// A round begins.
+    ROUND_ANNOUNCEMENT: Announcement = "000 §4.3.1" {
+        /// Which league.
+        "league_id" [league_id] Expected;
+        /// Which round.
+        "round_id" [round_id as Round] Needed;
+        /// The matches of the round.
+        "matches" [matches as RoundMatch] Needed;
+    }
+    /// A match of a round that begins.
+    ROUND_MATCH: TokenedMatch = "000 §4.3.1" {
+        /// Which match.
+        "match_id" [fixture.match_id] Needed;
+        /// What is played.
+        "game_type" [fixture.game_type] Expected;
+        /// Who sits at seat A.
+        "player_A_id" [fixture.player_a] Needed;
+        /// Who sits at seat B.
+        "player_B_id" [fixture.player_b] Needed;
+        /// Where its referee answers.
+        "referee_endpoint" [fixture.referee_endpoint] Expected;
+        /// The hash of the draw's seed, promised before the round (ruling 27).
+        "draw_commitment" [fixture.commitment ? as Quiet] Optional;
+        /// In the receiver's own match: the token its referee will show (ruling 25).
+        "match_token" [token ?] Optional;
+    }
+    /// A round is over.
+    ROUND_COMPLETED: RoundCompleted = "000 §4.8.1" {
+        /// Which league.
+        "league_id" [league_id] Expected;
+        /// Which round.
+        "round_id" [round_id as Round] Needed;
+        /// How many matches were played, as 000 §4.8.1 names it.
+        "matches_completed" [second summary.total_matches as Plain] Optional;
+        /// How many matches were played, as 000 §8.8 names it.
+        "matches_played" [second summary.total_matches as Plain] Optional;
+        /// The round that comes next, or null.
+        "next_round_id" [next_round_id ? as Round] ExpectedOrNull;
+        /// How the matches ended.
+        "summary" [inside SUMMARY] Optional;
+    }
+    /// How the matches of a round ended.
+    SUMMARY: RoundCompleted = "000 §4.8.1" {
+        /// Matches in all.
+        "total_matches" [summary.total_matches] Expected;
+        /// Matches won.
+        "wins" [summary.wins] Expected;
+        /// Matches drawn.
+        "draws" [summary.draws] Expected;
+        /// Matches lost by not playing.
+        "technical_losses" [summary.technical_losses] Expected;
+    }
+    /// The table, after a round.
+    LEAGUE_STANDINGS_UPDATE: StandingsUpdate = "000 §4.7.1" {
+        /// Which league.
+        "league_id" [league_id] Expected;
+        /// After which round.
+        "round_id" [round_id as Round] Expected;
+        /// The rows.
+        "standings" [standings as TableRow] Needed;
+    }
+    /// One player's row in the table.
+    pub(crate) TABLE_ROW: StandingRow = "000 §4.7.1", settle StandingRow::settle {
+        /// The place in the table.
+        "rank" [rank] Expected;
+        /// Who.
+        "player_id" [player_id] Needed;
+        /// The name that people see.
+        "display_name" [display_name] Expected;
+        /// Matches played.
+        "played" [played] Expected;
+        /// Matches won.
+        "wins" [wins] Expected;
+        /// Matches drawn.
+        "draws" [draws] Expected;
+        /// Matches lost.
+        "losses" [losses] Expected;
+        /// Points.
+        "points" [points] Expected;
+    }
+    /// One player's row in the table.
+    API_TABLE_ROW: StandingRow = "001 §QUERY_STANDINGS_RESPONSE", settle StandingRow::settle {
+        /// The place in the table.
+        "rank" [rank] Expected;
+        /// Who.
+        "player_id" [player_id] Needed;
+        /// The name that people see.
+        "display_name" [display_name] Optional;
+        /// Points.
+        "points" [points] Expected;
+        /// Matches played.
+        "played" [played] Optional;
+        /// Matches won.
+        "wins" [wins] Expected;
+        /// Matches drawn.
+        "draws" [draws] Expected;
+        /// Matches lost.
+        "losses" [losses] Expected;
+    }
+    /// The league is over.
+    LEAGUE_COMPLETED: LeagueCompleted = "000 §4.8.2" {
+        /// Which league.
+        "league_id" [league_id] Expected;
+        /// How many rounds were played.
+        "total_rounds" [total_rounds] Expected;
+        /// How many matches were played.
+        "total_matches" [total_matches] Expected;
+        /// Who came first.
+        "champion" [champion ? as FirstPlace] ExpectedOrNull;
+        /// The final table.
+        "final_standings" [final_standings as FinalRow] Needed;
+    }
+    /// Who came first.
+    FIRST_PLACE: Champion = "000 §4.8.2" {
+        /// Who.
+        "player_id" [player_id] Needed;
+        /// The name that people see.
+        "display_name" [display_name] Expected;
+        /// Points.
+        "points" [points] Expected;
+    }
+    /// One player's row in the final table.
+    FINAL_ROW: StandingRow = "000 §4.8.2", settle StandingRow::settle_final {
+        /// The place in the table.
+        "rank" [rank] Expected;
+        /// Who.
+        "player_id" [player_id] Needed;
+        /// Points.
+        "points" [points] Expected;
+    }
+}
+
+objects! {
+    /// The league begins.
+    LEAGUE_START_ANNOUNCEMENT: LeagueStart = "003 §LEAGUE_START_ANNOUNCEMENT" {
+        /// The UUID of the league.
+        "league_id" [league_id] Expected;
+        /// The first round.
+        "round_id" [= u32, |_, _| Spelled::Whole(1)] Expected;
+        /// `ANNOUNCEMENT`
+        "match_id" [= String, |_, _| Spelled::text("ANNOUNCEMENT")] Expected;
+        /// What will be played.
+        "league_info" [inside LEAGUE_INFO] Needed;
+    }
+    /// What will be played.
+    LEAGUE_INFO: LeagueStart = "003 §LEAGUE_START_ANNOUNCEMENT" {
+        /// How many rounds there are.
+        "total_rounds" [total_rounds] Expected;
+        /// How many players there are.
+        "total_players" [total_players] Expected;
+        /// What is played.
+        "game_type" [game_type] Expected;
+        /// The rounds, or as many as fit.
+        "schedule" [schedule as ScheduledRound] Expected;
+    }
+    /// One round of the schedule.
+    SCHEDULED_ROUND: RoundListing = "003 §LEAGUE_START_ANNOUNCEMENT" {
+        /// Which round.
+        "round_id" [round_id] Needed;
+        /// Its matches.
+        "matches" [matches as ScheduledMatch] Needed;
+    }
+    /// One match of the schedule.
+    SCHEDULED_MATCH: MatchListing = "003 §LEAGUE_START_ANNOUNCEMENT" {
+        /// Which match.
+        "match_id" [match_id] Needed;
+        /// Who goes first.
+        "player1" [player_a] Needed;
+        /// Who goes second.
+        "player2" [player_b] Needed;
+    }
+    /// A round is over.
+    ROUND_COMPLETE: RoundCompleted = "003 §ROUND_COMPLETE" {
+        /// The UUID of the league.
+        "league_id" [league_id] Expected;
+        /// Which round.
+        "round_id" [round_id] Needed;
+        /// `ROUND_SUMMARY`
+        "match_id" [= String, |_, _| Spelled::text("ROUND_SUMMARY")] Expected;
+        /// How it went.
+        "round_summary" [inside V1_SUMMARY] Needed;
+    }
+    /// How a round went.
+    V1_SUMMARY: RoundCompleted = "003 §ROUND_COMPLETE" {
+        /// How many matches were played.
+        "matches_played" [summary.total_matches] Expected;
+        /// The table at its end.
+        "standings" [standings as V1Row] Needed;
+    }
+    /// One player's row in a table.
+    V1_ROW: StandingRow = "003 §ROUND_COMPLETE", settle StandingRow::settle_v1 {
+        /// The place in the table; equal records share one.
+        "rank" [shared_rank] Expected;
+        /// Who.
+        "player_id" [player_id] Needed;
+        /// Matches won.
+        "wins" [wins] Expected;
+        /// Matches lost.
+        "losses" [losses] Expected;
+        /// Matches drawn, which 003 leaves out though it has draws.
+        "draws" [draws] Optional;
+        /// Points, by which the table is ordered (ruling 20).
+        "points" [points] Optional;
+    }
+    /// The league is over.
+    LEAGUE_COMPLETE: LeagueCompleted = "003 §LEAGUE_COMPLETE" {
+        /// The UUID of the league.
+        "league_id" [league_id] Expected;
+        /// The last round.
+        "round_id" [= u32, |league, _| Spelled::Whole(league.total_rounds)] Expected;
+        /// `FINAL_STANDINGS`
+        "match_id" [= String, |_, _| Spelled::text("FINAL_STANDINGS")] Expected;
+        /// How it ended.
+        "final_standings" [inside FINAL_STANDINGS] Needed;
+    }
+    /// How the league ended.
+    FINAL_STANDINGS: LeagueCompleted = "003 §LEAGUE_COMPLETE" {
+        /// How many rounds were played.
+        "total_rounds" [total_rounds] Expected;
+        /// How many matches were played.
+        "total_matches" [total_matches] Expected;
+        /// Who came first, or null.
+        "champion" [champion ? as V1FirstPlace] ExpectedOrNull;
+        /// The final table.
+        "rankings" [final_standings as V1Row] Needed;
+    }
+    /// Who came first.
+    V1_FIRST_PLACE: Champion = "003 §LEAGUE_COMPLETE", settle Champion::settle_v1 {
+        /// Who.
+        "player_id" [player_id] Needed;
+        /// The name that people see.
+        "display_name" [display_name] Expected;
+        /// Matches won.
+        "wins" [wins] Expected;
+        /// Matches lost.
+        "losses" [losses] Expected;
+        /// Matches won by matches played, to three places.
+        "win_rate" [= Number, |champion, _| spell_win_rate(champion)] Expected;
+        /// Matches drawn, which 003 leaves out though it has draws.
+        "draws" [by u32, |champion, _| Spelled::Whole(champion.draws()),
+            |champion, draws| champion.played = draws.is().unwrap_or_default()] Optional;
+        /// Points, by which the table is ordered (ruling 20).
+        "points" [points] Optional;
+    }
+}
+
+parts! {
+    RoundMatch: TokenedMatch = ROUND_MATCH;
+    TableRow: StandingRow = TABLE_ROW;
+    ApiTableRow: StandingRow = API_TABLE_ROW;
+    FinalRow: StandingRow = FINAL_ROW;
+    FirstPlace: Champion = FIRST_PLACE;
+    ScheduledRound: RoundListing = SCHEDULED_ROUND;
+    ScheduledMatch: MatchListing = SCHEDULED_MATCH;
+    V1Row: StandingRow = V1_ROW;
+    V1FirstPlace: Champion = V1_FIRST_PLACE;
+}
+
+pub(crate) static ANNOUNCEMENT: Form<Announcement> = Form {
+    object: &ROUND_ANNOUNCEMENT,
+    draft: |hints| Announcement {
+        league_id: hints.league(None),
+        round_id: 0,
+        matches: Vec::new(),
+    },
+    finish: |announced, _, _, _| Some(RoundAnnouncement::from(announced).into()),
+};
+pub(crate) static COMPLETED: Form<RoundCompleted> = Form {
+    object: &ROUND_COMPLETED,
+    draft: RoundCompleted::draft,
+    finish: as_it_is,
+};
+pub(crate) static STANDINGS: Form<StandingsUpdate> = Form {
+    object: &LEAGUE_STANDINGS_UPDATE,
+    draft: StandingsUpdate::draft,
+    finish: as_it_is,
+};
+pub(crate) static LEAGUE: Form<LeagueCompleted> = Form {
+    object: &LEAGUE_COMPLETED,
+    draft: LeagueCompleted::draft,
+    finish: as_it_is,
+};
+pub(crate) static V1_START: Form<LeagueStart> = Form {
+    object: &LEAGUE_START_ANNOUNCEMENT,
+    draft: |hints| LeagueStart {
+        league_id: hints.league(None),
+        total_rounds: 0,
+        total_players: 0,
+        game_type: hints.game(None),
+        schedule: Arc::new([]),
+    },
+    finish: |start, _, _, _| Some(start.with_game_in_schedule().into()),
+};
+pub(crate) static V1_COMPLETE: Form<RoundCompleted> = Form {
+    object: &ROUND_COMPLETE,
+    draft: RoundCompleted::draft,
+    finish: as_it_is,
+};
+pub(crate) static V1_LEAGUE: Form<LeagueCompleted> = Form {
+    object: &LEAGUE_COMPLETE,
+    draft: LeagueCompleted::draft,
+    finish: as_it_is,
+};
+
+/// A [`RoundAnnouncement`] as it is on the wire: the token stands in the receiver's match.
+pub(crate) struct Announcement {
+    league_id: LeagueId,
+    round_id: u32,
+    matches: Vec<TokenedMatch>,
+}
+
+struct TokenedMatch {
+    fixture: AnnouncedMatch,
+    token: Option<AuthToken>,
+}
+
+impl TokenedMatch {
+    fn draft(hints: &Hints<'_>) -> Self {
+        Self {
+            fixture: AnnouncedMatch {
+                match_id: unnamed_match(),
+                game_type: hints.game(None),
+                player_a: PlayerId::unknown(),
+                player_b: PlayerId::unknown(),
+                referee_endpoint: Arc::from(""),
+                commitment: None,
+            },
+            token: None,
+        }
+    }
+}
+
+impl From<&RoundAnnouncement> for Announcement {
+    fn from(round: &RoundAnnouncement) -> Self {
+        let own = |fixture: &AnnouncedMatch| {
+            let own = round.own.as_ref();
+            own.filter(|(match_id, _)| *match_id == fixture.match_id)
+        };
+        let matches = round.matches.iter().map(|fixture| TokenedMatch {
+            token: own(fixture).map(|(_, token)| token.clone()),
+            fixture: fixture.clone(),
+        });
+        Self {
+            league_id: round.league_id.clone(),
+            round_id: round.round_id,
+            matches: matches.collect(),
+        }
+    }
+}
+
+impl From<Announcement> for RoundAnnouncement {
+    fn from(announced: Announcement) -> Self {
+        let own = announced.matches.iter().rev().find_map(|tokened| {
+            let token = tokened.token.clone()?;
+            Some((tokened.fixture.match_id.clone(), token))
+        });
+        Self {
+            league_id: announced.league_id,
+            round_id: announced.round_id,
+            matches: announced
+                .matches
+                .into_iter()
+                .map(|tokened| tokened.fixture)
+                .collect(),
+            own,
+        }
+    }
+}
+
+impl RoundCompleted {
+    fn draft(hints: &Hints<'_>) -> Self {
+        Self {
+            league_id: hints.league(None),
+            round_id: 0,
+            next_round_id: None,
+            summary: RoundSummary::default(),
+            standings: Arc::new([]),
+        }
+    }
+}
+
+impl StandingsUpdate {
+    pub(crate) fn draft(hints: &Hints<'_>) -> Self {
+        Self {
+            league_id: hints.league(None),
+            round_id: 0,
+            standings: Arc::new([]),
+        }
+    }
+}
+
+impl LeagueCompleted {
+    fn draft(hints: &Hints<'_>) -> Self {
+        Self {
+            league_id: hints.league(None),
+            total_rounds: 0,
+            total_matches: 0,
+            champion: None,
+            final_standings: Arc::new([]),
+        }
+    }
+}
+
+impl LeagueStart {
+    /// 003 names the game once, for all matches.
+    fn with_game_in_schedule(mut self) -> Self {
+        let rounds = Arc::make_mut(&mut self.schedule).iter_mut();
+        for listing in rounds.flat_map(|round| &mut round.matches) {
+            listing.game_type = self.game_type.clone();
+        }
+        self
+    }
+}
+
+impl RoundListing {
+    fn draft(_: &Hints<'_>) -> Self {
+        Self {
+            round_id: 0,
+            matches: Vec::new(),
+        }
+    }
+}
+
+impl MatchListing {
+    fn draft(hints: &Hints<'_>) -> Self {
+        Self {
+            match_id: unnamed_match(),
+            game_type: hints.game(None),
+            player_a: PlayerId::unknown(),
+            player_b: PlayerId::unknown(),
+        }
+    }
+}
+
+impl StandingRow {
+    pub(crate) fn draft(_: &Hints<'_>) -> Self {
+        Self {
+            rank: 0,
+            shared_rank: 0,
+            player_id: PlayerId::unknown(),
+            display_name: Arc::from(""),
+            played: 0,
+            wins: 0,
+            draws: 0,
+            losses: 0,
+            technical_losses: 0,
+            points: 0,
+        }
+    }
+
+    fn settle(&mut self, seen: &Seen<Self>, _: u32) {
+        self.shared_rank = self.rank;
+        if !seen.has("played") {
+            self.played = sum(self.wins, self.draws, self.losses);
+        }
+    }
+
+    fn settle_final(&mut self, _: &Seen<Self>, _: u32) {
+        self.shared_rank = self.rank;
+    }
+
+    /// The order of the rows tells the ranks that are not shared.
+    fn settle_v1(&mut self, seen: &Seen<Self>, place: u32) {
+        self.rank = place;
+        if !seen.has("rank") {
+            self.shared_rank = place;
+        }
+        self.played = sum(self.wins, self.draws, self.losses);
+        if !seen.has("points") {
+            self.points = earned(self.wins, self.draws);
+        }
+    }
+}
+
+impl Champion {
+    fn draft(_: &Hints<'_>) -> Self {
+        Self {
+            player_id: PlayerId::unknown(),
+            display_name: Arc::from(""),
+            points: 0,
+            wins: 0,
+            losses: 0,
+            played: 0,
+        }
+    }
+
+    fn draws(&self) -> u32 {
+        let decided = self.wins.saturating_add(self.losses);
+        self.played.saturating_sub(decided)
+    }
+
+    /// Until here `played` holds the draws alone.
+    fn settle_v1(&mut self, seen: &Seen<Self>, _: u32) {
+        let draws = self.played;
+        self.played = sum(self.wins, draws, self.losses);
+        if !seen.has("points") {
+            self.points = earned(self.wins, draws);
+        }
+    }
+}
+
+fn sum(wins: u32, draws: u32, losses: u32) -> u32 {
+    wins.saturating_add(draws).saturating_add(losses)
+}
+
+/// The points of a record by the usual score.
+fn earned(wins: u32, draws: u32) -> u32 {
+    let score = Score::default();
+    let by_draws = draws.saturating_mul(score.draw);
+    wins.saturating_mul(score.win).saturating_add(by_draws)
+}
+
+fn spell_win_rate(champion: &Champion) -> Spelled<'static> {
+    let rate = win_rate(champion.wins, champion.played);
+    rate.map_or(Spelled::Absent, |rate| {
+        Spelled::Json(Cow::Owned(Json::Number(rate)))
+    })
+}
+
+/// Matches won by matches played, to three places; 0 where none was played.
+fn win_rate(wins: u32, played: u32) -> Option<Number> {
+    let (wins, played) = (u64::from(wins), u64::from(played.max(1)));
+    let thousandths = u32::try_from((wins * 2_000 + played) / (played * 2)).ok()?;
+    Number::from_f64(f64::from(thousandths) / 1_000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn win_rate_has_three_places_and_is_zero_where_none_was_played() {
+        for (wins, played, rate) in [
+            (5, 6, "0.833"),
+            (0, 0, "0.0"),
+            (3, 3, "1.0"),
+            (2, 3, "0.667"),
+            (1, 16, "0.063"),
+        ] {
+            assert_eq!(win_rate(wins, played).unwrap().to_string(), rate);
+        }
+        assert!(win_rate(u32::MAX, 0).is_none());
+    }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use league_core::letter::{CallFailure, CallOutcome, Letter};
-use league_protocol::dialect::v1;
+use league_protocol::dialect;
 use league_protocol::id::ConversationId;
 use league_protocol::sender::{Agent, Dialect};
 
@@ -80,7 +80,7 @@ impl Outbound {
     fn called<T>(&self, letter: &Letter<T>, act: impl FnOnce(&Call<'_>)) {
         let own: ConversationId = self.conversation(letter);
         let conversation = match letter.to.dialect {
-            Dialect::V1 => v1::conversation(own.as_str()),
+            Dialect::V1 => dialect::conversation(own.as_str()),
             Dialect::V2 | Dialect::V2Api => Cow::Borrowed(own.as_str()),
         };
         act(&Call {

@@ -297,7 +297,7 @@ fn stranger<T>(
     letter: &Letter<T>,
     notes: &mut Notes,
 ) -> Option<CallFailure> {
-    let named = match decoded.envelope.sender.value()? {
+    let named = match decoded.envelope.sender.as_ref()? {
         SenderName::Player(name) => PlayerId::new(name.as_str()).ok()?,
         SenderName::Manager | SenderName::Referee(_) => return None,
     };

@@ -73,7 +73,7 @@ pub(super) enum Named {
 
 impl Named {
     fn in_envelope(decoded: &Decoded<'_>) -> Self {
-        let agent = match decoded.envelope.sender.value() {
+        let agent = match decoded.envelope.sender.as_ref() {
             Some(SenderName::Manager) => Some(Agent::Manager),
             Some(SenderName::Referee(None)) => return Self::SomeReferee,
             Some(SenderName::Referee(Some(id))) => RefereeId::new(id).ok().map(Agent::Referee),
@@ -130,7 +130,7 @@ impl<R: AgentService> Dispatcher<R> {
                 return Err(Refused::unread(error.unwrap_or_else(unclear)));
             }
         };
-        let conversation = decoded.envelope.conversation_id.text();
+        let conversation = decoded.envelope.conversation_id.as_deref();
         let conversation = conversation.map(ConversationId::new);
         let sender = Named::in_envelope(&decoded);
         match self.heard(&mut decoded, &sender, told) {
@@ -189,7 +189,7 @@ impl<R: AgentService> Dispatcher<R> {
             conversation: decoded
                 .envelope
                 .conversation_id
-                .text()
+                .as_deref()
                 .map(ConversationId::new),
         })
     }

@@ -3,6 +3,7 @@
 use league_check::listener::{Heard, Said};
 use league_check::verdict::Verdict;
 use league_protocol::decode::decode;
+use league_protocol::dialect::Hints;
 use league_protocol::finding::Reading;
 use serde_json::json;
 use serde_json::value::to_raw_value;
@@ -16,7 +17,10 @@ fn unforgiving(heard: &Heard) -> Said {
     }
     let raw = to_raw_value(heard.message()).unwrap();
     let findings = match decode(&raw, Reading::Strict, None) {
-        Ok(decoded) => decoded.notes.findings,
+        Ok(mut decoded) => {
+            let _ = decoded.message(&Hints::default());
+            decoded.notes.findings
+        }
         Err(notes) => notes.findings,
     };
     if findings.is_empty() {

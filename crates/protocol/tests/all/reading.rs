@@ -1,0 +1,32 @@
+//! What a reader may forgive, what it must not, and what it never tells.
+
+mod admitted;
+mod bounds;
+mod carried;
+mod contradictions;
+mod frames;
+mod meant;
+mod mended;
+mod replies;
+mod secrets;
+
+use league_protocol::decode::{Decoded, decode};
+use league_protocol::finding::{Finding, Reading};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// A message as JSON that can be read.
+fn raw(message: &Value) -> Box<RawValue> {
+    serde_json::value::to_raw_value(message).expect("a value is JSON")
+}
+
+/// Reads a message in whatever dialect it is.
+fn decoded(raw: &RawValue, reading: Reading) -> Decoded<'_> {
+    decode(raw, reading, None).expect("it is an object")
+}
+
+/// Code, place and severity of each finding.
+fn table(findings: &[Finding]) -> Vec<String> {
+    let line = |f: &Finding| format!("{:?} {} {}", f.severity, f.code, f.path);
+    findings.iter().map(line).collect()
+}
