@@ -1,29 +1,31 @@
-//! Reads the configuration below a root: each file when it is first asked for, and once.
+//! Reads the configuration below a root, each file when it is first asked for, and once; and what
+//! can be wrong with it, told so that it can be mended.
 //!
 //! A file that is not there is written with the defaults; one that is there is never written.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use league_core::league::RulesError;
 use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use thiserror::Error;
 
-use super::error::{ConfigError, UnknownKey, Wrong};
-use super::setting::{Reading, Setting};
 use super::{
     AgentsConfig, GamesRegistry, LeagueConfig, PlayerConfig, PlayerDefaults, RefereeConfig,
-    RefereeDefaults, SystemConfig,
+    RefereeDefaults, SystemConfig, reader,
 };
 use crate::clock;
-use crate::storage::documents::atomic;
+use crate::storage::files::{self, read_bounded};
 use crate::storage::root::Root;
 
 /// The largest file that is read, in bytes.
-const LARGEST_FILE: u64 = 64 * 1024 * 1024;
+const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// Gives the configuration below a root.
 #[derive(Debug)]
@@ -165,38 +167,36 @@ impl ConfigLoader {
     }
 
     /// Reads a file, after writing it if it is not there.
-    fn load<T: Setting + Serialize>(
+    fn load<T: DeserializeOwned + Serialize>(
         &self,
         file: &Path,
-        prepare: impl FnOnce(&mut Value),
+        prepare: impl Fn(&mut Value),
         default: impl FnOnce() -> T,
     ) -> Result<T, ConfigError> {
-        let text = match read_bounded(file) {
+        let text = match read_bounded(file, MAX_FILE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 write_first(file, &default())?;
-                read_bounded(file)
+                read_bounded(file, MAX_FILE)
             }
             other => other,
         };
         let text = text.map_err(|source| unreadable(file, source))?;
-        let mut value = serde_json::from_slice(&text).map_err(|source| ConfigError::NotJson {
+        let value = serde_json::from_slice(&text).map_err(|source| ConfigError::NotJson {
             file: file.to_owned(),
             source,
         })?;
-        prepare(&mut value);
-        let mut reading = Reading::default();
-        let read = T::read(&value, "", &mut reading);
-        let file = file.to_owned();
-        let warnings = reading
-            .unknown
-            .into_iter()
-            .map(|(path, nearest)| UnknownKey {
-                file: file.clone(),
-                path,
-                nearest,
-            });
+        let (config, strays) =
+            reader::read(value, prepare).map_err(|wrong| ConfigError::Wrong {
+                file: file.to_owned(),
+                wrong,
+            })?;
+        let warnings = strays.into_iter().map(|(path, nearest)| UnknownKey {
+            file: file.to_owned(),
+            path,
+            nearest,
+        });
         held(&self.warnings).extend(warnings);
-        read.map_err(|wrong| ConfigError::Wrong { file, wrong })
+        Ok(config)
     }
 }
 
@@ -258,27 +258,17 @@ fn write_first(file: &Path, default: &impl Serialize) -> Result<(), ConfigError>
     if let Ok(now) = serde_json::to_value(clock::now()) {
         members.insert("last_updated".to_owned(), now);
     }
-    let text = atomic::pretty(&Value::Object(members));
-    atomic::create(file, &text).map_err(|source| ConfigError::Unwritable {
+    let text = files::pretty(&Value::Object(members));
+    files::create(file, &text).map_err(|source| ConfigError::Unwritable {
         file: file.to_owned(),
         source,
     })
 }
 
-fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    let mut bounded = File::open(file)?.take(LARGEST_FILE + 1);
-    bounded.read_to_end(&mut text)?;
-    if text.len() as u64 > LARGEST_FILE {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    Ok(text)
-}
-
 fn unreadable(file: &Path, source: io::Error) -> ConfigError {
     let file = file.to_owned();
     if source.kind() == io::ErrorKind::FileTooLarge {
-        let limit = LARGEST_FILE;
+        let limit = MAX_FILE;
         return ConfigError::TooLarge { file, limit };
     }
     ConfigError::Unreadable { file, source }
@@ -298,4 +288,139 @@ fn once<T>(
 /// What is kept here is whole after every statement, so that a panic elsewhere spoils nothing.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Why no configuration can be had.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// A file is there and cannot be read.
+    #[error("could not read `{}`", file.display())]
+    Unreadable { file: PathBuf, source: io::Error },
+    /// A file is absent and cannot be written.
+    #[error("could not write `{}`", file.display())]
+    Unwritable { file: PathBuf, source: io::Error },
+    /// A file is larger than any configuration.
+    #[error("`{}` has more than {limit} bytes", file.display())]
+    TooLarge { file: PathBuf, limit: u64 },
+    /// A file holds no JSON.
+    #[error("`{}` is not JSON", file.display())]
+    NotJson {
+        file: PathBuf,
+        source: serde_json::Error,
+    },
+    /// A value is of the wrong kind or out of range.
+    #[error("`{}`: {wrong}", file.display())]
+    Wrong {
+        file: PathBuf,
+        /// Which value, what it is and what it should be.
+        wrong: Wrong,
+    },
+    /// No referee has this id.
+    #[error("`{}` lists no referee `{referee}`", file.display())]
+    UnknownReferee { file: PathBuf, referee: RefereeId },
+    /// No player has this id.
+    #[error("`{}` lists no player `{player}`", file.display())]
+    UnknownPlayer { file: PathBuf, player: PlayerId },
+    /// The league is switched off.
+    #[error("league `{0}` is not `ACTIVE`")]
+    Inactive(LeagueId),
+    /// The values fit one by one, but not together.
+    #[error("no league can be held by these rules")]
+    Rules(#[from] RulesError),
+}
+
+impl ConfigError {
+    /// The key of a league's file that is to blame, where the values do not fit together.
+    pub fn key(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Inactive(_) => "status",
+            Self::Rules(RulesError::Settings(_)) => "game_settings",
+            Self::Rules(RulesError::UnknownGame(_)) => "game_type",
+            Self::Rules(RulesError::Players { .. }) => "participants",
+            Self::Rules(RulesError::ProbeEvery(_)) => "probe_interval_sec",
+            _ => return None,
+        })
+    }
+
+    /// What helps, if that is known.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotADirectory => {
+                "a file is in the way: choose a folder with `--root`".to_owned()
+            }
+            Self::Unreadable { .. } => "give this user the right to read the file".to_owned(),
+            Self::Unwritable { .. } => {
+                "choose a root that can be written with `--root`, or put the file there".to_owned()
+            }
+            Self::TooLarge { .. } => "put a configuration in its place, or remove it".to_owned(),
+            Self::NotJson { source, .. } => format!(
+                "look at line {}, or remove the file to have it written anew",
+                source.line()
+            ),
+            Self::Wrong { wrong, .. } => return wrong.hint.clone(),
+            Self::UnknownReferee { .. } | Self::UnknownPlayer { .. } => {
+                "add it to the list, or use an id that is there".to_owned()
+            }
+            Self::Inactive(_) => "set `status` to `ACTIVE` in its file".to_owned(),
+            Self::Rules(RulesError::Settings(_)) => "mend `game_settings`".to_owned(),
+            Self::Rules(RulesError::UnknownGame(_)) => {
+                let types = league_games::all().iter();
+                let types: Vec<_> = types.map(|listing| listing.rules.game_type).collect();
+                format!("set `game_type` to one of `{}`", types.join("`, `"))
+            }
+            Self::Rules(RulesError::Players { .. }) => "mend `participants`".to_owned(),
+            Self::Rules(RulesError::ProbeEvery(_)) => "mend `probe_interval_sec`".to_owned(),
+        })
+    }
+}
+
+/// A value that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    /// Where it stands: `timeouts.move_timeout_sec`, `players[2].player_id`; empty for the whole.
+    pub path: String,
+    /// What was found there, cut short.
+    pub found: String,
+    /// What should be there.
+    pub expected: String,
+    /// What helps.
+    pub hint: Option<String>,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            path,
+            found,
+            expected,
+            ..
+        } = self;
+        if path.is_empty() {
+            write!(f, "expected {expected}, found {found}")
+        } else {
+            write!(f, "`{path}` should be {expected}, but is {found}")
+        }
+    }
+}
+
+/// A key that nothing reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownKey {
+    /// In which file.
+    pub file: PathBuf,
+    /// Where it stands.
+    pub path: String,
+    /// The known key that it resembles.
+    pub nearest: Option<String>,
+}
+
+impl fmt::Display for UnknownKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.file.display();
+        write!(f, "`{file}`: nothing reads the key `{}`", self.path)?;
+        match &self.nearest {
+            Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
+            None => Ok(()),
+        }
+    }
 }

@@ -5,19 +5,19 @@
 //! it reflects. The files are made from journals and never read back as truth; making the documents
 //! is left to [`projection`](crate::storage::projection).
 
-pub(crate) mod atomic;
 mod history;
 mod matches;
 mod rounds;
 mod standings;
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
+
+use super::files::{self, read_bounded};
 
 pub use history::{HistoryDocument, PlayerHistoryRepository};
 pub use matches::{DrawDocument, Lifecycle, MatchDocument, MatchRepository};
@@ -30,7 +30,7 @@ pub use standings::{StandingEntry, StandingsDocument, StandingsRepository};
 pub const SCHEMA_VERSION: &str = "1.0.0";
 
 /// The largest file that is read, in bytes.
-const LARGEST_FILE: u64 = 1024 * 1024 * 1024;
+const MAX_FILE: u64 = 1024 * 1024 * 1024;
 
 /// Why a file cannot be had or put in place.
 #[derive(Debug, Error)]
@@ -63,7 +63,7 @@ pub enum RepositoryError {
 
 /// Reads a document; `None` if there is no such file.
 pub(crate) fn load<T: DeserializeOwned>(file: &Path) -> Result<Option<T>, RepositoryError> {
-    let text = match read_bounded(file) {
+    let text = match read_bounded(file, MAX_FILE) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => {
@@ -82,7 +82,7 @@ pub(crate) fn load<T: DeserializeOwned>(file: &Path) -> Result<Option<T>, Reposi
 
 /// Puts a document in the place of its former self.
 pub(crate) fn save(file: &Path, document: &impl Serialize) -> Result<(), RepositoryError> {
-    atomic::replace(file, &atomic::pretty(document)).map_err(|source| unwritable(file, source))
+    files::replace(file, &files::pretty(document)).map_err(|source| unwritable(file, source))
 }
 
 fn unwritable(file: &Path, source: io::Error) -> RepositoryError {
@@ -90,14 +90,4 @@ fn unwritable(file: &Path, source: io::Error) -> RepositoryError {
         file: file.to_owned(),
         source,
     }
-}
-
-fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    let mut bounded = File::open(file)?.take(LARGEST_FILE + 1);
-    bounded.read_to_end(&mut text)?;
-    if text.len() as u64 > LARGEST_FILE {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    Ok(text)
 }

@@ -50,7 +50,7 @@ fn load_all(loader: &ConfigLoader) {
 }
 
 #[test]
-fn every_file_is_written_with_schema_id_and_time_and_reads_back_as_the_defaults() {
+fn first_files_have_schema_id_and_time_and_read_back_as_the_defaults() {
     let (_folder, root) = root();
     load_all(&ConfigLoader::new(root.clone()));
     for (path, id) in [
@@ -85,7 +85,7 @@ fn every_file_is_written_with_schema_id_and_time_and_reads_back_as_the_defaults(
 }
 
 #[test]
-fn nothing_is_read_before_it_is_asked_for_and_then_once() {
+fn file_is_read_once_and_only_when_asked_for() {
     let (_folder, root) = root();
     let loader = ConfigLoader::new(root.clone());
     assert!(!root.as_path().exists());
@@ -96,7 +96,7 @@ fn nothing_is_read_before_it_is_asked_for_and_then_once() {
 }
 
 #[test]
-fn a_file_that_is_there_is_never_written() {
+fn existing_file_is_never_written() {
     let content = r#"{"timeouts":{"move_timeout_sec":7.5}}"#;
     let (_folder, loader) = with(Root::system, content);
     let system = loader.load_system().unwrap();
@@ -113,7 +113,7 @@ fn a_file_that_is_there_is_never_written() {
 }
 
 #[test]
-fn seven_agents_that_start_at_once_find_the_same_files() {
+fn agents_that_start_at_once_find_the_same_files() {
     let (_folder, root) = root();
     let load = |root: Root| {
         let loader = ConfigLoader::new(root);
@@ -142,7 +142,7 @@ fn seven_agents_that_start_at_once_find_the_same_files() {
 }
 
 #[test]
-fn the_defaults_are_the_rules_of_the_documents() {
+fn defaults_are_the_rules_of_the_documents() {
     let system = SystemConfig::default();
     assert_eq!(timeouts(&system), Timeouts::default());
     let rules = league_rules(&system, &LeagueConfig::named(league_id())).unwrap();
@@ -156,7 +156,7 @@ fn the_defaults_are_the_rules_of_the_documents() {
 }
 
 #[test]
-fn the_agents_of_the_documents_have_their_ports() {
+fn agents_of_the_documents_have_their_ports() {
     let (_folder, root) = root();
     let agents = ConfigLoader::new(root).load_agents().unwrap();
     assert_eq!(agents.league_manager.endpoint, "http://localhost:8000/mcp");
@@ -184,7 +184,7 @@ fn the_agents_of_the_documents_have_their_ports() {
 }
 
 #[test]
-fn the_excerpts_of_the_documents_are_read() {
+fn excerpts_of_the_documents_are_read() {
     let system = r#"{
         "schema_version": "1.0.0", "system_id": "league_system_prod",
         "protocol_version": "league.v2",
@@ -258,7 +258,7 @@ fn every_value_reaches_the_rules() {
 }
 
 #[test]
-fn a_referee_has_its_own_wait_for_registration() {
+fn referee_has_its_own_registration_timeout() {
     let (_folder, loader) = with(
         Root::system,
         r#"{"timeouts":{"register_referee_timeout_sec":3,"register_player_timeout_sec":4}}"#,
@@ -269,7 +269,7 @@ fn a_referee_has_its_own_wait_for_registration() {
 }
 
 #[test]
-fn an_agent_takes_from_the_defaults_what_its_entry_leaves_out() {
+fn agent_entry_is_completed_from_the_defaults() {
     let (_folder, loader) = with(
         Root::agents,
         r#"{"referees":[{"referee_id":"REF07","display_name":"Seven","endpoint":"http://localhost:9/mcp"}],
@@ -311,7 +311,7 @@ fn another_game_needs_no_settings_of_even_odd() {
 }
 
 #[test]
-fn the_allow_list_is_read_and_asked() {
+fn allow_list_is_read_and_applied() {
     let content = r#"{"security":{"allowed_endpoints":["10.0.0.0/8"],"bind":"0.0.0.0"}}"#;
     let (_folder, loader) = with(Root::system, content);
     let security = loader.load_system().unwrap().security.clone();

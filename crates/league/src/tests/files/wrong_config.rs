@@ -1,4 +1,4 @@
-//! What is wrong with a configuration is told with its place and what helps.
+//! A wrong configuration is reported with the place and a hint.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::tests::files::config::{root, with};
 
 #[test]
-fn an_agent_that_is_not_listed_is_named_with_the_list() {
+fn unlisted_agent_is_named_with_the_list() {
     let (_folder, root) = root();
     let loader = ConfigLoader::new(root);
     let error = loader
@@ -28,7 +28,7 @@ fn an_agent_that_is_not_listed_is_named_with_the_list() {
 }
 
 #[test]
-fn a_key_that_nothing_reads_is_a_warning_that_names_it() {
+fn unknown_key_is_a_warning_with_the_nearest_known_key() {
     let (_folder, loader) = with(
         Root::system,
         r#"{"timeouts":{"move_timout_sec":3},"colour":"red"}"#,
@@ -58,7 +58,7 @@ fn refused(content: &Value) -> (String, String) {
 }
 
 #[test]
-fn a_wrong_value_is_told_with_its_place_and_what_helps() {
+fn wrong_value_is_reported_with_its_place_and_a_hint() {
     for (content, told, hint) in [
         (
             json!({"timeouts": {"move_timeout_sec": "soon"}}),
@@ -82,7 +82,7 @@ fn a_wrong_value_is_told_with_its_place_and_what_helps() {
         ),
         (
             json!({"retry_policy": {"backoff_strategy": "Fixd"}}),
-            "`retry_policy.backoff_strategy` should be one of `fixed`, `exponential`, but is `\"Fixd\"`",
+            "`retry_policy.backoff_strategy` should be `fixed` or `exponential`, but is `\"Fixd\"`",
             "did you mean `fixed`?",
         ),
         (
@@ -120,14 +120,54 @@ fn every_kind_of_value_says_what_it_should_be() {
             json!({"network": 5}),
             "`network` should be an object, but is `5`",
         ),
+        (
+            json!({"network": ["localhost"]}),
+            "`network` should be an object, but is `[\"localhost\"]`",
+        ),
         (json!([]), "expected an object, found `[]`"),
+        (
+            json!({"retry_policy": {"backoff_strategy": 5}}),
+            "`retry_policy.backoff_strategy` should be `fixed` or `exponential`, but is `5`",
+        ),
+        (
+            json!({"retry_policy": {"backoff_strategy": {"fixed": null}}}),
+            "`retry_policy.backoff_strategy` should be `fixed` or `exponential`, but is `{\"fixed\":null}`",
+        ),
+        (
+            json!({"system_id": " "}),
+            "`system_id` should be a text of 1 to 1024 bytes, but is `\" \"`",
+        ),
+        (
+            json!({"default_league_id": 5}),
+            "`default_league_id` should be an id: a letter or digit, then up to 63 letters, digits, `_` and `-`, but is `5`",
+        ),
+        (
+            json!({"last_updated": false}),
+            "`last_updated` should be a time in UTC, such as `2025-01-15T10:30:00Z`, but is `false`",
+        ),
+        (
+            json!({"security": {"bind": "here"}}),
+            "`security.bind` should be an address such as `127.0.0.1`, but is `\"here\"`",
+        ),
     ] {
         assert_eq!(refused(&content).0, told);
     }
 }
 
 #[test]
-fn a_list_names_the_entry_at_fault() {
+fn hint_names_the_default_even_if_other_keys_are_wrong_too() {
+    let (_, hint) = refused(&json!({"limits": {"max_body_bytes": 1}, "network": 5}));
+    assert_eq!(hint, "leave the key out for the default, `262144`");
+    let content = json!({"players": [
+        {"player_id": "P01", "display_name": "x", "default_endpoint": "y", "version": 1}]});
+    let (_folder, loader) = with(Root::agents, &content.to_string());
+    let error = loader.load_agents().unwrap_err();
+    let hint = error.hint().unwrap();
+    assert_eq!(hint, "leave the key out for the default, `\"1.0.0\"`");
+}
+
+#[test]
+fn wrong_list_names_the_entry_at_fault() {
     for (content, told) in [
         (
             json!({"players": [{"player_id": "P01"}]}),
@@ -151,7 +191,7 @@ fn a_list_names_the_entry_at_fault() {
 }
 
 #[test]
-fn a_file_that_is_no_json_is_told_with_the_line() {
+fn file_that_is_not_json_is_reported_with_the_line() {
     let (_folder, loader) = with(Root::system, "{\n \"timeouts\": {,\n}");
     let error = loader.load_system().unwrap_err();
     assert!(matches!(error, ConfigError::NotJson { .. }));
@@ -159,7 +199,7 @@ fn a_file_that_is_no_json_is_told_with_the_line() {
 }
 
 #[test]
-fn rules_by_which_no_league_can_be_held_are_refused() {
+fn rules_that_do_not_fit_together_are_refused() {
     for (content, hint) in [
         (json!({"league_id": "cup", "status": "INACTIVE"}), "status"),
         (
@@ -188,7 +228,7 @@ fn rules_by_which_no_league_can_be_held_are_refused() {
 }
 
 #[test]
-fn a_league_file_must_name_its_own_league() {
+fn league_file_must_name_its_own_league() {
     let cup = LeagueId::new("cup").unwrap();
     let (_folder, loader) = with(|root| root.league(&cup), r#"{"league_id":"other"}"#);
     let error = loader.load_league(&cup).unwrap_err().to_string();
@@ -198,7 +238,7 @@ fn a_league_file_must_name_its_own_league() {
 }
 
 #[test]
-fn a_root_that_cannot_be_written_is_told() {
+fn unwritable_root_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();

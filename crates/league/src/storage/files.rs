@@ -1,10 +1,10 @@
-//! Puts files in place whole: a reader sees the old one or the new one, never half.
+//! Files that are read and written whole: a reader sees the old one or the new one, never half.
 //!
 //! Nothing is synced here: what is written this way can be made again.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +13,16 @@ use serde::Serialize;
 
 /// Tells the temporary files of one process apart.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// Reads a file of at most `max` bytes; a larger one is [`io::ErrorKind::FileTooLarge`].
+pub(crate) fn read_bounded(file: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    File::open(file)?.take(max + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > max {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(content)
+}
 
 /// A value as people like to read it, with a newline at the end.
 pub(crate) fn pretty(value: &impl Serialize) -> Vec<u8> {

@@ -3,11 +3,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use serde::{Serialize, Serializer};
-use serde_json::Value;
-
-use crate::config::Wrong;
-use crate::config::setting::{Reading, Setting, wrong};
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// One entry of the list of places where agents may answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +101,7 @@ const CLOUDS: [Ipv4Addr; 3] = [
 
 /// Addresses at which nobody may answer, whatever the list says: those of no machine or of many,
 /// and those at which clouds tell their secrets.
-pub(super) fn never(address: IpAddr) -> bool {
+pub(crate) fn never(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
             address.octets()[0] == 0
@@ -150,14 +147,12 @@ impl Serialize for AllowedEndpoint {
     }
 }
 
-impl Setting for AllowedEndpoint {
-    fn expected() -> String {
-        "`loopback`, an address, or a network such as `10.0.0.0/8`".to_owned()
-    }
-
-    fn read(value: &Value, path: &str, _: &mut Reading) -> Result<Self, Wrong> {
-        let parsed = value.as_str().and_then(Self::parse);
-        parsed.ok_or_else(|| wrong(path, value, Self::expected()))
+impl<'de> Deserialize<'de> for AllowedEndpoint {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from).ok();
+        text.and_then(|text| Self::parse(&text)).ok_or_else(|| {
+            D::Error::custom("`loopback`, an address, or a network such as `10.0.0.0/8`")
+        })
     }
 }
 
@@ -178,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_listed_may_be_called() {
+    fn only_listed_addresses_may_be_called() {
         for (list, address, allowed) in [
             (&["loopback"][..], "127.0.0.1", true),
             (&["loopback"], "127.8.8.8", true),
@@ -224,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_told_as_it_is_written() {
+    fn entry_is_shown_as_it_is_written() {
         for text in ["loopback", "192.168.1.7", "10.0.0.0/8", "::1", "fd12::/16"] {
             assert_eq!(AllowedEndpoint::parse(text).unwrap().to_string(), text);
         }
@@ -240,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_entry_is_refused() {
+    fn malformed_entry_is_refused() {
         for text in [
             "",
             "localhost",

@@ -1,0 +1,412 @@
+//! Reads a file with serde and says in plain words what is wrong with it, and where.
+//!
+//! Serde stops at the first problem and names a type of Rust. So the file is read again with one
+//! value replaced to find out what belongs in its place, and with one key left out to find out its
+//! default. Only files that are at fault pay for that.
+
+use std::fmt::Display;
+use std::net::IpAddr;
+
+use league_protocol::time;
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use serde_path_to_error::Segment;
+
+use super::Seconds;
+use super::loader::Wrong;
+
+/// The most entries of a list.
+const MAX_ENTRIES: usize = 100_000;
+/// The longest text, in bytes.
+const MAX_TEXT: usize = 1_024;
+/// The longest part of a wrong value that is shown, in characters.
+const MAX_EXCERPT: usize = 60;
+/// The longest word that is compared with known words, in characters.
+const MAX_WORD: usize = 64;
+/// The most other problems of a file that are passed over to find out a default.
+const MAX_OTHER_PROBLEMS: usize = 100;
+
+const TEXT: &str = "a text of 1 to 1024 bytes";
+const ID: &str = "an id: a letter or digit, then up to 63 letters, digits, `_` and `-`";
+/// The key below which everything is left to the game.
+const GAME_SETTINGS: &str = "game_settings";
+
+/// How the messages of serde and of the types in `protocol` begin, and what to call it instead.
+const IN_WORDS: [(&str, &str); 9] = [
+    ("struct ", "an object"),
+    ("a map", "an object"),
+    ("a sequence", "a list"),
+    ("a boolean", "`true` or `false`"),
+    ("a string", TEXT),
+    ("an id ", ID),
+    ("the time ", time::EXPECTED),
+    ("a time ", time::EXPECTED),
+    ("UTC ", time::EXPECTED),
+];
+
+/// Makes a struct whose keys may all be left out: each field stands with its default.
+macro_rules! with_defaults {
+    (
+        $(#[$doc:meta])*
+        pub struct $name:ident {
+            $( $(#[$attribute:meta])* $field:ident: $kind:ty = $default:expr; )*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(default)]
+        pub struct $name {
+            $( $(#[$attribute])* pub $field: $kind, )*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+    };
+}
+pub(crate) use with_defaults;
+
+/// A key that nothing reads, and the known key that it resembles.
+pub(crate) type Stray = (String, Option<String>);
+
+/// Reads a configuration, after `prepare` has filled in what stands elsewhere.
+pub(crate) fn read<T: DeserializeOwned + Serialize>(
+    file: Value,
+    prepare: impl Fn(&mut Value),
+) -> Result<(T, Vec<Stray>), Wrong> {
+    let source = Source {
+        file,
+        prepare: &prepare,
+    };
+    let config = source
+        .parse::<T>()
+        .map_err(|problem| source.explain::<T>(problem))?;
+    let mut strays = Vec::new();
+    check(
+        &source.file,
+        &value_of(&config),
+        &mut Vec::new(),
+        &mut strays,
+    )
+    .map_err(|problem| source.explain::<T>(problem))?;
+    Ok((config, strays))
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// What serde complained of, and where.
+#[derive(Debug)]
+struct Problem {
+    at: Vec<Step>,
+    message: String,
+}
+
+impl Problem {
+    /// The key that is absent, if that is the problem.
+    fn missing_key(&self) -> Option<&str> {
+        let key = self.message.strip_prefix("missing field `")?;
+        key.strip_suffix('`')
+    }
+}
+
+struct Source<'a> {
+    file: Value,
+    prepare: &'a dyn Fn(&mut Value),
+}
+
+impl Source<'_> {
+    fn parse<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        let mut file = self.file.clone();
+        (self.prepare)(&mut file);
+        serde_path_to_error::deserialize(file).map_err(|error| Problem {
+            at: error.path().iter().filter_map(step).collect(),
+            message: error.inner().to_string(),
+        })
+    }
+
+    fn explain<T: DeserializeOwned + Serialize>(&self, problem: Problem) -> Wrong {
+        if let Some(key) = problem.missing_key() {
+            let mut at = problem.at.clone();
+            at.push(Step::Key(key.to_owned()));
+            return Wrong {
+                path: path(&at),
+                found: "absent".to_owned(),
+                expected: self.expected::<T>(&at, "a string"),
+                hint: Some(format!("add the key `{key}`")),
+            };
+        }
+        let Problem { at, message } = problem;
+        let found = find(&self.file, &at).unwrap_or(&Value::Null);
+        let expected = self.expected::<T>(&at, &message);
+        let meant = found
+            .as_str()
+            .filter(|_| message.starts_with("unknown variant"))
+            .and_then(|word| nearest(word, expected.split('`').skip(1).step_by(2)));
+        let hint = match meant {
+            Some(meant) => Some(format!("did you mean `{meant}`?")),
+            None => self
+                .default_at::<T>(&at)
+                .map(|default| format!("leave the key out for the default, `{default}`")),
+        };
+        Wrong {
+            path: path(&at),
+            found: excerpt(found),
+            expected,
+            hint,
+        }
+    }
+
+    /// What should be at a place. Where serde knows no more than that it should be a text, the
+    /// type is asked again with an empty one.
+    fn expected<T: DeserializeOwned>(&self, at: &[Step], message: &str) -> String {
+        let mut message = message.to_owned();
+        if ["a string", "string or map"].contains(&kind(&message)) {
+            let mut file = self.file.clone();
+            put(&mut file, at, json!(""));
+            let asked = Source { file, ..*self }.parse::<T>();
+            if let Some(problem) = asked.err().filter(|problem| problem.at == at) {
+                message = problem.message;
+            }
+        }
+        let kind = kind(&message);
+        let in_words = IN_WORDS.iter().find(|(start, _)| kind.starts_with(start));
+        in_words.map_or(kind, |(_, words)| words).to_owned()
+    }
+
+    /// What a key has when it is left out; nothing if it must be there.
+    fn default_at<T: DeserializeOwned + Serialize>(&self, at: &[Step]) -> Option<Value> {
+        let mut file = self.file.clone();
+        remove(&mut file, at)?;
+        for _ in 0..MAX_OTHER_PROBLEMS {
+            let source = Source { file, ..*self };
+            match source.parse::<T>() {
+                Ok(config) => return find(&value_of(&config), at).cloned(),
+                Err(problem) => {
+                    file = source.file;
+                    remove(&mut file, &problem.at).filter(|()| problem.missing_key().is_none())?;
+                }
+            }
+        }
+        None
+    }
+}
+
+/// What serde takes without a word: lists in the place of objects, empty texts, stray keys.
+fn check(
+    found: &Value,
+    made: &Value,
+    at: &mut Vec<Step>,
+    strays: &mut Vec<Stray>,
+) -> Result<(), Problem> {
+    let problem = |message: &str| Problem {
+        at: at.clone(),
+        message: message.to_owned(),
+    };
+    match (found, made) {
+        (Value::Object(found), Value::Object(made)) => {
+            for (key, value) in found {
+                at.push(Step::Key(key.clone()));
+                match made.get(key) {
+                    None => strays.push((path(at), nearest(key, made.keys().map(String::as_str)))),
+                    Some(_) if key == GAME_SETTINGS => {}
+                    Some(made) => check(value, made, at, strays)?,
+                }
+                at.pop();
+            }
+        }
+        (Value::Array(found), Value::Array(made)) => {
+            if found.len() > MAX_ENTRIES {
+                return Err(problem(&format!("a list of at most {MAX_ENTRIES} entries")));
+            }
+            for (index, (found, made)) in found.iter().zip(made).enumerate() {
+                at.push(Step::Index(index));
+                check(found, made, at, strays)?;
+                at.pop();
+            }
+        }
+        (Value::Object(_) | Value::Array(_), _) => return Err(problem("a string")),
+        (Value::String(text), _) if text.trim().is_empty() || text.len() > MAX_TEXT => {
+            return Err(problem(TEXT));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// What a message of serde says should be there.
+fn kind(message: &str) -> &str {
+    message
+        .split_once(", expected ")
+        .map_or(message, |(_, kind)| kind)
+}
+
+fn step(segment: &Segment) -> Option<Step> {
+    match segment {
+        Segment::Seq { index } => Some(Step::Index(*index)),
+        Segment::Map { key } => Some(Step::Key(key.clone())),
+        Segment::Enum { .. } | Segment::Unknown => None,
+    }
+}
+
+/// A place as people write it: `players[2].player_id`.
+fn path(at: &[Step]) -> String {
+    let mut path = String::new();
+    for step in at {
+        match step {
+            Step::Index(index) => path.push_str(&format!("[{index}]")),
+            Step::Key(key) if path.is_empty() => path.push_str(key),
+            Step::Key(key) => path.push_str(&format!(".{key}")),
+        }
+    }
+    path
+}
+
+fn find<'value>(value: &'value Value, at: &[Step]) -> Option<&'value Value> {
+    at.iter().try_fold(value, |value, step| match step {
+        Step::Key(key) => value.get(key),
+        Step::Index(index) => value.get(index),
+    })
+}
+
+fn find_mut<'value>(value: &'value mut Value, at: &[Step]) -> Option<&'value mut Value> {
+    at.iter().try_fold(value, |value, step| match step {
+        Step::Key(key) => value.get_mut(key),
+        Step::Index(index) => value.get_mut(index),
+    })
+}
+
+/// Puts a value in the place of another, or of one that is missing in an object.
+fn put(file: &mut Value, at: &[Step], value: Value) {
+    match at.split_last() {
+        None => *file = value,
+        Some((Step::Key(key), parent)) => {
+            if let Some(Value::Object(members)) = find_mut(file, parent) {
+                members.insert(key.clone(), value);
+            }
+        }
+        Some((Step::Index(_), _)) => {
+            if let Some(place) = find_mut(file, at) {
+                *place = value;
+            }
+        }
+    }
+}
+
+/// Takes a key out of its object; nothing if the place is not a key.
+fn remove(file: &mut Value, at: &[Step]) -> Option<()> {
+    let (Step::Key(key), parent) = at.split_last()? else {
+        return None;
+    };
+    let members = find_mut(file, parent)?.as_object_mut()?;
+    members.remove(key).map(|_| ())
+}
+
+fn value_of(config: &impl Serialize) -> Value {
+    serde_json::to_value(config).unwrap_or_default()
+}
+
+/// The beginning of a value, between backticks.
+fn excerpt(value: &Value) -> String {
+    let text = match value {
+        Value::Number(number) if number.is_f64() => number.as_f64().unwrap_or_default().to_string(),
+        other => other.to_string(),
+    };
+    let mut shown: String = text.chars().take(MAX_EXCERPT).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    format!("`{shown}`")
+}
+
+/// The known word that is closest to `found`, if one is close; capitals do not matter.
+fn nearest<'word>(found: &str, known: impl Iterator<Item = &'word str>) -> Option<String> {
+    let lower = |word: &str| -> String {
+        let letters = word.chars().take(MAX_WORD);
+        letters.map(|letter| letter.to_ascii_lowercase()).collect()
+    };
+    let found = lower(found);
+    let near = (found.chars().count() / 3).max(1);
+    known
+        .map(|word| (strsim::levenshtein(&found, &lower(word)), word))
+        .filter(|(distance, _)| *distance <= near)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, word)| word.to_owned())
+}
+
+/// Reads a whole number within bounds; for `deserialize_with`.
+pub(crate) fn within<'de, const LEAST: u64, const MOST: u64, T, D>(from: D) -> Result<T, D::Error>
+where
+    T: TryFrom<u64>,
+    D: Deserializer<'de>,
+{
+    let number = u64::deserialize(from).map_err(|_| D::Error::custom("a whole number"))?;
+    T::try_from(number)
+        .ok()
+        .filter(|_| (LEAST..=MOST).contains(&number))
+        .ok_or_else(|| D::Error::custom(range(LEAST, MOST)))
+}
+
+/// Reads a span of time within bounds, which are in milliseconds; for `deserialize_with`.
+pub(crate) fn seconds<'de, const LEAST: u64, const MOST: u64, D>(
+    from: D,
+) -> Result<Seconds, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let (least, most) = (Seconds::of_millis(LEAST), Seconds::of_millis(MOST));
+    let seconds = Seconds::deserialize(from)?;
+    if (least..=most).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err(D::Error::custom(range(least, most)))
+    }
+}
+
+/// Reads what cannot be turned off; for `deserialize_with`.
+pub(crate) fn always<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    let on = bool::deserialize(from).unwrap_or(false);
+    on.then_some(on).ok_or_else(|| D::Error::custom("`true`"))
+}
+
+/// Reads an address; for `deserialize_with`.
+pub(crate) fn address<'de, D: Deserializer<'de>>(from: D) -> Result<IpAddr, D::Error> {
+    let address = String::deserialize(from).ok();
+    address
+        .and_then(|address| address.parse().ok())
+        .ok_or_else(|| D::Error::custom("an address such as `127.0.0.1`"))
+}
+
+fn range(least: impl Display, most: impl Display) -> String {
+    format!("from `{least}` to `{most}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slip_finds_its_word_and_stranger_finds_none() {
+        let known = ["move_timeout_sec", "max_retries", "bind"];
+        for (found, meant) in [
+            ("move_timout_sec", Some("move_timeout_sec")),
+            ("MOVE_TIMEOUT_SEC", Some("move_timeout_sec")),
+            ("max_retry", Some("max_retries")),
+            ("bin", Some("bind")),
+            ("colour", None),
+            ("", None),
+        ] {
+            assert_eq!(
+                nearest(found, known.into_iter()).as_deref(),
+                meant,
+                "{found}"
+            );
+        }
+    }
+}
