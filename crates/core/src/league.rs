@@ -28,24 +28,27 @@ use league_protocol::message::{
     LeagueQuery, LeagueQueryResponse, MatchListing, Mode, NextMatch, PlayerStats, Query,
     QueryAnswer, RoundListing, RoundSummary, StandingRow,
 };
+use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
 use crate::draw::LeagueSecret;
-use crate::letter::Letter;
-use crate::machine::{Decision, Keep, Machine};
+use crate::letter::{CallOutcome, Letter};
+use crate::machine::{self, Keep, Machine};
+use letters::LetterWriter;
 use roster::{AgentIndex, Roster};
 use schedule::{Pairing, Schedule, Sides};
 use standings::{NamedPlayer, Ranking, Standings};
 
 pub use audit::Inconsistency;
-pub use command::{Applicant, Command, CorrelationId, Meta, Refusal, Reply};
+pub use command::{AgentKind, Applicant, Command, CorrelationId, Refusal, Reply};
 pub use event::{Event, Reassignment};
-pub use registration::AuthenticatedAgent;
 pub use report::{ReportPart, ReportProblem};
 pub use roster::{AgentState, Member, PlayerEntry, RefereeEntry};
 pub use round::{Fixture, FixtureStage, Round};
 pub use rules::{Assignment, LeagueRules, RulesError, SHORTEST_PROBE};
+
+type Decision = machine::Decision<Event, Reply, Refusal>;
 
 /// How far a league is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +83,7 @@ pub struct League {
     turn: u64,
     /// Matches that wait behind others at their referees.
     queued: u32,
-    fleeting: Volatile,
+    volatile: Volatile,
 }
 
 /// The end of the last round, as it was told.
@@ -101,6 +104,10 @@ struct Volatile {
     /// Whether someone came who may take a waiting match.
     referee_came: bool,
 }
+
+/// An agent whose token was checked; only [`League::authenticate`] can make one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AuthenticatedAgent(AgentIndex);
 
 impl League {
     /// Makes a league that nobody has joined.
@@ -133,7 +140,7 @@ impl League {
             closed: None,
             turn: 0,
             queued: 0,
-            fleeting: Volatile::default(),
+            volatile: Volatile::default(),
         })
     }
 
@@ -226,7 +233,7 @@ impl League {
     /// The league as it would be after a restart: without what only memory held.
     pub fn after_restart(&self) -> Self {
         let mut league = self.clone();
-        league.fleeting = Volatile::default();
+        league.volatile = Volatile::default();
         for player in &mut league.players.members {
             player.member.health = roster::AgentHealth::default();
         }
@@ -290,19 +297,15 @@ impl League {
                 .map(|referee| &mut referee.member),
         }
     }
-}
 
-impl Machine for League {
-    type Command = Command;
-    type Event = Event;
-    type Reply = Reply;
-    type Refusal = Refusal;
-    type CorrelationId = CorrelationId;
-
-    fn decide(&self, at: Timestamp, command: &Command) -> Result<Decision<Event, Reply>, Refusal> {
+    fn weigh(&self, at: Timestamp, command: &Command) -> Result<Decision, Refusal> {
         match command {
-            Command::RegisterReferee(candidate) => self.register_referee(at, candidate),
-            Command::RegisterPlayer(candidate) => self.register_player(at, candidate),
+            Command::RegisterReferee(applicant) => {
+                registration::register(self, at, applicant, AgentKind::Referee)
+            }
+            Command::RegisterPlayer(applicant) => {
+                registration::register(self, at, applicant, AgentKind::Player)
+            }
             Command::CreateSchedule { admin } => self.create_schedule(*admin),
             Command::Start { admin } => self.start(at, *admin),
             Command::Report {
@@ -318,8 +321,8 @@ impl Machine for League {
                 sender,
                 query,
             } => {
-                let caller = self.authenticate(at, *token, sender.as_ref())?;
-                let answer = self.answer(&caller, query);
+                self.authenticate(at, *token, sender.as_ref())?;
+                let answer = self.inform(query);
                 Ok(Decision::reply(Reply::Query(Box::new(answer))))
             }
             Command::Outcome {
@@ -327,24 +330,113 @@ impl Machine for League {
                 outcome,
             } => Ok(noted(self.hear(at, correlation, outcome))),
             Command::Tick => Ok(noted(self.go_on(at))),
-            Command::Stop if self.fleeting.stopped => Ok(noted(Vec::new())),
+            Command::Stop if self.volatile.stopped => Ok(noted(Vec::new())),
             Command::Stop => Ok(noted(vec![Event::Stopped])),
         }
     }
 
+    /// Finds out who is calling.
+    ///
+    /// A sender that nobody knows is refused first, then a missing token, then a token that is
+    /// void, expired or another's.
+    pub fn authenticate(
+        &self,
+        at: Timestamp,
+        token: Option<TokenHash>,
+        sender: Option<&Agent>,
+    ) -> Result<AuthenticatedAgent, Refusal> {
+        let claimed = sender.map(|sender| self.claimed(sender)).transpose()?;
+        let token = token.ok_or(Refusal::TokenMissing)?;
+        let owner = *self.tokens.get(&token).ok_or(Refusal::TokenInvalid)?;
+        if claimed.is_some_and(|claimed| claimed != Some(owner)) {
+            return Err(Refusal::TokenInvalid);
+        }
+        let member = self.member(owner).ok_or(Refusal::TokenInvalid)?;
+        if at >= member.token_given + self.rules.token_ttl {
+            return Err(Refusal::TokenExpired);
+        }
+        Ok(AuthenticatedAgent(owner))
+    }
+
+    /// The number of the referee that is calling.
+    pub(crate) fn calling_referee(
+        &self,
+        caller: &AuthenticatedAgent,
+    ) -> Result<(u32, &RefereeEntry), Refusal> {
+        match caller.0 {
+            AgentIndex::Referee(number) => self
+                .referees
+                .get(number)
+                .map(|referee| (number, referee))
+                .ok_or(Refusal::NotAReferee),
+            AgentIndex::Player(_) => Err(Refusal::NotAReferee),
+        }
+    }
+
+    /// Whom a sender claims to be; the manager is nobody who calls.
+    fn claimed(&self, sender: &Agent) -> Result<Option<AgentIndex>, Refusal> {
+        match sender {
+            Agent::Manager => Ok(None),
+            Agent::Player(id) => self
+                .players
+                .find(id)
+                .map(|number| Some(AgentIndex::Player(number)))
+                .ok_or_else(|| Refusal::UnknownPlayer(id.clone())),
+            Agent::Referee(id) => self
+                .referees
+                .find(id)
+                .map(|number| Some(AgentIndex::Referee(number)))
+                .ok_or_else(|| Refusal::UnknownReferee(id.clone())),
+        }
+    }
+
+    pub(crate) fn find_agent(&self, agent: &Agent) -> Option<AgentIndex> {
+        self.claimed(agent).ok().flatten()
+    }
+
+    /// Checks that an event of a journal can follow the events that were applied.
+    ///
+    /// The league may have been made with any secret.
+    pub fn audit(&self, event: &Event) -> Result<(), Inconsistency> {
+        audit::Auditor { league: self }.check(event)
+    }
+}
+
+impl Machine for League {
+    type Command = Command;
+    type Event = Event;
+    type Reply = Reply;
+    type Refusal = Refusal;
+    type CorrelationId = CorrelationId;
+
+    fn tick() -> Command {
+        Command::Tick
+    }
+
+    fn outcome(correlation: CorrelationId, outcome: CallOutcome) -> Command {
+        Command::Outcome {
+            correlation,
+            outcome,
+        }
+    }
+
+    fn decide(&self, at: Timestamp, command: &Command) -> Decision {
+        self.weigh(at, command).into()
+    }
+
     fn apply(&mut self, event: &Event) {
-        self.take_in(event);
+        self.apply_event(event);
     }
 
     fn letters(&self, event: &Event, out: &mut Vec<Letter<CorrelationId>>) {
-        if !self.fleeting.stopped {
-            self.write_letters(event, out);
+        if !self.volatile.stopped {
+            LetterWriter::new(self, out).write(event);
         }
     }
 
     fn pending(&self) -> Vec<Letter<CorrelationId>> {
         let mut out = Vec::new();
-        self.write_pending(&mut out);
+        LetterWriter::new(self, &mut out).write_pending();
         out
     }
 
@@ -357,10 +449,10 @@ impl Machine for League {
     }
 }
 
-fn noted(events: Vec<Event>) -> Decision<Event, Reply> {
+fn noted(events: Vec<Event>) -> Decision {
     Decision {
         events,
-        reply: Reply::Noted,
+        answer: Ok(Reply::Noted),
     }
 }
 
@@ -436,7 +528,7 @@ const MOST_LISTED_MATCHES: usize = 2_000;
 
 impl League {
     /// The schedule that the present players have, or would have if the league began now.
-    pub(crate) fn create_schedule(&self, admin: bool) -> Result<Decision<Event, Reply>, Refusal> {
+    pub(crate) fn create_schedule(&self, admin: bool) -> Result<Decision, Refusal> {
         if !admin {
             return Err(Refusal::NotAdmin);
         }
@@ -457,15 +549,6 @@ impl League {
             total_rounds: schedule.rounds(),
             rounds: self.list_rounds(schedule, 1, MOST_LISTED_MATCHES),
         }))
-    }
-
-    /// Answers a question of anyone who has a token.
-    pub(crate) fn answer(
-        &self,
-        _caller: &AuthenticatedAgent,
-        query: &LeagueQuery,
-    ) -> LeagueQueryResponse {
-        self.inform(query)
     }
 
     /// The answer to a question, for whoever may look at the league at all.

@@ -1,10 +1,12 @@
-//! The shape that the machines share: weigh a command, note facts, send letters, wait.
+//! The shape that the machines share: decide on a command, apply events, name letters and the next
+//! wake-up.
 
 use league_protocol::time::Timestamp;
+use serde::Serialize;
 
-use crate::letter::Letter;
+use crate::letter::{CallOutcome, Letter};
 
-/// Something that decides, and remembers only what it was told to remember.
+/// A state machine without clock, file, socket or randomness of its own.
 ///
 /// # Promises
 ///
@@ -13,66 +15,77 @@ use crate::letter::Letter;
 /// - [`apply`](Self::apply) changes and never decides; it cannot fail and is all that replay needs.
 /// - Applying an event twice in a row is never asked for; replaying a journal twice into two fresh
 ///   machines gives two equal machines.
-pub trait Machine {
-    /// What the world may bring, with all the chance it may need.
-    type Command;
-    /// A fact.
-    type Event;
-    /// What the bringer of a command is answered.
-    type Reply;
-    /// Why a command is turned down.
-    type Refusal;
-    /// Names a question that was sent, so that its answer finds the way back.
-    type CorrelationId;
+pub trait Machine: Send + 'static {
+    /// A request from outside, with all the randomness it may need.
+    type Command: Send + 'static;
+    type Event: Clone + Serialize + Send + Sync + 'static;
+    type Reply: Send + 'static;
+    type Refusal: Send + 'static;
+    /// Names a letter whose outcome comes back to the machine.
+    type CorrelationId: Send + Sync + 'static;
 
-    /// Weighs a command against the present state.
+    /// The command that says that time has passed.
+    fn tick() -> Self::Command;
+
+    /// The command that brings the outcome of a letter.
+    fn outcome(correlation: Self::CorrelationId, outcome: CallOutcome) -> Self::Command;
+
     fn decide(
         &self,
         at: Timestamp,
         command: &Self::Command,
-    ) -> Result<Decision<Self::Event, Self::Reply>, Self::Refusal>;
+    ) -> Decision<Self::Event, Self::Reply, Self::Refusal>;
 
-    /// Takes in a fact; a [`Keep::Journal`] one is already written.
+    /// Changes the state by an event; a [`Keep::Journal`] event is already written.
     fn apply(&mut self, event: &Self::Event);
 
-    /// Adds the letters that a fact calls for, once it is applied.
+    /// Adds the letters that an event calls for, once it is applied.
     fn letters(&self, event: &Self::Event, out: &mut Vec<Letter<Self::CorrelationId>>);
 
     /// The letters that are still owed, to be sent again after a restart.
     fn pending(&self) -> Vec<Letter<Self::CorrelationId>>;
 
-    /// When to be woken with a tick if nothing comes before.
+    /// When a tick is due if no command comes before.
     fn wakeup(&self) -> Option<Timestamp>;
 
-    /// Where a fact is kept.
     fn keep(event: &Self::Event) -> Keep;
 }
 
-/// Facts to note down, and the answer to give once they are.
+/// The events to write, and the answer to give once they are written.
+///
+/// A refusal may have events too: a false report is refused and noted.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decision<Event, Reply> {
-    /// What happened, in order.
+pub struct Decision<Event, Reply, Refusal> {
     pub events: Vec<Event>,
-    /// What to answer.
-    pub reply: Reply,
+    pub answer: Result<Reply, Refusal>,
 }
 
-impl<Event, Reply> Decision<Event, Reply> {
+impl<Event, Reply, Refusal> Decision<Event, Reply, Refusal> {
     /// An answer that changes nothing.
     pub fn reply(reply: Reply) -> Self {
         Self {
             events: Vec::new(),
-            reply,
+            answer: Ok(reply),
         }
     }
 }
 
-/// Where a fact is kept.
+impl<Event, Reply, Refusal> From<Result<Self, Refusal>> for Decision<Event, Reply, Refusal> {
+    /// An error is a refusal that changes nothing.
+    fn from(result: Result<Self, Refusal>) -> Self {
+        result.unwrap_or_else(|refusal| Self {
+            events: Vec::new(),
+            answer: Err(refusal),
+        })
+    }
+}
+
+/// Where an event is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// In the journal, before anything else happens: losing it would be a wrong.
+    /// In the journal, before anything else happens: losing it would break a promise.
     Journal,
-    /// In memory alone: it is hidden from files by the rules, or a restart may forget it because
-    /// the question behind it is simply asked again.
+    /// In memory alone: the rules hide it from files, or a restart may forget it because the
+    /// question behind it is asked again.
     Memory,
 }

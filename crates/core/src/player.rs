@@ -17,8 +17,8 @@ use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 
-use crate::letter::{Letter, Peer};
-use crate::machine::{Decision, Keep, Machine};
+use crate::letter::{CallOutcome, Letter, Peer};
+use crate::machine::{self, Keep, Machine};
 use crate::timeouts::Timeouts;
 use contact::{Contact, Membership};
 use news::Disputes;
@@ -38,6 +38,8 @@ pub use play::{
     ANNOUNCED_MATCHES, LATE_THOUGHT, LONGEST_REASONING, LONGEST_THOUGHT, LONGEST_WAY, OPEN_MATCHES,
     OPEN_MOVES,
 };
+
+type Decision = machine::Decision<Event, Reply, Refusal>;
 
 /// What a player is told about itself and its league.
 #[derive(Debug, Clone, PartialEq)]
@@ -199,22 +201,14 @@ impl Player {
         self.completed = None;
         self.contact.settled();
     }
-}
 
-impl Machine for Player {
-    type Command = Command;
-    type Event = Event;
-    type Reply = Reply;
-    type Refusal = Refusal;
-    type CorrelationId = CorrelationId;
-
-    fn decide(&self, at: Timestamp, command: &Command) -> Result<Decision<Event, Reply>, Refusal> {
+    fn weigh(&self, at: Timestamp, command: &Command) -> Result<Decision, Refusal> {
         match command {
             Command::Begin | Command::TokenRefused => Ok(self.register(at)),
             Command::Outcome {
                 correlation,
                 outcome,
-            } => Ok(self.heard(at, correlation, outcome)),
+            } => Ok(self.hear(at, correlation, outcome)),
             Command::Admitted {
                 response,
                 answers_us,
@@ -237,8 +231,31 @@ impl Machine for Player {
             }
             Command::Told { news, token } => self.told(at, news, token.as_ref()),
             Command::StateWanted => Ok(Decision::reply(Reply::State(Box::new(self.view())))),
-            Command::Tick => Ok(self.tick(at)),
+            Command::Tick => Ok(self.wake(at)),
         }
+    }
+}
+
+impl Machine for Player {
+    type Command = Command;
+    type Event = Event;
+    type Reply = Reply;
+    type Refusal = Refusal;
+    type CorrelationId = CorrelationId;
+
+    fn tick() -> Command {
+        Command::Tick
+    }
+
+    fn outcome(correlation: CorrelationId, outcome: CallOutcome) -> Command {
+        Command::Outcome {
+            correlation,
+            outcome,
+        }
+    }
+
+    fn decide(&self, at: Timestamp, command: &Command) -> Decision {
+        self.weigh(at, command).into()
     }
 
     fn apply(&mut self, event: &Event) {

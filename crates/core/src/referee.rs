@@ -20,8 +20,8 @@ use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
 use league_protocol::time::Timestamp;
 
 use crate::breaker::{Breaker, BreakerRule};
-use crate::letter::{Letter, Peer, RetryPolicy};
-use crate::machine::{Decision, Keep, Machine};
+use crate::letter::{CallOutcome, Letter, Peer, RetryPolicy};
+use crate::machine::{self, Keep, Machine};
 use crate::timeouts::Timeouts;
 use enrolment::ManagerContact;
 use match_state::{GameOpening, Match, SEATS};
@@ -33,6 +33,8 @@ pub use event::{
 };
 pub use match_state::{TablePosition, TransientPosition};
 pub use match_step::{MANUAL_LIMIT, MOST_ATTEMPTS};
+
+type Decision = machine::Decision<Event, Reply, Refusal>;
 
 /// What a referee is told once, at its start.
 #[derive(Debug, Clone)]
@@ -278,8 +280,19 @@ impl Machine for Referee {
     type Refusal = Refusal;
     type CorrelationId = CorrelationId;
 
-    fn decide(&self, at: Timestamp, command: &Command) -> Result<Decision<Event, Reply>, Refusal> {
-        self.weigh(at, command)
+    fn tick() -> Command {
+        Command::Tick
+    }
+
+    fn outcome(correlation: CorrelationId, outcome: CallOutcome) -> Command {
+        Command::Outcome {
+            correlation,
+            outcome,
+        }
+    }
+
+    fn decide(&self, at: Timestamp, command: &Command) -> Decision {
+        self.weigh(at, command).into()
     }
 
     fn apply(&mut self, event: &Event) {

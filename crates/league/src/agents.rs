@@ -15,12 +15,13 @@ pub(crate) mod tools;
 use std::path::Path;
 use std::sync::Arc;
 
+use league_core::machine::Machine;
 use league_protocol::fault::Code;
 use league_protocol::message::{LeagueError, Message};
 use league_protocol::token::AuthToken;
 use tokio::task::JoinHandle;
 
-use crate::agents::actor::{ActorError, ActorMachine, Handle};
+use crate::agents::actor::{ActorError, Handle};
 use crate::agents::identity::Identity;
 use crate::storage::secrets::Tokens;
 use crate::storage::store::StoreError;
@@ -28,7 +29,7 @@ use crate::wire::outbox::OutboxIdle;
 use crate::wire::router::ServiceReply;
 
 /// An agent at work.
-pub(crate) struct RunningAgent<M: ActorMachine> {
+pub(crate) struct RunningAgent<M: Machine> {
     /// The way to its desk.
     pub(crate) desk: Handle<M>,
     /// Ends with the desk, or when a fact could not be written.

@@ -8,7 +8,7 @@ mod delivery;
 use std::time::Duration;
 
 use league_core::letter::Letter;
-use league_core::machine::{Decision, Keep};
+use league_core::machine::{Decision, Keep, Machine};
 use league_protocol::message::Message;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -166,13 +166,13 @@ impl<M: Worker> Desk<M> {
         back: Option<Back>,
     ) -> Checked {
         let at = around.now();
-        let (mut events, mut reply) = match ruling {
-            Ok(decision) => (decision.events, Ok(decision.reply)),
-            Err(refusal) => (Vec::new(), Err(refusal)),
-        };
+        let Decision {
+            mut events,
+            mut answer,
+        } = ruling;
         if let Some(sabotage) = around.sabotage {
             let machine = &self.machine;
-            machine.tamper(sabotage, at, command, &mut events, &mut reply);
+            machine.tamper(sabotage, at, command, &mut events, &mut answer);
         }
         let announced = events.iter().any(M::announces);
         let mut letters = std::mem::take(&mut self.letters);
@@ -188,13 +188,12 @@ impl<M: Worker> Desk<M> {
             }
         }
         self.show(around, &mut letters)?;
-        let promise = reply.as_ref().ok();
-        let promise = promise.and_then(|reply| M::promise(command, reply));
-        let promise = promise.map(|promise| (around.oracle.from(), promise));
-        let step = match reply {
-            Ok(reply) => M::follow(reply, self.token_to_return()),
-            Err(refusal) => Step::Say(Message::from(M::refuse(&refusal))),
-        };
+        let promise = answer
+            .as_ref()
+            .ok()
+            .and_then(|reply| M::promise(command, reply))
+            .map(|promise| (around.oracle.from(), promise));
+        let step = M::react(answer, self.token_to_return());
         let held = Held {
             letters,
             step,
@@ -361,13 +360,7 @@ impl<M: Worker> Desk<M> {
 }
 
 /// What a machine makes of a command.
-pub(crate) type Ruling<M> = Result<
-    Decision<
-        <M as league_core::machine::Machine>::Event,
-        <M as league_core::machine::Machine>::Reply,
-    >,
-    <M as league_core::machine::Machine>::Refusal,
->;
+type Ruling<M> = Decision<<M as Machine>::Event, <M as Machine>::Reply, <M as Machine>::Refusal>;
 
 /// A call that waits.
 pub(crate) struct Early<Command> {
@@ -439,7 +432,7 @@ impl<M: Worker> Desk<M> {
 }
 
 fn is_early<M: Worker>(ruling: &Ruling<M>) -> bool {
-    ruling.as_ref().is_err_and(M::is_early)
+    ruling.answer.as_ref().is_err_and(M::is_early)
 }
 
 /// The longest that a fallen agent stays away, in seconds.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{self, Applicant, League};
-use league_core::letter::CallOutcome;
 use league_core::machine::Machine;
 use league_core::player::{self, Player};
 use league_core::referee::{self, Referee};
@@ -75,8 +74,6 @@ impl<T: Debug + Clone + PartialEq + Serialize + DeserializeOwned> Fact for T {}
 pub(crate) trait Worker: Machine<Event: Fact, CorrelationId: Clone> + Clone {
     const KIND: Kind;
 
-    fn tick() -> Self::Command;
-    fn heard(correlation: Self::CorrelationId, outcome: CallOutcome) -> Self::Command;
     /// What the process does first.
     fn begin(token: Option<&AuthToken>) -> Option<Self::Command>;
     /// Who it is, once it knows.
@@ -85,8 +82,11 @@ pub(crate) trait Worker: Machine<Event: Fact, CorrelationId: Clone> + Clone {
     fn knows_manager(&self) -> bool;
     /// Turns a message into a command, or into the answer that the shell gives by itself.
     fn understand(call: Call) -> Result<Self::Command, Box<Message>>;
-    fn follow(reply: Self::Reply, token: Option<&AuthToken>) -> Step<Self::Command>;
-    fn refuse(refusal: &Self::Refusal) -> LeagueError;
+    /// What the process does with an answer.
+    fn react(
+        answer: Result<Self::Reply, Self::Refusal>,
+        token: Option<&AuthToken>,
+    ) -> Step<Self::Command>;
     /// Whether a call was refused only because it came too soon, so that the shell lets it wait.
     fn is_early(_refusal: &Self::Refusal) -> bool {
         false
@@ -128,17 +128,6 @@ fn not_for_me(message_type: Option<&'static str>) -> Box<Message> {
 
 impl Worker for League {
     const KIND: Kind = Kind::Manager;
-
-    fn tick() -> league::Command {
-        league::Command::Tick
-    }
-
-    fn heard(correlation: league::CorrelationId, outcome: CallOutcome) -> league::Command {
-        league::Command::Outcome {
-            correlation,
-            outcome,
-        }
-    }
 
     fn begin(_token: Option<&AuthToken>) -> Option<league::Command> {
         None
@@ -186,12 +175,14 @@ impl Worker for League {
         }
     }
 
-    fn follow(reply: league::Reply, _token: Option<&AuthToken>) -> Step<league::Command> {
-        reply.to_message().map_or(Step::Nothing, Step::Say)
-    }
-
-    fn refuse(refusal: &league::Refusal) -> LeagueError {
-        refusal.to_league_error()
+    fn react(
+        answer: Result<league::Reply, league::Refusal>,
+        _token: Option<&AuthToken>,
+    ) -> Step<league::Command> {
+        match answer {
+            Ok(reply) => reply.to_message().map_or(Step::Nothing, Step::Say),
+            Err(refusal) => Step::Say(Message::from(refusal.to_league_error())),
+        }
     }
 
     fn promise(command: &league::Command, reply: &league::Reply) -> Option<Promise> {
@@ -260,17 +251,6 @@ fn barred(order: &StartMatch) -> Option<String> {
 impl Worker for Referee {
     const KIND: Kind = Kind::Referee;
 
-    fn tick() -> referee::Command {
-        referee::Command::Tick
-    }
-
-    fn heard(correlation: referee::CorrelationId, outcome: CallOutcome) -> referee::Command {
-        referee::Command::Outcome {
-            correlation,
-            outcome,
-        }
-    }
-
     fn begin(token: Option<&AuthToken>) -> Option<referee::Command> {
         Some(referee::Command::Begin {
             token: token.cloned(),
@@ -301,23 +281,23 @@ impl Worker for Referee {
         }
     }
 
-    fn follow(reply: referee::Reply, token: Option<&AuthToken>) -> Step<referee::Command> {
-        match reply {
-            referee::Reply::Noted => Step::Say(Message::Acknowledged),
-            referee::Reply::TokenGranted {
+    fn react(
+        answer: Result<referee::Reply, referee::Refusal>,
+        token: Option<&AuthToken>,
+    ) -> Step<referee::Command> {
+        match answer {
+            Ok(referee::Reply::Noted) => Step::Say(Message::Acknowledged),
+            Ok(referee::Reply::TokenGranted {
                 token,
                 return_token,
-            } => Step::Keep(token, return_token),
-            referee::Reply::TokenRefused => {
+            }) => Step::Keep(token, return_token),
+            Ok(referee::Reply::StartMatchAck(ack)) => Step::Say(Message::StartMatchAck(ack)),
+            Ok(referee::Reply::MatchState(_)) => Step::Nothing,
+            Err(referee::Refusal::TokenRefused) => {
                 Self::begin(token).map_or(Step::Nothing, |command| Step::Next(Box::new(command)))
             }
-            referee::Reply::StartMatchAck(ack) => Step::Say(Message::StartMatchAck(ack)),
-            referee::Reply::MatchState(_) => Step::Nothing,
+            Err(refusal) => Step::Say(Message::from(refusal.to_league_error())),
         }
-    }
-
-    fn refuse(refusal: &referee::Refusal) -> LeagueError {
-        refusal.to_league_error()
     }
 
     fn promise(_command: &referee::Command, _reply: &referee::Reply) -> Option<Promise> {
@@ -387,17 +367,6 @@ impl Worker for Referee {
 impl Worker for Player {
     const KIND: Kind = Kind::Player;
 
-    fn tick() -> player::Command {
-        player::Command::Tick
-    }
-
-    fn heard(correlation: player::CorrelationId, outcome: CallOutcome) -> player::Command {
-        player::Command::Outcome {
-            correlation,
-            outcome,
-        }
-    }
-
     fn begin(_token: Option<&AuthToken>) -> Option<player::Command> {
         Some(player::Command::Begin)
     }
@@ -418,19 +387,19 @@ impl Worker for Player {
         player::Command::from_message(call.message, call.token).ok_or_else(|| not_for_me(refused))
     }
 
-    fn follow(reply: player::Reply, _token: Option<&AuthToken>) -> Step<player::Command> {
-        match reply {
-            player::Reply::TokenGranted {
+    fn react(
+        answer: Result<player::Reply, player::Refusal>,
+        _token: Option<&AuthToken>,
+    ) -> Step<player::Command> {
+        match answer {
+            Ok(player::Reply::TokenGranted {
                 token,
                 return_token,
-            } => Step::Keep(token, return_token),
-            player::Reply::Think(think) => Step::Think(think),
-            other => other.into_message().map_or(Step::Nothing, Step::Say),
+            }) => Step::Keep(token, return_token),
+            Ok(player::Reply::Think(think)) => Step::Think(think),
+            Ok(other) => other.into_message().map_or(Step::Nothing, Step::Say),
+            Err(refusal) => Step::Say(Message::from(refusal.to_league_error())),
         }
-    }
-
-    fn refuse(refusal: &player::Refusal) -> LeagueError {
-        refusal.to_league_error()
     }
 
     fn is_early(refusal: &player::Refusal) -> bool {

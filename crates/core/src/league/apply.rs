@@ -25,11 +25,11 @@ use crate::draw::{self, KeyedSecret};
 const MOST_PAST_MATCHES: usize = 20_000;
 
 impl League {
-    pub(crate) fn take_in(&mut self, event: &Event) {
+    pub(crate) fn apply_event(&mut self, event: &Event) {
         match event {
             Event::PlayerRegistered { .. }
             | Event::RefereeRegistered { .. }
-            | Event::AgentReturned { .. } => self.take_in_agent(event),
+            | Event::AgentReturned { .. } => self.apply_registration(event),
             Event::LeagueStarted { .. } => self.begin(),
             Event::RoundOpened {
                 round,
@@ -42,7 +42,7 @@ impl League {
                     self.hand_over(moved, *at);
                 }
                 self.take_up(next.as_ref(), *at);
-                self.fleeting.referee_came = false;
+                self.volatile.referee_came = false;
             }
             Event::ResultRecorded {
                 match_id,
@@ -72,12 +72,12 @@ impl League {
             | Event::AgentAnswered { .. }
             | Event::RefereeSuspended { .. }
             | Event::ProbesSent { .. }
-            | Event::Stopped => self.take_in_fleeting(event),
+            | Event::Stopped => self.apply_volatile(event),
         }
     }
 
     /// The facts that a restart forgets.
-    fn take_in_fleeting(&mut self, event: &Event) {
+    fn apply_volatile(&mut self, event: &Event) {
         match event {
             Event::MatchAccepted {
                 match_id,
@@ -100,7 +100,7 @@ impl League {
                     && let Some(referee) = self.referees.get_mut(number)
                 {
                     referee.member.health.suspended_since = Some(*at);
-                    self.fleeting.suspended.insert(AgentIndex::Referee(number));
+                    self.volatile.suspended.insert(AgentIndex::Referee(number));
                 }
             }
             Event::ProbesSent { agents, at } => {
@@ -112,11 +112,11 @@ impl League {
                         member.health.unanswered = member.health.unanswered.saturating_add(1);
                     }
                 }
-                self.fleeting.next_probes = *at + self.rules.probe_every;
+                self.volatile.next_probes = *at + self.rules.probe_every;
                 // Those who wait are tried again with every look around.
-                self.fleeting.referee_came = true;
+                self.volatile.referee_came = true;
             }
-            Event::Stopped => self.fleeting.stopped = true,
+            Event::Stopped => self.volatile.stopped = true,
             _ => {}
         }
     }
@@ -167,8 +167,8 @@ impl League {
             let referee = numbers.get(index as usize).copied().flatten();
             self.place(index, referee, 1, at);
         }
-        if self.fleeting.next_probes == Timestamp::default() {
-            self.fleeting.next_probes = at + self.rules.probe_every;
+        if self.volatile.next_probes == Timestamp::default() {
+            self.volatile.next_probes = at + self.rules.probe_every;
         }
     }
 
@@ -256,7 +256,7 @@ impl League {
 
     fn shut_down(&mut self, id: &PlayerId) {
         if let Some(number) = self.players.find(id) {
-            self.fleeting.suspended.remove(&AgentIndex::Player(number));
+            self.volatile.suspended.remove(&AgentIndex::Player(number));
             if let Some(player) = self.players.get_mut(number) {
                 player.shut_down = true;
             }
@@ -281,7 +281,7 @@ impl League {
         if let Some(member) = self.member_mut(who) {
             member.health.fail(&rule, at);
             if member.health.suspended_since.is_some() {
-                self.fleeting.suspended.insert(who);
+                self.volatile.suspended.insert(who);
             }
         }
     }
@@ -294,8 +294,8 @@ impl League {
         let was_suspended = member.health.suspended_since.is_some();
         member.health.succeed(at);
         if was_suspended {
-            self.fleeting.suspended.remove(&who);
-            self.fleeting.referee_came |= matches!(who, AgentIndex::Referee(_));
+            self.volatile.suspended.remove(&who);
+            self.volatile.referee_came |= matches!(who, AgentIndex::Referee(_));
         }
     }
 
@@ -313,11 +313,9 @@ impl League {
             .find(|round| round.number == number)?
             .fixture_mut(index)
     }
-}
 
-impl League {
-    /// The facts of who is in the league.
-    pub(crate) fn take_in_agent(&mut self, event: &Event) {
+    /// The events of who is in the league.
+    pub(crate) fn apply_registration(&mut self, event: &Event) {
         match event {
             Event::PlayerRegistered {
                 player_id,
@@ -328,9 +326,18 @@ impl League {
                 at,
             } => {
                 let agent = Agent::Player(player_id.clone());
-                let mut member = self.make_member(agent, meta, *dialect, *token, *at);
-                member.pledge = *pledge;
-                self.add_player(player_id, member);
+                let member = self.make_member(agent, meta, *dialect, *token, *at);
+                let player = PlayerEntry {
+                    id: player_id.clone(),
+                    member: Member {
+                        pledge: *pledge,
+                        ..member
+                    },
+                    forfeits: 0,
+                    shut_down: false,
+                };
+                self.index(&player.member, AgentIndex::Player(self.players.len()));
+                self.players.add(player_id, player);
             }
             Event::RefereeRegistered {
                 referee_id,
@@ -341,9 +348,21 @@ impl League {
                 at,
             } => {
                 let agent = Agent::Referee(referee_id.clone());
-                let mut member = self.make_member(agent, meta, *dialect, *token, *at);
-                member.pledge = *pledge;
-                self.add_referee(referee_id, member, capacity(meta));
+                let member = self.make_member(agent, meta, *dialect, *token, *at);
+                let referee = RefereeEntry {
+                    id: referee_id.clone(),
+                    member: Member {
+                        pledge: *pledge,
+                        ..member
+                    },
+                    capacity: capacity(meta),
+                    running: 0,
+                    queue: VecDeque::new(),
+                    given: 0,
+                };
+                self.index(&referee.member, AgentIndex::Referee(self.referees.len()));
+                self.referees.add(referee_id, referee);
+                self.volatile.referee_came = true;
             }
             Event::AgentReturned {
                 agent,
@@ -368,24 +387,19 @@ impl League {
         token: TokenHash,
         at: Timestamp,
     ) -> Member {
-        let manager_token = self.manager_token(&agent, dialect);
+        let league_id = &self.rules.league_id;
+        let manager_token =
+            (dialect != Dialect::V1).then(|| self.secret.manager_token(league_id, &agent));
         Member {
             manager_token,
             ..Member::new(agent, meta, dialect, token, at)
         }
     }
 
-    fn add_player(&mut self, id: &PlayerId, member: Member) {
-        let who = AgentIndex::Player(self.players.len());
-        self.names.insert(folded(&member.name), who);
-        self.tokens.insert(member.token, who);
-        let player = PlayerEntry {
-            id: id.clone(),
-            member,
-            forfeits: 0,
-            shut_down: false,
-        };
-        self.players.add(id, player);
+    /// Lets a new agent be found by its name and its token.
+    fn index(&mut self, member: &Member, index: AgentIndex) {
+        self.names.insert(folded(&member.name), index);
+        self.tokens.insert(member.token, index);
     }
 
     /// Gives players numbers by their ids, so that who meets whom does not depend on who was
@@ -401,24 +415,8 @@ impl League {
         for who in self.names.values_mut().chain(self.tokens.values_mut()) {
             *who = renumber(*who);
         }
-        let suspended = self.fleeting.suspended.iter().copied();
-        self.fleeting.suspended = suspended.map(renumber).collect();
-    }
-
-    fn add_referee(&mut self, id: &RefereeId, member: Member, capacity: u32) {
-        let who = AgentIndex::Referee(self.referees.len());
-        self.names.insert(folded(&member.name), who);
-        self.tokens.insert(member.token, who);
-        let referee = RefereeEntry {
-            id: id.clone(),
-            member,
-            capacity,
-            running: 0,
-            queue: VecDeque::new(),
-            given: 0,
-        };
-        self.referees.add(id, referee);
-        self.fleeting.referee_came = true;
+        let suspended = self.volatile.suspended.iter().copied();
+        self.volatile.suspended = suspended.map(renumber).collect();
     }
 
     /// A token that a stranger may have got is forgotten as soon as a proven one takes its place;
@@ -449,18 +447,16 @@ impl League {
             self.tokens.remove(&old.token);
         }
         self.tokens.insert(token, who);
-        self.fleeting.suspended.remove(&who);
+        self.volatile.suspended.remove(&who);
         if let AgentIndex::Referee(number) = who {
-            self.fleeting.referee_came = true;
+            self.volatile.referee_came = true;
             if let Some(referee) = self.referees.get_mut(number) {
                 referee.capacity = capacity(meta);
             }
             self.fill(number, at);
         }
     }
-}
 
-impl League {
     /// Puts a match of a new round where it belongs.
     pub(crate) fn place(&mut self, index: u32, referee: Option<u32>, attempt: u32, at: Timestamp) {
         let Some(round) = &mut self.round else { return };

@@ -113,11 +113,12 @@ fn hands(referee: Option<&RefereeId>) -> String {
     referee.map_or_else(|| "nobody".to_owned(), |referee| format!("`{referee}`"))
 }
 
-impl League {
-    /// Checks that a fact of a journal can follow those that were taken in.
-    ///
-    /// The league may have been made with any secret.
-    pub fn audit(&self, event: &Event) -> Result<(), Inconsistency> {
+pub(crate) struct Auditor<'a> {
+    pub(crate) league: &'a League,
+}
+
+impl Auditor<'_> {
+    pub(crate) fn check(&self, event: &Event) -> Result<(), Inconsistency> {
         match event {
             Event::PlayerRegistered { player_id, .. } => {
                 self.must_be(Phase::Registering)?;
@@ -129,7 +130,9 @@ impl League {
             Event::AgentReturned { agent, .. } => self.must_be_known(agent.clone()),
             Event::LeagueStarted { .. } => {
                 self.must_be(Phase::Registering)?;
-                self.check_enough().map_err(|_| Inconsistency::TooFew)
+                self.league
+                    .check_enough()
+                    .map_err(|_| Inconsistency::TooFew)
             }
             Event::RoundOpened {
                 round,
@@ -137,11 +140,11 @@ impl League {
                 commitments,
                 ..
             } => {
-                self.audit_opening(*round, referees)?;
+                self.check_opening(*round, referees)?;
                 self.must_be_one_each(commitments.len())
             }
             Event::MatchesMoved { moves, .. } => {
-                moves.iter().try_for_each(|moved| self.audit_move(moved))
+                moves.iter().try_for_each(|moved| self.check_move(moved))
             }
             Event::ResultRecorded {
                 match_id,
@@ -150,7 +153,7 @@ impl League {
                 result,
                 at,
                 ..
-            } => self.audit_result(match_id, referee.as_ref(), *attempt, result, *at),
+            } => self.check_result(match_id, referee.as_ref(), *attempt, result, *at),
             Event::ReportConflicted {
                 match_id, referee, ..
             }
@@ -160,11 +163,11 @@ impl League {
                 self.must_be_known(Agent::Referee(referee.clone()))?;
                 self.must_be_scheduled(match_id)
             }
-            Event::PlayerShutDown { player_id, .. } => self.audit_shut_down(player_id),
-            Event::RoundClosed { round, .. } => self.audit_closing(*round),
+            Event::PlayerShutDown { player_id, .. } => self.check_shut_down(player_id),
+            Event::RoundClosed { round, .. } => self.check_closing(*round),
             Event::LeagueCompleted { .. } => {
                 let last = self.must_be_closed()?;
-                must_be_round(self.schedule.rounds(), last)
+                must_be_round(self.league.schedule.rounds(), last)
             }
             Event::MatchAccepted { .. }
             | Event::AgentFailed { .. }
@@ -175,10 +178,10 @@ impl League {
         }
     }
 
-    fn audit_opening(&self, round: u32, referees: &[RefereeId]) -> Result<(), Inconsistency> {
+    fn check_opening(&self, round: u32, referees: &[RefereeId]) -> Result<(), Inconsistency> {
         let before = self.must_be_closed()?;
         must_be_round(before.saturating_add(1), round)?;
-        must_be_round(round.min(self.schedule.rounds()), round)?;
+        must_be_round(round.min(self.league.schedule.rounds()), round)?;
         if !referees.is_empty() {
             self.must_be_one_each(referees.len())?;
         }
@@ -186,7 +189,7 @@ impl League {
         agents.try_for_each(|referee| self.must_be_known(referee))
     }
 
-    fn audit_move(&self, moved: &Reassignment) -> Result<(), Inconsistency> {
+    fn check_move(&self, moved: &Reassignment) -> Result<(), Inconsistency> {
         let fixture = self.must_be_open(&moved.match_id)?;
         if let Some(referee) = &moved.to {
             self.must_be_known(Agent::Referee(referee.clone()))?;
@@ -203,7 +206,7 @@ impl League {
         })
     }
 
-    fn audit_result(
+    fn check_result(
         &self,
         match_id: &MatchId,
         referee: Option<&RefereeId>,
@@ -222,11 +225,11 @@ impl League {
             });
         }
         match referee {
-            Some(referee) => self.audit_hands(fixture, referee)?,
-            None => self.audit_ruling(fixture, result, at)?,
+            Some(referee) => self.check_hands(fixture, referee)?,
+            None => self.check_ruling(fixture, result, at)?,
         }
-        let league = &self.rules.league_id;
-        let checked = self.check_result(fixture, result, |opened| {
+        let league = &self.league.rules.league_id;
+        let checked = self.league.check_result(fixture, result, |opened| {
             opened.commitment == fixture.commitment && draw::keeps_promise(league, match_id, opened)
         });
         checked
@@ -237,9 +240,9 @@ impl League {
             })
     }
 
-    fn audit_hands(&self, fixture: &Fixture, referee: &RefereeId) -> Result<(), Inconsistency> {
+    fn check_hands(&self, fixture: &Fixture, referee: &RefereeId) -> Result<(), Inconsistency> {
         let match_id = fixture.match_id.clone();
-        let holder = self.referee_of(fixture).map(|holder| &holder.id);
+        let holder = self.league.referee_of(fixture).map(|holder| &holder.id);
         if holder != Some(referee) {
             return Err(Inconsistency::Hands {
                 match_id,
@@ -255,7 +258,7 @@ impl League {
     }
 
     /// The manager's ruling follows from who is out of the league, but for the draw.
-    fn audit_ruling(
+    fn check_ruling(
         &self,
         fixture: &Fixture,
         result: &MatchResult,
@@ -265,7 +268,7 @@ impl League {
             draw: None,
             ..result.clone()
         };
-        match self.ruled(at, fixture.pairing.index) {
+        match self.league.ruled(at, fixture.pairing.index) {
             Some(Event::ResultRecorded {
                 result: expected, ..
             }) if without_draw(&expected) == without_draw(result) => Ok(()),
@@ -273,22 +276,22 @@ impl League {
         }
     }
 
-    fn audit_shut_down(&self, player_id: &PlayerId) -> Result<(), Inconsistency> {
+    fn check_shut_down(&self, player_id: &PlayerId) -> Result<(), Inconsistency> {
         let unknown = || Inconsistency::Unknown(Agent::Player(player_id.clone()));
-        let player = self.player(player_id).ok_or_else(unknown)?;
-        if player.forfeits >= self.rules.max_fail && !player.shut_down {
+        let player = self.league.player(player_id).ok_or_else(unknown)?;
+        if player.forfeits >= self.league.rules.max_fail && !player.shut_down {
             return Ok(());
         }
         Err(Inconsistency::NotOut {
             player_id: player_id.clone(),
-            expected: self.rules.max_fail,
+            expected: self.league.rules.max_fail,
             found: player.forfeits,
         })
     }
 
-    fn audit_closing(&self, number: u32) -> Result<(), Inconsistency> {
+    fn check_closing(&self, number: u32) -> Result<(), Inconsistency> {
         self.must_be(Phase::Running)?;
-        let round = self.round.as_ref();
+        let round = self.league.round.as_ref();
         must_be_round(round.map_or(0, |round| round.number), number)?;
         match round {
             Some(round) if round.open > 0 || round.closed => Err(Inconsistency::Open(round.open)),
@@ -299,14 +302,14 @@ impl League {
     /// The number of the last round, which is over; 0 before the first.
     fn must_be_closed(&self) -> Result<u32, Inconsistency> {
         self.must_be(Phase::Running)?;
-        match &self.round {
+        match &self.league.round {
             Some(Round { open, closed, .. }) if !closed => Err(Inconsistency::Open(*open)),
             round => Ok(round.as_ref().map_or(0, |round| round.number)),
         }
     }
 
     fn must_be_one_each(&self, found: usize) -> Result<(), Inconsistency> {
-        let expected = self.schedule.matches_a_round() as usize;
+        let expected = self.league.schedule.matches_a_round() as usize;
         if found == expected {
             Ok(())
         } else {
@@ -315,7 +318,7 @@ impl League {
     }
 
     fn must_be(&self, expected: Phase) -> Result<(), Inconsistency> {
-        let found = self.phase;
+        let found = self.league.phase;
         if found == expected {
             Ok(())
         } else {
@@ -324,14 +327,14 @@ impl League {
     }
 
     fn must_be_new(&self, agent: Agent) -> Result<(), Inconsistency> {
-        match self.find_agent(&agent) {
+        match self.league.find_agent(&agent) {
             Some(_) => Err(Inconsistency::Known(agent)),
             None => Ok(()),
         }
     }
 
     fn must_be_known(&self, agent: Agent) -> Result<(), Inconsistency> {
-        match self.find_agent(&agent) {
+        match self.league.find_agent(&agent) {
             Some(_) => Ok(()),
             None => Err(Inconsistency::Unknown(agent)),
         }
@@ -339,15 +342,15 @@ impl League {
 
     fn must_be_scheduled(&self, match_id: &MatchId) -> Result<(), Inconsistency> {
         read_match_id(match_id)
-            .and_then(|(round, index)| self.schedule.pairing(round, index))
+            .and_then(|(round, index)| self.league.schedule.pairing(round, index))
             .map(|_| ())
             .ok_or_else(|| Inconsistency::NoSuchMatch(match_id.clone()))
     }
 
     /// A match of the present round that has no result.
     fn must_be_open(&self, match_id: &MatchId) -> Result<&Fixture, Inconsistency> {
-        let index = self.index_now(match_id);
-        let fixture = index.and_then(|index| self.round.as_ref()?.fixture(index));
+        let index = self.league.index_now(match_id);
+        let fixture = index.and_then(|index| self.league.round.as_ref()?.fixture(index));
         match fixture {
             Some(fixture) if fixture.result.is_none() => Ok(fixture),
             Some(_) => Err(Inconsistency::Twice(match_id.clone())),

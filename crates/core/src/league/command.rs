@@ -118,8 +118,6 @@ pub enum Reply {
     Acknowledged,
     /// The answer to a question.
     Query(Box<LeagueQueryResponse>),
-    /// Turned down, and noted in the journal.
-    Refused(Refusal),
     /// Nobody waits for an answer.
     Noted,
 }
@@ -132,7 +130,6 @@ impl Reply {
             Self::Referee(response) => Message::RefereeRegisterResponse(response.clone()),
             Self::Player(response) => Message::PlayerRegisterResponse(response.clone()),
             Self::Query(response) => Message::LeagueQueryResponse(response.clone()),
-            Self::Refused(refusal) => Message::from(refusal.to_league_error()),
             Self::Acknowledged | Self::Noted => Message::Acknowledged,
             Self::Schedule { .. } | Self::Started => return None,
         })
@@ -141,7 +138,7 @@ impl Reply {
 
 /// In what an agent says of itself when it registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meta {
+pub enum AgentKind {
     /// `player_meta`
     Player,
     /// `referee_meta`
@@ -186,7 +183,7 @@ pub enum Refusal {
     )]
     Version {
         /// Where it stands.
-        of: Meta,
+        of: AgentKind,
         /// What stands there.
         found: String,
     },
@@ -198,7 +195,7 @@ pub enum Refusal {
         "a display name has 1 to 64 characters, none of which controls the terminal or the \
          direction of text"
     )]
-    Name(Meta),
+    Name(AgentKind),
     /// Nobody holds this player id.
     #[error("no player `{0}` is registered: register first")]
     UnknownPlayer(PlayerId),
@@ -297,11 +294,11 @@ impl Refusal {
 
     const fn path(&self) -> Option<&'static str> {
         match self {
-            Self::Name(Meta::Player) => Some("player_meta.display_name"),
-            Self::Name(Meta::Referee) => Some("referee_meta.display_name"),
+            Self::Name(AgentKind::Player) => Some("player_meta.display_name"),
+            Self::Name(AgentKind::Referee) => Some("referee_meta.display_name"),
             Self::Version { of, .. } => Some(match of {
-                Meta::Player => "player_meta.protocol_version",
-                Meta::Referee => "referee_meta.protocol_version",
+                AgentKind::Player => "player_meta.protocol_version",
+                AgentKind::Referee => "referee_meta.protocol_version",
             }),
             Self::UnknownPlayer(_) | Self::UnknownReferee(_) => Some("sender"),
             Self::TokenMissing

@@ -16,40 +16,50 @@ use super::standings::Ranking;
 use super::{ClosedRound, League, Phase};
 use crate::letter::{Credential, Letter, RetryPolicy};
 
-type Letters = Vec<Letter<CorrelationId>>;
+/// Adds the letters of a league to `out`.
+pub(crate) struct LetterWriter<'a> {
+    league: &'a League,
+    out: &'a mut Vec<Letter<CorrelationId>>,
+}
 
-impl League {
-    pub(crate) fn write_letters(&self, event: &Event, out: &mut Letters) {
+impl<'a> LetterWriter<'a> {
+    pub(crate) fn new(league: &'a League, out: &'a mut Vec<Letter<CorrelationId>>) -> Self {
+        Self { league, out }
+    }
+
+    pub(crate) fn write(&mut self, event: &Event) {
         match event {
-            Event::LeagueStarted { .. } => self.announce_start(out),
+            Event::LeagueStarted { .. } => self.announce_start(),
             Event::RoundOpened { .. } => {
-                self.announce_round(out);
-                self.order_all(out, |_| true);
+                self.announce_round();
+                self.order_all(|_| true);
             }
             Event::MatchesMoved { moves, next, .. } => {
                 let moved = moves.iter().map(|moved| &moved.match_id);
                 for match_id in moved.chain(next) {
-                    self.order(self.fixture(match_id), out);
+                    self.order(self.league.fixture(match_id));
                 }
             }
             Event::ResultRecorded { next, .. } => {
-                self.order(next.as_ref().and_then(|next| self.fixture(next)), out);
+                self.order(next.as_ref().and_then(|next| self.league.fixture(next)));
             }
-            Event::RoundClosed { .. } => self.tell_table(out),
-            Event::LeagueCompleted { .. } => self.tell_end(out),
+            Event::RoundClosed { .. } => self.tell_table(),
+            Event::LeagueCompleted { .. } => self.tell_end(),
             Event::AgentReturned { agent, .. } => {
-                self.welcome_back(agent, out);
-                self.tell_referee_of(agent, out);
+                self.welcome_back(agent);
+                self.tell_referee_of(agent);
             }
             Event::AgentAnswered {
                 agent,
                 recovered: true,
                 ..
-            } => self.welcome_back(agent, out),
+            } => self.welcome_back(agent),
             Event::ProbesSent { agents, .. } => {
-                let members = agents.iter().filter_map(|agent| self.find_agent(agent));
-                for member in members.filter_map(|who| self.member(who)) {
-                    out.push(self.probe(member));
+                let members = agents
+                    .iter()
+                    .filter_map(|agent| self.league.find_agent(agent));
+                for member in members.filter_map(|who| self.league.member(who)) {
+                    self.out.push(self.probe(member));
                 }
             }
             Event::PlayerRegistered { .. }
@@ -66,70 +76,88 @@ impl League {
     }
 
     /// What may not have arrived when the process ended: the last table, the present round.
-    pub(crate) fn write_pending(&self, out: &mut Letters) {
-        match self.phase {
+    pub(crate) fn write_pending(&mut self) {
+        match self.league.phase {
             Phase::Registering => {}
             Phase::Running => {
-                if self.closed.is_some() {
-                    self.tell_table(out);
+                if self.league.closed.is_some() {
+                    self.tell_table();
                 } else {
-                    self.announce_start(out);
+                    self.announce_start();
                 }
-                if self.round.as_ref().is_some_and(|round| !round.closed) {
-                    self.announce_round(out);
-                    self.order_all(out, |_| true);
+                if self
+                    .league
+                    .round
+                    .as_ref()
+                    .is_some_and(|round| !round.closed)
+                {
+                    self.announce_round();
+                    self.order_all(|_| true);
                 }
             }
             Phase::Completed => {
-                self.tell_table(out);
-                self.tell_end(out);
+                self.tell_table();
+                self.tell_end();
             }
         }
     }
 
     /// A player comes back to its round, a referee to its matches, and either to the end.
-    fn welcome_back(&self, agent: &Agent, out: &mut Letters) {
-        if self.phase == Phase::Completed {
-            let who = self.find_agent(agent);
+    fn welcome_back(&mut self, agent: &Agent) {
+        let league = self.league;
+        if league.phase == Phase::Completed {
+            let who = league.find_agent(agent);
             let receiver = match who {
                 Some(AgentIndex::Player(number)) => Some(number),
                 _ => None,
             };
-            let member = who.and_then(|who| self.member(who));
-            let end = |member| self.notice(member, self.end(&self.table(), receiver));
-            out.extend(member.map(end));
+            let member = who.and_then(|who| league.member(who));
+            let end = |member| self.notice(member, self.end(&league.table(), receiver));
+            self.out.extend(member.map(end));
         }
-        let Some(round) = self.round.as_ref().filter(|round| !round.closed) else {
+        let Some(round) = league.round.as_ref().filter(|round| !round.closed) else {
             return;
         };
-        match self.find_agent(agent) {
+        match league.find_agent(agent) {
             Some(AgentIndex::Player(number)) => {
-                if let Some(player) = self.players.get(number).filter(|player| self.hears(player)) {
-                    out.push(self.announcement(number, player, round, &self.all_matches(round)));
+                if let Some(player) = league
+                    .players
+                    .get(number)
+                    .filter(|player| is_reached(league, player))
+                {
+                    self.out.push(self.announcement(
+                        number,
+                        player,
+                        round,
+                        &self.all_matches(round),
+                    ));
                 }
             }
             Some(AgentIndex::Referee(number)) => {
-                self.order_all(out, |fixture| fixture.referee == Some(number));
+                self.order_all(|fixture| fixture.referee == Some(number));
             }
             None => {}
         }
     }
 
     /// The referee of a player that came back learns its new token and address.
-    fn tell_referee_of(&self, agent: &Agent, out: &mut Letters) {
-        let round = self.round.as_ref().filter(|round| !round.closed);
-        let (Some(round), Some(AgentIndex::Player(number))) = (round, self.find_agent(agent))
+    fn tell_referee_of(&mut self, agent: &Agent) {
+        let round = self.league.round.as_ref().filter(|round| !round.closed);
+        let (Some(round), Some(AgentIndex::Player(number))) =
+            (round, self.league.find_agent(agent))
         else {
             return;
         };
-        let pairing = self.schedule.pairing_of(number, round.number);
-        self.order(pairing.and_then(|own| round.fixture(own.index)), out);
+        let pairing = self.league.schedule.pairing_of(number, round.number);
+        self.order(pairing.and_then(|own| round.fixture(own.index)));
     }
 
-    fn announce_start(&self, out: &mut Letters) {
-        let first_protocol =
-            |player: &&PlayerEntry| player.member.peer.dialect == Dialect::V1 && self.hears(player);
-        let mut listeners = self
+    fn announce_start(&mut self) {
+        let league = self.league;
+        let first_protocol = |player: &&PlayerEntry| {
+            player.member.peer.dialect == Dialect::V1 && is_reached(league, player)
+        };
+        let mut listeners = league
             .players
             .members
             .iter()
@@ -138,24 +166,29 @@ impl League {
         if listeners.peek().is_none() {
             return;
         }
-        let schedule: Arc<_> = self.list_rounds(self.schedule, 1, self.rules.broadcast_limit);
+        let schedule: Arc<_> =
+            self.league
+                .list_rounds(league.schedule, 1, league.rules.broadcast_limit);
         for player in listeners {
             let message = Message::from(LeagueStart {
-                league_id: self.rules.league_id.clone(),
-                total_rounds: self.schedule.rounds(),
-                total_players: self.schedule.players(),
-                game_type: self.rules.game_type.clone(),
+                league_id: league.rules.league_id.clone(),
+                total_rounds: league.schedule.rounds(),
+                total_players: league.schedule.players(),
+                game_type: league.rules.game_type.clone(),
                 schedule: Arc::clone(&schedule),
             });
-            out.push(self.notice(&player.member, message));
+            self.out.push(self.notice(&player.member, message));
         }
     }
 
-    fn announce_round(&self, out: &mut Letters) {
-        let Some(round) = &self.round else { return };
+    fn announce_round(&mut self) {
+        let Some(round) = &self.league.round else {
+            return;
+        };
         let all = self.all_matches(round);
         for (number, player) in self.listeners() {
-            out.push(self.announcement(number, player, round, &all));
+            self.out
+                .push(self.announcement(number, player, round, &all));
         }
     }
 
@@ -167,6 +200,7 @@ impl League {
         all: &Option<Arc<[AnnouncedMatch]>>,
     ) -> Letter<CorrelationId> {
         let own = self
+            .league
             .schedule
             .pairing_of(number, round.number)
             .and_then(|pairing| round.fixture(pairing.index));
@@ -182,7 +216,7 @@ impl League {
             (own.match_id.clone(), own.tokens[seat].clone())
         });
         let message = Message::from(RoundAnnouncement {
-            league_id: self.rules.league_id.clone(),
+            league_id: self.league.rules.league_id.clone(),
             round_id: round.number,
             matches,
             own,
@@ -204,11 +238,11 @@ impl League {
     }
 
     fn announced(&self, fixture: &Fixture) -> Option<AnnouncedMatch> {
-        let [a, b] = self.seats_of(fixture)?;
-        let referee = self.referee_of(fixture);
+        let [a, b] = self.league.seats_of(fixture)?;
+        let referee = self.league.referee_of(fixture);
         Some(AnnouncedMatch {
             match_id: fixture.match_id.clone(),
-            game_type: self.rules.game_type.clone(),
+            game_type: self.league.rules.game_type.clone(),
             player_a: a.clone(),
             player_b: b.clone(),
             referee_endpoint: referee.map_or_else(
@@ -219,33 +253,37 @@ impl League {
         })
     }
 
-    fn order_all(&self, out: &mut Letters, which: impl Fn(&Fixture) -> bool) {
-        let fixtures = self.round.iter().flat_map(|round| &round.fixtures);
+    fn order_all(&mut self, which: impl Fn(&Fixture) -> bool) {
+        let fixtures = self.league.round.iter().flat_map(|round| &round.fixtures);
         for fixture in fixtures.filter(|fixture| which(fixture)) {
-            self.order(Some(fixture), out);
+            self.order(Some(fixture));
         }
     }
 
     /// Orders a match that is to be run now.
-    fn order(&self, fixture: Option<&Fixture>, out: &mut Letters) {
+    fn order(&mut self, fixture: Option<&Fixture>) {
         let Some(fixture) = fixture.filter(|fixture| fixture.is_started()) else {
             return;
         };
-        let (Some(referee), Some(players)) = (self.referee_of(fixture), self.seated(fixture))
+        let (Some(referee), Some(players)) =
+            (self.league.referee_of(fixture), self.seated(fixture))
         else {
             return;
         };
         let message = Message::StartMatch(Arc::new(StartMatch {
-            league_id: self.rules.league_id.clone(),
+            league_id: self.league.rules.league_id.clone(),
             round_id: fixture.pairing.round,
             match_id: fixture.match_id.clone(),
             attempt: fixture.attempt,
-            game_type: self.rules.game_type.clone(),
-            settings: self.rules.game_settings.clone(),
-            mode: self.rules.mode,
-            step_token: self.step_token(&fixture.match_id).map(|token| token.hash()),
-            strict: self.rules.strict,
-            score: self.rules.score,
+            game_type: self.league.rules.game_type.clone(),
+            settings: self.league.rules.game_settings.clone(),
+            mode: self.league.rules.mode,
+            step_token: self
+                .league
+                .step_token(&fixture.match_id)
+                .map(|token| token.hash()),
+            strict: self.league.rules.strict,
+            score: self.league.rules.score,
             seed: fixture.seed,
             players,
         }));
@@ -254,7 +292,7 @@ impl League {
             attempt: fixture.attempt,
             referee: referee.id.clone(),
         };
-        out.push(letter(
+        self.out.push(letter(
             &referee.member,
             message,
             self.usual_retry(),
@@ -265,7 +303,7 @@ impl League {
     fn seated(&self, fixture: &Fixture) -> Option<[StartMatchPlayer; 2]> {
         let seat = |seat: usize| {
             let number = fixture.pairing.seats[seat];
-            let player = self.players.get(number)?;
+            let player = self.league.players.get(number)?;
             Some(StartMatchPlayer {
                 player_id: player.id.clone(),
                 endpoint: Arc::clone(&player.member.peer.endpoint),
@@ -273,25 +311,20 @@ impl League {
                 speech: player.member.peer.speech,
                 token_hash: player.member.token,
                 match_token: fixture.tokens[seat].clone(),
-                record: self.standings.record(number).win_loss_draw(),
+                record: self.league.standings.record(number).win_loss_draw(),
             })
         };
         Some([seat(0)?, seat(1)?])
     }
 
     fn is_large(&self) -> bool {
-        self.players.members.len() > self.rules.broadcast_limit
+        self.league.players.members.len() > self.league.rules.broadcast_limit
     }
 
-    fn listeners(&self) -> impl Iterator<Item = (u32, &PlayerEntry)> {
-        let players = (0..).zip(&self.players.members);
-        players.filter(|(_, player)| self.hears(player))
-    }
-
-    fn hears(&self, player: &PlayerEntry) -> bool {
-        !player.shut_down
-            && (self.phase == Phase::Completed
-                || self.player_state(player) != AgentState::Suspended)
+    fn listeners(&self) -> impl Iterator<Item = (u32, &'a PlayerEntry)> + use<'a> {
+        let league = self.league;
+        let players = (0..).zip(&league.players.members);
+        players.filter(|(_, player)| is_reached(league, player))
     }
 
     fn notice(&self, member: &Member, message: Message) -> Letter<CorrelationId> {
@@ -300,15 +333,106 @@ impl League {
     }
 
     fn probe(&self, member: &Member) -> Letter<CorrelationId> {
-        let timeout = self.rules.probe_every.min(self.rules.timeouts.other);
+        let timeout = self
+            .league
+            .rules
+            .probe_every
+            .min(self.league.rules.timeouts.other);
         let correlation = CorrelationId::Probe(member.peer.agent.clone());
-        let retry = self.rules.timeouts.once(timeout);
+        let retry = self.league.rules.timeouts.once(timeout);
         letter(member, Message::Ping, retry, correlation)
     }
 
     fn usual_retry(&self) -> RetryPolicy {
-        self.rules.timeouts.retrying(self.rules.timeouts.other)
+        self.league
+            .rules
+            .timeouts
+            .retrying(self.league.rules.timeouts.other)
     }
+
+    fn tell_table(&mut self) {
+        let Some(closed) = &self.league.closed else {
+            return;
+        };
+        let rounds = self.league.schedule.rounds();
+        let next_round_id = Some(closed.number + 1).filter(|&next| next <= rounds);
+        let mut news = None;
+        for (number, player) in self.listeners() {
+            let told = || self.end_of_round(closed, next_round_id, number);
+            // All are told the same, unless the league is so large that each has rows of its own.
+            let [update, completed] = if self.is_large() {
+                told()
+            } else {
+                news.get_or_insert_with(told).clone()
+            };
+            self.out.push(self.notice(&player.member, update));
+            self.out.push(self.notice(&player.member, completed));
+        }
+    }
+
+    fn end_of_round(
+        &self,
+        closed: &ClosedRound,
+        next_round_id: Option<u32>,
+        receiver: u32,
+    ) -> [Message; 2] {
+        let standings = self.rows_for(&closed.table, Some(receiver));
+        let update = Message::from(StandingsUpdate {
+            league_id: self.league.rules.league_id.clone(),
+            round_id: closed.number,
+            standings: Arc::clone(&standings),
+        });
+        let completed = Message::from(RoundCompleted {
+            league_id: self.league.rules.league_id.clone(),
+            round_id: closed.number,
+            next_round_id,
+            summary: closed.summary,
+            standings,
+        });
+        [update, completed]
+    }
+
+    /// The last word goes to everyone, heard lately or not.
+    fn tell_end(&mut self) {
+        let table = self.league.table();
+        for (number, player) in (0..).zip(&self.league.players.members) {
+            self.out
+                .push(self.notice(&player.member, self.end(&table, Some(number))));
+        }
+        for referee in &self.league.referees.members {
+            self.out
+                .push(self.notice(&referee.member, self.end(&table, None)));
+        }
+    }
+
+    fn end(&self, table: &Ranking, receiver: Option<u32>) -> Message {
+        Message::from(LeagueCompleted {
+            league_id: self.league.rules.league_id.clone(),
+            total_rounds: self.league.schedule.rounds(),
+            total_matches: u32::try_from(self.league.schedule.total_matches()).unwrap_or(u32::MAX),
+            champion: table.rows.first().map(champion),
+            final_standings: self.rows_for(table, receiver),
+        })
+    }
+
+    /// The whole table, or the top of it and the receiver's own row in a large league.
+    fn rows_for(&self, table: &Ranking, receiver: Option<u32>) -> Arc<[StandingRow]> {
+        if !self.is_large() {
+            return Arc::clone(&table.rows);
+        }
+        let top = table.rows.iter().take(self.league.rules.top_rows);
+        let own = receiver
+            .and_then(|receiver| table.row(receiver))
+            .filter(|row| row.rank as usize > self.league.rules.top_rows);
+        top.chain(own).cloned().collect()
+    }
+}
+
+/// Whether a player is sent news: not if it was shut down, and not while it is suspended.
+fn is_reached(league: &League, player: &PlayerEntry) -> bool {
+    !player.shut_down
+        && (league.phase == Phase::Completed
+            || league.player_state(player) != AgentState::Suspended)
 }
 
 fn letter(
@@ -325,81 +449,6 @@ fn letter(
         retry,
         proof: None,
         correlation: Some(correlation),
-    }
-}
-
-impl League {
-    pub(crate) fn tell_table(&self, out: &mut Letters) {
-        let Some(closed) = &self.closed else { return };
-        let rounds = self.schedule.rounds();
-        let next_round_id = Some(closed.number + 1).filter(|&next| next <= rounds);
-        let mut news = None;
-        for (number, player) in self.listeners() {
-            let told = || self.end_of_round(closed, next_round_id, number);
-            // All are told the same, unless the league is so large that each has rows of its own.
-            let [update, completed] = if self.is_large() {
-                told()
-            } else {
-                news.get_or_insert_with(told).clone()
-            };
-            out.push(self.notice(&player.member, update));
-            out.push(self.notice(&player.member, completed));
-        }
-    }
-
-    fn end_of_round(
-        &self,
-        closed: &ClosedRound,
-        next_round_id: Option<u32>,
-        receiver: u32,
-    ) -> [Message; 2] {
-        let standings = self.rows_for(&closed.table, Some(receiver));
-        let update = Message::from(StandingsUpdate {
-            league_id: self.rules.league_id.clone(),
-            round_id: closed.number,
-            standings: Arc::clone(&standings),
-        });
-        let completed = Message::from(RoundCompleted {
-            league_id: self.rules.league_id.clone(),
-            round_id: closed.number,
-            next_round_id,
-            summary: closed.summary,
-            standings,
-        });
-        [update, completed]
-    }
-
-    /// The last word goes to everyone, heard lately or not.
-    pub(crate) fn tell_end(&self, out: &mut Letters) {
-        let table = self.table();
-        for (number, player) in (0..).zip(&self.players.members) {
-            out.push(self.notice(&player.member, self.end(&table, Some(number))));
-        }
-        for referee in &self.referees.members {
-            out.push(self.notice(&referee.member, self.end(&table, None)));
-        }
-    }
-
-    pub(crate) fn end(&self, table: &Ranking, receiver: Option<u32>) -> Message {
-        Message::from(LeagueCompleted {
-            league_id: self.rules.league_id.clone(),
-            total_rounds: self.schedule.rounds(),
-            total_matches: u32::try_from(self.schedule.total_matches()).unwrap_or(u32::MAX),
-            champion: table.rows.first().map(champion),
-            final_standings: self.rows_for(table, receiver),
-        })
-    }
-
-    /// The whole table, or the top of it and the receiver's own row in a large league.
-    fn rows_for(&self, table: &Ranking, receiver: Option<u32>) -> Arc<[StandingRow]> {
-        if !self.is_large() {
-            return Arc::clone(&table.rows);
-        }
-        let top = table.rows.iter().take(self.rules.top_rows);
-        let own = receiver
-            .and_then(|receiver| table.row(receiver))
-            .filter(|row| row.rank as usize > self.rules.top_rows);
-        top.chain(own).cloned().collect()
     }
 }
 

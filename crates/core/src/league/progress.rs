@@ -10,6 +10,7 @@ use league_protocol::secret::Commitment;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
+use super::Decision;
 use super::command::{CorrelationId, Refusal, Reply};
 use super::event::{Event, Reassignment};
 use super::roster::{AgentIndex, RefereeEntry};
@@ -18,7 +19,6 @@ use super::rules::Assignment;
 use super::{League, Phase};
 use crate::draw;
 use crate::letter::CallOutcome;
-use crate::machine::Decision;
 use crate::timeouts::FORCED_ATTEMPT;
 
 /// Probes in a row that a referee may leave unanswered.
@@ -29,15 +29,11 @@ const MOST_RULINGS: usize = 256;
 const MOST_PROBES: usize = 1_024;
 
 impl League {
-    pub(crate) fn start(
-        &self,
-        at: Timestamp,
-        admin: bool,
-    ) -> Result<Decision<Event, Reply>, Refusal> {
+    pub(crate) fn start(&self, at: Timestamp, admin: bool) -> Result<Decision, Refusal> {
         if !admin {
             return Err(Refusal::NotAdmin);
         }
-        if self.fleeting.stopped {
+        if self.volatile.stopped {
             return Err(Refusal::Stopping);
         }
         if self.phase != Phase::Registering {
@@ -46,7 +42,7 @@ impl League {
         self.check_enough()?;
         Ok(Decision {
             events: vec![Event::LeagueStarted { at }],
-            reply: Reply::Started,
+            answer: Ok(Reply::Started),
         })
     }
 
@@ -65,14 +61,14 @@ impl League {
 
     /// When the next step is due.
     pub(crate) fn next_step(&self) -> Option<Timestamp> {
-        if self.fleeting.stopped {
+        if self.volatile.stopped {
             return None;
         }
         match (self.phase, &self.round) {
             (Phase::Registering, _) if self.is_complete() => at_once(),
             (Phase::Registering | Phase::Completed, _) => None,
             (Phase::Running, Some(round)) if !is_due(round) && !self.may_give(round) => {
-                Some(self.fleeting.next_probes)
+                Some(self.volatile.next_probes)
             }
             (Phase::Running, _) => at_once(),
         }
@@ -80,7 +76,7 @@ impl League {
 
     /// Takes the next step, if one is due.
     pub(crate) fn go_on(&self, at: Timestamp) -> Vec<Event> {
-        if self.fleeting.stopped {
+        if self.volatile.stopped {
             return Vec::new();
         }
         match (self.phase, &self.round) {
@@ -97,7 +93,7 @@ impl League {
             (Phase::Running, Some(round)) if self.may_give(round) => {
                 self.give_waiting(at, round).into_iter().collect()
             }
-            (Phase::Running, Some(_)) if at < self.fleeting.next_probes => Vec::new(),
+            (Phase::Running, Some(_)) if at < self.volatile.next_probes => Vec::new(),
             (Phase::Running, Some(round)) => self.look_for_silence(at, round),
         }
     }
@@ -110,7 +106,7 @@ impl League {
     }
 
     fn may_give(&self, round: &Round) -> bool {
-        self.fleeting.referee_came && !round.waiting.is_empty() && self.has_referee()
+        self.volatile.referee_came && !round.waiting.is_empty() && self.has_referee()
     }
 
     /// Closes the round, and opens the next one or ends the league.
@@ -149,7 +145,7 @@ impl League {
                 return events;
             }
         }
-        let rested = self.fleeting.suspended.iter().filter_map(|&who| {
+        let rested = self.volatile.suspended.iter().filter_map(|&who| {
             let member = self.member(who)?;
             let rested = member.health.may_be_asked(&self.rules.breaker, at);
             rested.then(|| member.peer.agent.clone())

@@ -14,15 +14,14 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use super::Decision;
 use super::command::{Refusal, Reply};
 use super::event::Event;
-use super::registration::AuthenticatedAgent;
 use super::roster::RefereeEntry;
 use super::round::{self, Fixture, FixtureStage};
 use super::standings::MatchEnding;
-use super::{League, Phase};
+use super::{AuthenticatedAgent, League, Phase};
 use crate::draw::{self, MAX_NONCE_LENGTH};
-use crate::machine::Decision;
 
 impl League {
     pub(crate) fn weigh_report(
@@ -30,7 +29,7 @@ impl League {
         at: Timestamp,
         caller: &AuthenticatedAgent,
         report: &MatchResultReport,
-    ) -> Result<Decision<Event, Reply>, Refusal> {
+    ) -> Result<Decision, Refusal> {
         let (number, referee) = self.calling_referee(caller)?;
         let fixture = self.reported(&report.match_id)?;
         check_right(fixture, number, report)?;
@@ -42,7 +41,7 @@ impl League {
         match self.verify(fixture, report) {
             Ok(ending) => Ok(Decision {
                 events: self.recorded(at, fixture, referee, report, ending),
-                reply: Reply::Acknowledged,
+                answer: Ok(Reply::Acknowledged),
             }),
             Err(problem) => {
                 let digest = self.digest(report);
@@ -106,7 +105,7 @@ impl League {
         referee: &RefereeEntry,
         report: &MatchResultReport,
         standing: &Arc<MatchResult>,
-    ) -> Decision<Event, Reply> {
+    ) -> Decision {
         let same_match = report.league_id == self.rules.league_id
             && report.round_id == fixture.pairing.round
             && report.game_type == self.rules.game_type;
@@ -259,19 +258,14 @@ fn check_right(fixture: &Fixture, referee: u32, report: &MatchResultReport) -> R
 }
 
 /// A refusal that is noted once.
-fn refused(
-    fixture: &Fixture,
-    digest: &str,
-    event: Event,
-    refusal: Refusal,
-) -> Decision<Event, Reply> {
+fn refused(fixture: &Fixture, digest: &str, event: Event, refusal: Refusal) -> Decision {
     let mut events = Vec::new();
     if fixture.may_note(digest) {
         events.push(event);
     }
     Decision {
         events,
-        reply: Reply::Refused(refusal),
+        answer: Err(refusal),
     }
 }
 

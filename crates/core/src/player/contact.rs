@@ -13,11 +13,11 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use sha2::{Digest, Sha256};
 
+use super::Decision;
 use super::command::{Refusal, Reply};
 use super::event::Event;
 use super::{CorrelationId, Player};
 use crate::letter::{CallOutcome, Credential, Letter, RetryPolicy};
-use crate::machine::Decision;
 use crate::timeouts::Backoff;
 
 /// How much later than a letter's own timeout its outcome may come before it is given up.
@@ -132,7 +132,7 @@ impl Player {
     ///
     /// A player that is in the league and starts again asks too: only so does the manager learn
     /// that it was away, and say again what it may have missed.
-    pub(crate) fn register(&self, at: Timestamp) -> Decision<Event, Reply> {
+    pub(crate) fn register(&self, at: Timestamp) -> Decision {
         if self.contact.is_quiet() {
             self.ask_now(at, true)
         } else {
@@ -140,7 +140,7 @@ impl Player {
         }
     }
 
-    pub(crate) fn tick(&self, at: Timestamp) -> Decision<Event, Reply> {
+    pub(crate) fn wake(&self, at: Timestamp) -> Decision {
         match self.contact.talk {
             Talk::Asked { give_up_at, .. } if at >= give_up_at => self.ask_later(at, Code::Timeout),
             Talk::Waiting {
@@ -153,12 +153,12 @@ impl Player {
         }
     }
 
-    pub(crate) fn heard(
+    pub(crate) fn hear(
         &self,
         at: Timestamp,
         correlation: &CorrelationId,
         outcome: &CallOutcome,
-    ) -> Decision<Event, Reply> {
+    ) -> Decision {
         let Talk::Asked { show_token, .. } = self.contact.talk else {
             return Decision::reply(Reply::Acknowledged);
         };
@@ -183,7 +183,7 @@ impl Player {
         at: Timestamp,
         response: &RegisterResponse<PlayerId>,
         answers_us: bool,
-    ) -> Result<Decision<Event, Reply>, Refusal> {
+    ) -> Result<Decision, Refusal> {
         let accepted = matches!(response, RegisterResponse::Accepted(_));
         if self.contact.nodded && answers_us && accepted {
             Ok(self.answered(at, response))
@@ -223,7 +223,7 @@ impl Player {
         at + self.retry().timeout + OUTCOME_GRACE
     }
 
-    fn ask_now(&self, at: Timestamp, show_token: bool) -> Decision<Event, Reply> {
+    fn ask_now(&self, at: Timestamp, show_token: bool) -> Decision {
         let number = self.contact.letters.wrapping_add(1);
         Decision {
             events: vec![Event::ManagerAsked {
@@ -231,31 +231,27 @@ impl Player {
                 number,
                 at,
             }],
-            reply: Reply::Acknowledged,
+            answer: Ok(Reply::Acknowledged),
         }
     }
 
-    fn nodded(&self, at: Timestamp) -> Decision<Event, Reply> {
+    fn nodded(&self, at: Timestamp) -> Decision {
         let retry_at = at + self.wait().max(self.retry().timeout);
         Decision {
             events: vec![Event::ManagerNodded { retry_at }],
-            reply: Reply::Acknowledged,
+            answer: Ok(Reply::Acknowledged),
         }
     }
 
-    fn ask_later(&self, at: Timestamp, code: Code) -> Decision<Event, Reply> {
+    fn ask_later(&self, at: Timestamp, code: Code) -> Decision {
         let retry_at = at + self.wait();
         Decision {
             events: vec![Event::ManagerSilent { code, retry_at }],
-            reply: Reply::Acknowledged,
+            answer: Ok(Reply::Acknowledged),
         }
     }
 
-    fn answered(
-        &self,
-        at: Timestamp,
-        response: &RegisterResponse<PlayerId>,
-    ) -> Decision<Event, Reply> {
+    fn answered(&self, at: Timestamp, response: &RegisterResponse<PlayerId>) -> Decision {
         match response {
             RegisterResponse::Accepted(enrolment) => Decision {
                 events: vec![Event::Enrolled {
@@ -265,10 +261,10 @@ impl Player {
                     manager: enrolment.manager_token.as_ref().map(AuthToken::hash),
                     at,
                 }],
-                reply: Reply::TokenGranted {
+                answer: Ok(Reply::TokenGranted {
                     token: enrolment.token.clone(),
                     return_token: enrolment.return_token.clone(),
-                },
+                }),
             },
             RegisterResponse::Rejected { reason } => rejected(at, reason),
         }
@@ -276,12 +272,7 @@ impl Player {
 
     /// A refusal that may pass is waited out, one that concerns the token is an order to register
     /// without it, any other is final.
-    fn refused(
-        &self,
-        at: Timestamp,
-        show_token: bool,
-        error: &LeagueError,
-    ) -> Decision<Event, Reply> {
+    fn refused(&self, at: Timestamp, show_token: bool, error: &LeagueError) -> Decision {
         if error.code.retryable() {
             self.ask_later(at, error.code)
         } else if show_token && error.code == Code::TokenInvalid {
@@ -337,13 +328,13 @@ impl Player {
     }
 }
 
-fn rejected(at: Timestamp, reason: &str) -> Decision<Event, Reply> {
+fn rejected(at: Timestamp, reason: &str) -> Decision {
     let reason: String = reason.chars().take(LONGEST_REASON).collect();
     Decision {
         events: vec![Event::Rejected {
             reason: reason.clone(),
             at,
         }],
-        reply: Reply::Rejected { reason },
+        answer: Ok(Reply::Rejected { reason }),
     }
 }

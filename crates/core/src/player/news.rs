@@ -15,12 +15,12 @@ use league_protocol::token::TokenHash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Decision;
 use super::Player;
 use super::command::{Notification, Refusal, Reply};
 use super::event::Event;
 use super::memory::{MatchOutcome, MatchRecord};
 use crate::draw::keeps_promise;
-use crate::machine::Decision;
 
 type Facts = Result<Vec<Event>, Refusal>;
 
@@ -30,7 +30,7 @@ impl Player {
         at: Timestamp,
         news: &Notification,
         token: Option<&TokenHash>,
-    ) -> Result<Decision<Event, Reply>, Refusal> {
+    ) -> Result<Decision, Refusal> {
         if is_from_manager(news) {
             self.prove_manager(token)?;
         }
@@ -53,7 +53,7 @@ impl Player {
         }?;
         Ok(Decision {
             events,
-            reply: Reply::Acknowledged,
+            answer: Ok(Reply::Acknowledged),
         })
     }
 

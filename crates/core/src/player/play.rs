@@ -14,11 +14,11 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 use serde_json::Value;
 
+use super::Decision;
 use super::Player;
 use super::command::{Fallback, Refusal, Reply, Think};
 use super::event::{Event, MoveQuestion};
 use crate::draw::MAX_NONCE_LENGTH;
-use crate::machine::Decision;
 
 /// The longest that a player thinks about one move, whatever the referee grants.
 pub const LONGEST_THOUGHT: Duration = Duration::from_secs(600);
@@ -29,8 +29,6 @@ pub const LONGEST_WAY: Duration = Duration::from_secs(1);
 pub const LATE_THOUGHT: Duration = Duration::from_secs(2);
 /// The longest reasoning that is sent along with a move, in characters.
 pub const LONGEST_REASONING: usize = 1_000;
-
-type Weighed = Result<Decision<Event, Reply>, Refusal>;
 
 /// A choice as the shell brings it.
 pub(crate) struct ChosenMove<'a> {
@@ -45,7 +43,7 @@ impl Player {
         at: Timestamp,
         invitation: &GameInvitation,
         token: Option<&TokenHash>,
-    ) -> Weighed {
+    ) -> Result<Decision, Refusal> {
         let match_id = &invitation.match_id;
         self.prove(&invitation.league_id, match_id, token)?;
         let known = self.known_game(&invitation.game_type);
@@ -68,7 +66,7 @@ impl Player {
         };
         Ok(Decision {
             events: vec![event],
-            reply: self.join_ack(match_id, accept, at),
+            answer: Ok(self.join_ack(match_id, accept, at)),
         })
     }
 
@@ -77,7 +75,7 @@ impl Player {
         at: Timestamp,
         call: &MoveCall,
         token: Option<&TokenHash>,
-    ) -> Weighed {
+    ) -> Result<Decision, Refusal> {
         self.prove(&call.league_id, &call.match_id, token)?;
         self.is_me(&call.player_id)?;
         if call.options.is_empty() {
@@ -104,7 +102,7 @@ impl Player {
         match_id: &MatchId,
         turn: u32,
         brought: &ChosenMove<'_>,
-    ) -> Weighed {
+    ) -> Result<Decision, Refusal> {
         let open = self
             .open_move(match_id, turn)
             .ok_or_else(|| Refusal::NotAsked {
@@ -125,7 +123,7 @@ impl Player {
                 response: response.clone(),
                 fallback,
             }],
-            reply: Reply::Move { response, fallback },
+            answer: Ok(Reply::Move { response, fallback }),
         })
     }
 
@@ -219,7 +217,7 @@ impl Player {
         }))
     }
 
-    fn ask(&self, at: Timestamp, call: &MoveCall) -> Decision<Event, Reply> {
+    fn ask(&self, at: Timestamp, call: &MoveCall) -> Decision {
         let question = MoveQuestion {
             turn: call.turn_number,
             game_type: self.game_of(call).clone(),
@@ -232,7 +230,7 @@ impl Player {
                 match_id: call.match_id.clone(),
                 question,
             }],
-            reply: self.think(at, call),
+            answer: Ok(self.think(at, call)),
         }
     }
 

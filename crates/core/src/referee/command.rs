@@ -88,8 +88,6 @@ pub enum Reply {
         /// What it comes back with; if none came, one that is kept of this league stays good.
         return_token: Option<AuthToken>,
     },
-    /// The manager no longer takes the token; [`Command::Begin`] with the token that is held is due.
-    TokenRefused,
     /// The match is taken, or not.
     StartMatchAck(Box<StartMatchAck>),
     /// Where the match stands.
@@ -204,6 +202,10 @@ pub enum Refusal {
         /// What was asked for.
         step: &'static str,
     },
+    /// The manager refused the referee's own token: [`Command::Begin`] with the token that is held
+    /// is due.
+    #[error("the manager no longer takes this referee's token; register again")]
+    TokenRefused,
     /// An answer to a question that is no longer open.
     #[error("the answer of seat {seat} in match `{match_id}` came too late and does not count")]
     Late {
@@ -219,7 +221,9 @@ impl Refusal {
     pub const fn code(&self) -> Code {
         match self {
             Self::NoManagerToken | Self::NoStepToken(_) => Code::TokenMissing,
-            Self::WrongManagerToken | Self::WrongStepToken(_) => Code::TokenInvalid,
+            Self::WrongManagerToken | Self::WrongStepToken(_) | Self::TokenRefused => {
+                Code::TokenInvalid
+            }
             Self::UnknownMatch(_) => Code::MatchNotFound,
             Self::OutOfOrder { .. } | Self::PlaysByItself { .. } => Code::OutOfTurn,
             Self::Late { .. } => Code::DeadlinePassed,
@@ -234,7 +238,10 @@ impl Refusal {
             | Self::NoStepToken(_)
             | Self::WrongStepToken(_) => Some("auth_token".to_owned()),
             Self::UnknownMatch(_) => Some("match_id".to_owned()),
-            Self::OutOfOrder { .. } | Self::PlaysByItself { .. } | Self::Late { .. } => None,
+            Self::OutOfOrder { .. }
+            | Self::PlaysByItself { .. }
+            | Self::TokenRefused
+            | Self::Late { .. } => None,
         };
         LeagueError {
             path,

@@ -10,19 +10,17 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 use thiserror::Error;
 
+use super::Decision;
 use super::Referee;
 use super::command::{Command, CorrelationId, PlayerQuestion, Refusal, Reply};
 use super::event::{Event, MatchOrder, ReportAnswer, Secrets};
 use super::match_state::{Match, ReportState, SetupError};
 use super::match_step::USUAL_FACTS;
 use crate::letter::CallOutcome;
-use crate::machine::Decision;
 use crate::timeouts::FORCED_ATTEMPT;
 
-type Weighed = Result<Decision<Event, Reply>, Refusal>;
-
 impl Referee {
-    pub(crate) fn weigh(&self, at: Timestamp, command: &Command) -> Weighed {
+    pub(crate) fn weigh(&self, at: Timestamp, command: &Command) -> Result<Decision, Refusal> {
         match command {
             Command::Begin { token } => Ok(noted(vec![self.enrolment.begin(at, token.as_ref())])),
             Command::Outcome {
@@ -55,7 +53,7 @@ impl Referee {
                 self.prove_manager(*token)?;
                 Ok(noted(self.end(at, league_id)))
             }
-            Command::Tick => Ok(noted(self.tick(at))),
+            Command::Tick => Ok(noted(self.wake(at))),
         }
     }
 
@@ -98,7 +96,7 @@ impl Referee {
         }
     }
 
-    fn tick(&self, at: Timestamp) -> Vec<Event> {
+    fn wake(&self, at: Timestamp) -> Vec<Event> {
         let mut events: Vec<Event> = self.enrolment.tick(at, &self.rules).into_iter().collect();
         let context = self.context();
         for (_, match_id) in self.due.iter().take_while(|(due, _)| *due <= at) {
@@ -109,7 +107,12 @@ impl Referee {
         events
     }
 
-    fn hear(&self, at: Timestamp, correlation: &CorrelationId, outcome: &CallOutcome) -> Weighed {
+    fn hear(
+        &self,
+        at: Timestamp,
+        correlation: &CorrelationId,
+        outcome: &CallOutcome,
+    ) -> Result<Decision, Refusal> {
         match correlation {
             CorrelationId::Registration { tried } => {
                 Ok(self.enrolment.hear(at, &self.rules, *tried, outcome))
@@ -147,7 +150,7 @@ impl Referee {
         at: Timestamp,
         question: &PlayerQuestion,
         outcome: &CallOutcome,
-    ) -> Weighed {
+    ) -> Result<Decision, Refusal> {
         let game = self.find(&question.match_id);
         let game = game.ok_or_else(|| Refusal::UnknownMatch(question.match_id.clone()))?;
         let context = self.context();
@@ -174,7 +177,7 @@ impl Referee {
         game: &Match,
         tried: u32,
         outcome: &CallOutcome,
-    ) -> Decision<Event, Reply> {
+    ) -> Decision {
         let context = self.context();
         let Some(ending) = game.ending.as_ref().filter(|ending| {
             ending.report.tried() == tried && !matches!(ending.report, ReportState::Settled(_))
@@ -189,22 +192,23 @@ impl Referee {
                 at,
             }
         };
-        let (first, reply) = match outcome.as_ref().map(|answer| &answer.message) {
+        let unanswered = || ending.unanswered(game, at, &context);
+        let (first, answer) = match outcome.as_ref().map(|answer| &answer.message) {
             Ok(Message::LeagueError(error)) => match error.code {
                 Code::TokenMissing | Code::TokenInvalid | Code::RefereeNotRegistered => {
-                    (ending.unanswered(game, at, &context), Reply::TokenRefused)
+                    (unanswered(), Err(Refusal::TokenRefused))
                 }
-                code if code.retryable() => (ending.unanswered(game, at, &context), Reply::Noted),
-                code => (settled(ReportAnswer::Refused(code)), Reply::Noted),
+                code if code.retryable() => (unanswered(), Ok(Reply::Noted)),
+                code => (settled(ReportAnswer::Refused(code)), Ok(Reply::Noted)),
             },
-            Ok(_) => (settled(ReportAnswer::Acknowledged), Reply::Noted),
-            Err(_) => (ending.unanswered(game, at, &context), Reply::Noted),
+            Ok(_) => (settled(ReportAnswer::Acknowledged), Ok(Reply::Noted)),
+            Err(_) => (unanswered(), Ok(Reply::Noted)),
         };
         let events = game.step_ending(at, &context, first);
-        Decision { events, reply }
+        Decision { events, answer }
     }
 
-    fn collect(&self, at: Timestamp, match_id: &MatchId) -> Weighed {
+    fn collect(&self, at: Timestamp, match_id: &MatchId) -> Result<Decision, Refusal> {
         let due = |game: &Match| {
             !game.started && game.secrets.is_some() && game.slots.iter().all(|slot| slot.joined)
         };
@@ -221,7 +225,7 @@ impl Referee {
         )))
     }
 
-    fn draw(&self, match_id: &MatchId) -> Weighed {
+    fn draw(&self, match_id: &MatchId) -> Result<Decision, Refusal> {
         let due = |game: &Match| game.state() == MatchState::DrawingNumber && !game.is_ready();
         let game = self.manual(match_id, "draw_number", |game| {
             due(game) && game.secrets.is_some()
@@ -233,7 +237,7 @@ impl Referee {
         Ok(noted(drawn.into_iter().collect()))
     }
 
-    fn finalize(&self, at: Timestamp, match_id: &MatchId) -> Weighed {
+    fn finalize(&self, at: Timestamp, match_id: &MatchId) -> Result<Decision, Refusal> {
         let game = self.manual(match_id, "finalize_match", Match::is_ready)?;
         let decided = game.played().map(|result| Event::Decided {
             match_id: match_id.clone(),
@@ -275,10 +279,10 @@ impl Match {
     }
 }
 
-fn noted(events: Vec<Event>) -> Decision<Event, Reply> {
+fn noted(events: Vec<Event>) -> Decision {
     Decision {
         events,
-        reply: Reply::Noted,
+        answer: Ok(Reply::Noted),
     }
 }
 
@@ -319,7 +323,7 @@ impl Referee {
         at: Timestamp,
         order: &StartMatch,
         barred: Option<&str>,
-    ) -> Decision<Event, Reply> {
+    ) -> Decision {
         let weighed = self.place(at, order, barred);
         let ack = StartMatchAck {
             match_id: order.match_id.clone(),
@@ -328,7 +332,7 @@ impl Referee {
         };
         Decision {
             events: weighed.unwrap_or_default(),
-            reply: Reply::StartMatchAck(Box::new(ack)),
+            answer: Ok(Reply::StartMatchAck(Box::new(ack))),
         }
     }
 

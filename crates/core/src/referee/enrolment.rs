@@ -9,12 +9,12 @@ use league_protocol::sender::Speech;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
+use super::Decision;
 use super::RefereeRules;
 use super::command::{CorrelationId, Reply};
 use super::event::Event;
 use super::match_step::patient;
 use crate::letter::{CallOutcome, Credential, Letter};
-use crate::machine::Decision;
 
 /// How the referee stands with the manager.
 #[derive(Debug, Clone, Default)]
@@ -76,7 +76,7 @@ impl ManagerContact {
         rules: &RefereeRules,
         tried: u32,
         outcome: &CallOutcome,
-    ) -> Decision<Event, Reply> {
+    ) -> Decision {
         if tried != self.tried || matches!(self.wait, RegistrationWait::Nothing) {
             return Decision::reply(Reply::Noted);
         }
@@ -91,10 +91,10 @@ impl ManagerContact {
                         manager,
                         at,
                     }],
-                    reply: Reply::TokenGranted {
+                    answer: Ok(Reply::TokenGranted {
                         token: enrolment.token.clone(),
                         return_token: enrolment.return_token.clone(),
-                    },
+                    }),
                 };
             }
             Ok(Message::RefereeRegisterResponse(RegisterResponse::Rejected { reason })) => {
@@ -106,7 +106,7 @@ impl ManagerContact {
         };
         Decision {
             events: vec![self.failure(at, rules, detail)],
-            reply: Reply::Noted,
+            answer: Ok(Reply::Noted),
         }
     }
 

@@ -48,7 +48,7 @@ fn eventful() -> World {
             if !lied {
                 let mut bad = good.clone();
                 bad.round_id += 1;
-                world.report(&referee, bad).unwrap();
+                world.report_refused(&referee, bad);
                 lied = true;
                 continue;
             }
@@ -56,7 +56,7 @@ fn eventful() -> World {
             if !contradicted {
                 let mut bad = good;
                 bad.round_id += 1;
-                world.report(&referee, bad).unwrap();
+                world.report_refused(&referee, bad);
                 contradicted = true;
             }
         }

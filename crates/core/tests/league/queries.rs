@@ -45,8 +45,9 @@ fn a_question_without_a_token_is_an_error() {
             by_api_page: false,
         }),
     };
-    let refused = world.league.decide(world.now, &command).unwrap_err();
-    assert_eq!(refused, Refusal::TokenMissing);
+    let decision = world.league.decide(world.now, &command);
+    assert!(decision.events.is_empty());
+    assert_eq!(decision.answer, Err(Refusal::TokenMissing));
 }
 
 #[test]

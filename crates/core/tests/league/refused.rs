@@ -1,6 +1,6 @@
 //! Who is not let in, and how it is told why.
 
-use league_core::league::{Command, LeagueRules, Meta, Refusal};
+use league_core::league::{AgentKind, Command, LeagueRules, Refusal};
 use league_protocol::fault::Code;
 use league_protocol::id::GameType;
 use league_protocol::sender::Dialect;
@@ -59,7 +59,7 @@ fn an_old_version_and_a_name_that_deceives_are_errors() {
     let bad = changed(world.candidate("a\u{202e}b"), |_| {});
     assert_eq!(
         world.when(&Command::RegisterPlayer(bad)).unwrap_err(),
-        Refusal::Name(Meta::Player)
+        Refusal::Name(AgentKind::Player)
     );
 }
 

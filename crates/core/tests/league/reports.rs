@@ -17,7 +17,9 @@ use serde_json::json;
 
 fn refused(world: &World, command: &Command) -> (Refusal, Code) {
     use league_core::machine::Machine;
-    let refusal = world.league.decide(world.now, command).unwrap_err();
+    let decision = world.league.decide(world.now, command);
+    assert!(decision.events.is_empty(), "{:?}", decision.events);
+    let refusal = decision.answer.unwrap_err();
     let code = refusal.to_league_error().code;
     (refusal, code)
 }
@@ -138,20 +140,20 @@ fn a_different_report_is_refused_and_noted_once() {
     world.report(&referee, honest(&order)).unwrap();
     let table = world.league.standings();
     let other = forfeited(&order, &[(0, Code::Timeout)]);
-    let (events, reply) = world.report(&referee, other.clone()).unwrap();
+    let (events, refusal) = world.report_refused(&referee, other.clone());
     assert!(
         matches!(events[..], [Event::ReportConflicted { .. }]),
         "{events:?}"
     );
     let conflict = Refusal::Conflict(order.match_id.clone());
     assert_eq!(conflict.code(), Code::OutOfTurn);
-    assert_eq!(reply, Reply::Refused(conflict.clone()));
-    let (events, reply) = world.report(&referee, other.clone()).unwrap();
-    assert_eq!((events, reply), (Vec::new(), Reply::Refused(conflict)));
+    assert_eq!(refusal, conflict);
+    let again = world.report_refused(&referee, other.clone());
+    assert_eq!(again, (Vec::new(), conflict));
     for number in 0..20 {
         let mut more = other.clone();
         Arc::make_mut(&mut more.result).reason = format!("{number}");
-        world.report(&referee, more).unwrap();
+        world.report_refused(&referee, more);
     }
     let noted = world.events.iter();
     let noted = noted.filter(|event| matches!(event, Event::ReportConflicted { .. }));
@@ -264,7 +266,8 @@ fn world_report(
 ) {
     use league_core::machine::Machine;
     let command = world.report_command(referee, honest(order));
-    let decision = world.league.decide(world.now, &command).unwrap();
+    let decision = world.league.decide(world.now, &command);
+    decision.answer.unwrap();
     for event in &decision.events {
         world.league.apply(event);
     }
@@ -276,7 +279,7 @@ fn a_bad_report_is_refused_with_its_path_and_noted_once_without_its_content() {
     let (referee, order) = world.orders().remove(0);
     let mut report = played(&order, [json!("even"), json!("odd")]);
     Arc::make_mut(&mut report.result).points = [30, 0];
-    let (events, reply) = world.report(&referee, report.clone()).unwrap();
+    let (events, refusal) = world.report_refused(&referee, report.clone());
     let [
         Event::ReportRefused { problem, .. },
         Event::AgentFailed { .. },
@@ -286,9 +289,6 @@ fn a_bad_report_is_refused_with_its_path_and_noted_once_without_its_content() {
         panic!("{events:?}");
     };
     assert!(matches!(problem, ReportProblem::Points(_)));
-    let Reply::Refused(refusal) = reply else {
-        panic!("{reply:?}");
-    };
     let error = refusal.to_league_error();
     assert_eq!(error.code, Code::InvalidMessage);
     assert_eq!(error.path.as_deref(), Some("result.score"));
@@ -310,7 +310,7 @@ fn a_referee_that_tells_what_cannot_be_loses_the_match_at_once() {
     let (referee, order) = world.orders().remove(0);
     let mut report = honest(&order);
     report.round_id += 1;
-    world.report(&referee, report).unwrap();
+    world.report_refused(&referee, report);
     let fixture = world.fixture(order.match_id.as_str());
     assert_eq!(
         (fixture.stage(), fixture.attempt()),

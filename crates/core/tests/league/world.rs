@@ -71,16 +71,21 @@ impl World {
 
     /// Brings a command; gives what was noted and answered.
     pub(crate) fn when(&mut self, command: &Command) -> Result<(Vec<Event>, Reply), Refusal> {
+        let (events, answer) = self.decide(command);
+        answer.map(|reply| (events, reply))
+    }
+
+    fn decide(&mut self, command: &Command) -> (Vec<Event>, Result<Reply, Refusal>) {
+        let decision = self.league.decide(self.now, command);
         let again = self.league.decide(self.now, command);
-        let decision = self.league.decide(self.now, command)?;
-        assert_eq!(again, Ok(decision.clone()), "a decision is repeatable");
+        assert_eq!(again, decision, "a decision is repeatable");
         for event in &decision.events {
             self.league.apply(event);
             self.league.letters(event, &mut self.letters);
             self.events.push(event.clone());
             self.check_promises();
         }
-        Ok((decision.events, decision.reply))
+        (decision.events, decision.answer)
     }
 
     /// Ticks until nothing is due; gives what was noted.
@@ -163,6 +168,17 @@ impl World {
     ) -> Result<(Vec<Event>, Reply), Refusal> {
         let command = self.report_command(referee, report);
         self.when(&command)
+    }
+
+    /// Brings a report that must be refused; gives what was noted all the same.
+    pub(crate) fn report_refused(
+        &mut self,
+        referee: &RefereeId,
+        report: MatchResultReport,
+    ) -> (Vec<Event>, Refusal) {
+        let command = self.report_command(referee, report);
+        let (events, answer) = self.decide(&command);
+        (events, answer.unwrap_err())
     }
 
     pub(crate) fn report_command(&self, referee: &RefereeId, report: MatchResultReport) -> Command {

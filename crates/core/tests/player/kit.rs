@@ -57,8 +57,10 @@ impl Shell {
 
     /// Brings a command; journal facts go through their text, as they would through a file.
     pub(crate) fn tries(&mut self, command: Command) -> Result<Reply, Refusal> {
-        let decision = self.player.decide(self.now, &command)?;
-        self.events.clear();
+        let decision = self.player.decide(self.now, &command);
+        if decision.answer.is_ok() {
+            self.events.clear();
+        }
         for event in decision.events {
             if Player::keep(&event) == Keep::Journal {
                 let line = serde_json::to_string(&event).unwrap();
@@ -69,7 +71,7 @@ impl Shell {
             self.player.letters(&event, &mut self.letters);
             self.events.push(event);
         }
-        Ok(decision.reply)
+        decision.answer
     }
 
     pub(crate) fn does(&mut self, command: Command) -> Reply {

@@ -60,11 +60,8 @@ impl House {
     }
 
     pub(crate) fn tell(&mut self, command: Command) -> Result<Reply, Refusal> {
-        let decision = self.referee.decide(self.now, &command)?;
-        assert_eq!(
-            self.referee.decide(self.now, &command).as_ref(),
-            Ok(&decision)
-        );
+        let decision = self.referee.decide(self.now, &command);
+        assert_eq!(self.referee.decide(self.now, &command), decision);
         for event in decision.events {
             if self.power == Some(0) {
                 break;
@@ -72,7 +69,7 @@ impl House {
             self.power = self.power.map(|left| left - 1);
             self.note(event);
         }
-        Ok(decision.reply)
+        decision.answer
     }
 
     fn note(&mut self, event: Event) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use league_core::letter::{CallOutcome, Credential, Letter, PeerAnswer};
 use league_core::machine::Machine;
-use league_core::referee::{Command, CorrelationId, Event, Reply, ReportAnswer};
+use league_core::referee::{Command, CorrelationId, Event, Refusal, Reply, ReportAnswer};
 use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, RefereeId};
 use league_protocol::message::{Enrolment, LeagueError, Message, RegisterResponse};
@@ -197,7 +197,7 @@ fn a_refused_token_asks_for_a_new_registration_and_the_report_stays_owed() {
             token: None,
         }),
     );
-    assert_eq!(reply, Ok(Reply::TokenRefused));
+    assert_eq!(reply, Err(Refusal::TokenRefused));
     house.wait(5);
     assert_eq!(house.said(), ["league_manager MATCH_RESULT_REPORT"]);
 }

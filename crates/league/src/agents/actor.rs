@@ -4,10 +4,9 @@
 //! writes all their facts with one sync, and only then lets answers and letters out. Nothing is
 //! answered or sent that is not written.
 
-use league_core::letter::{CallOutcome, Letter};
+use league_core::letter::Letter;
 use league_core::machine::{Keep, Machine};
 use league_protocol::time::Timestamp;
-use serde::Serialize;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
@@ -20,25 +19,8 @@ pub(crate) const MAX_QUEUED: usize = 8_192;
 /// How many commands share one sync.
 pub(crate) const MAX_BATCH: usize = 256;
 
-/// A machine that a desk can own.
-pub(crate) trait ActorMachine:
-    Machine<
-        Command: Send + 'static,
-        Event: Clone + Serialize + Send + Sync + 'static,
-        Reply: Send + 'static,
-        Refusal: Send + 'static,
-        CorrelationId: Send + Sync + 'static,
-    > + Send
-    + 'static
-{
-    /// Time has passed.
-    fn tick() -> Self::Command;
-    /// Something became of a letter.
-    fn heard(correlation: Self::CorrelationId, outcome: CallOutcome) -> Self::Command;
-}
-
 /// Sees what happens at a desk, and does what the process owes besides.
-pub(crate) trait Observer<M: ActorMachine>: Send {
+pub(crate) trait Observer<M: Machine>: Send {
     /// Adds what else belongs into the journal together with a fact, before it.
     fn record(&mut self, _event: &M::Event) -> Option<Record<M::Event>> {
         None
@@ -52,7 +34,7 @@ pub(crate) trait Observer<M: ActorMachine>: Send {
     fn remember(&mut self, _at: Timestamp, _event: &M::Event) {}
 
     /// Sees an answer before it leaves, and may have something to bring next.
-    fn replied(&mut self, _reply: &M::Reply) -> Option<M::Command> {
+    fn replied(&mut self, _answer: &MachineAnswer<M>) -> Option<M::Command> {
         None
     }
 
@@ -75,11 +57,11 @@ pub(crate) trait Outbox<CorrelationId>: Send {
 }
 
 /// The way to a desk.
-pub(crate) struct Handle<M: ActorMachine> {
+pub(crate) struct Handle<M: Machine> {
     inbox: mpsc::Sender<Request<M>>,
 }
 
-impl<M: ActorMachine> Clone for Handle<M> {
+impl<M: Machine> Clone for Handle<M> {
     fn clone(&self) -> Self {
         Self {
             inbox: self.inbox.clone(),
@@ -96,7 +78,7 @@ type MachineQuery<M> = Box<dyn FnOnce(&M) + Send>;
 /// Where a ruling is waited for.
 type ReplySender<M> = oneshot::Sender<MachineAnswer<M>>;
 
-enum Request<M: ActorMachine> {
+enum Request<M: Machine> {
     Command {
         command: M::Command,
         back: Option<ReplySender<M>>,
@@ -116,7 +98,7 @@ pub(crate) enum ActorError {
     Closed,
 }
 
-impl<M: ActorMachine> Handle<M> {
+impl<M: Machine> Handle<M> {
     /// A desk's inbox, and the way to it.
     pub(crate) fn inbox() -> (Self, Inbox<M>) {
         let (inbox, requests) = mpsc::channel(MAX_QUEUED);
@@ -177,10 +159,10 @@ impl<M: ActorMachine> Handle<M> {
 }
 
 /// Where requests wait for their desk.
-pub(crate) struct Inbox<M: ActorMachine>(mpsc::Receiver<Request<M>>);
+pub(crate) struct Inbox<M: Machine>(mpsc::Receiver<Request<M>>);
 
 /// The desk of one agent, with all that it works with.
-pub(crate) struct Actor<M: ActorMachine> {
+pub(crate) struct Actor<M: Machine> {
     /// What decides.
     pub(crate) machine: M,
     /// Where facts are kept; without it nothing outlives the process.
@@ -192,7 +174,7 @@ pub(crate) struct Actor<M: ActorMachine> {
 }
 
 /// What a batch of commands came to, before it is written.
-struct Batch<M: ActorMachine> {
+struct Batch<M: Machine> {
     at: Timestamp,
     /// The place of the record before the first.
     before: u64,
@@ -202,7 +184,7 @@ struct Batch<M: ActorMachine> {
     queries: Vec<MachineQuery<M>>,
 }
 
-impl<M: ActorMachine> Actor<M> {
+impl<M: Machine> Actor<M> {
     /// Works until the desk is ended.
     ///
     /// # Errors
@@ -254,14 +236,11 @@ impl<M: ActorMachine> Actor<M> {
     }
 
     fn decide(&mut self, batch: &mut Batch<M>, command: &M::Command, back: Option<ReplySender<M>>) {
-        let ruling = self.machine.decide(batch.at, command);
-        let ruling = ruling.map(|decision| {
-            for event in decision.events {
-                self.note(batch, event);
-            }
-            decision.reply
-        });
-        batch.rulings.push((ruling, back));
+        let decision = self.machine.decide(batch.at, command);
+        for event in decision.events {
+            self.note(batch, event);
+        }
+        batch.rulings.push((decision.answer, back));
     }
 
     fn note(&mut self, batch: &mut Batch<M>, event: M::Event) {
@@ -297,9 +276,7 @@ impl<M: ActorMachine> Actor<M> {
     ) -> Result<(), StoreError> {
         self.write(batch.at, batch.records).await?;
         for (ruling, back) in batch.rulings {
-            if let Ok(reply) = &ruling {
-                next.extend(self.observer.replied(reply));
-            }
+            next.extend(self.observer.replied(&ruling));
             if let Some(back) = back {
                 // Whoever asked may have gone.
                 let _ = back.send(ruling);
@@ -345,7 +322,7 @@ impl<M: ActorMachine> Actor<M> {
 }
 
 /// Waits for something to do, and takes all that is there.
-async fn gather<M: ActorMachine>(
+async fn gather<M: Machine>(
     inbox: &mut mpsc::Receiver<Request<M>>,
     due: Option<Timestamp>,
     at_once: bool,

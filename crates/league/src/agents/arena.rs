@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use league_core::league::{Command, League, LeagueRules};
 use league_core::letter::Peer;
+use league_core::machine::Machine;
 use league_core::player::{MemoryRule, Player, PlayerRules};
 use league_core::referee::{Referee, RefereeRules};
 use league_protocol::id::{PlayerId, RefereeId};
@@ -17,7 +18,6 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
-use crate::agents::actor::ActorMachine;
 use crate::agents::assemble::{Shared, StartError};
 use crate::agents::manager::{self, InvitedPlayer, News};
 use crate::agents::player::PlayStyle;
@@ -283,7 +283,7 @@ impl Arena {
 }
 
 /// Tells of an agent that stops because it cannot write.
-fn watched<M: ActorMachine>(
+fn watched<M: Machine>(
     running: RunningAgent<M>,
     agent: &str,
     failing: &UnboundedSender<String>,
@@ -306,7 +306,7 @@ fn watched<M: ActorMachine>(
     RunningAgent { ended, ..running }
 }
 
-async fn finish<M: ActorMachine>(agent: &str, running: RunningAgent<M>) -> Result<(), ArenaError> {
+async fn finish<M: Machine>(agent: &str, running: RunningAgent<M>) -> Result<(), ArenaError> {
     running.desk.end().await;
     match running.ended.await {
         Ok(Err(source)) => Err(ArenaError::Store {

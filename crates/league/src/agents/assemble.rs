@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use league_core::machine::Machine;
 use league_protocol::time::Timestamp;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::agents::RunningAgent;
-use crate::agents::actor::{Actor, ActorMachine, Handle, Observer};
+use crate::agents::actor::{Actor, Handle, Observer};
 use crate::agents::identity::Identity;
 use crate::chance::Chance;
 use crate::clock;
@@ -105,7 +106,7 @@ pub(crate) enum StartError {
 }
 
 /// A machine as its journal left it, and the journal.
-pub(crate) struct RestoredMachine<M: ActorMachine> {
+pub(crate) struct RestoredMachine<M: Machine> {
     /// The machine.
     pub(crate) machine: M,
     /// Its journal, ready for more.
@@ -138,7 +139,7 @@ pub(crate) enum JournalStart<'o> {
 /// # Errors
 ///
 /// The journal may be locked, broken, or another's.
-pub(crate) fn restore<M: ActorMachine<Event: DeserializeOwned>>(
+pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
     place: Place<'_>,
     mut make: impl FnMut(JournalStart<'_>) -> Result<M, StartError>,
     mut see: impl FnMut(u64, Timestamp, &Record<M::Event>, &M),
@@ -203,7 +204,7 @@ pub(crate) fn restore<M: ActorMachine<Event: DeserializeOwned>>(
 }
 
 /// An agent that is about to work.
-pub(crate) struct AgentParts<M: ActorMachine> {
+pub(crate) struct AgentParts<M: Machine> {
     /// The machine and its journal.
     pub(crate) restored: RestoredMachine<M>,
     /// Who it is.
@@ -225,7 +226,7 @@ pub(crate) fn settle<M, R>(
     role: impl FnOnce(Handle<M>) -> R,
 ) -> (RunningAgent<M>, Arc<dyn Service>)
 where
-    M: ActorMachine<Event: DeserializeOwned>,
+    M: Machine<Event: DeserializeOwned>,
     R: AgentService,
 {
     let (desk, inbox) = Handle::inbox();

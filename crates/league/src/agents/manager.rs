@@ -4,8 +4,7 @@ mod registration;
 
 use std::sync::Arc;
 
-use league_core::league::{Command, CorrelationId, Event, League, LeagueRules, Refusal, Reply};
-use league_core::letter::CallOutcome;
+use league_core::league::{Command, Event, League, LeagueRules, Refusal, Reply};
 use league_protocol::finding::harmless;
 use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::{
@@ -19,7 +18,7 @@ pub(crate) use registration::InvitedPlayer;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::agents::actor::{ActorMachine, Handle, Observer};
+use crate::agents::actor::{Handle, Observer};
 use crate::agents::assemble::{
     AgentParts, JournalStart, Place, Shared, StartError, restore, settle,
 };
@@ -38,19 +37,6 @@ use crate::wire::outbound::PeerTroubles;
 use crate::wire::resources::{CONFIG, SCHEDULE, STANDINGS};
 use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArguments};
 use crate::wire::sessions::Sessions;
-
-impl ActorMachine for League {
-    fn tick() -> Command {
-        Command::Tick
-    }
-
-    fn heard(correlation: CorrelationId, outcome: CallOutcome) -> Command {
-        Command::Outcome {
-            correlation,
-            outcome,
-        }
-    }
-}
 
 /// A fact of the league, told to whoever watches in this process.
 pub(crate) type News = (Timestamp, Event);

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::letter::CallOutcome;
 use league_core::player::{
-    Command, CorrelationId, Event, MatchRecord, Player, PlayerPhase, PlayerRules, PlayerView,
-    Refusal, Reply, Think,
+    Command, Event, MatchRecord, Player, PlayerPhase, PlayerRules, PlayerView, Refusal, Reply,
+    Think,
 };
 use league_games::Dice;
 use league_protocol::fault::Code;
@@ -20,7 +19,7 @@ use league_protocol::token::{AuthToken, hex};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
-use crate::agents::actor::{ActorError, ActorMachine, Handle, MachineAnswer, Observer};
+use crate::agents::actor::{ActorError, Handle, MachineAnswer, Observer};
 use crate::agents::assemble::{AgentParts, Place, Shared, StartError, restore, settle};
 use crate::agents::bot::Bot;
 use crate::agents::identity::{Identity, Membership, Unregistered};
@@ -40,19 +39,6 @@ use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArgum
 
 /// How many characters of chance a player brings to each draw.
 const NONCE_LENGTH: usize = 32;
-
-impl ActorMachine for Player {
-    fn tick() -> Command {
-        Command::Tick
-    }
-
-    fn heard(correlation: CorrelationId, outcome: CallOutcome) -> Command {
-        Command::Outcome {
-            correlation,
-            outcome,
-        }
-    }
-}
 
 /// Starts a player, or takes it up where its journal left it.
 ///
@@ -408,11 +394,11 @@ impl Observer<Player> for PlayerObserver {
         }
     }
 
-    fn replied(&mut self, reply: &Reply) -> Option<Command> {
-        if let Reply::TokenGranted {
+    fn replied(&mut self, answer: &MachineAnswer<Player>) -> Option<Command> {
+        if let Ok(Reply::TokenGranted {
             token,
             return_token,
-        } = reply
+        }) = answer
         {
             let (identity, file) = (&self.identity, &self.token_file);
             keep_tokens(identity, file, token, return_token.as_ref());

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::letter::CallOutcome;
 use league_core::referee::{
-    Command, CorrelationId, Event, MatchOrder, MatchView, Referee, RefereeRules, Reply,
+    Command, Event, MatchOrder, MatchView, Referee, RefereeRules, Refusal, Reply,
 };
 use league_protocol::fault::Code;
 use league_protocol::finding::harmless;
@@ -18,7 +17,7 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::{Map, Value, json};
 
-use crate::agents::actor::{ActorMachine, Handle, Observer};
+use crate::agents::actor::{Handle, MachineAnswer, Observer};
 use crate::agents::assemble::{AgentParts, Place, Shared, StartError, restore, settle};
 use crate::agents::identity::{Identity, Membership, Unregistered};
 use crate::agents::{
@@ -38,19 +37,6 @@ use crate::wire::resources;
 use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArguments};
 use crate::wire::sessions::Sessions;
 use crate::wire::transcript::Transcripts;
-
-impl ActorMachine for Referee {
-    fn tick() -> Command {
-        Command::Tick
-    }
-
-    fn heard(correlation: CorrelationId, outcome: CallOutcome) -> Command {
-        Command::Outcome {
-            correlation,
-            outcome,
-        }
-    }
-}
 
 /// Starts a referee, or takes it up where its journal left it.
 ///
@@ -207,18 +193,18 @@ impl Observer<Referee> for RefereeObserver {
         }
     }
 
-    fn replied(&mut self, reply: &Reply) -> Option<Command> {
-        match reply {
-            Reply::TokenGranted {
+    fn replied(&mut self, answer: &MachineAnswer<Referee>) -> Option<Command> {
+        match answer {
+            Ok(Reply::TokenGranted {
                 token,
                 return_token,
-            } => {
+            }) => {
                 let (identity, file) = (&self.identity, &self.token_file);
                 keep_tokens(identity, file, token, return_token.as_ref());
                 None
             }
-            Reply::TokenRefused => Some(begin(&self.identity)),
-            Reply::Noted | Reply::StartMatchAck(_) | Reply::MatchState(_) => None,
+            Err(Refusal::TokenRefused) => Some(begin(&self.identity)),
+            Ok(Reply::Noted | Reply::StartMatchAck(_) | Reply::MatchState(_)) | Err(_) => None,
         }
     }
 
@@ -364,7 +350,7 @@ impl RefereeService {
                 ServiceReply::Proven(Box::new(Message::StartMatchAck(ack)))
             }
             Ok(Ok(Reply::MatchState(view))) => ServiceReply::Plain(shown(&view)),
-            Ok(Ok(Reply::Noted | Reply::TokenGranted { .. } | Reply::TokenRefused)) => {
+            Ok(Ok(Reply::Noted | Reply::TokenGranted { .. })) => {
                 ServiceReply::Message(Box::new(Message::Acknowledged))
             }
             Ok(Err(refusal)) => ServiceReply::error(refusal.to_league_error()),

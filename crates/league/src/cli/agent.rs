@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use league_core::letter::Peer;
+use league_core::machine::Machine;
 use league_protocol::id::LeagueId;
 use league_protocol::sender::{Agent, Dialect, Speech};
 use serde::de::DeserializeOwned;
@@ -22,7 +23,6 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 
 use crate::agents::RunningAgent;
-use crate::agents::actor::ActorMachine;
 use crate::agents::arena::DRAIN_TIMEOUT;
 use crate::agents::assemble::{Shared, StartError};
 use crate::agents::identity::{Membership, Unregistered};
@@ -96,7 +96,7 @@ async fn attend(door: Arc<dyn Service>) {
 }
 
 /// An agent that was started, and what it takes to serve it.
-struct Serving<M: ActorMachine> {
+struct Serving<M: Machine> {
     shared: Shared,
     running: RunningAgent<M>,
     door: Arc<dyn Service>,
@@ -109,7 +109,7 @@ struct Serving<M: ActorMachine> {
     lines: UnboundedReceiver<String>,
 }
 
-impl<M: ActorMachine> Serving<M> {
+impl<M: Machine> Serving<M> {
     /// Serves until it is told to end, its league is over, or it cannot write.
     async fn run(
         mut self,
@@ -197,7 +197,7 @@ struct Heard<'h> {
 }
 
 /// Tells how far the agent is, until there is a reason to end.
-async fn live<M: ActorMachine>(
+async fn live<M: Machine>(
     running: &mut RunningAgent<M>,
     Heard { signals, lines }: Heard<'_>,
     common: &Common,
@@ -441,7 +441,7 @@ impl Joining {
     }
 
     /// Says where the agent answers and serves it to its end.
-    pub(crate) async fn stay<M: ActorMachine>(
+    pub(crate) async fn stay<M: Machine>(
         &self,
         ground: Ground,
         serving: Serving<M>,

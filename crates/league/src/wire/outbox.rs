@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use league_core::letter::{CallFailure, CallOutcome, Letter};
+use league_core::machine::Machine;
 use league_protocol::fault::Code;
 use league_protocol::id::MatchId;
 use league_protocol::peer::{Found, Manner, Request};
@@ -18,7 +19,7 @@ use league_protocol::sender::{Form, Speech};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::agents::actor::{ActorMachine, Handle, Outbox};
+use crate::agents::actor::{Handle, Outbox};
 use crate::chance::Chance;
 use crate::http::client::CallError;
 use crate::http::endpoint::Endpoint;
@@ -36,7 +37,7 @@ static SIMPLE: Found = Found {
 };
 
 /// Carries the letters of one agent.
-pub(crate) struct LetterQueue<M: ActorMachine> {
+pub(crate) struct LetterQueue<M: Machine> {
     office: Arc<LetterSender<M>>,
 }
 
@@ -55,7 +56,7 @@ impl OutboxIdle {
 /// Letters that keep their order: an address, and a match if they belong to one.
 type Line = (Arc<str>, Option<MatchId>);
 
-struct LetterSender<M: ActorMachine> {
+struct LetterSender<M: Machine> {
     roads: OutboxContext,
     chance: Chance,
     correspondence: Arc<Outbound>,
@@ -66,7 +67,7 @@ struct LetterSender<M: ActorMachine> {
     busy: watch::Sender<usize>,
 }
 
-impl<M: ActorMachine> LetterQueue<M> {
+impl<M: Machine> LetterQueue<M> {
     /// A post that brings what it hears to this desk.
     pub(crate) fn new(
         roads: OutboxContext,
@@ -93,7 +94,7 @@ impl<M: ActorMachine> LetterQueue<M> {
     }
 }
 
-impl<M: ActorMachine> Outbox<M::CorrelationId> for LetterQueue<M> {
+impl<M: Machine> Outbox<M::CorrelationId> for LetterQueue<M> {
     fn post(&mut self, letter: Letter<M::CorrelationId>) {
         let line = (
             Arc::clone(&letter.to.endpoint),
@@ -111,7 +112,7 @@ impl<M: ActorMachine> Outbox<M::CorrelationId> for LetterQueue<M> {
     }
 }
 
-impl<M: ActorMachine> LetterSender<M> {
+impl<M: Machine> LetterSender<M> {
     /// Carries a letter and all that come to stand behind it.
     async fn carry_line(self: Arc<Self>, line: Line, first: Letter<M::CorrelationId>) {
         let mut letter = first;
@@ -119,7 +120,7 @@ impl<M: ActorMachine> LetterSender<M> {
             let outcome = self.carry(&letter).await;
             self.correspondence.log_application(&letter, &outcome);
             if let Some(correlation) = letter.correlation {
-                self.desk.bring(M::heard(correlation, outcome)).await;
+                self.desk.bring(M::outcome(correlation, outcome)).await;
             }
             let mut lines = self.lines();
             let Some(next) = lines.get_mut(&line).and_then(VecDeque::pop_front) else {

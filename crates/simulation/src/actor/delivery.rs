@@ -124,7 +124,7 @@ impl<M: Worker> Desk<M> {
             message: answered.message,
         });
         around.oracle.now_from(back.asked);
-        self.attend(around, &M::heard(correlation, outcome), None)
+        self.attend(around, &M::outcome(correlation, outcome), None)
     }
 
     /// No answer has come.
@@ -158,7 +158,7 @@ impl<M: Worker> Desk<M> {
                 self.send_first(around, to);
                 let detail = "nothing came back".to_owned();
                 let failure = CallFailure { code, detail };
-                self.attend(around, &M::heard(correlation, Err(failure)), None)
+                self.attend(around, &M::outcome(correlation, Err(failure)), None)
             }
         }
     }

@@ -273,7 +273,8 @@ impl World {
         command: &manager::Command,
         witness: &mut impl Witness,
     ) -> manager::Reply {
-        let decision = self.league.decide(self.now, command).unwrap();
+        let decision = self.league.decide(self.now, command);
+        let reply = decision.answer.unwrap();
         for event in decision.events {
             self.league.apply(&event);
             let mut letters = Vec::new();
@@ -286,7 +287,7 @@ impl World {
                 self.journal.push(entry);
             }
         }
-        match &decision.reply {
+        match &reply {
             manager::Reply::Player(RegisterResponse::Accepted(enrolment)) => {
                 let agent = Agent::Player(enrolment.id.clone());
                 self.tokens.insert(agent, enrolment.token.clone());
@@ -297,7 +298,7 @@ impl World {
             }
             _ => {}
         }
-        decision.reply
+        reply
     }
 
     fn whistle(
@@ -307,7 +308,8 @@ impl World {
         witness: &mut impl Witness,
     ) -> Option<referee::Reply> {
         let whistle = self.referees.get_mut(id).unwrap();
-        let decision = whistle.machine.decide(self.now, command).ok()?;
+        let decision = whistle.machine.decide(self.now, command);
+        let reply = decision.answer.ok()?;
         for event in decision.events {
             whistle.machine.apply(&event);
             let mut letters = Vec::new();
@@ -333,7 +335,7 @@ impl World {
                 whistle.note(id, self.now, Record::Transcript(transcript), witness);
             }
         }
-        Some(decision.reply)
+        Some(reply)
     }
 }
 

@@ -141,7 +141,8 @@ type Report = (RefereeId, MatchResultReport);
 
 fn decide(league: &mut League, command: &Command, events: &mut Vec<Event>) -> (Vec<Report>, Reply) {
     let at = Timestamp::from_millis(1_765_661_400_000);
-    let decision = league.decide(at, command).unwrap();
+    let decision = league.decide(at, command);
+    let reply = decision.answer.unwrap();
     let mut letters = Vec::new();
     for event in decision.events {
         league.apply(&event);
@@ -158,7 +159,7 @@ fn decide(league: &mut League, command: &Command, events: &mut Vec<Event>) -> (V
             }
             _ => None,
         });
-    (orders.collect(), decision.reply)
+    (orders.collect(), reply)
 }
 
 fn honest(order: &StartMatch) -> MatchResultReport {
