@@ -2,7 +2,7 @@
 //!
 //! It holds a [`League`] of its own and applies the events to it, so the same code as the manager's
 //! computes the table. What other processes recorded about the agents, such as latencies, is passed
-//! in as [`Observations`].
+//! in as [`LeagueObservations`].
 
 mod board;
 mod pages;
@@ -85,7 +85,7 @@ pub struct RecordedResult {
 
 /// What processes recorded about a league outside its journal.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Observations {
+pub struct LeagueObservations {
     /// By agent, such as `player:P01`.
     pub latencies: BTreeMap<String, LatencySummary>,
     /// By agent.
@@ -194,7 +194,7 @@ impl LeagueView {
         ids.filter_map(|id| Some((id, self.results.get(id)?)))
     }
 
-    pub fn summary(&self, observed: &Observations) -> LeagueSummary {
+    pub fn summary(&self, observed: &LeagueObservations) -> LeagueSummary {
         let rules = self.league.rules();
         let listing = league_games::find(rules.game_type.as_str());
         let game = listing.map_or("", |listing| listing.rules.display_name);
@@ -296,7 +296,7 @@ impl LeagueView {
         }
     }
 
-    fn player_agent(&self, observed: &Observations, row: &TableRow) -> AgentRow {
+    fn player_agent(&self, observed: &LeagueObservations, row: &TableRow) -> AgentRow {
         let id = &row.standing.player_id;
         let member = self.league.player(id).map(|player| player.member());
         let key = format!("player:{id}");
@@ -357,10 +357,10 @@ pub(crate) fn round_of(match_id: &MatchId) -> u32 {
 }
 
 /// How often each agent deviated from the protocol.
-fn deviation_totals(observed: &Observations) -> BTreeMap<&str, u64> {
+fn deviation_totals(observed: &LeagueObservations) -> BTreeMap<&str, u64> {
     let total = |deviations: &[Deviation]| {
         let counts = deviations.iter().map(|deviation| deviation.count);
-        // Observations come from files, which may hold any number.
+        // LeagueObservations come from files, which may hold any number.
         counts.fold(0, u64::saturating_add)
     };
     let agents = observed.deviations.iter();

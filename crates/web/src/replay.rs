@@ -10,7 +10,7 @@ use league_protocol::time::Timestamp;
 use serde::Serialize;
 
 use crate::delta::{self, Delta};
-use crate::league_view::{LeagueView, Observations};
+use crate::league_view::{LeagueObservations, LeagueView};
 use crate::page::{self, Links};
 use crate::parts::{PageParts, Patch};
 
@@ -45,9 +45,9 @@ pub struct ReplayFrame<P> {
 pub struct Recorder<'o> {
     view: LeagueView,
     /// What is known at the end.
-    observed: &'o Observations,
+    observed: &'o LeagueObservations,
     /// What may be shown before the end.
-    meanwhile: Observations,
+    meanwhile: LeagueObservations,
     links: Links,
     shown: PageParts,
     start: Option<Patch>,
@@ -64,7 +64,7 @@ pub struct Recorder<'o> {
 
 impl<'o> Recorder<'o> {
     /// `view` is an empty league.
-    pub fn new(view: LeagueView, observed: &'o Observations, links: Links) -> Self {
+    pub fn new(view: LeagueView, observed: &'o LeagueObservations, links: Links) -> Self {
         Self {
             view,
             observed,
@@ -185,15 +185,15 @@ impl<'o> Recorder<'o> {
 
 /// What may be shown of a league before its end: not that everything holds, nor totals of the whole
 /// league. A damaged journal is shown as such in every frame.
-fn meanwhile(observed: &Observations) -> Observations {
+fn meanwhile(observed: &LeagueObservations) -> LeagueObservations {
     let broken = observed
         .verification
         .clone()
         .filter(|verification| !verification.holds);
-    Observations {
+    LeagueObservations {
         latencies: observed.latencies.clone(),
         verification: broken,
-        ..Observations::default()
+        ..LeagueObservations::default()
     }
 }
 

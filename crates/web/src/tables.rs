@@ -4,7 +4,7 @@ use league_protocol::id::MatchId;
 use league_protocol::message::{MatchStatus, StandingRow};
 use serde_json::{Value, json};
 
-use crate::league_view::{LeagueView, Observations, RecordedResult, round_of};
+use crate::league_view::{LeagueObservations, LeagueView, RecordedResult, round_of};
 
 /// Which table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub fn json(view: &LeagueView) -> Value {
 
 /// Both tables with a heading each.
 pub fn markdown(view: &LeagueView) -> String {
-    let summary = view.summary(&Observations::default());
+    let summary = view.summary(&LeagueObservations::default());
     let mut text = format!("# {}\n\n", cell(&summary.title));
     text += &format!(
         "{} · {} · {} players · {} of {} matches played\n",

@@ -14,7 +14,7 @@ use crate::cli::failure::{Failure, Kind, chain};
 use crate::cli::leagues::StoredLeague;
 use crate::cli::text::count;
 use crate::cli::{Answer, Output};
-use crate::site::Exhibition;
+use crate::site::ReportSource;
 
 /// Write a league as one HTML file that works without a server, or as a table
 ///
@@ -70,23 +70,23 @@ enum Which {
 impl Report {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
         let (root, league) = self.shown.find()?;
-        let exhibition = Exhibition::open(root, league.clone()).map_err(|error| Failure {
+        let source = ReportSource::open(root, league.clone()).map_err(|error| Failure {
             what: "could not read the league".to_owned(),
             cause: chain(&error),
             hint: "`league verify` says what is wrong with it".to_owned(),
             kind: Kind::World,
         })?;
-        let broken = exhibition.verdict().filter(|verdict| !verdict.holds);
+        let broken = source.verification().filter(|found| !found.holds);
         if let Some(broken) = broken {
             let words = &broken.detail;
             writeln!(io::stderr(), "warning: this league does not hold: {words}")?;
         }
-        let view = exhibition.view();
+        let view = source.view();
         if self.shown.common.verbose > 0 {
-            writeln!(io::stderr(), "{}", contents(&exhibition))?;
+            writeln!(io::stderr(), "{}", contents(&source))?;
         }
         let text = match self.format {
-            Format::Html => exhibition.report(self.matches),
+            Format::Html => source.report(self.matches),
             Format::Csv => tables::csv(view, self.table()),
             Format::Json => format!("{:#}\n", tables::json(view)),
             Format::Markdown => tables::markdown(view),
@@ -138,15 +138,15 @@ impl Report {
 }
 
 /// What there is to tell of a league.
-fn contents(exhibition: &Exhibition) -> String {
-    let league = exhibition.view().league();
+fn contents(source: &ReportSource) -> String {
+    let league = source.view().league();
     format!(
         "{} and {}: {} of {} played, a film of {}",
         count(league.players().len() as u64, "player"),
         count(league.referees().len() as u64, "referee"),
         league.matches_played(),
         count(league.schedule().total_matches(), "match"),
-        count(exhibition.moments() as u64, "moment")
+        count(source.frames() as u64, "moment")
     )
 }
 

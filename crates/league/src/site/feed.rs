@@ -1,4 +1,4 @@
-//! What viewers are told as it happens: server-sent events that can be taken up again.
+//! The server-sent events of a site. A viewer that reconnects gets what it missed.
 
 use std::collections::VecDeque;
 
@@ -7,34 +7,33 @@ use league_web::parts::Patch;
 use serde::Serialize;
 use tokio::sync::broadcast;
 
-use super::piece::Piece;
+use super::gzip::GzipChunk;
 
-/// How many events are kept for viewers that come back.
-const MOST_KEPT: usize = 512;
-/// How many bytes these may have.
-const MOST_KEPT_BYTES: usize = 8 * 1024 * 1024;
-/// How many events a viewer may be behind before it is told everything anew.
-const MOST_BEHIND: usize = 64;
+/// Events that are kept for viewers that reconnect.
+const MAX_KEPT: usize = 512;
+/// Their size.
+const MAX_KEPT_BYTES: usize = 8 * 1024 * 1024;
+/// Events that a viewer may lag behind before it gets the whole page.
+const MAX_LAG: usize = 64;
 
-/// The first words to each viewer: come back after a second if the line is cut.
-pub(super) const GREETING: &str = "retry: 1000\n\n";
+/// The start of each stream: reconnect after a second.
+pub(crate) const GREETING: &str = "retry: 1000\n\n";
 
-/// The events of one site.
 #[derive(Debug)]
-pub(super) struct Feed {
-    /// Tells the events of this process from those of an earlier one.
+pub(crate) struct Feed {
+    /// Distinguishes the events of this process from those of an earlier one.
     epoch: i64,
     last: u64,
-    kept: VecDeque<Piece>,
+    kept: VecDeque<GzipChunk>,
     kept_bytes: usize,
-    /// The whole page as it is since the last event.
-    whole: Option<Piece>,
-    sender: broadcast::Sender<Piece>,
+    /// The whole page since the last event, once a viewer needed it.
+    whole: Option<GzipChunk>,
+    sender: broadcast::Sender<GzipChunk>,
 }
 
-/// A patch as it is told.
+/// The data of a patch event.
 #[derive(Serialize)]
-struct Told<'p> {
+struct PatchEvent<'p> {
     set: &'p std::collections::BTreeMap<String, String>,
     lists: &'p std::collections::BTreeMap<&'static str, Vec<String>>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -42,58 +41,44 @@ struct Told<'p> {
 }
 
 impl Feed {
-    /// A feed that begins now.
-    pub(super) fn new(now: Timestamp) -> Self {
+    pub(crate) fn new(now: Timestamp) -> Self {
         Self {
             epoch: now.as_millis(),
             last: 0,
             kept: VecDeque::new(),
             kept_bytes: 0,
             whole: None,
-            sender: broadcast::Sender::new(MOST_BEHIND),
+            sender: broadcast::Sender::new(MAX_LAG),
         }
     }
 
-    /// Tells all viewers of a change, and keeps it for those that come back.
-    pub(super) fn tell(&mut self, patch: &Patch, touched: &[String]) {
+    /// Sends a change to all viewers, and keeps it for those that reconnect.
+    pub(crate) fn publish(&mut self, patch: &Patch, touched: &[String]) {
         self.last += 1;
         self.whole = None;
         let event = self.event(patch, touched);
         self.kept_bytes += event.len();
         self.kept.push_back(event.clone());
-        while self.kept.len() > MOST_KEPT || self.kept_bytes > MOST_KEPT_BYTES {
+        while self.kept.len() > MAX_KEPT || self.kept_bytes > MAX_KEPT_BYTES {
             let oldest = self.kept.pop_front();
             self.kept_bytes -= oldest.map_or(0, |oldest| oldest.len());
         }
-        // Packed here, where it may take a while; nobody may be there.
-        event.packed();
+        // Compressed here, on a blocking thread.
+        event.gzip();
+        // There may be no viewer.
         let _ = self.sender.send(event);
     }
 
-    /// The way to all viewers.
-    pub(super) fn sender(&self) -> broadcast::Sender<Piece> {
+    pub(crate) fn sender(&self) -> broadcast::Sender<GzipChunk> {
         self.sender.clone()
     }
-}
 
-/// Tells all viewers that we are there.
-pub(super) fn beat(viewers: &broadcast::Sender<Piece>, now: Timestamp) {
-    let beat = format!(
-        "event: beat\ndata: {{\"at\":\"{}\"}}\n\n",
-        now.to_millis_text()
-    );
-    // Nobody may be there.
-    let _ = viewers.send(Piece::new(beat));
-}
-
-impl Feed {
-    /// What is to come.
-    pub(super) fn listen(&self) -> broadcast::Receiver<Piece> {
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<GzipChunk> {
         self.sender.subscribe()
     }
 
-    /// What a viewer missed since the event with this id; `None` if that is not known any more.
-    pub(super) fn since(&self, id: &str) -> Option<Vec<Piece>> {
+    /// The events since the one with this id; `None` if they are not kept any more.
+    pub(crate) fn since(&self, id: &str) -> Option<Vec<GzipChunk>> {
         let (epoch, number) = id.split_once('-')?;
         let number: u64 = number.parse().ok()?;
         if epoch.parse() != Ok(self.epoch) || number > self.last {
@@ -104,28 +89,35 @@ impl Feed {
         Some(self.kept.range(first..).cloned().collect())
     }
 
-    /// The whole page as an event, for one who knows nothing; drawn once for all who come before
-    /// the next event.
-    pub(super) fn whole(&mut self, patch: impl FnOnce() -> Patch) -> Piece {
-        let event = self.whole.take();
-        let event = event.unwrap_or_else(|| self.event(&patch(), &["*".to_owned()]));
+    /// The whole page as an event, made once for all viewers that connect before the next event.
+    pub(crate) fn whole(&mut self, patch: impl FnOnce() -> Patch) -> GzipChunk {
+        if let Some(event) = &self.whole {
+            return event.clone();
+        }
+        let event = self.event(&patch(), &["*".to_owned()]);
         self.whole = Some(event.clone());
         event
     }
 
-    fn event(&self, patch: &Patch, touched: &[String]) -> Piece {
-        let told = Told {
+    fn event(&self, patch: &Patch, touched: &[String]) -> GzipChunk {
+        let data = PatchEvent {
             set: &patch.set,
             lists: &patch.lists,
             touched,
         };
-        // JSON has no newline of its own, so it is one line of data.
-        let data = serde_json::to_string(&told).unwrap_or_default();
+        // Compact JSON has no newlines, so it is one line of data.
+        let json = serde_json::to_string(&data).unwrap_or_default();
         let (epoch, last) = (self.epoch, self.last);
-        Piece::new(format!(
-            "event: patch\nid: {epoch}-{last}\ndata: {data}\n\n"
+        GzipChunk::new(format!(
+            "event: patch\nid: {epoch}-{last}\ndata: {json}\n\n"
         ))
     }
+}
+
+/// Tells viewers that the connection is alive.
+pub(crate) fn heartbeat(now: Timestamp) -> GzipChunk {
+    let at = now.to_millis_text();
+    GzipChunk::new(format!("event: beat\ndata: {{\"at\":\"{at}\"}}\n\n"))
 }
 
 #[cfg(test)]
@@ -138,18 +130,18 @@ mod tests {
         patch
     }
 
-    fn told(events: &[Piece]) -> String {
+    fn text(events: &[GzipChunk]) -> String {
         let texts = events.iter().map(|event| event.plain().to_vec());
         String::from_utf8(texts.collect::<Vec<_>>().concat()).unwrap()
     }
 
     #[test]
-    fn one_who_comes_back_hears_what_it_missed_and_nothing_else() {
+    fn reconnecting_viewer_gets_exactly_what_it_missed() {
         let mut feed = Feed::new(Timestamp::from_millis(7));
         for row in 1..=3 {
-            feed.tell(&patch(row), &["R1M1".to_owned()]);
+            feed.publish(&patch(row), &["R1M1".to_owned()]);
         }
-        insta::assert_snapshot!(told(&feed.since("7-1").unwrap()), @r#"
+        insta::assert_snapshot!(text(&feed.since("7-1").unwrap()), @r#"
         event: patch
         id: 7-2
         data: {"set":{"row":"<p>2</p>"},"lists":{},"touched":["R1M1"]}
@@ -162,10 +154,10 @@ mod tests {
     }
 
     #[test]
-    fn one_who_names_another_life_or_was_away_too_long_begins_anew() {
+    fn unknown_or_old_event_id_gets_no_events() {
         let mut feed = Feed::new(Timestamp::from_millis(7));
-        for row in 0..=MOST_KEPT {
-            feed.tell(&patch(row), &[]);
+        for row in 0..=MAX_KEPT {
+            feed.publish(&patch(row), &[]);
         }
         for id in ["8-1", "7-0", "7-9999", "", "7", "7-x", "-1-2"] {
             assert!(feed.since(id).is_none(), "{id}");
@@ -174,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_page_is_drawn_once_until_something_changes() {
+    fn whole_page_is_made_once_per_event() {
         let mut feed = Feed::new(Timestamp::from_millis(7));
-        feed.tell(&patch(1), &[]);
+        feed.publish(&patch(1), &[]);
         let first = feed.whole(|| patch(1));
         let again = feed.whole(|| unreachable!("it is there already"));
         assert_eq!(first.plain(), again.plain());
-        feed.tell(&patch(2), &[]);
-        insta::assert_snapshot!(told(&[feed.whole(|| patch(2))]), @r#"
+        feed.publish(&patch(2), &[]);
+        insta::assert_snapshot!(text(&[feed.whole(|| patch(2))]), @r#"
         event: patch
         id: 7-2
         data: {"set":{"row":"<p>2</p>"},"lists":{},"touched":["*"]}
@@ -189,16 +181,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_has_a_bound_in_bytes() {
+    fn kept_events_are_bounded_in_bytes() {
         let mut feed = Feed::new(Timestamp::from_millis(7));
         let mut large = Patch::default();
         large
             .set
-            .insert("row".to_owned(), "x".repeat(MOST_KEPT_BYTES / 4));
+            .insert("row".to_owned(), "x".repeat(MAX_KEPT_BYTES / 4));
         for _ in 0..8 {
-            feed.tell(&large, &[]);
+            feed.publish(&large, &[]);
         }
-        assert!(feed.kept_bytes <= MOST_KEPT_BYTES);
+        assert!(feed.kept_bytes <= MAX_KEPT_BYTES);
         assert!(feed.since("7-7").is_some());
         assert!(feed.since("7-1").is_none());
     }

@@ -8,8 +8,8 @@ use league_protocol::id::MatchId;
 use league_protocol::time::Timestamp;
 
 use super::{
-    LeagueView, MAX_CHART_LINES, MAX_CROSS_PLAYERS, MAX_LATEST, MAX_ROWS, MAX_TILES, Observations,
-    deviation_totals, outcome, shown_state, tile_state,
+    LeagueObservations, LeagueView, MAX_CHART_LINES, MAX_CROSS_PLAYERS, MAX_LATEST, MAX_ROWS,
+    MAX_TILES, deviation_totals, outcome, shown_state, tile_state,
 };
 use crate::model::{
     AgentRow, Board, Chart, ChartLine, Cross, CrossCell, LeagueProgress, LeagueSummary, PlayerRef,
@@ -17,7 +17,7 @@ use crate::model::{
 };
 
 impl LeagueView {
-    pub fn board(&self, observed: &Observations, now: Timestamp) -> Board {
+    pub fn board(&self, observed: &LeagueObservations, now: Timestamp) -> Board {
         let deviations = deviation_totals(observed);
         let rows = self.league.standings();
         let standings: Vec<TableRow> = rows
@@ -73,7 +73,7 @@ impl LeagueView {
 
     /// The matches of the round without a result, the most advanced first, and how many more there
     /// are.
-    fn tiles(&self, observed: &Observations) -> (Vec<Tile>, usize) {
+    fn tiles(&self, observed: &LeagueObservations) -> (Vec<Tile>, usize) {
         let round = self.league.round();
         let fixtures = round.map_or(&[][..], |round| round.fixtures());
         let open = fixtures
@@ -174,7 +174,7 @@ impl LeagueView {
     /// The referees, then the players in the order of the roster.
     fn agents(
         &self,
-        observed: &Observations,
+        observed: &LeagueObservations,
         deviations: &BTreeMap<&str, u64>,
         standings: &[TableRow],
     ) -> Vec<AgentRow> {

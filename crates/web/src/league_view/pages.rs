@@ -12,8 +12,8 @@ use league_protocol::message::MatchResult;
 use serde_json::Value;
 
 use super::{
-    LeagueView, MAX_PLAYED, MAX_ROWS, MAX_UPCOMING, Observations, RecordedResult, RefereeRecord,
-    deviation_totals, outcome, round_of, tile_state,
+    LeagueObservations, LeagueView, MAX_PLAYED, MAX_ROWS, MAX_UPCOMING, RecordedResult,
+    RefereeRecord, deviation_totals, outcome, round_of, tile_state,
 };
 use crate::model::{
     BoardPosition, FailureCount, MatchPage, PlayedMatch, PlayerPage, PlayerRef, RoundMatch,
@@ -35,7 +35,7 @@ impl LeagueView {
         &self,
         id: &MatchId,
         record: Option<RefereeRecord>,
-        observed: &Observations,
+        observed: &LeagueObservations,
     ) -> Option<MatchPage> {
         let recorded = self.results.get(id);
         let fixture = self.league.fixture(id);
@@ -77,7 +77,7 @@ impl LeagueView {
         })
     }
 
-    fn match_state(&self, id: &MatchId, observed: &Observations) -> TileState {
+    fn match_state(&self, id: &MatchId, observed: &LeagueObservations) -> TileState {
         let recorded = observed.states.get(id).map(|(state, _)| *state);
         tile_state(self.league.fixture(id), recorded)
     }
@@ -131,7 +131,7 @@ impl LeagueView {
     }
 
     /// The page of a player; `None` if there is no such player.
-    pub fn player_page(&self, id: &PlayerId, observed: &Observations) -> Option<PlayerPage> {
+    pub fn player_page(&self, id: &PlayerId, observed: &LeagueObservations) -> Option<PlayerPage> {
         let rows = self.league.standings();
         let standing = rows.iter().find(|row| row.player_id == *id)?;
         let row = self.table_row(standing, &deviation_totals(observed));
@@ -196,7 +196,11 @@ impl LeagueView {
     }
 
     /// The next matches of a player, and how many come after them.
-    fn upcoming(&self, id: &PlayerId, observed: &Observations) -> (Vec<UpcomingMatch>, usize) {
+    fn upcoming(
+        &self,
+        id: &PlayerId,
+        observed: &LeagueObservations,
+    ) -> (Vec<UpcomingMatch>, usize) {
         let mut players = self.league.players().iter();
         let place = players.position(|player| player.id() == id);
         let place = place.and_then(|place| u32::try_from(place).ok());
@@ -216,7 +220,7 @@ impl LeagueView {
         &self,
         place: u32,
         pairing: Pairing,
-        observed: &Observations,
+        observed: &LeagueObservations,
     ) -> Option<UpcomingMatch> {
         let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
         let state = match self.fixture_state(&match_id, pairing.round, observed) {
@@ -234,7 +238,7 @@ impl LeagueView {
     }
 
     /// The page of a round; `None` if the league has not started or has no such round.
-    pub fn round_page(&self, round: u32, observed: &Observations) -> Option<RoundPage> {
+    pub fn round_page(&self, round: u32, observed: &LeagueObservations) -> Option<RoundPage> {
         if self.league.phase() == Phase::Registering {
             return None;
         }
@@ -258,7 +262,7 @@ impl LeagueView {
         })
     }
 
-    fn round_match(&self, pairing: Pairing, observed: &Observations) -> Option<RoundMatch> {
+    fn round_match(&self, pairing: Pairing, observed: &LeagueObservations) -> Option<RoundMatch> {
         let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
         let [a, b] = pairing.seats;
         Some(RoundMatch {
@@ -276,7 +280,7 @@ impl LeagueView {
         &self,
         match_id: &MatchId,
         round: u32,
-        observed: &Observations,
+        observed: &LeagueObservations,
     ) -> RoundMatchState {
         if let Some(recorded) = self.results.get(match_id) {
             let result = &recorded.result;
@@ -304,7 +308,7 @@ impl LeagueView {
 
 /// A player's failed attempts, the most frequent code first; several referees may have recorded
 /// the same code.
-fn failures_of(id: &PlayerId, observed: &Observations) -> Vec<FailureCount> {
+fn failures_of(id: &PlayerId, observed: &LeagueObservations) -> Vec<FailureCount> {
     let mut codes: BTreeMap<Code, FailureCount> = BTreeMap::new();
     let recorded = observed.failures.get(&format!("player:{id}"));
     for failure in recorded.into_iter().flatten() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use league_core::league::{AgentState, Event, Phase};
 use league_protocol::id::PlayerId;
 use league_protocol::message::MatchState;
-use league_web::league_view::Observations;
+use league_web::league_view::LeagueObservations;
 use league_web::model::{Deviation, LatencySummary, SeatOutcome, Stall, TileState};
 
 use crate::season::{after, at, beginning, board, closed, result, round, whole};
@@ -45,7 +45,7 @@ fn every_open_match_of_the_round_has_a_tile() {
 fn tile_shows_the_state_that_the_referee_recorded() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
-    let mut seen = Observations::default();
+    let mut seen = LeagueObservations::default();
     let id = league_protocol::id::MatchId::new("R1M2").unwrap();
     seen.states
         .insert(id, (MatchState::CollectingChoices, at(3)));
@@ -159,7 +159,7 @@ fn agents_that_played_to_the_end_are_active() {
 
 #[test]
 fn observations_are_shown_with_their_agent() {
-    let mut seen = Observations::default();
+    let mut seen = LeagueObservations::default();
     let latency = LatencySummary {
         calls: 9,
         median: 2.0,
@@ -192,12 +192,12 @@ fn clocks_of_a_stalled_league_stand_still() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
     facts.push(result("R1M1", [1, 2], Some(1)));
-    let seen = Observations {
+    let seen = LeagueObservations {
         stall: Some(Stall {
             since: at(70),
             resume: "league run --resume".to_owned(),
         }),
-        ..Observations::default()
+        ..LeagueObservations::default()
     };
     let shown = after(&facts).board(&seen, at(5_000));
     assert_eq!(shown.league.stall, seen.stall);

@@ -2,7 +2,7 @@
 
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
-use league_web::league_view::{Observations, RefereeRecord};
+use league_web::league_view::{LeagueObservations, RefereeRecord};
 use league_web::model::{FailureCount, SeatOutcome, TranscriptMessage};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::season::{
 #[test]
 fn player_page_lists_all_matches_newest_first() {
     let shown = after(&whole(4));
-    let page = shown.player_page(&PlayerId::numbered(1), &Observations::default());
+    let page = shown.player_page(&PlayerId::numbered(1), &LeagueObservations::default());
     let page = page.unwrap();
     let matches = page.matches.iter();
     let rounds: Vec<&str> = matches
@@ -30,7 +30,7 @@ fn player_page_lists_all_matches_newest_first() {
 #[test]
 fn unknown_player_and_match_have_no_page() {
     let shown = after(&whole(4));
-    let seen = Observations::default();
+    let seen = LeagueObservations::default();
     assert_eq!(shown.player_page(&PlayerId::numbered(5), &seen), None);
     let id = MatchId::new("R9M1").unwrap();
     assert_eq!(shown.match_page(&id, None, &seen), None);
@@ -45,7 +45,7 @@ fn finished_match_has_a_result_and_running_match_a_state() {
     let page = |id: &str| {
         let id = MatchId::new(id).unwrap();
         shown
-            .match_page(&id, None, &Observations::default())
+            .match_page(&id, None, &LeagueObservations::default())
             .unwrap()
     };
     let over = page("R1M1");
@@ -70,7 +70,7 @@ fn board_game_is_shown_move_by_move() {
     facts.iter().for_each(|fact| shown.apply(fact));
     let id = MatchId::new("R1M1").unwrap();
     let page = shown
-        .match_page(&id, None, &Observations::default())
+        .match_page(&id, None, &LeagueObservations::default())
         .unwrap();
     let boards: Vec<String> = page
         .positions
@@ -112,7 +112,7 @@ fn illegal_moves_end_the_positions_and_nothing_else() {
     facts.iter().for_each(|fact| shown.apply(fact));
     let id = MatchId::new("R1M1").unwrap();
     let page = shown
-        .match_page(&id, None, &Observations::default())
+        .match_page(&id, None, &LeagueObservations::default())
         .unwrap();
     assert_eq!(page.positions.len(), 2);
 }
@@ -125,7 +125,7 @@ fn forfeit_differs_from_a_loss() {
     facts.push(result("R1M2", [3, 4], Some(3)));
     let shown = after(&facts);
     let ended = |number| {
-        let page = shown.player_page(&PlayerId::numbered(number), &Observations::default());
+        let page = shown.player_page(&PlayerId::numbered(number), &LeagueObservations::default());
         page.unwrap().matches[0].outcome
     };
     assert_eq!(ended(1), SeatOutcome::Won);
@@ -152,7 +152,7 @@ fn messages_of_a_running_match_are_hidden() {
             ..RefereeRecord::default()
         };
         let id = MatchId::new(id).unwrap();
-        let page = shown.match_page(&id, Some(record), &Observations::default());
+        let page = shown.match_page(&id, Some(record), &LeagueObservations::default());
         page.unwrap().messages.len()
     };
     assert_eq!(said("R1M1"), 1, "it is over");
@@ -172,7 +172,7 @@ fn failures_are_summed_over_referees() {
         failure(Code::Timeout, 3, "R2M1"),
         failure(Code::Timeout, u64::MAX, "R3M1"),
     ];
-    let mut seen = Observations::default();
+    let mut seen = LeagueObservations::default();
     seen.failures.insert("player:P01".to_owned(), noted);
     let shown = after(&whole(4));
     let failures = |number| {

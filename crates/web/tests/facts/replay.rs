@@ -1,7 +1,7 @@
 //! A recording ends with the last board, and shows nothing before its time.
 
 use league_web::delta::{Delta, Edit};
-use league_web::league_view::{LeagueView, Observations};
+use league_web::league_view::{LeagueObservations, LeagueView};
 use league_web::model::{Deviation, Stall, Verification};
 use league_web::page::{self, Links};
 use league_web::parts::Patch;
@@ -10,10 +10,10 @@ use league_web::replay::{Recorder, Recording};
 use crate::season::{after, at, beginning, empty_view, forfeited, result, round, whole};
 
 fn recording(players: u32) -> Recording {
-    record(&whole(players), &Observations::default())
+    record(&whole(players), &LeagueObservations::default())
 }
 
-fn record(events: &[league_core::league::Event], seen: &Observations) -> Recording {
+fn record(events: &[league_core::league::Event], seen: &LeagueObservations) -> Recording {
     let shown: LeagueView = empty_view("even_odd");
     let mut recorder = Recorder::new(shown, seen, Links::Site);
     events.iter().for_each(|event| recorder.apply(event));
@@ -61,7 +61,7 @@ fn edited(old: &str, edits: &[Edit]) -> String {
 fn frames_together_make_the_last_board() {
     let played = recording(6);
     let board = after_frames(&played, played.frames.len());
-    let last = after(&whole(6)).board(&Observations::default(), at(600));
+    let last = after(&whole(6)).board(&LeagueObservations::default(), at(600));
     let whole = page::board_parts(&last, Links::Site).whole();
     for (id, html) in &whole.set {
         assert_eq!(board.set.get(id), Some(html), "{id}");
@@ -88,7 +88,7 @@ fn label_tells_a_double_forfeit_from_a_draw() {
     let missed = forfeited(forfeited(result("R1M1", [1, 2], None), 1), 2);
     let mut events = beginning(4);
     events.extend([round(1, 2), missed, result("R1M2", [3, 4], None)]);
-    let played = record(&events, &Observations::default());
+    let played = record(&events, &LeagueObservations::default());
     let labels = played.frames.iter().map(|frame| frame.label.as_str());
     let labels: Vec<&str> = labels.collect();
     let told = ["R1M1: P01 and P02 both lost", "R1M2: P03 and P04 drew"];
@@ -114,7 +114,7 @@ fn long_league_is_thinned_out_and_ends_the_same() {
     assert_eq!(played.frames.last().unwrap().results, results as u64);
     let bytes = serde_json::to_vec(&played).unwrap().len();
     assert!(bytes < 6_000_000, "{bytes}");
-    let last = after(&whole(60)).board(&Observations::default(), at(600));
+    let last = after(&whole(60)).board(&LeagueObservations::default(), at(600));
     let whole = page::board_parts(&last, Links::Site).whole();
     let board = after_frames(&played, played.frames.len());
     assert_eq!(board.lists, whole.lists);
@@ -125,7 +125,7 @@ fn long_league_is_thinned_out_and_ends_the_same() {
 fn recording_of_a_running_league_has_its_last_result() {
     let mut events = whole(60);
     events.truncate(events.len() - 3);
-    let played = record(&events, &Observations::default());
+    let played = record(&events, &LeagueObservations::default());
     let results = events.iter().filter(|event| is_result(event)).count();
     assert_eq!(played.frames.last().unwrap().results, results as u64);
 }
@@ -139,7 +139,7 @@ fn last_frame_of_a_stalled_league_shows_its_state() {
         .filter(|(_, event)| is_result(event));
     let (third, _) = third.clone().nth(2).unwrap();
     events.truncate(third + 1);
-    let seen = Observations {
+    let seen = LeagueObservations {
         verification: Some(Verification {
             holds: true,
             detail: "All follows.".to_owned(),
@@ -148,7 +148,7 @@ fn last_frame_of_a_stalled_league_shows_its_state() {
             since: at(60),
             resume: "league run --resume".to_owned(),
         }),
-        ..Observations::default()
+        ..LeagueObservations::default()
     };
     let played = record(&events, &seen);
     let frames = played.frames.len();
@@ -180,12 +180,12 @@ fn final_observations_appear_only_in_the_last_frame() {
         detail: "y".to_owned(),
         count: 3,
     };
-    let mut seen = Observations {
+    let mut seen = LeagueObservations {
         verification: Some(Verification {
             holds: true,
             detail: "All follows.".to_owned(),
         }),
-        ..Observations::default()
+        ..LeagueObservations::default()
     };
     let agent = "player:P01".to_owned();
     seen.deviations.insert(agent, vec![deviation]);

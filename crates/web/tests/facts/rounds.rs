@@ -1,13 +1,13 @@
 //! What the page of a round tells, and what a player has still to play.
 
 use league_protocol::id::PlayerId;
-use league_web::league_view::{LeagueView, MAX_UPCOMING, Observations};
+use league_web::league_view::{LeagueObservations, LeagueView, MAX_UPCOMING};
 use league_web::model::{RoundMatchState, RoundPage, SeatOutcome};
 
 use crate::season::{after, beginning, closed, result, round, whole};
 
 fn shown(view: &LeagueView, number: u32) -> Option<RoundPage> {
-    view.round_page(number, &Observations::default())
+    view.round_page(number, &LeagueObservations::default())
 }
 
 /// Each match of a round in a few letters: who meets whom, and how it is.
@@ -93,7 +93,8 @@ fn player_page_lists_upcoming_matches() {
     let mut facts = beginning(4);
     facts.push(round(1, 2));
     let coming = |facts: &[_], number| {
-        let page = after(facts).player_page(&PlayerId::numbered(number), &Observations::default());
+        let page =
+            after(facts).player_page(&PlayerId::numbered(number), &LeagueObservations::default());
         let page = page.unwrap();
         let rounds: Vec<_> = page.upcoming.iter().map(|next| next.round).collect();
         let states: Vec<_> = page
@@ -124,7 +125,7 @@ fn player_page_lists_upcoming_matches() {
 fn upcoming_matches_have_a_bound() {
     let mut facts = beginning(40);
     facts.push(round(1, 20));
-    let page = after(&facts).player_page(&PlayerId::numbered(7), &Observations::default());
+    let page = after(&facts).player_page(&PlayerId::numbered(7), &LeagueObservations::default());
     let page = page.unwrap();
     assert_eq!(page.upcoming.len(), MAX_UPCOMING);
     assert_eq!(page.later, 39 - MAX_UPCOMING);

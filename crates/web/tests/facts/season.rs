@@ -9,7 +9,7 @@ use league_protocol::message::{AgentMeta, MatchResult, MatchStatus};
 use league_protocol::sender::{Dialect, Speech};
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
-use league_web::league_view::{LeagueView, Observations};
+use league_web::league_view::{LeagueObservations, LeagueView};
 use league_web::model::Board;
 use serde_json::{Value, json};
 
@@ -162,5 +162,5 @@ pub(crate) fn after(facts: &[Event]) -> LeagueView {
 }
 
 pub(crate) fn board(facts: &[Event]) -> Board {
-    after(facts).board(&Observations::default(), at(100))
+    after(facts).board(&LeagueObservations::default(), at(100))
 }

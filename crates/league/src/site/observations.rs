@@ -1,11 +1,11 @@
-//! What lies beside the journal and pages show too: transcripts, what was observed of agents.
+//! Reads what pages show beside the journal: observations of agents, and records of matches.
 
 use std::collections::BTreeMap;
 
 use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::MatchState;
 use league_protocol::time::Timestamp;
-use league_web::league_view::{Observations, RefereeRecord};
+use league_web::league_view::{LeagueObservations, RefereeRecord};
 use league_web::model::{
     Deviation, FailureCount, LatencySummary, MatchTimes, OriginalText, TranscriptMessage,
 };
@@ -16,43 +16,43 @@ use crate::storage::root::Root;
 use crate::wire::deviations::Count;
 use crate::wire::observed::{self, Failed, ObservedDocument};
 
-/// The most messages of a match that are shown.
-const MOST_SAID: usize = 1_000;
-/// The largest file of a match that is shown, in bytes.
-const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+/// Messages of a match on its page.
+const MAX_MESSAGES: usize = 1_000;
+/// The size of a match file, in bytes.
+const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What the processes of a league found out about its agents.
+/// What the processes of a league recorded about its agents.
 ///
-/// Where two of them called the same agent, the one that called it more often is believed.
-pub(super) fn observed(root: &Root, league: &LeagueId) -> Observations {
-    let mut seen = Observations::default();
+/// Where two processes called the same agent, the latency with more calls counts.
+pub(crate) fn observations(root: &Root, league: &LeagueId) -> LeagueObservations {
+    let mut observed = LeagueObservations::default();
     for ObservedDocument { agents, .. } in observed::all(root, league) {
         for (agent, found) in agents {
             if let Some(latency) = found.latency {
-                let known = seen.latencies.get(&agent).map_or(0, |known| known.calls);
+                let known = observed
+                    .latencies
+                    .get(&agent)
+                    .map_or(0, |known| known.calls);
                 if latency.calls > known {
-                    seen.latencies.insert(agent.clone(), shown(latency));
+                    let summary = LatencySummary {
+                        calls: latency.calls,
+                        median: latency.median_ms,
+                        p95: latency.p95_ms,
+                    };
+                    observed.latencies.insert(agent.clone(), summary);
                 }
             }
             if !found.failures.is_empty() {
-                let all = seen.failures.entry(agent.clone()).or_default();
+                let all = observed.failures.entry(agent.clone()).or_default();
                 all.extend(found.failures.into_iter().map(failure));
             }
             if !found.deviations.is_empty() {
-                let all = seen.deviations.entry(agent).or_default();
+                let all = observed.deviations.entry(agent).or_default();
                 all.extend(found.deviations.into_iter().map(deviation));
             }
         }
     }
-    seen
-}
-
-fn shown(latency: observed::Latency) -> LatencySummary {
-    LatencySummary {
-        calls: latency.calls,
-        median: latency.median_ms,
-        p95: latency.p95_ms,
-    }
+    observed
 }
 
 fn failure(failed: Failed) -> FailureCount {
@@ -73,8 +73,12 @@ fn deviation(count: Count) -> Deviation {
     }
 }
 
-/// What the referee of a match wrote of it; none if that does not lie here.
-pub(super) fn record(root: &Root, league: &LeagueId, match_id: &MatchId) -> Option<RefereeRecord> {
+/// What the referee of a match recorded; `None` if that is not in this folder.
+pub(crate) fn referee_record(
+    root: &Root,
+    league: &LeagueId,
+    match_id: &MatchId,
+) -> Option<RefereeRecord> {
     let document = document(root, league, match_id)?;
     let lifecycle = document.lifecycle;
     let said = document
@@ -88,7 +92,7 @@ pub(super) fn record(root: &Root, league: &LeagueId, match_id: &MatchId) -> Opti
             message: said.message,
             original: said.verbatim.map(shown_verbatim),
         });
-    let said = said.take(MOST_SAID);
+    let said = said.take(MAX_MESSAGES);
     Some(RefereeRecord {
         times: MatchTimes {
             created: Some(lifecycle.created_at),
@@ -108,8 +112,8 @@ fn shown_verbatim(said: record::Verbatim) -> OriginalText {
     }
 }
 
-/// How far matches are that are being played, as far as their referees wrote of them.
-pub(super) fn states(
+/// The states of matches, as far as their referees recorded them.
+pub(crate) fn match_states(
     root: &Root,
     league: &LeagueId,
     matches: &[MatchId],
@@ -124,11 +128,10 @@ pub(super) fn states(
     matches.iter().filter_map(state).collect()
 }
 
-/// The file of a match; one that cannot be read, or is far larger than ours are, is as good as
-/// none, since pages can do without.
+/// The file of a match. Pages can do without a file that is unreadable or far too large.
 fn document(root: &Root, league: &LeagueId, match_id: &MatchId) -> Option<MatchDocument> {
     let file = root.matches_folder(league).join(format!("{match_id}.json"));
-    if std::fs::metadata(file).is_ok_and(|file| file.len() > LARGEST_FILE) {
+    if std::fs::metadata(file).is_ok_and(|file| file.len() > MAX_FILE_BYTES) {
         return None;
     }
     let matches = MatchRepository::new(root, league.clone());
