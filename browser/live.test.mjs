@@ -160,7 +160,7 @@ scene('what happens during a replay waits until it is left', async (stage) => {
 scene('the page of a match tells nothing of it before its end, and all of it then', async (stage) => {
   const { league, root, site, step } = await stepped(stage, 2);
   const page = await stage.visit(new URL('/match/R1M1', site).href);
-  await page.getByText('Nothing is told of a match before it is over.').waitFor();
+  await page.getByText('Messages are shown when the match is over.').waitFor();
   for (let part = 0; part < STEPS; part += 1) {
     assert.equal(await page.locator('.messages details').count(), 0);
     await step('R1M1');

@@ -103,7 +103,7 @@ export function prepareReplay({ open, began, ended }) {
     try {
       film = unfolded(await open());
     } catch {
-      opener.textContent = "The film cannot be had now. Try again";
+      opener.textContent = "The replay is not available now. Try again";
       return;
     } finally {
       opener.disabled = false;

@@ -120,7 +120,7 @@ pub fn not_found(what: &str) -> String {
     let main = html! {
         section.summary {
             h1 { "There is no " bdi { (what) } " here" }
-            p.lead { "The address may be wrong, or it has not begun yet. " a href=(Links::Site.board()) { "To the board" } }
+            p.lead { "The address may be wrong, or it has not started yet. " a href=(Links::Site.board()) { "Go to the board" } }
         }
     };
     Document::nowhere("Not found").draw(&main, Links::Site)
@@ -207,7 +207,7 @@ pub(crate) fn footer() -> Markup {
         footer.foot {
             p {
                 "W won, D drew, L lost, T lost by not playing. Times are in UTC. "
-                "Results and draws follow from the journal, and " code { "league verify" } " checks them; messages and latencies are what those noted who heard them."
+                "Results and draws follow from the journal, and " code { "league verify" } " checks them; messages and latencies are as the agents recorded them."
             }
         }
     }

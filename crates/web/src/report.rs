@@ -83,10 +83,10 @@ pub fn write(report: &ReportContent<'_>) -> String {
 fn placeholder(page: &MatchPage, pack: usize) -> Markup {
     html! {
         p.more data-pack={ "pack-" (pack) } {
-            "What was said in this match and how it was drawn is packed in this file, and a script of it unpacks that. "
-            "Without one, "
+            "The messages and the draw of this match are compressed in this file; its script unpacks them. "
+            "Without scripts, "
             code { "league replay --match " (page.match_id) " --league-id " (page.league.league_id) }
-            " tells what was said from the league's own files."
+            " shows the messages from the league's own files."
         }
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn main(parts: &PageParts) -> Markup {
             }
             div.side {
                 section.card aria-labelledby="tiles-title" {
-                    h2 #tiles-title { "On the tables now" }
+                    h2 #tiles-title { "Matches in progress" }
                     ul #tiles { (list("tiles")) }
                     (block("tiles-note"))
                 }
@@ -63,10 +63,10 @@ pub(crate) fn main(parts: &PageParts) -> Markup {
         }
         section.card aria-labelledby="cross-title" {
             h2 #cross-title { "Who met whom" }
-            p.more { "Each row tells how its player did; a letter leads to the match." }
+            p.more { "Each row shows the results of one player; a letter links to the match." }
             div.scroll tabindex="0" role="region" aria-labelledby="cross-title" {
                 table.cross {
-                    caption.hush { "How each player did against each other" }
+                    caption.hush { "Results of each player against each other" }
                     thead { (block("cross-head")) }
                     tbody #cross-rows { (list("cross-rows")) }
                 }
@@ -154,7 +154,7 @@ fn stall(league: &LeagueSummary) -> Markup {
                 @if league.matches > 0 { ", " (grouped(league.played)) " of " (counted(league.matches, "match", "matches")) " played" }
                 "; last entry " (moment(stall.since)) "."
             }
-            " Nobody writes its journal here. If it is not played elsewhere, go on with "
+            " No process here writes its journal. If it is not running elsewhere, resume it with "
             code { (stall.resume) } "."
         }
     }
@@ -224,7 +224,7 @@ pub(crate) fn warning(league: &LeagueSummary) -> Markup {
         (stall(league))
         @if let Some(broken) = broken {
             p.verdict.broken {
-                strong { "✗ This league does not hold, so nothing here may be believed." } " " (broken.detail)
+                strong { "✗ This league failed verification: do not trust what is shown here." } " " (broken.detail)
             }
         }
     }

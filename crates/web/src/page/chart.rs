@@ -40,7 +40,7 @@ pub(crate) fn chart(chart: &Chart) -> Markup {
         .first()
         .map_or(0, |line| line.points.len().saturating_sub(1));
     if over == 0 {
-        return html! { figure #chart .chart { p.more { "Lines begin when the first round is over." } } };
+        return html! { figure #chart .chart { p.more { "The chart begins when the first round is over." } } };
     }
     let all: Vec<&[u32]> = chart.lines.iter().map(|line| &line.points[..]).collect();
     let scale = Scale::of(&all, shown_rounds(over, chart.rounds), HEIGHT);

@@ -115,7 +115,7 @@ fn reason(page: &MatchPage) -> Markup {
     html! {
         @match &page.result {
             Some(result) => bdi { (result.reason) },
-            None => "What is chosen and said shows here when the match is over.",
+            None => "Choices and messages are shown here when the match is over.",
         }
     }
 }
@@ -153,7 +153,7 @@ pub(crate) fn draw(page: &MatchPage, result: &MatchResult, links: Links) -> Mark
             data-highest=[range.map(|range| range.1)] data-number=[drawn_number(result)] {
             h2 id=(id("draw-title")) { "The draw" }
             p.draw-verdict.unchecked id=(id("draw-verdict")) role="status" {
-                "Not checked yet: that needs a script, or " code { "league verify" } "."
+                "Not checked yet: checking needs a script, or " code { "league verify" } "."
             }
             details {
                 summary { "How it was drawn, and how to draw it again" }
@@ -189,7 +189,7 @@ fn values(page: &MatchPage, draw: &OpenedDraw, number: Option<u64>) -> Markup {
 }
 
 fn share(nonce: &str) -> Markup {
-    html! { @if nonce.is_empty() { "none was sent" } @else { code { bdi { (nonce) } } } }
+    html! { @if nonce.is_empty() { "not sent" } @else { code { bdi { (nonce) } } } }
 }
 
 fn recipe(page: &MatchPage) -> Markup {

@@ -78,7 +78,7 @@ fn failures(page: &PlayerPage, links: Links) -> Markup {
     }
     html! {
         section.card {
-            h2 { "What cost it attempts" }
+            h2 { "Failed attempts" }
             div.scroll tabindex="0" role="region" aria-label="Failed attempts" { table.deviations {
                 thead { tr { th scope="col" { "Times" } th.text scope="col" { "Code" } th.text scope="col" { "The last time" } th.text scope="col" { "In" } } }
                 tbody { @for failure in &page.failures {
@@ -100,7 +100,7 @@ fn deviations(page: &PlayerPage) -> Markup {
     }
     html! {
         section.card {
-            h2 { "Where it left the protocol" }
+            h2 { "Protocol deviations" }
             div.scroll tabindex="0" role="region" aria-label="Deviations" { table.deviations {
                 thead { tr { th scope="col" { "Times" } th.text scope="col" { "Clause" } th.text scope="col" { "Where" } th.text scope="col" { "What to do" } } }
                 tbody { @for deviation in &page.deviations {

@@ -108,7 +108,7 @@ fn description(state: &RoundMatchState) -> Markup {
             RoundMatchState::Planned => span.none { "to come" },
             RoundMatchState::Open(state) => (tile_state(*state)),
             RoundMatchState::Over { reason, .. } => bdi { (reason) },
-            RoundMatchState::Forgotten => span.none { "played; too long ago to be kept here" },
+            RoundMatchState::Forgotten => span.none { "played; the result is too old to be kept here" },
         }
     }
 }

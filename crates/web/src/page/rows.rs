@@ -78,7 +78,7 @@ fn badges(row: &TableRow) -> Markup {
             }
         }
         @if row.deviations > 0 {
-            " " span.badge.deviates title="times that it left the protocol" { "⚠ " (grouped(row.deviations)) }
+            " " span.badge.deviates title="protocol deviations" { "⚠ " (grouped(row.deviations)) }
         }
         @if matches!(row.state, AgentState::Suspended | AgentState::Shutdown) {
             " " span.badge.gone { (agent_state(row.state, false)) }
@@ -90,7 +90,7 @@ fn badges(row: &TableRow) -> Markup {
 pub(crate) fn standings_note(board: &Board) -> Markup {
     html! {
         p #standings-note .more {
-            @if board.standings.is_empty() { "Nobody has registered yet." }
+            @if board.standings.is_empty() { "No player has registered yet." }
             @else if board.unlisted > 0 { "and " (grouped(board.unlisted as u64)) " more" }
         }
     }
@@ -125,12 +125,12 @@ pub(crate) fn tiles_note(board: &Board, links: Links) -> Markup {
     let round = board.league.round;
     html! {
         p #tiles-note .more {
-            @if !board.tiles.is_empty() && board.league.stall.is_some() { "So they stood when it was interrupted. " }
+            @if !board.tiles.is_empty() && board.league.stall.is_some() { "Their states when the league was interrupted. " }
             @if board.untiled > 0 { "and " (grouped(board.untiled as u64)) " more" }
             @else if board.tiles.is_empty() {
                 @match board.league.phase {
-                    _ if board.league.stall.is_some() => "Nothing is played now.",
-                    Phase::Registering => "The league has not begun.",
+                    _ if board.league.stall.is_some() => "No match is being played.",
+                    Phase::Registering => "The league has not started.",
                     Phase::Running => "Between two rounds.",
                     Phase::Completed => "All matches are played.",
                 }
@@ -215,7 +215,7 @@ pub(crate) fn agents_head() -> Markup {
             th.text scope="col" { "Version" }
             th scope="col" { abbr title="Median and 95th percentile" { "Latency" } }
             th scope="col" { abbr title="Matches lost by not playing; for a referee, matches taken from it" { "Technical" } }
-            th scope="col" { abbr title="How often it left the protocol" { "Deviations" } }
+            th scope="col" { abbr title="How often it deviated from the protocol" { "Deviations" } }
         } }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn sequence(page: &MatchPage, links: Links) -> Markup {
     let id = links.own_id("said-title", page.match_id.as_str());
     html! {
         section.card.said.silent[is_silent(page)] aria-labelledby=(id) {
-            h2 id=(id) { "What was said" }
+            h2 id=(id) { "Messages" }
             @match page.messages.first() {
                 None => p.more { (nothing(page)) },
                 Some(first) => (diagram(page, first.at)),
@@ -33,15 +33,15 @@ pub(crate) fn sequence(page: &MatchPage, links: Links) -> Markup {
 fn nothing(page: &MatchPage) -> Markup {
     html! {
         @match (&page.result, &page.referee) {
-            (None, _) => "Nothing is told of a match before it is over.",
+            (None, _) => "Messages are shown when the match is over.",
             (Some(result), None) => {
-                "Nothing was said: " bdi { (result.reason) } ", so the manager decided the match, and no referee ran it."
+                "There are no messages: " bdi { (result.reason) } ", so the manager decided the match, and no referee ran it."
             },
             (Some(_), Some(referee)) if page.times.is_some() => {
-                "No message is in the record that " (referee) " kept of this match."
+                "The record of " (referee) " holds no messages of this match."
             },
             (Some(_), Some(referee)) => {
-                "It stands in the record of " (referee) ", which ran this match; that record does not lie here."
+                "The messages are in the record of " (referee) ", which ran this match; that record is not in this folder."
             },
         }
     }
@@ -190,9 +190,9 @@ fn states(page: &MatchPage, place: usize) -> impl Iterator<Item = &'static str> 
     let inviting: &[&str] = &["INVIT"];
     let asking: &[&str] = &["INVIT", "START", "CALL", "REQUEST", "VALIDATION"];
     let states = [
-        (times.created, "The referee has taken the match", &[][..]),
-        (times.started, "Both players have come", inviting),
-        (times.finished, "The result stands", asking),
+        (times.created, "The referee accepted the match", &[][..]),
+        (times.started, "Both players joined", inviting),
+        (times.finished, "The result is final", asking),
     ];
     let stands = |moment: Timestamp, before: &[&str]| {
         let next = page.messages.iter().position(|message| {
@@ -211,8 +211,8 @@ fn states(page: &MatchPage, place: usize) -> impl Iterator<Item = &'static str> 
 /// How a malformed message was read.
 const fn reading(original: &OriginalText) -> &'static str {
     match original.problem {
-        Some(_) => "not read",
-        None => "made out",
+        Some(_) => "not decoded",
+        None => "repaired",
     }
 }
 
@@ -220,7 +220,7 @@ fn body(message: &TranscriptMessage) -> Markup {
     html! {
         @match (&message.message, &message.original) {
             (Value::Null, Some(_)) => {},
-            (Value::Null, None) => p.more { "It was too long to be kept." },
+            (Value::Null, None) => p.more { "The message was too long to keep." },
             (decoded, _) => pre tabindex="0" { code { (serde_json::to_string_pretty(decoded).unwrap_or_default()) } },
         }
         @if let Some(original) = &message.original { (original_text(original)) }
@@ -230,13 +230,13 @@ fn body(message: &TranscriptMessage) -> Markup {
 /// The text as it was received, and why it could not be decoded.
 fn original_text(original: &OriginalText) -> Markup {
     html! {
-        @if let Some(problem) = &original.problem { p.more { "It could not be read: " (problem) } }
+        @if let Some(problem) = &original.problem { p.more { "It could not be decoded: " (problem) } }
         @match &original.text {
-            None => p.more { "What was said, " (original.bytes) " bytes, is not shown: it may hold a token." },
+            None => p.more { "The original text (" (original.bytes) " bytes) is not shown: it may contain a token." },
             Some(text) => {
                 p.more {
-                    "This was said"
-                    @if original.cut { ", cut short of its " (original.bytes) " bytes" }
+                    "Original text"
+                    @if original.cut { ", the beginning of " (original.bytes) " bytes" }
                     ":"
                 }
                 pre tabindex="0" { code { (text) } }

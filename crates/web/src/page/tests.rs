@@ -154,7 +154,7 @@ fn empty_board_can_be_drawn() {
     let board = models::empty_board();
     let parts = board_parts(&board, Links::Site);
     let document = super::board(&board, &parts, Links::Site);
-    assert!(document.contains("Nobody has registered yet."));
+    assert!(document.contains("No player has registered yet."));
     assert!(document.contains("Registration is open"));
 }
 
@@ -246,11 +246,11 @@ fn match_states_are_in_order_when_all_messages_have_one_timestamp() {
     let told = match_page::main(&page, Links::Site).into_string();
     let place = |words: &str| told.find(words).unwrap();
     let last = |words: &str| told.rfind(words).unwrap();
-    assert!(place("The referee has taken") < place("GAME_INVITATION"));
-    assert!(last("GAME_JOIN_ACK") < place("Both players have come"));
-    assert!(place("Both players have come") < place("CHOOSE_PARITY_CALL"));
-    assert!(last("CHOOSE_PARITY_RESPONSE") < place("The result stands"));
-    assert!(place("The result stands") < place("MATCH_RESULT_REPORT"));
+    assert!(place("The referee accepted") < place("GAME_INVITATION"));
+    assert!(last("GAME_JOIN_ACK") < place("Both players joined"));
+    assert!(place("Both players joined") < place("CHOOSE_PARITY_CALL"));
+    assert!(last("CHOOSE_PARITY_RESPONSE") < place("The result is final"));
+    assert!(place("The result is final") < place("MATCH_RESULT_REPORT"));
 }
 
 #[test]
@@ -266,12 +266,12 @@ fn match_without_messages_says_why() {
         ..silent.clone()
     };
     assert!(told(ruled).contains("so the manager decided the match, and no referee ran it."));
-    assert!(told(silent.clone()).contains("No message is in the record that REF01 kept"));
+    assert!(told(silent.clone()).contains("The record of REF01 holds no messages"));
     let elsewhere = MatchPage {
         times: None,
         ..silent
     };
-    assert!(told(elsewhere).contains("that record does not lie here."));
+    assert!(told(elsewhere).contains("that record is not in this folder."));
 }
 
 fn page_with_share(share: &str) -> MatchPage {

@@ -36,7 +36,7 @@ fn table_row() {
     assert_snapshot!(first(rows::standings(&[row], Links::Site)), @r#"
     <tr id="row-P07"><td>2</td>
     <td><span class="up">▲1</span></td>
-    <th scope="row"><a href="/player/P07"><bdi>Ada</bdi></a> <span class="badge" title="1 technical loss">T 1</span> <span class="badge deviates" title="times that it left the protocol">⚠ 1,200</span> <span class="badge gone">silent</span></th>
+    <th scope="row"><a href="/player/P07"><bdi>Ada</bdi></a> <span class="badge" title="1 technical loss">T 1</span> <span class="badge deviates" title="protocol deviations">⚠ 1,200</span> <span class="badge gone">silent</span></th>
     <td>3</td>
     <td>2</td>
     <td>1</td>
@@ -239,7 +239,7 @@ fn running_match() {
     <p class="middle"><span class="state">choosing</span></p>
     <div class="seat"><p class="who"><a href="/player/P02"><bdi>Grace</bdi></a></p>
     <p class="id">seat B · P02</p></div></div>
-    <p class="reason">What is chosen and said shows here when the match is over.</p>
+    <p class="reason">Choices and messages are shown here when the match is over.</p>
     <dl class="facts"><div><dt>Referee</dt>
     <dd>REF01</dd></div>
     <div><dt>Attempt</dt>
@@ -250,8 +250,8 @@ fn running_match() {
     <dd><time datetime="2027-01-15T08:00:02.000Z">2027-01-15 08:00:02 UTC</time></dd></div>
     <div><dt>Took</dt>
     <dd>1 s</dd></div></dl></section>
-    <section class="card said" aria-labelledby="said-title"><h2 id="said-title">What was said</h2>
-    <p class="more">Nothing is told of a match before it is over.</p></section>
+    <section class="card said" aria-labelledby="said-title"><h2 id="said-title">Messages</h2>
+    <p class="more">Messages are shown when the match is over.</p></section>
     "#);
 }
 
@@ -261,7 +261,7 @@ fn message() {
     page.messages.truncate(1);
     page.messages[0].message = serde_json::json!({ "attempt": 1 });
     assert_snapshot!(lines(sequence::sequence(&page, Links::Site)), @r#"
-    <section class="card said" aria-labelledby="said-title"><h2 id="said-title">What was said</h2>
+    <section class="card said" aria-labelledby="said-title"><h2 id="said-title">Messages</h2>
     <p class="more">From <time datetime="2027-01-15T08:00:00.000Z">2027-01-15 08:00:00 UTC</time>. Open a line to read the message.</p>
     <div class="message lanes" aria-hidden="true"><span class="at"></span>
     <svg viewBox="0 0 168 28"><text x="42" y="18" text-anchor="middle">manager</text>
@@ -275,15 +275,15 @@ fn message() {
     <path class="tip" d="M126 14l-8 -5v10z"></path></svg>
     <span class="kind"><code>RUN_MATCH</code>
     <span class="way">league_manager → referee:REF01</span>
-    <span class="badge deviates">not read</span></span></summary>
+    <span class="badge deviates">not decoded</span></span></summary>
     <pre tabindex="0"><code>{
       &quot;attempt&quot;: 1
     }</code></pre>
-    <p class="more">It could not be read: &lt;script&gt;alert(1)&lt;/script&gt;&quot; onmouseover=&quot;x' &amp;amp;</p>
-    <p class="more">This was said, cut short of its 9000 bytes:</p>
+    <p class="more">It could not be decoded: &lt;script&gt;alert(1)&lt;/script&gt;&quot; onmouseover=&quot;x' &amp;amp;</p>
+    <p class="more">Original text, the beginning of 9000 bytes:</p>
     <pre tabindex="0"><code>&lt;script&gt;alert(1)&lt;/script&gt;&quot; onmouseover=&quot;x' &amp;amp;</code></pre></details></li>
-    <li class="state">The referee has taken the match</li>
-    <li class="state">The result stands</li></ol></section>
+    <li class="state">The referee accepted the match</li>
+    <li class="state">The result is final</li></ol></section>
     "#);
 }
 
@@ -313,7 +313,7 @@ fn opened_draw() {
     page.promise = None;
     assert_snapshot!(lines(match_page::draw(&page, &result, Links::File)), @r#"
     <section class="card draw" id="draw-R1M1" aria-labelledby="draw-title-R1M1" data-league="league_1" data-match="R1M1" data-attempt="1" data-nonce-a="a1" data-nonce-b="" data-seed="0202020202020202020202020202020202020202020202020202020202020202" data-commitment="0101010101010101010101010101010101010101010101010101010101010101" data-lowest="1" data-highest="10" data-number="8"><h2 id="draw-title-R1M1">The draw</h2>
-    <p class="draw-verdict unchecked" id="draw-verdict-R1M1" role="status">Not checked yet: that needs a script, or <code>league verify</code>.</p>
+    <p class="draw-verdict unchecked" id="draw-verdict-R1M1" role="status">Not checked yet: checking needs a script, or <code>league verify</code>.</p>
     <details><summary>How it was drawn, and how to draw it again</summary>
     <dl class="values"><dt>League, match, attempt</dt>
     <dd><code>league_1</code> <code>R1M1</code> <code>1</code></dd>
@@ -324,7 +324,7 @@ fn opened_draw() {
     <dt>Share of seat A</dt>
     <dd><code><bdi>a1</bdi></code></dd>
     <dt>Share of seat B</dt>
-    <dd>none was sent</dd>
+    <dd>not sent</dd>
     <dt>Number</dt>
     <dd><code>8</code></dd></dl>
     <ol class="recipe"><li>The SHA-256 of the compact JSON <code>[&quot;league.draw&quot;,league,match,seed]</code>, with the seed in hex, is the commitment. It was promised before anyone chose.</li>
