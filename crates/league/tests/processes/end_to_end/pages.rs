@@ -210,7 +210,7 @@ fn a_league_that_was_tampered_with_is_shown_and_said_to_be() {
     );
     for path in ["/match/R1M1", "/player/P01"] {
         let (_, body) = get(&page, path);
-        assert!(body.contains("does not hold"), "{path}: {body}");
+        assert!(body.contains("failed verification"), "{path}: {body}");
     }
     let report = league(["report", ground.root(), "--format", "csv"]);
     assert!(report.errors.contains("does not hold"), "{report:?}");
