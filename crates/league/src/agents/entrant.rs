@@ -16,7 +16,6 @@ use league_core::player::{Player, PlayerRules, Think};
 pub use league_games::Dice;
 use league_protocol::id::{GameType, IdError, PlayerId};
 use league_protocol::sender::{Agent, Dialect, Speech};
-use serde_json::Value;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -126,10 +125,8 @@ impl Entrant {
         tell(&format!("{} answers at {endpoint}", self.name));
         let shared = self.shared(&system)?;
         let rules = self.rules(loader, &system, manager, endpoint)?;
-        // A strategy lives as long as the program; there is one.
-        let own: &'static dyn Strategy = Box::leak(Box::new(Own(choose)));
         let style = PlayStyle {
-            chooser: Chooser::Strategy(own),
+            chooser: Chooser::Strategy(own_strategy(choose)),
             pace: Duration::ZERO,
         };
         let slot = PlayerId::new(format!("port-{port}"))?;
@@ -234,27 +231,17 @@ async fn live(identity: &Identity, tell: fn(&str)) -> Result<(), EntrantError> {
     }
 }
 
-/// The choice of the program that enters.
-#[derive(Debug)]
-struct Own(Choose);
-
-impl Strategy for Own {
-    fn name(&self) -> &'static str {
-        "own"
-    }
-
-    fn description(&self) -> &'static str {
-        "as the program says"
-    }
-
-    fn knows(&self, game: &GameType) -> bool {
-        game.as_str() == GAME
-    }
-
-    fn idea(&self, think: &Think, memory: &[Arc<MatchRecord>], dice: &mut Dice) -> Option<Value> {
-        let Self(choose) = self;
+/// The choice of the program as a strategy; it lives as long as the program.
+fn own_strategy(choose: Choose) -> &'static Strategy {
+    let idea = move |think: &Think, memory: &[Arc<MatchRecord>], dice: &mut Dice| {
         Some(choose(think.opponent_id.as_str(), memory, dice).into())
-    }
+    };
+    Box::leak(Box::new(Strategy {
+        name: "own",
+        about: "as the program says",
+        game: Some(GAME),
+        idea: Box::leak(Box::new(idea)),
+    }))
 }
 
 #[cfg(test)]

@@ -432,7 +432,7 @@ pub(crate) struct PlayStyle {
 #[derive(Debug, Clone)]
 pub(crate) enum Chooser {
     /// One of ours.
-    Strategy(&'static dyn Strategy),
+    Strategy(&'static Strategy),
     /// A program of somebody else's.
     Bot(Arc<Bot>),
 }
@@ -457,7 +457,7 @@ impl Chooser {
     /// A word for people.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::Strategy(strategy) => strategy.name(),
+            Self::Strategy(strategy) => strategy.name,
             Self::Bot(_) => "bot",
         }
     }
@@ -483,11 +483,7 @@ impl Chooser {
     }
 }
 
-async fn by_strategy(
-    strategy: &'static dyn Strategy,
-    think: Think,
-    thinking: ChoiceInput,
-) -> Command {
+async fn by_strategy(strategy: &'static Strategy, think: Think, thinking: ChoiceInput) -> Command {
     let ChoiceInput {
         memory,
         mut dice,
@@ -496,7 +492,7 @@ async fn by_strategy(
     } = thinking;
     let (match_id, turn) = (think.match_id.clone(), think.turn);
     let until = think.until.since(clock::now());
-    let name = strategy.name();
+    let name = strategy.name;
     let choosing = tokio::task::spawn_blocking(move || strategy.choose(&think, &memory, &mut dice));
     let chosen = tokio::time::timeout(until, choosing).await;
     Command::Chosen {

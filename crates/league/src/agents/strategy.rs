@@ -1,49 +1,57 @@
-//! How a player chooses: the strategies there are, found by name and dealt out.
+//! How a player chooses: the table of strategies, found by name and dealt out.
 //!
-//! A strategy is a function of what a player sees and remembers, and of dice. Watching the
-//! deadline is left to whoever asks it, and remembering to the player's machine. What each of
-//! them is good for: `docs/strategies.md`.
+//! A strategy is a function of what a player sees and remembers, and of dice. The caller watches
+//! the deadline, and the player's machine remembers. What each is good for: `docs/strategies.md`.
 
-mod always_even;
-mod always_odd;
-mod frequency;
-mod history;
-mod markov;
-mod minimax;
-mod parity;
-mod pattern;
-mod random;
+mod even_odd;
+mod tic_tac_toe;
 
 use std::fmt;
 use std::sync::Arc;
 
 use league_core::player::{MatchRecord, Think};
-use league_games::Dice;
+use league_games::even_odd::EvenOdd;
+use league_games::tic_tac_toe::TicTacToe;
+use league_games::{Dice, Game};
 use league_protocol::id::GameType;
 use serde_json::Value;
 use thiserror::Error;
 
+/// The move that a strategy would like to make; nothing if all are alike to it.
+///
+/// The matches are the player's own latest ones, oldest first.
+pub type Idea = dyn Fn(&Think, &[Arc<MatchRecord>], &mut Dice) -> Option<Value> + Send + Sync;
+
 /// A way to choose moves; it keeps nothing between two choices.
-pub trait Strategy: fmt::Debug + Send + Sync {
+pub struct Strategy {
     /// The name by which users ask for it.
-    fn name(&self) -> &'static str;
+    pub name: &'static str,
+    /// Says in one line what it plays.
+    pub about: &'static str,
+    /// The one game that it has ideas about; without one it fits every game.
+    pub game: Option<&'static str>,
+    pub idea: &'static Idea,
+}
 
-    /// Says in one line what it does.
-    fn description(&self) -> &'static str;
+impl fmt::Debug for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Strategy").field(&self.name).finish()
+    }
+}
 
-    /// Tells whether it has ideas about this game.
-    fn knows(&self, game: &GameType) -> bool;
-
-    /// The move it would like to make in a game that it knows; nothing if all are alike to it.
-    fn idea(&self, think: &Think, memory: &[Arc<MatchRecord>], dice: &mut Dice) -> Option<Value>;
+impl Strategy {
+    /// Tells whether it fits this game.
+    pub fn knows(&self, game: &GameType) -> bool {
+        self.game.is_none_or(|own| game.as_str() == own)
+    }
 
     /// Chooses one of the options: its idea if that is legal, otherwise any by chance.
     ///
     /// `memory` holds the player's own latest matches, oldest first. Without options, which the
     /// machine never asks about, the choice is `null`.
-    fn choose(&self, think: &Think, memory: &[Arc<MatchRecord>], dice: &mut Dice) -> Value {
+    pub fn choose(&self, think: &Think, memory: &[Arc<MatchRecord>], dice: &mut Dice) -> Value {
         let idea = if self.knows(&think.game_type) {
-            self.idea(think, memory, dice)
+            (self.idea)(think, memory, dice)
         } else {
             None
         };
@@ -53,52 +61,92 @@ pub trait Strategy: fmt::Debug + Send + Sync {
     }
 }
 
-/// The list of strategies; whoever adds one adds it here.
-static STRATEGIES: [&dyn Strategy; 8] = [
-    &random::Random,
-    &always_even::AlwaysEven,
-    &always_odd::AlwaysOdd,
-    &history::History,
-    &frequency::Frequency,
-    &pattern::Pattern,
-    &markov::Markov,
-    &minimax::Minimax,
+const EVEN_ODD: Option<&str> = Some(EvenOdd::RULES.game_type);
+
+static STRATEGIES: [Strategy; 8] = [
+    Strategy {
+        name: "random",
+        about: "any legal move, by chance",
+        game: None,
+        idea: &|_, _, _| None,
+    },
+    Strategy {
+        name: "always-even",
+        about: "even, whatever happens",
+        game: EVEN_ODD,
+        idea: &even_odd::always_even,
+    },
+    Strategy {
+        name: "always-odd",
+        about: "odd, whatever happens",
+        game: EVEN_ODD,
+        idea: &even_odd::always_odd,
+    },
+    Strategy {
+        name: "history",
+        about: "the parity that was drawn more often in its own matches",
+        game: EVEN_ODD,
+        idea: &even_odd::history,
+    },
+    Strategy {
+        name: "frequency",
+        about: "the opposite of the opponent's most frequent guess",
+        game: EVEN_ODD,
+        idea: &even_odd::frequency,
+    },
+    Strategy {
+        name: "pattern",
+        about: "the opposite of what continues the opponent's repeating pattern",
+        game: EVEN_ODD,
+        idea: &even_odd::pattern,
+    },
+    Strategy {
+        name: "markov",
+        about: "the opposite of what most often follows the opponent's last guess",
+        game: EVEN_ODD,
+        idea: &even_odd::markov,
+    },
+    Strategy {
+        name: "minimax",
+        about: "perfect tic-tac-toe: it never loses",
+        game: Some(TicTacToe::RULES.game_type),
+        idea: &tic_tac_toe::minimax,
+    },
 ];
 
-/// Lists every strategy; the first knows every game.
-pub fn all() -> &'static [&'static dyn Strategy] {
+/// Lists every strategy; the first fits every game.
+pub fn all() -> &'static [Strategy] {
     &STRATEGIES
 }
 
 /// Finds a strategy by its name, which is spelled exactly as in the list.
-pub fn find(name: &str) -> Result<&'static dyn Strategy, UnknownStrategy> {
-    let found = STRATEGIES.iter().find(|strategy| strategy.name() == name);
-    found.copied().ok_or_else(|| UnknownStrategy {
-        name: name.chars().take(LONGEST_NAME).collect(),
+pub fn find(name: &str) -> Result<&'static Strategy, UnknownStrategy> {
+    let found = STRATEGIES.iter().find(|strategy| strategy.name == name);
+    found.ok_or_else(|| UnknownStrategy {
+        name: name.chars().take(MAX_NAME).collect(),
     })
 }
 
-/// Deals strategies out in turn, one to each of so many players.
-///
-/// They come from those that were chosen; if none was, from all that know the game.
+/// Deals strategies out in turn, one to each of so many players: the chosen ones, or if none was
+/// chosen, all that know the game.
 pub fn deal(
-    chosen: &[&'static dyn Strategy],
+    chosen: &[&'static Strategy],
     game: &GameType,
     players: usize,
-) -> Vec<&'static dyn Strategy> {
-    let fitting: Vec<_> = STRATEGIES
-        .iter()
-        .copied()
-        .filter(|strategy| strategy.knows(game))
-        .collect();
-    let pack = if chosen.is_empty() { &fitting } else { chosen };
-    pack.iter().copied().cycle().take(players).collect()
+) -> Vec<&'static Strategy> {
+    let known = STRATEGIES.iter().filter(|strategy| strategy.knows(game));
+    let pack = if chosen.is_empty() {
+        known.collect()
+    } else {
+        chosen.to_vec()
+    };
+    pack.into_iter().cycle().take(players).collect()
 }
 
-/// How much of a name that nobody knows is repeated, in characters.
-const LONGEST_NAME: usize = 64;
+/// How many characters of an unknown name are repeated.
+const MAX_NAME: usize = 64;
 
-/// A name that no strategy has.
+/// A name that is not in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("there is no strategy `{}`; {}there are {}", name.escape_debug(), self.guess(), names())]
 pub struct UnknownStrategy {
@@ -114,7 +162,7 @@ impl UnknownStrategy {
         let written = self.name.to_lowercase().replace('_', "-");
         let likeness = |name: &&str| shared_letters(&written, name);
         // Of several that are equally like it, the first of the list.
-        let best = all().iter().rev().map(|strategy| strategy.name());
+        let best = STRATEGIES.iter().rev().map(|strategy| strategy.name);
         let enough = |shared: usize| shared > 1 && shared * 2 >= written.chars().count();
         best.max_by_key(likeness)
             .filter(|name| enough(likeness(name)))
@@ -138,11 +186,10 @@ fn shared_letters(one: &str, other: &str) -> usize {
 
 /// The names of all strategies, in the order of the list.
 pub fn names() -> String {
-    let names: Vec<String> = all()
-        .iter()
-        .map(|strategy| format!("`{}`", strategy.name()))
-        .collect();
-    names.join(", ")
+    STRATEGIES
+        .each_ref()
+        .map(|strategy| format!("`{}`", strategy.name))
+        .join(", ")
 }
 
 /// Keeps the page about strategies true: its example is compiled and run with the other tests.

@@ -50,7 +50,7 @@ pub(crate) struct Run {
             strategy::names()
         )
     )]
-    strategies: Vec<&'static dyn Strategy>,
+    strategies: Vec<&'static Strategy>,
     /// How the players speak, dealt out in turn [default: from config, v2]
     #[arg(
         long,

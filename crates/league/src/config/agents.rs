@@ -129,7 +129,7 @@ fn first_player(number: u32) -> PlayerConfig {
 /// The strategy that `league run` deals to the player of a number.
 fn first_strategy(number: u32) -> String {
     let dealt = strategy::deal(&[], &super::default_game(), number as usize);
-    let dealt = dealt.last().map(|strategy| strategy.name().to_owned());
+    let dealt = dealt.last().map(|strategy| strategy.name.to_owned());
     dealt.unwrap_or_else(|| PlayerDefaults::default().strategy)
 }
 

@@ -23,7 +23,7 @@ use serde_json::Value;
 
 /// A player with its strategy, its dice and its memory.
 struct Chair {
-    strategy: &'static dyn Strategy,
+    strategy: &'static Strategy,
     player: Player,
     dice: Dice,
     matches: u32,

@@ -1,4 +1,4 @@
-//! The list: names, guesses at misspelled ones, dealing out.
+//! The table: names, suggestions for misspelled ones, dealing out.
 
 use super::*;
 
@@ -6,13 +6,13 @@ fn game(name: &str) -> GameType {
     GameType::new(name).expect("it is an id")
 }
 
-fn names_of(strategies: &[&'static dyn Strategy]) -> Vec<&'static str> {
-    strategies.iter().map(|strategy| strategy.name()).collect()
+fn names_of(strategies: &[&'static Strategy]) -> Vec<&'static str> {
+    strategies.iter().map(|strategy| strategy.name).collect()
 }
 
 #[test]
 fn every_strategy_is_found_by_its_name_and_says_what_it_does() {
-    let names = names_of(all());
+    let names = names_of(&all().iter().collect::<Vec<_>>());
     let expected = [
         "random",
         "always-even",
@@ -26,14 +26,14 @@ fn every_strategy_is_found_by_its_name_and_says_what_it_does() {
     assert_eq!(names, expected);
     for name in names {
         let strategy = find(name).unwrap();
-        assert_eq!(strategy.name(), name);
-        assert!(!strategy.description().contains('\n'), "{name}");
-        assert!(!strategy.description().is_empty(), "{name}");
+        assert_eq!(strategy.name, name);
+        assert!(!strategy.about.contains('\n'), "{name}");
+        assert!(!strategy.about.is_empty(), "{name}");
     }
 }
 
 #[test]
-fn a_misspelled_or_shortened_name_is_guessed() {
+fn a_misspelled_or_shortened_name_gets_a_suggestion() {
     for (written, expected) in [
         ("rand", Some("random")),
         ("andom", Some("random")),
@@ -57,7 +57,7 @@ fn a_misspelled_or_shortened_name_is_guessed() {
 }
 
 #[test]
-fn a_refusal_lists_the_names_and_guesses() {
+fn an_unknown_name_is_answered_with_a_suggestion_and_the_list() {
     let names = "`random`, `always-even`, `always-odd`, `history`, `frequency`, `pattern`, \
                  `markov`, `minimax`";
     assert_eq!(
@@ -69,7 +69,7 @@ fn a_refusal_lists_the_names_and_guesses() {
         format!("there is no strategy `\\u{{1b}}[2J`; there are {names}")
     );
     let long = find(&"x".repeat(1_000_000)).unwrap_err();
-    assert_eq!(long.name.len(), LONGEST_NAME);
+    assert_eq!(long.name.len(), MAX_NAME);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn strategies_are_dealt_out_in_turn() {
 fn the_page_has_a_row_for_every_strategy() {
     let page = include_str!("../../../../../docs/strategies.md");
     for strategy in all() {
-        let row = format!("\n| `{}` | ", strategy.name());
-        assert!(page.contains(&row), "{}", strategy.name());
+        let row = format!("\n| `{}` | ", strategy.name);
+        assert!(page.contains(&row), "{}", strategy.name);
     }
 }

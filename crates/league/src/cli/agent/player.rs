@@ -50,7 +50,7 @@ pub(crate) struct Player {
         value_parser = strategy::find,
         help = format!("How it chooses, by default as configured: {}", strategy::names())
     )]
-    strategy: Option<&'static dyn Strategy>,
+    strategy: Option<&'static Strategy>,
     /// Have a program of yours decide, spoken to in lines over its standard input and output
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["strategy", "seed"])]
     exec: Option<String>,

@@ -343,7 +343,7 @@ impl Run {
             seated.push(Player {
                 dialect: self.dialect(place, known),
                 name: name.unwrap_or_else(|| format!("Player {number}")),
-                strategy: self.strategy(known, dealt, rules)?.name().to_owned(),
+                strategy: self.strategy(known, dealt, rules)?.name.to_owned(),
                 id,
             });
         }
@@ -369,9 +369,9 @@ impl Run {
     fn strategy(
         &self,
         known: Option<&PlayerConfig>,
-        dealt: &'static dyn Strategy,
+        dealt: &'static Strategy,
         rules: &LeagueRules,
-    ) -> Result<&'static dyn Strategy, Failure> {
+    ) -> Result<&'static Strategy, Failure> {
         let configured = known.filter(|_| self.strategies.is_empty());
         let configured = configured.map(|known| strategy::find(&known.strategy));
         let configured = configured

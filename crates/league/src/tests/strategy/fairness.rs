@@ -64,14 +64,14 @@ fn wins_and_losses_are_equally_likely_against_anyone() {
     for one in all() {
         for other in all() {
             seed += 10;
-            let score = meet(one.name(), other.name(), seed);
+            let score = meet(one.name, other.name, seed);
             let decided = score.wins + score.losses;
             let surplus = f64::from(score.wins) - f64::from(score.losses);
             assert!(
                 surplus.abs() <= SIGMAS * f64::from(decided).sqrt(),
                 "{} against {}: {score:?}",
-                one.name(),
-                other.name()
+                one.name,
+                other.name
             );
         }
     }
@@ -80,12 +80,12 @@ fn wins_and_losses_are_equally_likely_against_anyone() {
 #[test]
 fn against_a_random_player_a_quarter_is_won_and_a_half_drawn_whatever_one_plays() {
     for (seed, strategy) in (1_000..).step_by(10).zip(all()) {
-        let score = meet(strategy.name(), "random", seed);
+        let score = meet(strategy.name, "random", seed);
         let fair = is_near(score.wins, 0.25) && is_near(score.draws, 0.5);
         assert!(
             fair && is_near(score.losses, 0.25),
             "{} {score:?}",
-            strategy.name()
+            strategy.name
         );
     }
 }
@@ -107,12 +107,12 @@ fn who_foresees_a_stubborn_opponent_draws_less_and_wins_no_more_than_it_loses() 
 fn the_same_seeds_give_the_same_choices() {
     for strategy in all() {
         let line = |seed| -> Vec<Value> {
-            let mut chair = Chair::new(strategy.name(), seed);
+            let mut chair = Chair::new(strategy.name, seed);
             let options = [json!("even"), json!("odd")];
             let think = chair.think("even_odd", Value::Null, &options, "P02");
             (0..32).map(|_| chair.choose(&think)).collect()
         };
-        assert_eq!(line(7), line(7), "{}", strategy.name());
+        assert_eq!(line(7), line(7), "{}", strategy.name);
     }
     let options: Arc<[Value]> = Arc::new([json!("even"), json!("odd")]);
     let mut chair = Chair::new("random", 1);

@@ -70,20 +70,20 @@ proptest! {
         seed: u64,
     ) {
         for strategy in all() {
-            let mut chair = Chair::new(strategy.name(), seed);
+            let mut chair = Chair::new(strategy.name, seed);
             for (result, own, other, opponent) in &past {
                 chair.remember(opponent, *result, [*own, *other]);
             }
             let think = chair.think(game, view.clone(), &options, "P01");
             let choice = chair.choose(&think);
-            prop_assert!(options.contains(&choice), "{} chose {choice}", strategy.name());
+            prop_assert!(options.contains(&choice), "{} chose {choice}", strategy.name);
         }
     }
 
     #[test]
     fn without_options_nothing_is_chosen(game in games(), view in views(), seed: u64) {
         for strategy in all() {
-            let mut chair = Chair::new(strategy.name(), seed);
+            let mut chair = Chair::new(strategy.name, seed);
             let think = chair.think(game, view.clone(), &[], "P01");
             prop_assert_eq!(chair.choose(&think), Value::Null);
         }

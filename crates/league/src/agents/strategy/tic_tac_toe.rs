@@ -1,51 +1,29 @@
-//! Perfect tic-tac-toe: it looks at every way in which the game can go on.
+//! The strategy for tic-tac-toe: it looks at every way in which the game can go on.
 
 use std::sync::Arc;
 
 use league_core::player::{MatchRecord, Think};
-use league_games::tic_tac_toe::TicTacToe;
-use league_games::{Dice, Game};
-use league_protocol::id::GameType;
+use league_games::Dice;
 use serde_json::Value;
 
-use super::Strategy;
-
-/// Never loses; wins as soon as it can, and loses time where it would lose the game.
-#[derive(Debug)]
-pub(super) struct Minimax;
-
-impl Strategy for Minimax {
-    fn name(&self) -> &'static str {
-        "minimax"
-    }
-
-    fn description(&self) -> &'static str {
-        "perfect tic-tac-toe: it never loses"
-    }
-
-    fn knows(&self, game: &GameType) -> bool {
-        game.as_str() == TicTacToe::RULES.game_type
-    }
-
-    fn idea(&self, think: &Think, _: &[Arc<MatchRecord>], dice: &mut Dice) -> Option<Value> {
-        let position = Position::read(&think.view)?;
-        let mut known = Worths::new();
-        let weighed: Vec<(i8, &Value)> = think
-            .options
-            .iter()
-            .filter_map(|option| {
-                let after = position.after(option.as_u64()?)?;
-                Some((-after.worth(&mut known), option))
-            })
-            .collect();
-        let highest = weighed.iter().map(|(worth, _)| *worth).max()?;
-        let best: Vec<&Value> = weighed
-            .into_iter()
-            .filter(|(worth, _)| *worth == highest)
-            .map(|(_, option)| option)
-            .collect();
-        dice.pick(&best).copied().cloned()
-    }
+/// Never loses; wins as soon as it can, and delays a loss as long as it can.
+pub(crate) fn minimax(think: &Think, _: &[Arc<MatchRecord>], dice: &mut Dice) -> Option<Value> {
+    let position = Position::read(&think.view)?;
+    let mut known = Worths::new();
+    let options = think.options.iter();
+    let weighed: Vec<(i8, &Value)> = options
+        .filter_map(|option| {
+            let after = position.after(option.as_u64()?)?;
+            Some((-after.worth(&mut known), option))
+        })
+        .collect();
+    let highest = weighed.iter().map(|(worth, _)| *worth).max()?;
+    let best: Vec<&Value> = weighed
+        .into_iter()
+        .filter(|(worth, _)| *worth == highest)
+        .map(|(_, option)| option)
+        .collect();
+    dice.pick(&best).copied().cloned()
 }
 
 const CELLS: u64 = 9;
@@ -62,7 +40,7 @@ struct Position {
 }
 
 impl Position {
-    /// Reads what a seat is shown; nothing if it is no board.
+    /// Reads what a seat is shown; nothing if it is not a board.
     fn read(view: &Value) -> Option<Self> {
         let board = view.get("board")?.as_array()?;
         let mark = view.get("your_mark").filter(|mark| mark.is_string())?;

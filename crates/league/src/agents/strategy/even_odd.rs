@@ -1,0 +1,212 @@
+//! The strategies for Even/Odd: reading guesses, counting them, answering.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use league_core::player::{MatchOutcome, MatchRecord, Opponent, Think};
+use league_games::even_odd::{EvenOdd, Parity};
+use league_games::{Dice, Game};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// How many guesses of other players a strategy looks back at.
+const LOOK_BACK: usize = 64;
+/// How many guesses make a pattern at least; `markov` goes by one alone.
+const MIN_PATTERN: usize = 2;
+
+type Matches = [Arc<MatchRecord>];
+
+pub(crate) fn always_even(_: &Think, _: &Matches, _: &mut Dice) -> Option<Value> {
+    Some(written(Parity::Even))
+}
+
+pub(crate) fn always_odd(_: &Think, _: &Matches, _: &mut Dice) -> Option<Value> {
+    Some(written(Parity::Odd))
+}
+
+/// The parity that was drawn more often, as far as the player's own results tell (000 §3.6.2).
+pub(crate) fn history(_: &Think, memory: &Matches, _: &mut Dice) -> Option<Value> {
+    majority(own_matches(memory).filter_map(drawn)).map(written)
+}
+
+/// The opposite of what the opponent guesses most (003, frequency counter).
+pub(crate) fn frequency(think: &Think, memory: &Matches, _: &mut Dice) -> Option<Value> {
+    let (even, odd) = think.opponent.as_deref().map_or((0, 0), counts);
+    let expected = if even == 0 && odd == 0 {
+        majority(guesses(think, memory).into_iter())
+    } else {
+        larger(even, odd)
+    };
+    expected.map(opposite)
+}
+
+/// The opposite of what the opponent did the last time that its guesses went as they did just now
+/// (003, pattern matching).
+pub(crate) fn pattern(think: &Think, memory: &Matches, _: &mut Dice) -> Option<Value> {
+    continuation(&guesses(think, memory)).map(opposite)
+}
+
+/// The opposite of what most often follows the opponent's last guess: a chain of first order (003).
+pub(crate) fn markov(think: &Think, memory: &Matches, _: &mut Dice) -> Option<Value> {
+    likeliest(&guesses(think, memory)).map(opposite)
+}
+
+fn own_matches(memory: &Matches) -> impl DoubleEndedIterator<Item = &MatchRecord> {
+    let records = memory.iter().map(Arc::as_ref);
+    records.filter(|record| record.game_type.as_str() == EvenOdd::RULES.game_type)
+}
+
+/// What was drawn in a match: the guess of its winner.
+///
+/// If both guessed alike the result does not tell, and in a match that was not played out nothing
+/// was drawn.
+fn drawn(record: &MatchRecord) -> Option<Parity> {
+    let own = read(record.my_choice.as_ref()?)?;
+    let other = read(record.opponent_choice.as_ref()?)?;
+    match record.result {
+        _ if own == other => None,
+        MatchOutcome::Win => Some(own),
+        MatchOutcome::Loss => Some(other),
+        MatchOutcome::Draw | MatchOutcome::TechnicalLoss => None,
+    }
+}
+
+/// How often an opponent said even and odd in all matches against it.
+fn counts(opponent: &Opponent) -> (u32, u32) {
+    let count = |parity: Parity| opponent.counts.get(&parity.to_string()).copied();
+    (
+        count(Parity::Even).unwrap_or(0),
+        count(Parity::Odd).unwrap_or(0),
+    )
+}
+
+/// The guesses of this opponent, oldest first; if none is known, those of all other players.
+fn guesses(think: &Think, memory: &Matches) -> Vec<Parity> {
+    let known = think.opponent.iter();
+    let of_opponent: Vec<Parity> = known.flat_map(|it| &it.recent).filter_map(read).collect();
+    if !of_opponent.is_empty() {
+        return of_opponent;
+    }
+    let latest = own_matches(memory)
+        .rev()
+        .filter_map(|record| read(record.opponent_choice.as_ref()?));
+    let mut of_all: Vec<Parity> = latest.take(LOOK_BACK).collect();
+    of_all.reverse();
+    of_all
+}
+
+/// What followed the longest run of latest guesses that had occurred before; of several
+/// occurrences the last counts.
+fn continuation(guesses: &[Parity]) -> Option<Parity> {
+    let (_, place) = (1..guesses.len())
+        .map(|place| (common_end(&guesses[..place], guesses), place))
+        .filter(|(length, _)| *length >= MIN_PATTERN)
+        .max()?;
+    guesses.get(place).copied()
+}
+
+/// How many guesses at the ends of two runs are the same.
+fn common_end(one: &[Parity], other: &[Parity]) -> usize {
+    let pairs = one.iter().rev().zip(other.iter().rev());
+    pairs.take_while(|(a, b)| a == b).count()
+}
+
+/// The guess that most often followed one like the last.
+fn likeliest(guesses: &[Parity]) -> Option<Parity> {
+    let last = guesses.last()?;
+    let steps = guesses.iter().zip(guesses.iter().skip(1));
+    majority(steps.filter(|(from, _)| *from == last).map(|(_, to)| *to))
+}
+
+/// Reads a guess; nothing if it is a move of another game.
+fn read(choice: &Value) -> Option<Parity> {
+    Parity::deserialize(choice).ok()
+}
+
+fn written(parity: Parity) -> Value {
+    Value::from(parity.to_string())
+}
+
+/// The guess that makes sure of a winner if the opponent guesses as expected.
+fn opposite(expected: Parity) -> Value {
+    written(match expected {
+        Parity::Even => Parity::Odd,
+        Parity::Odd => Parity::Even,
+    })
+}
+
+/// The parity that occurs more often; nothing if both do equally.
+fn majority(seen: impl Iterator<Item = Parity>) -> Option<Parity> {
+    let (mut even, mut odd) = (0, 0);
+    for parity in seen {
+        match parity {
+            Parity::Even => even += 1,
+            Parity::Odd => odd += 1,
+        }
+    }
+    larger(even, odd)
+}
+
+/// The parity with the larger count; nothing if they are equal.
+fn larger(even: u32, odd: u32) -> Option<Parity> {
+    match even.cmp(&odd) {
+        Ordering::Greater => Some(Parity::Even),
+        Ordering::Less => Some(Parity::Odd),
+        Ordering::Equal => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parities(letters: &str) -> Vec<Parity> {
+        let parity = |letter| match letter {
+            'e' => Parity::Even,
+            _ => Parity::Odd,
+        };
+        letters.chars().map(parity).collect()
+    }
+
+    #[test]
+    fn the_most_frequent_step_from_the_last_guess_is_expected() {
+        for (guesses, expected) in [
+            ("", ""),
+            ("e", ""),
+            ("eo", ""),
+            ("ee", "e"),
+            ("eoe", "o"),
+            ("eeoe", ""),
+            ("eeoeoe", "o"),
+            ("oooeo", "o"),
+        ] {
+            let expected = parities(expected).first().copied();
+            assert_eq!(likeliest(&parities(guesses)), expected, "{guesses}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_continues_as_it_did_before() {
+        for (guesses, expected) in [
+            ("", ""),
+            ("e", ""),
+            ("ee", ""),
+            ("eo", ""),
+            ("eoe", ""),
+            ("eee", "e"),
+            ("eoeo", "e"),
+            ("eoeoe", "o"),
+            ("eeoeeo", "e"),
+            ("eeoee", "o"),
+            ("eooeooe", "o"),
+            // The longer run decides, not the later one.
+            ("eoeeooeeeoee", "o"),
+            // Of equally long ones the later decides.
+            ("eoeeooeo", "o"),
+        ] {
+            let guesses = parities(guesses);
+            let expected = parities(expected).first().copied();
+            assert_eq!(continuation(&guesses), expected, "{guesses:?}");
+        }
+    }
+}
