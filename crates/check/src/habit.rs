@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use league_protocol::peer::Inputs;
 use serde_json::{Value, json};
 
-use super::act::{JSON, PROMPT};
+use super::caller::{JSON, PROMPT};
 use super::reply::Reply;
 use super::stage::Question;
 use super::wire::{Request, exchange};
@@ -48,7 +48,7 @@ impl Habit {
         if greeting.member("protocolVersion").is_none() {
             return Self::Simple;
         }
-        let answer = greeting.exchange.came.as_ref().ok();
+        let answer = greeting.trip.came.as_ref().ok();
         let session = answer.and_then(|answer| answer.header("mcp-session-id"));
         let session = session.map(str::to_owned);
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
@@ -72,6 +72,10 @@ impl Habit {
             Self::Simple => "simple",
             Self::Mcp { .. } => "mcp",
         }
+    }
+
+    pub const fn is_mcp(&self) -> bool {
+        matches!(self, Self::Mcp { .. })
     }
 
     /// Whether the agent keeps a session for us.

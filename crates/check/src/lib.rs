@@ -1,27 +1,26 @@
-//! `league check`: plays every rule of the documents against somebody's agent, as its other side.
+//! The conformance check: plays every rule of the protocol against an agent, as its other side.
 //!
-//! Everything is spoken and read by the byte; the forgiving reader of the league has no part in it.
-//! To add a kind of agent: give it a [`Stage`](stage::Stage) (the agent and its other side, see
-//! [`player`]), a list of [`Topic`](rule::Topic)s with one `rule!` a row, begin the list with
-//! [`shared::topics`], and name both in `Kind` and in the command.
+//! Everything is sent and read by the byte; the lenient reader of the league has no part in it. A
+//! rule is a row ([`rule`]) of an [`exchange`] and of what it expects of the [`record`]. To add a
+//! rule, add a row; a test sees to it that each row is seen to fail.
 
-pub mod act;
-pub mod envelope;
-pub mod essential;
+pub mod caller;
+pub mod exchange;
+pub mod fake_manager;
 pub mod habit;
 pub mod launch;
 pub mod listener;
 pub mod manager;
-pub mod office;
-mod overheard;
 pub mod player;
+pub mod record;
 pub mod referee;
+mod registration;
+pub mod rehearsal;
 pub mod reply;
 pub mod report;
 pub mod rule;
-pub mod run;
 pub mod script;
-pub mod shared;
+mod shared;
 pub mod stage;
 pub mod verdict;
 pub mod wire;
@@ -29,6 +28,8 @@ pub mod wire;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+
+use rule::Topic;
 
 /// Gives 32 bytes that cannot be guessed, for tokens and seeds.
 pub type RandomBytes = Arc<dyn Fn() -> [u8; 32] + Send + Sync>;
@@ -60,18 +61,14 @@ impl fmt::Display for Target {
     }
 }
 
-/// A kind of agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A player.
+pub enum AgentKind {
     Player,
-    /// A referee.
     Referee,
-    /// A league manager.
     Manager,
 }
 
-impl Kind {
+impl AgentKind {
     /// The letter that the names of its rules begin with.
     pub const fn letter(self) -> char {
         match self {
@@ -81,12 +78,21 @@ impl Kind {
         }
     }
 
-    /// Its word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Player => "player",
             Self::Referee => "referee",
             Self::Manager => "manager",
+        }
+    }
+
+    /// All rules for agents of this kind, in the order in which they are played; for players those
+    /// of `league.v2`.
+    pub fn topics(self) -> Vec<Topic> {
+        match self {
+            Self::Player => player::topics(),
+            Self::Referee => referee::topics(),
+            Self::Manager => manager::topics(),
         }
     }
 }

@@ -29,7 +29,7 @@ const MOST_BYTES: usize = 32 * 1024 * 1024;
 
 /// A request that came in, as it came.
 #[derive(Debug, Clone)]
-pub struct Heard {
+pub struct IncomingCall {
     /// When.
     pub at: Instant,
     /// The method of HTTP.
@@ -44,7 +44,7 @@ pub struct Heard {
     pub json: Value,
 }
 
-impl Heard {
+impl IncomingCall {
     /// The tool that was called, by whatever form of call.
     pub fn tool(&self) -> Option<&str> {
         let method = self.json.get("method")?.as_str()?;
@@ -80,13 +80,13 @@ impl Heard {
 
 /// What a listener does with a request.
 #[derive(Debug, Clone)]
-pub enum Said {
+pub enum ScriptedAnswer {
     /// Answers with a result.
     Result(Value),
     /// Answers with bytes of its own.
     Raw(u16, String),
     /// Answers after a while.
-    Late(Duration, Box<Said>),
+    Late(Duration, Box<ScriptedAnswer>),
     /// Closes the connection without a word.
     Nothing,
 }
@@ -94,14 +94,14 @@ pub enum Said {
 /// The newest requests, each with its place in the row of all that came.
 #[derive(Default)]
 struct Row {
-    kept: VecDeque<Arc<Heard>>,
+    kept: VecDeque<Arc<IncomingCall>>,
     bytes: usize,
     forgotten: usize,
 }
 
 impl Row {
     /// Keeps a request; the oldest make room for it.
-    fn push(&mut self, heard: Heard) {
+    fn push(&mut self, heard: IncomingCall) {
         self.bytes += heard.body.len();
         self.kept.push_back(Arc::new(heard));
         while self.kept.len() > 1 && (self.kept.len() > MOST_HEARD || self.bytes > MOST_BYTES) {
@@ -117,13 +117,13 @@ impl Row {
     }
 
     /// What is kept from a place in the row on.
-    fn since(&self, first: usize) -> Vec<Arc<Heard>> {
+    fn since(&self, first: usize) -> Vec<Arc<IncomingCall>> {
         let kept = self.kept.iter().skip(first.saturating_sub(self.forgotten));
         kept.cloned().collect()
     }
 }
 
-type Script = dyn Fn(&Heard) -> Said + Send + Sync;
+type Script = dyn Fn(&IncomingCall) -> ScriptedAnswer + Send + Sync;
 
 /// A server that does as its script says; it ends when it is dropped.
 pub struct Listener {
@@ -148,7 +148,7 @@ impl Listener {
     /// The port may be in use.
     pub async fn open(
         address: SocketAddr,
-        script: impl Fn(&Heard) -> Said + Send + Sync + 'static,
+        script: impl Fn(&IncomingCall) -> ScriptedAnswer + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
@@ -169,9 +169,8 @@ impl Listener {
     }
 
     /// All that was heard from a place in the row on; of too much the newest.
-    pub fn since(&self, first: usize) -> Vec<Heard> {
-        let kept = self.row().since(first);
-        kept.iter().map(|heard| Heard::clone(heard)).collect()
+    pub fn since(&self, first: usize) -> Vec<Arc<IncomingCall>> {
+        self.row().since(first)
     }
 
     /// How many requests came so far.
@@ -188,16 +187,15 @@ impl Listener {
         &self,
         first: usize,
         patience: Duration,
-        passes: impl Fn(&Heard) -> bool,
-    ) -> Option<Heard> {
+        passes: impl Fn(&IncomingCall) -> bool,
+    ) -> Option<Arc<IncomingCall>> {
         let mut count = self.count.clone();
         let found = async {
             loop {
                 count.mark_unchanged();
                 // Whoever looks may want to look further, so the row is let go of first.
                 let kept = self.row().since(first);
-                let found = kept.iter().find(|heard| passes(heard));
-                let found = found.map(|heard| Heard::clone(heard));
+                let found = kept.into_iter().find(|heard| passes(heard));
                 if found.is_some() || count.changed().await.is_err() {
                     return found;
                 }
@@ -245,7 +243,7 @@ impl Ears {
         let (head, body) = request.into_parts();
         let body = Limited::new(body, LARGEST_REQUEST).collect().await;
         let body = body.map_err(|_| Closed)?.to_bytes();
-        let heard = Heard {
+        let heard = IncomingCall {
             at: Instant::now(),
             method: head.method.to_string(),
             path: head.uri.path().to_owned(),
@@ -256,21 +254,21 @@ impl Ears {
         let mut said = (self.script)(&heard);
         let id = heard.json["id"].clone();
         self.keep(heard);
-        while let Said::Late(after, then) = said {
+        while let ScriptedAnswer::Late(after, then) = said {
             tokio::time::sleep(after).await;
             said = *then;
         }
         match said {
-            Said::Result(result) => {
+            ScriptedAnswer::Result(result) => {
                 let answer = json!({"jsonrpc": "2.0", "id": id, "result": result});
                 Ok(response(200, answer.to_string()))
             }
-            Said::Raw(status, body) => Ok(response(status, body)),
-            Said::Late(..) | Said::Nothing => Err(Closed),
+            ScriptedAnswer::Raw(status, body) => Ok(response(status, body)),
+            ScriptedAnswer::Late(..) | ScriptedAnswer::Nothing => Err(Closed),
         }
     }
 
-    fn keep(&self, heard: Heard) {
+    fn keep(&self, heard: IncomingCall) {
         let mut all = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         all.push(heard);
         self.count.send_replace(all.count());
@@ -289,8 +287,8 @@ fn response(status: u16, body: String) -> Response<Full<Bytes>> {
 mod tests {
     use super::*;
 
-    fn heard(length: usize) -> Heard {
-        Heard {
+    fn heard(length: usize) -> IncomingCall {
+        IncomingCall {
             at: Instant::now(),
             method: "POST".to_owned(),
             path: "/mcp".to_owned(),

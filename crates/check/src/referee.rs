@@ -1,287 +1,144 @@
-//! A referee under check: a manager that admits it and gives it matches, and the players of these.
-//!
-//! How a manager orders a match is in no document (ruling 4). A referee that does not know our
-//! order is asked what all agents are asked; the rules about matches are then skipped.
+//! Rules for referees, which run matches between players of the check.
 
-mod bout;
-mod choices;
-mod crowd;
-mod ending;
-mod invitations;
-mod manual;
-mod orders;
-mod overheard;
-mod recovery;
-mod registration;
+mod attempts;
+pub mod bout;
+mod fake_player;
+mod matches;
+mod operation;
+pub(crate) mod orders;
 mod reports;
-mod seat;
-mod tries;
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use league_protocol::token::{AuthToken, hex};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
-use tokio::time::Instant;
 
-use super::act::{JSON, PROMPT, answered, fresh_id};
-use super::habit::Habit;
-use super::launch::{self, Launched};
-use super::office::{Admission, Office};
-use super::player::round;
-use super::reply::Reply;
-use super::rule::{Topic, Trouble};
-use super::script::in_time;
-use super::shared;
-use super::stage::{Question, Stage};
-use super::wire::{Request, exchange};
-use crate::RandomBytes;
-use crate::Target;
-use bout::{Bout, Plot};
+use crate::caller::Caller;
+use crate::record::{Record, Statement};
+use crate::registration;
+use crate::rule::{Topic, Trouble};
+use crate::script::in_time;
+use crate::shared;
+use crate::stage::{Question, Stage};
+use bout::{MatchRecord, Plot, recorded};
 
-/// How long a player may take to choose.
-const MOVE: Duration = Duration::from_secs(30);
-/// How many matches make a round here.
-const MATCHES_A_ROUND: u32 = 50;
-
-/// A referee, its manager, and the players of its matches.
-pub struct RefereeStage {
-    /// The manager.
-    pub office: Office,
-    /// The referee as a process of ours.
-    pub launched: Option<Launched>,
-    /// How long to wait for the referee to come up and register.
-    pub wait: Duration,
-    agent: Target,
-    random: RandomBytes,
-    matches: AtomicU32,
-    players: AtomicU32,
-    takes_orders: AtomicBool,
-    habit: OnceLock<Habit>,
-    bouts: [OnceCell<Arc<Bout>>; Plot::COUNT],
-}
-
-/// The stage that rules of referees share.
-type OfReferee = super::act::Act<RefereeStage>;
-
-/// All rules for referees.
-pub fn topics() -> Vec<Topic<RefereeStage>> {
-    let mut topics = vec![registration::topic()];
+pub fn topics() -> Vec<Topic> {
+    let mut topics = vec![registration::of_referee()];
     topics.extend(shared::topics());
     topics.extend([
         orders::topic(),
-        invitations::topic(),
-        choices::topic(),
-        tries::topic(),
-        ending::topic(),
+        matches::invitation_rules(),
+        matches::choice_rules(),
+        attempts::topic(),
+        matches::ending_rules(),
         reports::topic(),
-        manual::topic(),
-        crowd::topic(),
-        recovery::topic(),
-        crowd::farewell(),
+        operation::manual_rules(),
+        operation::crowd_rules(),
+        operation::recovery_rules(),
+        operation::end_rules(),
     ]);
     topics
 }
 
-impl RefereeStage {
-    /// Sets the stage.
-    pub fn new(
-        agent: Target,
-        office: Office,
-        launched: Option<Launched>,
-        wait: Duration,
-        random: RandomBytes,
-    ) -> Self {
-        Self {
-            office,
-            launched,
-            wait,
-            agent,
-            random,
-            matches: AtomicU32::new(0),
-            players: AtomicU32::new(0),
-            takes_orders: AtomicBool::new(false),
-            habit: OnceLock::new(),
-            bouts: Default::default(),
-        }
-    }
-
-    /// Waits until the referee can be reached and has registered, and finds out whether it takes
-    /// orders; says whether it was reached.
-    pub async fn begin(self: &Arc<Self>) -> bool {
-        let began = Instant::now();
-        if !self.comes_up().await {
-            return false;
-        }
-        let left = self.wait.saturating_sub(began.elapsed());
-        tokio::select! {
-            _ = self.office.registration(0, left) => {}
-            () = launch::ended(self.launched.as_ref()) => return false,
-        }
-        let habit = Habit::find(&self.agent, &self.look_at("R1M1")).await;
-        self.habit.get_or_init(|| habit);
-        self.takes_orders.store(true, Ordering::Relaxed);
-        let first = self.bout(Plot::Decided).await;
-        let takes = first.is_ok_and(|bout| bout.ack.message_type() == Some("START_MATCH_ACK"));
-        self.takes_orders.store(takes, Ordering::Relaxed);
-        if takes && self.at_once() > 1 {
-            // It takes longer than all the others, and they can be played beside it.
-            let stage = Arc::clone(self);
-            tokio::spawn(async move { stage.bout(Plot::Late).await.map(drop) });
-        }
-        true
-    }
-
-    /// Waits until somebody listens at the referee's address.
-    async fn comes_up(&self) -> bool {
-        launch::comes_up(self.agent.address, self.launched.as_ref(), self.wait).await
-    }
-
-    /// The spelling that the referee uses, as far as its registration shows it.
-    pub fn dialect(&self) -> &'static str {
-        match self.office.admission() {
-            None => "unknown",
-            Some(admission) if admission.heard.message()["protocol"] == "league.v1" => "v1",
-            Some(_) => "v2",
-        }
-    }
-
-    /// How the referee takes calls.
-    pub fn speech(&self) -> &'static str {
-        self.habit().as_str()
-    }
-
-    /// A match of this plot, which is played when it is first asked for.
-    ///
-    /// # Errors
-    ///
-    /// Skips the rule if the referee takes no orders, and breaks it if it does not answer.
-    async fn bout(&self, plot: Plot) -> Result<Arc<Bout>, Trouble> {
-        self.takes_orders()?;
-        let cell = &self.bouts[plot as usize];
-        let bout = cell.get_or_try_init(|| async { self.play(plot).await.map(Arc::new) });
-        bout.await.map(Arc::clone)
-    }
-
-    /// Sees that the referee takes orders.
-    ///
-    /// # Errors
-    ///
-    /// Skips the rule if it does not.
-    fn takes_orders(&self) -> Result<(), Trouble> {
-        if self.takes_orders.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        Err(Trouble::skipped(
-            "the referee does not take START_MATCH, which is an addition of this league",
-            "serve the tool `start_match` (ruling 4), so that matches can be watched",
-        ))
-    }
-
-    /// What the referee was told when it was admitted.
-    ///
-    /// # Errors
-    ///
-    /// Skips the rule if the referee never registered.
-    fn admitted(&self) -> Result<Admission, Trouble> {
-        self.office.admission().ok_or_else(|| {
-            Trouble::skipped(
-                "the referee did not register with this manager",
-                "start the referee after the check has begun, or let `--launch \"COMMAND\"` start it",
-            )
-        })
-    }
-
-    /// How many matches the referee runs at once, as it says.
-    fn at_once(&self) -> usize {
-        let admission = self.office.admission();
-        let said = admission.and_then(|admission| {
-            let meta = &admission.heard.message()["referee_meta"];
-            meta["max_concurrent_matches"].as_u64()
-        });
-        said.and_then(|said| usize::try_from(said).ok())
-            .unwrap_or(1)
-    }
-
-    /// A match that nobody has played.
-    fn next_match(&self) -> String {
-        let number = self.matches.fetch_add(1, Ordering::Relaxed);
-        let (round, place) = (number / MATCHES_A_ROUND, number % MATCHES_A_ROUND);
-        format!("R{}M{}", 1 + round, 1 + place)
-    }
-
-    /// A player whom nobody has met.
-    fn next_player(&self) -> String {
-        format!("P{:02}", 1 + self.players.fetch_add(1, Ordering::Relaxed))
-    }
-
-    fn token(&self, owner: &str) -> String {
-        let token = AuthToken::mint(owner, &(self.random)());
-        token.reveal().to_owned()
-    }
-
-    fn seed(&self) -> String {
-        hex(&(self.random)())
-    }
-
-    /// Asks outside of any rule.
-    ///
-    /// # Errors
-    ///
-    /// No answer breaks the rule.
-    async fn ask(&self, question: &Question) -> Result<Reply, Trouble> {
-        let body = self.habit().frame(question, &json!(fresh_id())).to_string();
-        let mut headers = JSON.to_vec();
-        headers.extend(self.habit().headers());
-        let request = Request {
-            method: "POST",
-            path: &self.agent.path,
-            headers: &headers,
-            body: body.as_bytes(),
-        };
-        let exchange = exchange(&self.agent, &request, PROMPT).await;
-        answered(&exchange)?;
-        Ok(Reply::read(exchange))
-    }
+/// Asks where a match stands.
+pub(crate) fn look_at(match_id: &str) -> Question {
+    Question::new("get_match_state", json!({"match_id": match_id}))
 }
 
-/// The same order, said now.
+/// The same order, sent now.
 fn again(order: &Value) -> Question {
     let mut order = order.clone();
     order["timestamp"] = in_time(Duration::ZERO).into();
     Question::new("start_match", order)
 }
 
-impl Stage for RefereeStage {
-    fn agent(&self) -> &Target {
-        &self.agent
-    }
+/// A record of a match.
+fn record_of(stage: &Stage, played: impl Into<Arc<MatchRecord>>, said: Statement) -> Record {
+    let played = played.into();
+    let mut record = Record::new(stage.kind, played.order.clone(), said);
+    record.facts = stage.facts();
+    record.match_record = Some(played);
+    record
+}
 
-    fn habit(&self) -> &Habit {
-        self.habit.get().unwrap_or(&Habit::Simple)
-    }
-
-    /// The first order once more, which is acknowledged as often as it comes.
-    async fn question(&self) -> Question {
-        match self.bout(Plot::Decided).await {
-            Ok(bout) => again(&bout.order),
-            Err(_) => Question::method("ping", json!({})),
-        }
-    }
-
-    async fn revive(&self) -> bool {
-        let Some(launched) = &self.launched else {
-            return false;
+/// Matches as wholes; the report shows the result as it was reported.
+async fn match_of(caller: &Caller, plots: &[Plot]) -> Result<Vec<Record>, Trouble> {
+    let mut records = Vec::new();
+    for plot in plots {
+        let played = recorded(&caller.stage, *plot).await?;
+        let said = match played.reports.first() {
+            Some(report) => Statement::Call(Arc::clone(report), "the manager"),
+            None => Statement::Reply(played.ack.clone()),
         };
-        if !launched.has_ended() {
-            return false;
+        records.push(record_of(&caller.stage, played, said));
+    }
+    Ok(records)
+}
+
+/// The record of a call that a player of a match received.
+fn told_record(stage: &Stage, played: &Arc<MatchRecord>, seat: usize, place: usize) -> Record {
+    let (own, other) = (&played.seats[seat], &played.seats[1 - seat]);
+    let said = Statement::Call(Arc::clone(&own.calls[place]), "a player");
+    record_of(stage, Arc::clone(played), said)
+        .with("seat", seat)
+        .with("role", ["PLAYER_A", "PLAYER_B"][seat])
+        .with("player", &*own.id)
+        .with("opponent", &*other.id)
+        .with("match_token", &*own.match_token)
+        .with("round", played.order["round_id"].clone())
+        .with("standings", played.order["players"][seat]["record"].clone())
+}
+
+/// The first message of a kind that some seats of a match received.
+async fn told_to(
+    caller: &Caller,
+    plot: Plot,
+    kind: &str,
+    seats: &[usize],
+) -> Result<Vec<Record>, Trouble> {
+    let played = Arc::new(recorded(&caller.stage, plot).await?);
+    let mut records = Vec::new();
+    for seat in seats {
+        let mut calls = played.seats[*seat].calls.iter();
+        let Some(place) = calls.position(|call| call.kind() == kind) else {
+            caller.note(played.ack.trip.clone());
+            return Err(not_told(&played, *seat, kind));
+        };
+        records.push(told_record(&caller.stage, &played, *seat, place));
+    }
+    Ok(records)
+}
+
+/// The first message of a kind that both players of a match received.
+async fn told(caller: &Caller, plot: Plot, kind: &str) -> Result<Vec<Record>, Trouble> {
+    told_to(caller, plot, kind, &[0, 1]).await
+}
+
+/// Every call that the players of some matches received.
+async fn all_told(caller: &Caller, plots: &[Plot]) -> Result<Vec<Record>, Trouble> {
+    let mut records = Vec::new();
+    for plot in plots {
+        let played = Arc::new(recorded(&caller.stage, *plot).await?);
+        for seat in 0..2 {
+            let places = 0..played.seats[seat].calls.len();
+            records.extend(places.map(|place| told_record(&caller.stage, &played, seat, place)));
         }
-        let before = self.office.listener.count();
-        if launched.start().is_ok() && self.comes_up().await {
-            self.office.registration(before, self.wait).await;
-        }
-        true
+    }
+    Ok(records)
+}
+
+fn not_told(played: &MatchRecord, seat: usize, kind: &str) -> Trouble {
+    Trouble::broken(format!(
+        "{} received no {kind} in match {}",
+        played.seats[seat].id, played.match_id
+    ))
+}
+
+/// Sees that both players of a match received a message of a kind.
+fn both_told(record: &Record, kind: &str) -> crate::rule::Judgement {
+    let played = record.match_record()?;
+    match (0..2).find(|seat| played.seats[*seat].told(kind).next().is_none()) {
+        Some(seat) => Err(not_told(played, seat, kind)),
+        None => Ok(()),
     }
 }

@@ -4,14 +4,14 @@ use league_protocol::peer::{self, Told};
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 
-use super::rule::{Played, Trouble, hold};
-use super::wire::Exchange;
+use crate::rule::{Judgement, Trouble, hold};
+use crate::wire::RoundTrip;
 
 /// An answer to a call.
 #[derive(Debug, Clone)]
 pub struct Reply {
     /// What was said and came back.
-    pub exchange: Exchange,
+    pub trip: RoundTrip,
     /// The body as JSON, if it is any.
     pub json: Option<Value>,
     /// What a tool of MCP gave, taken out of its wrapping.
@@ -20,8 +20,8 @@ pub struct Reply {
 
 impl Reply {
     /// Reads what came back; the body of a stream of events is its last event with data.
-    pub fn read(exchange: Exchange) -> Self {
-        let json = exchange.came.as_ref().ok().and_then(|answer| {
+    pub fn read(trip: RoundTrip) -> Self {
+        let json = trip.came.as_ref().ok().and_then(|answer| {
             let events = answer
                 .header("content-type")
                 .is_some_and(|kind| kind.starts_with("text/event-stream"));
@@ -36,10 +36,26 @@ impl Reply {
         });
         let unwrapped = json.as_ref().and_then(unwrapped);
         Self {
-            exchange,
+            trip,
             json,
             unwrapped,
         }
+    }
+
+    /// The status of HTTP; 0 if there was no answer.
+    pub fn status(&self) -> u16 {
+        let answer = self.trip.came.as_ref();
+        answer.map_or(0, |answer| answer.status)
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.trip.came.as_ref().ok()?.header(name)
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        let answer = self.trip.came.as_ref();
+        answer.map(|answer| answer.text()).unwrap_or_default()
     }
 
     /// Whether the answer is framed as JSON-RPC wants it.
@@ -81,12 +97,7 @@ impl Reply {
 
     /// Whether the agent said no in any form: an error of JSON-RPC, of the league, or of HTTP.
     pub fn is_refusal(&self) -> bool {
-        let status = self
-            .exchange
-            .came
-            .as_ref()
-            .map_or(0, |answer| answer.status);
-        self.result().is_none() || self.league_error().is_some() || status >= 400
+        self.result().is_none() || self.league_error().is_some() || self.status() >= 400
     }
 
     /// The type of the message that was answered.
@@ -101,7 +112,7 @@ impl Reply {
 
     /// What was answered, in a few words.
     pub fn describe(&self) -> String {
-        match (&self.exchange.came, &self.json) {
+        match (&self.trip.came, &self.json) {
             (Err(silence), _) => silence.to_string(),
             (Ok(answer), None) => format!("HTTP {} without JSON", answer.status),
             (Ok(answer), Some(_)) => match (self.rpc_error(), self.league_error()) {
@@ -121,10 +132,8 @@ impl Reply {
     ///
     /// Breaks the rule if there is none.
     pub fn needed(&self) -> Result<&Value, Trouble> {
-        self.result().ok_or_else(|| {
-            Trouble::broken(format!("no message came, but {}", self.describe()))
-                .about(&self.exchange)
-        })
+        self.result()
+            .ok_or_else(|| Trouble::broken(format!("no message came, but {}", self.describe())))
     }
 
     /// The message that was answered, if it is of a kind.
@@ -139,10 +148,10 @@ impl Reply {
             return Ok(message);
         }
         let wanted = kinds.join(" or ");
-        Err(
-            Trouble::broken(format!("{wanted} was due, but {} came", self.describe()))
-                .about(&self.exchange),
-        )
+        Err(Trouble::broken(format!(
+            "{wanted} was due, but {} came",
+            self.describe()
+        )))
     }
 
     /// Passes if the agent refused, in whatever form.
@@ -150,7 +159,7 @@ impl Reply {
     /// # Errors
     ///
     /// Breaks the rule if it took the call.
-    pub fn refused(&self, what: &str) -> Played {
+    pub fn refused(&self, what: &str) -> Judgement {
         hold(self.is_refusal(), || {
             format!("{what} was taken: the answer is {}", self.describe())
         })

@@ -7,9 +7,8 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::Kind;
-use super::essential::Ceiling;
-use super::verdict::{Counts, FORMULA, Finding, Grade, Verdict, count, grade};
+use crate::AgentKind;
+use crate::verdict::{Ceiling, Counts, FORMULA, Finding, Grade, Verdict, count, grade};
 pub use junit::junit;
 pub use text::{Wrap, text};
 
@@ -19,7 +18,7 @@ pub struct Report {
     /// Where the agent answers.
     pub agent: String,
     /// What kind of agent it is.
-    pub kind: Kind,
+    pub kind: AgentKind,
     /// Which spelling of the protocol it uses, as far as that was found.
     pub dialect: &'static str,
     /// How it takes calls.

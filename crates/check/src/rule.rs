@@ -1,27 +1,24 @@
-//! What a rule is: a row of a table, and a function that plays it.
-//!
-//! A rule knows neither who runs it nor how its verdict is printed.
+//! A rule is a row: what it asks for, the exchange that shows it, and what is expected of that.
 
 use std::pin::Pin;
 use std::time::Duration;
 
-use super::act::Act;
-use super::wire::Exchange;
+use crate::caller::Caller;
+use crate::exchange::Exchange;
+use crate::record::{Expect, Record};
 
-/// How long a rule may take that names no bound of its own.
-pub const USUAL_BOUND: Duration = Duration::from_secs(20);
+/// How long a rule may take unless its row says otherwise.
+pub const USUAL_BOUND: u64 = 20;
 
-/// How binding a rule is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// Whoever breaks it loses matches, or is not understood.
+    /// An agent that breaks it loses matches or is not understood.
     Must,
-    /// Whoever breaks it gets by in a lenient league, or is no worse off than before.
+    /// An agent that breaks it gets by in a lenient league.
     Should,
 }
 
 impl Level {
-    /// The word of the report.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Must => "MUST",
@@ -29,7 +26,7 @@ impl Level {
         }
     }
 
-    /// What it weighs in the grade.
+    /// The weight in the grade.
     pub const fn weight(self) -> u32 {
         match self {
             Self::Must => 2,
@@ -38,97 +35,100 @@ impl Level {
     }
 }
 
-/// A rule that is being played.
-pub type Playing<'a> = Pin<Box<dyn Future<Output = Played> + Send + 'a>>;
+/// The result of a rule: nothing to say, or why it is not passed.
+pub type Judgement = Result<(), Trouble>;
 
-/// How a rule ended: nothing to say, or why it is not passed.
-pub type Played = Result<(), Trouble>;
+/// A future of a rule at work.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// One rule.
-pub struct Rule<S> {
+pub struct Rule {
     /// Its name without the letter of the kind: `JOIN-03`.
     pub id: &'static str,
-    /// What it asks, in one sentence.
     pub title: &'static str,
     /// Where the documents ask for it.
     pub clause: &'static str,
-    /// How binding it is.
     pub level: Level,
-    /// Whether it asks for forgiveness, which nobody owes who is strict.
+    /// Whether it asks for leniency, which a strict agent does not owe.
     pub kindness: bool,
-    /// How to mend an agent that breaks it.
+    /// How to fix an agent that breaks it.
     pub fix: &'static str,
-    /// How long it may take.
     pub bound: Duration,
-    /// Plays it.
-    pub play: for<'a> fn(&'a Act<S>) -> Playing<'a>,
+    pub exchange: Exchange,
+    /// What is expected of each record of the exchange.
+    pub expects: Vec<Expect>,
 }
 
-/// Rules about one thing.
-pub struct Topic<S> {
-    /// What they are about.
+impl Rule {
+    /// Everything that is expected of a record: the kinds of message that are due, then the rest.
+    pub fn expectations(&self) -> Vec<Expect> {
+        let due = self.exchange.due();
+        let due = (!due.is_empty()).then_some(Expect::Kind(due));
+        due.into_iter()
+            .chain(self.expects.iter().copied())
+            .collect()
+    }
+
+    /// Plays the rule.
+    ///
+    /// # Errors
+    ///
+    /// Says why it is not passed.
+    pub async fn play(&self, caller: &Caller) -> Judgement {
+        if let Exchange::Steps(steps) = &self.exchange {
+            return steps(caller).await;
+        }
+        let records = self.exchange.records(caller).await?;
+        records.iter().try_for_each(|record| {
+            record.note(caller);
+            self.judge(record)
+        })
+    }
+
+    /// Judges a record by all expectations.
+    ///
+    /// # Errors
+    ///
+    /// Says which one is not met.
+    pub fn judge(&self, record: &Record) -> Judgement {
+        let all = self.expectations();
+        all.iter().try_for_each(|expect| expect.judge(record))
+    }
+}
+
+/// Rules about one subject, in the order in which they are played.
+pub struct Topic {
     pub name: &'static str,
-    /// The rules, in the order in which they are played.
-    pub rules: Vec<Rule<S>>,
+    pub rules: Vec<Rule>,
 }
 
 /// Why a rule is not passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
-    /// The rule is broken.
-    Broken(Evidence),
-    /// The rule is bent in a way that a lenient league forgives.
-    Forgiven(Evidence),
-    /// The rule could not be played, or does not concern this agent.
+    Broken(String),
+    /// Bent in a way that a lenient league forgives.
+    Forgiven(String),
+    /// It could not be played, or does not concern this agent.
     Skipped {
-        /// Why.
         reason: String,
         /// What to do so that it can be played; may be empty.
         hint: &'static str,
     },
 }
 
-/// What was found.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Evidence {
-    /// What is wrong, in one sentence.
-    pub found: String,
-    /// What was said and answered, if it is not the last exchange of the rule.
-    pub exchange: Option<Box<Exchange>>,
-}
-
 impl Trouble {
-    /// The rule is broken, as this sentence says.
     pub fn broken(found: impl Into<String>) -> Self {
-        Self::Broken(Evidence {
-            found: found.into(),
-            exchange: None,
-        })
+        Self::Broken(found.into())
     }
 
-    /// The rule is bent, as this sentence says, and a lenient league forgives it.
     pub fn forgiven(found: impl Into<String>) -> Self {
-        Self::Forgiven(Evidence {
-            found: found.into(),
-            exchange: None,
-        })
+        Self::Forgiven(found.into())
     }
 
-    /// The rule could not be played.
     pub fn skipped(reason: impl Into<String>, hint: &'static str) -> Self {
         Self::Skipped {
             reason: reason.into(),
             hint,
         }
-    }
-
-    /// Names the exchange that shows it.
-    #[must_use]
-    pub fn about(mut self, exchange: &Exchange) -> Self {
-        if let Self::Broken(evidence) | Self::Forgiven(evidence) = &mut self {
-            evidence.exchange = Some(Box::new(exchange.clone()));
-        }
-        self
     }
 }
 
@@ -137,7 +137,7 @@ impl Trouble {
 /// # Errors
 ///
 /// Says what was found instead.
-pub fn hold(holds: bool, otherwise: impl FnOnce() -> String) -> Played {
+pub fn hold(holds: bool, otherwise: impl FnOnce() -> String) -> Judgement {
     if holds {
         Ok(())
     } else {
@@ -145,22 +145,17 @@ pub fn hold(holds: bool, otherwise: impl FnOnce() -> String) -> Played {
     }
 }
 
-/// The rows of a topic: id, level, clause, title, how to mend it, the function, and a bound in
-/// seconds if the usual one does not fit. `kind` before a row says that only a lenient agent owes it.
+/// The rows of a topic: id, level, a bound in seconds if the usual one does not fit, clause, title,
+/// fix, exchange, expectations. `kind` before a row says that only a lenient agent owes it.
 macro_rules! rules {
-    (@kindness) => {
-        false
-    };
-    (@kindness kind) => {
-        true
-    };
-    (@bound) => {
-        $crate::rule::USUAL_BOUND
-    };
-    (@bound $seconds:literal) => {
-        std::time::Duration::from_secs($seconds)
-    };
-    ($($($kindness:ident)? $id:literal $level:ident $clause:literal: $title:literal => $fix:literal, $play:expr $(, $seconds:literal)?;)*) => {
+    (@kindness) => { false };
+    (@kindness kind) => { true };
+    (@bound) => { $crate::rule::USUAL_BOUND };
+    (@bound $seconds:literal) => { $seconds };
+    (@expects) => { Vec::new() };
+    (@expects $expects:expr) => { Vec::from($expects) };
+    ($($($kindness:ident)? $id:literal $level:ident $([$seconds:literal])? $clause:literal: $title:literal
+        => $fix:literal, $exchange:expr $(, $expects:expr)?;)*) => {
         vec![$($crate::rule::Rule {
             id: $id,
             title: $title,
@@ -168,10 +163,25 @@ macro_rules! rules {
             level: $crate::rule::Level::$level,
             kindness: rules!(@kindness $($kindness)?),
             fix: $fix,
-            bound: rules!(@bound $($seconds)?),
-            play: |act| Box::pin($play(act)),
+            bound: std::time::Duration::from_secs(rules!(@bound $($seconds)?)),
+            exchange: $exchange.into(),
+            expects: rules!(@expects $($expects)?),
         }),*]
     };
 }
 
-pub(super) use rules;
+/// An exchange that an async function records: `seen!(told(Plot::Decided, "GAME_OVER"))`.
+macro_rules! seen {
+    ($function:ident($($argument:expr),*)) => {
+        $crate::exchange::Exchange::Seen(|caller| Box::pin($function(caller $(, $argument)*)))
+    };
+}
+
+/// A rule in several steps, which an async function plays and judges: `steps!(again)`.
+macro_rules! steps {
+    ($function:ident $(($($argument:expr),*))?) => {
+        $crate::exchange::Exchange::Steps(|caller| Box::pin($function(caller $($(, $argument)*)?)))
+    };
+}
+
+pub(crate) use {rules, seen, steps};

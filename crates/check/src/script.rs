@@ -2,8 +2,11 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use league_protocol::time::{TimeError, Timestamp};
+use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
+
+/// A time with another offset than UTC.
+pub const OTHER_OFFSET: &str = "2025-01-15T10:30:00+02:00";
 
 /// The present moment.
 pub fn now() -> Timestamp {
@@ -13,7 +16,7 @@ pub fn now() -> Timestamp {
 }
 
 /// A message of `league.v2` with its envelope.
-pub fn message(kind: &str, sender: &str, conversation: &str, says: Value) -> Value {
+pub fn message(kind: &str, sender: &str, conversation: &str, body: Value) -> Value {
     let mut message = json!({
         "protocol": "league.v2",
         "message_type": kind,
@@ -21,12 +24,17 @@ pub fn message(kind: &str, sender: &str, conversation: &str, says: Value) -> Val
         "timestamp": now().to_seconds_text(),
         "conversation_id": conversation,
     });
-    if let Value::Object(says) = says {
-        for (name, value) in says {
+    extend(&mut message, body);
+    message
+}
+
+/// Puts all members of one object into another.
+pub fn extend(message: &mut Value, more: Value) {
+    if let Value::Object(more) = more {
+        for (name, value) in more {
             message[name] = value;
         }
     }
-    message
 }
 
 /// The moment that lies so far ahead.
@@ -36,45 +44,11 @@ pub fn in_time(ahead: Duration) -> String {
     Timestamp::from_millis(then).to_seconds_text()
 }
 
-/// What is wrong with a time, if anything is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimeFault {
-    /// It is missing, or no text.
-    Missing,
-    /// It is no time.
-    NoTime,
-    /// It has no zone.
-    NoZone,
-    /// It says UTC in another form.
-    Spelling,
-    /// It has another offset than UTC.
-    Offset,
-}
-
-impl TimeFault {
-    /// The fault in words.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Missing => "is missing",
-            Self::NoTime => "is no time in the form 2025-01-15T10:30:00Z",
-            Self::NoZone => "has no zone; UTC is written with Z",
-            Self::Spelling => "says UTC in another form than 2025-01-15T10:30:00Z",
-            Self::Offset => "has another offset than UTC",
-        }
+/// The word for a number.
+pub fn parity_of(number: u64) -> &'static str {
+    if number.is_multiple_of(2) {
+        "even"
+    } else {
+        "odd"
     }
-}
-
-/// Looks at a time by the letter of 000 §2.4.2.
-///
-/// # Errors
-///
-/// Says what is wrong with it.
-pub fn utc(value: Option<&Value>) -> Result<Timestamp, TimeFault> {
-    let text = value.and_then(Value::as_str).ok_or(TimeFault::Missing)?;
-    Timestamp::parse(text).map_err(|problem| match problem {
-        TimeError::NoZone(_) => TimeFault::NoZone,
-        TimeError::NotUtc(_) => TimeFault::Offset,
-        TimeError::Spelling(_) => TimeFault::Spelling,
-        TimeError::NotATime => TimeFault::NoTime,
-    })
 }

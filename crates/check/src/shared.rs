@@ -1,21 +1,19 @@
-//! The rules that every kind of agent is held to: HTTP, JSON-RPC, MCP.
+//! The rules that every kind of agent is held to: HTTP, connections, JSON-RPC, MCP.
 
-mod frames;
+mod connections;
+mod http;
+mod jsonrpc;
 mod mcp;
-mod rpc;
-mod traffic;
-mod transport;
 
-use super::rule::Topic;
-use super::stage::Stage;
+use crate::rule::Topic;
 
-/// The topics that every kind begins with.
-pub fn topics<S: Stage>() -> Vec<Topic<S>> {
+/// The topics that every kind of agent has.
+pub(crate) fn topics() -> Vec<Topic> {
     vec![
-        transport::topic(),
-        traffic::topic(),
-        rpc::topic(),
-        frames::topic(),
+        http::topic(),
+        connections::topic(),
+        jsonrpc::answers(),
+        jsonrpc::frames(),
         mcp::topic(),
     ]
 }

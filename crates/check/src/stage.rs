@@ -1,14 +1,32 @@
-//! Where a check is played: the agent, and what all kinds of agents are asked alike.
+//! The agent under check, and all that plays its other side.
 
-use serde_json::Value;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use super::habit::Habit;
-use crate::Target;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::caller::{JSON, PROMPT, answered, fresh_id};
+use crate::fake_manager::{Admission, FakeManager, is_registration};
+use crate::habit::Habit;
+use crate::launch::{self, Launched};
+use crate::listener::IncomingCall;
+use crate::manager::season::{League, Sizes};
+use crate::record::not_registered;
+use crate::referee::bout::Matches;
+use crate::reply::Reply;
+use crate::rule::{Topic, Trouble};
+use crate::script::now;
+use crate::wire::{Request, exchange};
+use crate::{AgentKind, RandomBytes, Target, manager, player, referee};
+
+/// How many matches make a round in the names of made-up matches.
+const MATCHES_A_ROUND: u32 = 50;
 
 /// A call of a tool, or of a method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// The tool.
     pub method: String,
     /// The message.
     pub params: Value,
@@ -26,7 +44,7 @@ impl Question {
         }
     }
 
-    /// A call of a method that is no tool.
+    /// A call of a method that is not a tool.
     pub fn method(method: &str, params: Value) -> Self {
         Self {
             is_tool: false,
@@ -35,19 +53,307 @@ impl Question {
     }
 }
 
-/// The agent under check, and whoever plays the other side.
-pub trait Stage: Send + Sync + Sized + 'static {
-    /// Where the agent answers.
-    fn agent(&self) -> &Target;
+pub struct Stage {
+    pub kind: AgentKind,
+    pub agent: Target,
+    /// The agent as a process of ours.
+    pub launched: Option<Launched>,
+    /// How long to wait for the agent to come up and register.
+    pub wait: Duration,
+    /// The manager that a player or a referee registers with.
+    pub manager: Option<FakeManager>,
+    habit: OnceLock<Habit>,
+    matches: AtomicU32,
+    /// Whether the player comes only to matches that were announced.
+    wary: AtomicBool,
+    /// The matches that a referee runs.
+    pub(crate) played: Matches,
+    /// The league that a manager runs.
+    pub(crate) league: League,
+}
 
-    /// How the agent takes calls; by the name of the tool, unless a stage found out otherwise.
-    fn habit(&self) -> &Habit {
-        &Habit::Simple
+impl Stage {
+    pub fn player(
+        agent: Target,
+        manager: FakeManager,
+        launched: Option<Launched>,
+        wait: Duration,
+    ) -> Self {
+        Self {
+            kind: AgentKind::Player,
+            agent,
+            launched,
+            wait,
+            manager: Some(manager),
+            habit: OnceLock::new(),
+            matches: AtomicU32::new(0),
+            wary: AtomicBool::new(false),
+            played: Matches::default(),
+            league: League::default(),
+        }
+    }
+
+    pub fn referee(
+        agent: Target,
+        manager: FakeManager,
+        launched: Option<Launched>,
+        wait: Duration,
+        random: RandomBytes,
+    ) -> Self {
+        Self {
+            kind: AgentKind::Referee,
+            played: Matches::new(random),
+            ..Self::player(agent, manager, launched, wait)
+        }
+    }
+
+    pub fn manager(
+        agent: Target,
+        launched: Option<Launched>,
+        wait: Duration,
+        sizes: Sizes,
+        admin_token: Option<String>,
+    ) -> Self {
+        Self {
+            kind: AgentKind::Manager,
+            agent,
+            launched,
+            wait,
+            manager: None,
+            habit: OnceLock::new(),
+            matches: AtomicU32::new(0),
+            wary: AtomicBool::new(false),
+            played: Matches::default(),
+            league: League::new(sizes, admin_token),
+        }
+    }
+
+    /// Waits until the agent can be reached and has registered, and finds out how it takes calls;
+    /// says whether it was reached.
+    pub async fn begin(self: &Arc<Self>) -> bool {
+        let began = Instant::now();
+        if !self.comes_up().await {
+            return false;
+        }
+        if self.kind != AgentKind::Manager {
+            let left = self.wait.saturating_sub(began.elapsed());
+            tokio::select! {
+                _ = self.registration(0, left) => {}
+                () = launch::ended(self.launched.as_ref()) => return false,
+            }
+        }
+        let first = match self.kind {
+            AgentKind::Player => player::first_call(self, &self.next_match()),
+            AgentKind::Referee => referee::look_at("R1M1"),
+            AgentKind::Manager => Question::new("get_standings", json!({})),
+        };
+        let habit = Habit::find(&self.agent, &first).await;
+        self.habit.get_or_init(|| habit);
+        match self.kind {
+            AgentKind::Player => {
+                let reply = self.ask(&first).await;
+                let wary = reply.is_ok_and(|reply| reply.league_error() == Some("E012"));
+                self.wary.store(wary, Ordering::Relaxed);
+                true
+            }
+            AgentKind::Referee => {
+                referee::bout::begin(self).await;
+                true
+            }
+            AgentKind::Manager => manager::season::begin(self).await,
+        }
+    }
+
+    /// The rules for this agent, by its kind and dialect.
+    pub fn topics(&self) -> Vec<Topic> {
+        match self.is_v1() {
+            true => player::v1_topics(),
+            false => self.kind.topics(),
+        }
+    }
+
+    /// Waits until the agent's address takes connections.
+    pub async fn comes_up(&self) -> bool {
+        launch::comes_up(self.agent.address, self.launched.as_ref(), self.wait).await
+    }
+
+    /// The spelling that the agent uses, as far as its registration shows it.
+    pub fn dialect(&self) -> &'static str {
+        if self.kind == AgentKind::Manager {
+            return "v2";
+        }
+        let first = self
+            .calls_since(0)
+            .into_iter()
+            .find(|call| is_registration(call));
+        let admitted = || self.admission().map(|admission| admission.call);
+        let first = match self.kind {
+            AgentKind::Player => first.or_else(admitted),
+            _ => admitted(),
+        };
+        let Some(first) = first else {
+            return "unknown";
+        };
+        let message = first.message();
+        if message["protocol"] == "league.v1" {
+            "v1"
+        } else if message["sender"] == "player:UNREGISTERED" {
+            "v2-api"
+        } else {
+            "v2"
+        }
+    }
+
+    /// Whether it is a player of `league.v1`.
+    pub fn is_v1(&self) -> bool {
+        self.kind == AgentKind::Player && self.dialect() == "v1"
+    }
+
+    /// How the agent takes calls.
+    pub fn habit(&self) -> &Habit {
+        self.habit.get().unwrap_or(&Habit::Simple)
     }
 
     /// A call that any agent of this kind answers with a result; a new one each time.
-    fn question(&self) -> impl Future<Output = Question> + Send;
+    pub async fn question(&self) -> Question {
+        match self.kind {
+            AgentKind::Player => {
+                let match_id = self.open_match().await;
+                player::first_call(self, &match_id)
+            }
+            AgentKind::Referee => referee::orders::question(self).await,
+            AgentKind::Manager => manager::season::question(self).await,
+        }
+    }
 
-    /// Starts the agent again if it is gone and that is in our power; says whether it was gone.
-    fn revive(&self) -> impl Future<Output = bool> + Send;
+    /// Starts the agent again if it has ended and that is in our power; says whether it had.
+    pub async fn revive(&self) -> bool {
+        let Some(launched) = self.launched.as_ref().filter(|agent| agent.has_ended()) else {
+            return false;
+        };
+        let before = self.call_count();
+        if launched.start().is_ok() && self.comes_up().await && self.manager.is_some() {
+            self.registration(before, self.wait).await;
+        }
+        true
+    }
+
+    /// Asks outside of any rule.
+    ///
+    /// # Errors
+    ///
+    /// No answer breaks the rule.
+    pub async fn ask(&self, question: &Question) -> Result<Reply, Trouble> {
+        let body = self.habit().frame(question, &json!(fresh_id())).to_string();
+        let mut headers = JSON.to_vec();
+        headers.extend(self.habit().headers());
+        let request = Request {
+            method: "POST",
+            path: &self.agent.path,
+            headers: &headers,
+            body: body.as_bytes(),
+        };
+        let trip = exchange(&self.agent, &request, PROMPT).await;
+        answered(&trip)?;
+        Ok(Reply::read(trip))
+    }
+
+    /// What the agent was told when it was last admitted.
+    pub fn admission(&self) -> Option<Admission> {
+        self.manager.as_ref().and_then(FakeManager::admission)
+    }
+
+    /// What the agent was told when it was last admitted.
+    ///
+    /// # Errors
+    ///
+    /// Skips the rule if it never registered.
+    pub fn admitted(&self) -> Result<Admission, Trouble> {
+        self.admission().ok_or_else(|| not_registered(self.kind))
+    }
+
+    /// What the check knows about an agent that was admitted; every player has an id, made up if
+    /// need be.
+    pub fn facts(&self) -> Vec<(&'static str, Value)> {
+        let mut facts = vec![
+            ("mcp", self.habit().is_mcp().into()),
+            ("now", now().as_millis().into()),
+        ];
+        if self.kind == AgentKind::Player {
+            facts.push(("member", self.player_id().into()));
+        }
+        if let Some(Admission { id, token, .. }) = self.admission() {
+            facts.push(("sender", format!("{}:{id}", self.kind.as_str()).into()));
+            facts.push(("id", id.into()));
+            facts.push(("token", token.into()));
+        }
+        facts
+    }
+
+    /// The id of the player under check; made up if it never registered.
+    pub fn player_id(&self) -> String {
+        let admission = self.admission();
+        admission.map_or_else(|| "P01".to_owned(), |admission| admission.id)
+    }
+
+    /// The league that the agent was admitted to.
+    pub fn league_id(&self) -> String {
+        let manager = self.manager.as_ref();
+        manager.map_or_else(String::new, |manager| manager.league.clone())
+    }
+
+    /// The calls that the manager received, from a place in their row on.
+    pub fn calls_since(&self, first: usize) -> Vec<Arc<IncomingCall>> {
+        let manager = self.manager.as_ref();
+        manager.map_or_else(Vec::new, |manager| manager.listener.since(first))
+    }
+
+    /// How many calls the manager received.
+    pub fn call_count(&self) -> usize {
+        let manager = self.manager.as_ref();
+        manager.map_or(0, |manager| manager.listener.count())
+    }
+
+    /// Waits for a call to the manager that passes.
+    pub async fn manager_hears(
+        &self,
+        first: usize,
+        patience: Duration,
+        passes: impl Fn(&IncomingCall) -> bool,
+    ) -> Option<Arc<IncomingCall>> {
+        let manager = self.manager.as_ref()?;
+        manager.listener.wait(first, patience, passes).await
+    }
+
+    /// Waits for a registration from a place in the row of calls on.
+    pub async fn registration(
+        &self,
+        first: usize,
+        patience: Duration,
+    ) -> Option<Arc<IncomingCall>> {
+        self.manager_hears(first, patience, is_registration).await
+    }
+
+    /// A match that was not played yet.
+    pub fn next_match(&self) -> String {
+        let number = self.matches.fetch_add(1, Ordering::Relaxed);
+        let (round, place) = (number / MATCHES_A_ROUND, number % MATCHES_A_ROUND);
+        format!("R{}M{}", 1 + round, 1 + place)
+    }
+
+    /// A match that the player will come to: announced, if it wants that.
+    pub async fn open_match(&self) -> String {
+        let match_id = self.next_match();
+        if self.wary.load(Ordering::Relaxed) {
+            // A player that did not hear of it refuses the match later.
+            let _ = self.ask(&player::announcement(self, &match_id)).await;
+        }
+        match_id
+    }
+}
+
+/// The round of a match: the number behind its R.
+pub fn round_of(match_id: &str) -> u32 {
+    let digits = match_id.trim_start_matches('R').split('M').next();
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(1)
 }

@@ -1,14 +1,18 @@
-//! What came of each rule, and of all of them together.
+//! Plays all rules one after another, and judges: the verdict of each, the grade of all.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use league_protocol::finding::harmless;
 
-use super::essential::{Ceiling, ceiling};
-use super::reply::Reply;
-use super::rule::{Evidence, Level, Rule, Trouble};
-use super::wire::Exchange;
+use tokio::time::Instant;
+
+use crate::caller::Caller;
+use crate::reply::Reply;
+use crate::rule::{Judgement, Level, Rule, Topic, Trouble};
+use crate::stage::Stage;
+use crate::wire::RoundTrip;
 
 /// How many characters of what was said are shown.
 const LONGEST_QUOTE: usize = 480;
@@ -27,7 +31,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word of the report.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -41,17 +44,12 @@ impl Verdict {
 /// One line of the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What the rule is about.
     pub topic: &'static str,
     /// The whole name of the rule: `P-JOIN-03`.
     pub id: String,
-    /// What the rule asks.
     pub title: Cow<'static, str>,
-    /// Where the documents ask for it.
     pub clause: &'static str,
-    /// How binding it is.
     pub level: Level,
-    /// What came of it.
     pub verdict: Verdict,
     /// What was found, or why it was skipped; empty for a pass.
     pub found: String,
@@ -61,32 +59,12 @@ pub struct Finding {
     pub sent: String,
     /// What came back, cut and made harmless.
     pub came: String,
-    /// How long the rule took.
     pub took: Duration,
-}
-
-/// What is judged.
-#[derive(Debug, Clone)]
-pub struct Judged {
-    /// The rule as it stands in the report, not judged yet.
-    pub finding: Finding,
-    /// How to mend an agent that breaks it.
-    pub fix: &'static str,
-    /// Whether it asks for forgiveness, which nobody owes who is strict.
-    pub kindness: bool,
-    /// How it ended.
-    pub played: Result<(), Trouble>,
-    /// What was said last.
-    pub last: Option<Exchange>,
-    /// Whether the agent's process ended over it.
-    pub crashed: bool,
-    /// Whether nothing is forgiven.
-    pub strict: bool,
 }
 
 impl Finding {
     /// A rule that is kept, until it is judged otherwise.
-    pub fn of<S>(rule: &Rule<S>, topic: &'static str, letter: char, took: Duration) -> Self {
+    fn of(rule: &Rule, topic: &'static str, letter: char, took: Duration) -> Self {
         Self {
             topic,
             id: format!("{letter}-{}", rule.id),
@@ -101,69 +79,51 @@ impl Finding {
             took,
         }
     }
-}
 
-impl Judged {
-    /// Whether the agent took part and said no, by an error of JSON-RPC or of the league.
-    fn is_refusal(&self) -> bool {
-        let broken = matches!(self.played, Err(Trouble::Broken(_))) && !self.crashed;
-        let reply = self.last.clone().filter(|_| broken).map(Reply::read);
-        reply.is_some_and(|reply| {
-            reply
-                .rpc_error()
-                .or(reply.league_error().map(|_| 0))
-                .is_some()
-        })
-    }
-
-    /// The verdict.
-    pub fn verdict(self) -> Finding {
-        let not_owed = self.strict && self.kindness && self.is_refusal();
-        let mut finding = self.finding;
-        let forgivable = finding.level == Level::Should;
-        if not_owed {
-            finding.verdict = Verdict::Skipped;
-            finding.found = "refused, and whoever is strict need not understand it".into();
-            return finding;
-        }
-        let (evidence, forgiven) = match self.played {
-            Ok(()) if !self.crashed => return finding,
-            Ok(()) => (Evidence::default(), false),
+    /// Judges how a rule ended.
+    #[must_use]
+    pub fn judged(mut self, ending: Ending, judgement: Judgement) -> Self {
+        let (found, forgiven) = match judgement {
+            Ok(()) if !ending.crashed => return self,
+            Ok(()) => (String::new(), false),
             Err(Trouble::Skipped { reason, hint }) => {
-                finding.verdict = Verdict::Skipped;
-                finding.found = harmless(&reason, LONGEST_QUOTE);
-                hint.clone_into(&mut finding.fix);
-                return finding;
+                self.verdict = Verdict::Skipped;
+                self.found = harmless(&reason, LONGEST_QUOTE);
+                hint.clone_into(&mut self.fix);
+                return self;
             }
-            Err(Trouble::Broken(evidence)) => (evidence, forgivable),
-            Err(Trouble::Forgiven(evidence)) => (evidence, true),
+            Err(Trouble::Broken(_)) if ending.is_not_owed() => {
+                self.verdict = Verdict::Skipped;
+                self.found = "refused, which a strict agent may do".into();
+                return self;
+            }
+            Err(Trouble::Broken(found)) => (found, self.level == Level::Should),
+            Err(Trouble::Forgiven(found)) => (found, true),
         };
-        finding.verdict = if forgiven && !self.strict && !self.crashed {
+        self.verdict = if forgiven && !ending.strict && !ending.crashed {
             Verdict::Deviation
         } else {
             Verdict::Fail
         };
-        finding.tell(evidence, self.last, self.crashed);
-        self.fix.clone_into(&mut finding.fix);
-        finding
+        ending.fix.clone_into(&mut self.fix);
+        self.tell(&found, ending);
+        self
     }
-}
 
-impl Finding {
-    fn tell(&mut self, evidence: Evidence, last: Option<Exchange>, crashed: bool) {
-        self.found = harmless(&evidence.found, LONGEST_QUOTE);
-        if crashed {
+    fn tell(&mut self, found: &str, ending: Ending) {
+        self.found = harmless(found, LONGEST_QUOTE);
+        if ending.crashed {
             let joint = if self.found.is_empty() { "" } else { "; " };
             self.found = format!("{}{joint}the agent's process ended", self.found);
         }
-        let Some(exchange) = evidence.exchange.map(|exchange| *exchange).or(last) else {
+        let Some(trip) = ending.last else {
             return;
         };
-        self.sent = harmless(&exchange.sent, LONGEST_QUOTE);
-        self.came = match &exchange.came {
+        self.sent = harmless(&trip.sent, LONGEST_QUOTE);
+        self.came = match &trip.came {
             Ok(answer) => {
                 let body = harmless(&answer.text(), LONGEST_QUOTE);
-                match exchange.overheard {
+                match trip.overheard {
                     Some(whom) => format!("the agent itself called {whom} with {body}"),
                     None => format!("HTTP {} {body}", answer.status),
                 }
@@ -173,16 +133,79 @@ impl Finding {
     }
 }
 
+/// What is known when a rule has ended, besides its judgement.
+#[derive(Debug, Clone)]
+pub struct Ending {
+    pub fix: &'static str,
+    pub kindness: bool,
+    /// What was said last.
+    pub last: Option<RoundTrip>,
+    /// Whether the agent's process ended over it.
+    pub crashed: bool,
+    /// Whether nothing is forgiven.
+    pub strict: bool,
+}
+
+impl Ending {
+    /// Whether a strict agent refused, by an error of JSON-RPC or of the league, what it need not
+    /// understand.
+    fn is_not_owed(&self) -> bool {
+        let owed = !self.strict || !self.kindness || self.crashed;
+        let reply = self.last.clone().filter(|_| !owed).map(Reply::read);
+        reply.is_some_and(|reply| reply.rpc_error().is_some() || reply.league_error().is_some())
+    }
+}
+
+/// How far a check is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress<'p> {
+    pub done: usize,
+    pub all: usize,
+    /// The rule that is about to be played, without the letter of the kind.
+    pub next: &'p str,
+}
+
+/// Plays the rules of all topics in their order, and tells before each how far it is. None stops
+/// the others, and each has its bound.
+pub async fn play(
+    stage: &Arc<Stage>,
+    topics: &[Topic],
+    strict: bool,
+    tell: &(dyn Fn(Progress<'_>) + Sync),
+) -> Vec<Finding> {
+    let all = topics.iter().map(|topic| topic.rules.len()).sum();
+    let mut findings = Vec::new();
+    for topic in topics {
+        for rule in &topic.rules {
+            let (done, next) = (findings.len(), rule.id);
+            tell(Progress { done, all, next });
+            let caller = Caller::new(Arc::clone(stage));
+            let began = Instant::now();
+            let played = tokio::time::timeout(rule.bound, rule.play(&caller)).await;
+            let finding = Finding::of(rule, topic.name, stage.kind.letter(), began.elapsed());
+            let judgement = played.unwrap_or_else(|_| {
+                let bound = rule.bound.as_secs();
+                Err(Trouble::broken(format!("stopped after {bound} s")))
+            });
+            let ending = Ending {
+                fix: rule.fix,
+                kindness: rule.kindness,
+                last: caller.last(),
+                crashed: stage.revive().await,
+                strict,
+            };
+            findings.push(finding.judged(ending, judgement));
+        }
+    }
+    findings
+}
+
 /// How many rules came to what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Kept.
     pub passed: u32,
-    /// Not quite kept.
     pub deviations: u32,
-    /// Broken.
     pub failed: u32,
-    /// Not played.
     pub skipped: u32,
 }
 
@@ -191,7 +214,6 @@ pub struct Counts {
 pub struct Grade {
     /// From 0 to 100.
     pub score: u32,
-    /// From A to F.
     pub letter: char,
     /// What keeps it down, whatever the other rules say.
     pub ceiling: Option<Ceiling>,
@@ -202,7 +224,6 @@ pub const FORMULA: &str = "a MUST weighs 2, a SHOULD 1; a deviation keeps half o
     A from 95 without a failure, B from 85, C from 70, D from 50; without an essential step D at \
     best, or F";
 
-/// Counts verdicts.
 pub fn count(findings: &[Finding]) -> Counts {
     let mut counts = Counts::default();
     for finding in findings {
@@ -246,4 +267,109 @@ pub fn grade(findings: &[Finding]) -> Grade {
         letter,
         ceiling,
     }
+}
+
+/// A rule that a match, or the whole league, depends on, and without which the grade is limited.
+struct Step {
+    id: &'static str,
+    /// The best grade of an agent that breaks it.
+    broken: char,
+    lacking: &'static str,
+}
+
+/// The best grade of an agent whose essential step was not seen, for whatever reason.
+const UNSEEN: char = 'D';
+
+/// The steps that only an agent takes which begins while it is checked.
+const REGISTERED: [&str; 3] = ["P-REG-01", "P-OLD-01", "R-REG-01"];
+
+/// The steps of all kinds of agents, in the order in which they are taken.
+const STEPS: [Step; 23] = [
+    step("P-REG-01", 'D', "it did not register with the manager"),
+    step("P-JOIN-01", 'F', "it did not answer an invitation"),
+    step("P-JOIN-02", 'D', "it did not accept an invitation"),
+    step(
+        "P-JOIN-03",
+        'D',
+        "it joined another match than it was invited to",
+    ),
+    step(
+        "P-PICK-01",
+        'F',
+        "it did not answer when it was asked for a choice",
+    ),
+    step("P-PICK-02", 'D', "it did not make a legal choice"),
+    step(
+        "P-PICK-03",
+        'D',
+        "it chose for another match than it was asked about",
+    ),
+    step("P-OLD-01", 'D', "it did not register with the manager"),
+    step("P-OLD-03", 'F', "it did not answer an invitation"),
+    step("P-OLD-04", 'D', "it did not accept an invitation"),
+    step(
+        "P-OLD-10",
+        'F',
+        "it did not answer when it was asked to play",
+    ),
+    step("P-OLD-11", 'D', "it did not make a legal choice"),
+    step("R-REG-01", 'D', "it did not register with the manager"),
+    step("R-ORD-01", 'D', "it did not take an order to run a match"),
+    step("R-INV-01", 'F', "it did not invite both players of a match"),
+    step(
+        "R-CHO-01",
+        'F',
+        "it did not ask both players for their choice",
+    ),
+    step(
+        "R-OVER-01",
+        'D',
+        "it did not tell both players how a match ended",
+    ),
+    step("R-REP-01", 'F', "it did not report a result to the manager"),
+    step("M-REG-01", 'F', "it did not let players in"),
+    step("M-REG-02", 'F', "it did not let referees in"),
+    step("M-RND-01", 'F', "it did not begin its league"),
+    step("M-TAB-01", 'D', "it did not tell the players the table"),
+    step("M-END-01", 'D', "it did not bring its league to an end"),
+];
+
+const fn step(id: &'static str, broken: char, lacking: &'static str) -> Step {
+    Step {
+        id,
+        broken,
+        lacking,
+    }
+}
+
+/// The best grade that is left, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ceiling {
+    pub letter: char,
+    pub because: &'static str,
+}
+
+/// The best grade that is left after these verdicts; nothing if every essential step was taken.
+///
+/// Of several steps that are missing the worst is told, and of equal ones the first: whoever
+/// answers no invitation makes no choice either.
+pub fn ceiling(findings: &[Finding]) -> Option<Ceiling> {
+    let missing = STEPS.iter().filter_map(|step| {
+        let finding = findings.iter().find(|finding| finding.id == step.id)?;
+        let letter = match finding.verdict {
+            Verdict::Fail => step.broken,
+            // One that was started before the check has registered elsewhere.
+            Verdict::Skipped if REGISTERED.contains(&step.id) => return None,
+            Verdict::Skipped => UNSEEN,
+            Verdict::Pass | Verdict::Deviation => return None,
+        };
+        Some(Ceiling {
+            letter,
+            because: step.lacking,
+        })
+    });
+    missing.reduce(|worst, next| match next.letter > worst.letter {
+        true => next,
+        false => worst,
+    })
 }

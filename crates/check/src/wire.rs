@@ -58,7 +58,7 @@ impl Answer {
 
 /// What was sent, and what came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exchange {
+pub struct RoundTrip {
     /// The body that was sent, or the whole request if it is no ordinary one.
     pub sent: String,
     /// What came back, or why nothing did.
@@ -69,7 +69,7 @@ pub struct Exchange {
     pub overheard: Option<&'static str>,
 }
 
-impl Exchange {
+impl RoundTrip {
     /// A call of the agent itself to somebody whom we play.
     pub fn overheard(whom: &'static str, body: &[u8]) -> Self {
         Self {
@@ -271,7 +271,7 @@ impl Request<'_> {
 }
 
 /// Sends a request over a connection of its own and waits for the answer.
-pub async fn exchange(to: &Target, request: &Request<'_>, patience: Duration) -> Exchange {
+pub async fn exchange(to: &Target, request: &Request<'_>, patience: Duration) -> RoundTrip {
     let began = Instant::now();
     let spoken = async {
         let mut line = Line::open(to.address).await?;
@@ -284,7 +284,7 @@ pub async fn exchange(to: &Target, request: &Request<'_>, patience: Duration) ->
     };
     let came = tokio::time::timeout(patience, spoken).await;
     let plain = request.method == "POST" && !request.body.is_empty();
-    Exchange {
+    RoundTrip {
         sent: if plain {
             String::from_utf8_lossy(request.body).into_owned()
         } else {

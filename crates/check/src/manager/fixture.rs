@@ -6,33 +6,35 @@ use league_protocol::message::OpenedDraw;
 use league_protocol::secret::{Commitment, Seed};
 use serde_json::{Value, json};
 
-use super::member::Member;
-use crate::script::message;
+use super::fake_member::FakeMember;
+use super::season::MemberRecord;
+use crate::fake_manager::port;
+use crate::script::{message, parity_of};
 use crate::stage::Question;
 
 /// A match, as the manager announced it or ordered it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fixture {
-    pub(super) match_id: String,
-    pub(super) round: u64,
-    pub(super) players: [String; 2],
+pub(crate) struct Fixture {
+    pub(crate) match_id: String,
+    pub(crate) round: u64,
+    pub(crate) players: [String; 2],
     /// Which of our referees runs it.
-    pub(super) referee: usize,
+    pub(crate) referee: usize,
     /// The order, if the manager gives any.
-    pub(super) order: Option<Value>,
+    pub(crate) order: Option<Value>,
 }
 
 /// How a match ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Outcome {
-    pub(super) players: [String; 2],
+pub struct Outcome {
+    pub players: [String; 2],
     /// The seat that won, if one did.
-    pub(super) winner: Option<usize>,
+    pub winner: Option<usize>,
 }
 
 impl Fixture {
     /// A match out of an order.
-    pub(super) fn ordered(order: &Value, referee: usize) -> Option<Self> {
+    pub(crate) fn ordered(order: &Value, referee: usize) -> Option<Self> {
         let player = |seat: usize| {
             let id = order["players"][seat]["player_id"].as_str();
             id.map(str::to_owned)
@@ -47,10 +49,9 @@ impl Fixture {
     }
 
     /// A match out of the row of an announcement.
-    pub(super) fn announced(row: &Value, round: u64, referees: &[Member]) -> Option<Self> {
-        let endpoint = row["referee_endpoint"].as_str()?;
-        let port = crate::office::port(endpoint);
-        let runs = |member: &Member| crate::office::port(&member.endpoint) == port;
+    pub(crate) fn announced(row: &Value, round: u64, referees: &[MemberRecord]) -> Option<Self> {
+        let endpoint = port(row["referee_endpoint"].as_str()?);
+        let runs = |member: &MemberRecord| port(&member.endpoint) == endpoint;
         let referee = referees.iter().position(runs)?;
         let player = |name: &str| row[name].as_str().map(str::to_owned);
         Some(Self {
@@ -63,7 +64,7 @@ impl Fixture {
     }
 
     /// Counts the referees that were told to run it.
-    pub(super) fn attempt(&self) -> u64 {
+    pub(crate) fn attempt(&self) -> u64 {
         let attempt = self.order.as_ref().map(|order| &order["attempt"]);
         attempt.and_then(Value::as_u64).unwrap_or(1)
     }
@@ -94,7 +95,7 @@ impl Fixture {
     }
 
     /// The promise that follows from the seed of the order.
-    pub(super) fn promise(&self) -> Option<String> {
+    pub(crate) fn promise(&self) -> Option<String> {
         self.opened().map(|(opened, ..)| opened.commitment.to_hex())
     }
 
@@ -108,7 +109,7 @@ impl Fixture {
     }
 
     /// How it ends.
-    pub(super) fn outcome(&self) -> Outcome {
+    pub(crate) fn outcome(&self) -> Outcome {
         let parity = parity_of(self.number());
         let right = self.choices().map(|choice| choice == parity);
         let winner = match right {
@@ -123,7 +124,7 @@ impl Fixture {
     }
 
     /// What a true report says.
-    pub(super) fn result(&self) -> Value {
+    pub(crate) fn result(&self) -> Value {
         let Outcome { players, winner } = self.outcome();
         let points = [0, 1].map(|seat| match winner {
             Some(won) => 3 * u32::from(won == seat),
@@ -150,7 +151,7 @@ impl Fixture {
     }
 
     /// A report of the match by a referee.
-    pub(super) fn report(&self, league: &str, by: &Member, result: Value) -> Question {
+    pub(crate) fn report(&self, league: &str, by: &FakeMember, result: Value) -> Question {
         let mut says = json!({
             "auth_token": by.token(), "league_id": league, "round_id": self.round,
             "match_id": self.match_id, "game_type": "even_odd", "result": result,
@@ -161,13 +162,5 @@ impl Fixture {
         let conversation = format!("check-{}-report", self.match_id.to_ascii_lowercase());
         let says = message("MATCH_RESULT_REPORT", &by.sender(), &conversation, says);
         Question::new("report_match_result", says)
-    }
-}
-
-fn parity_of(number: u64) -> &'static str {
-    if number.is_multiple_of(2) {
-        "even"
-    } else {
-        "odd"
     }
 }

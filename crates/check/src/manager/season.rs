@@ -1,45 +1,78 @@
 //! The life of the league under check: its beginning, its rounds, what goes wrong in them, its end.
 
 use std::collections::BTreeMap;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
+use super::fake_member::FakeMember;
 use super::fixture::{Fixture, Outcome};
-use super::{Company, LOOK, ManagerStage, left};
+use super::query;
+use crate::launch::Launched;
+use crate::listener::IncomingCall;
 use crate::reply::Reply;
 use crate::rule::Trouble;
-use crate::stage::Question;
+use crate::script::now;
+use crate::stage::{Question, Stage};
 
+/// How often the league is looked at.
+const LOOK: Duration = Duration::from_millis(20);
 /// How long the league may take to begin, and a round to be announced.
 const SOON: Duration = Duration::from_secs(10);
 /// How long a manager has to give its orders before it is taken to give none.
 const ORDERS: Duration = Duration::from_secs(4);
 /// How long the rest of the league may take.
 const LONGEST_SEASON: Duration = Duration::from_secs(100);
-/// How long the last letters may take.
-const LAST_LETTERS: Duration = Duration::from_secs(3);
+/// How long the last messages may take.
+const LAST_MESSAGES: Duration = Duration::from_secs(3);
+
+/// How many agents a manager waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sizes {
+    pub players: u32,
+    pub referees: u32,
+}
+
+/// The league that the manager under check runs.
+#[derive(Default)]
+pub struct League {
+    sizes: Sizes,
+    admin_token: Option<String>,
+    company: OnceCell<Company>,
+    began: OnceCell<bool>,
+    season: Mutex<Season>,
+    played: OnceCell<()>,
+}
+
+#[derive(Default)]
+struct Company {
+    players: Vec<FakeMember>,
+    referees: Vec<FakeMember>,
+}
 
 /// What was reported, and what came of it.
-#[derive(Debug, Default)]
-pub(super) struct Season {
+#[derive(Debug, Clone, Default)]
+pub struct Season {
     /// How each match ended that the manager took a report of.
-    pub(super) outcomes: BTreeMap<String, Outcome>,
+    pub outcomes: BTreeMap<String, Outcome>,
     /// The matches whose report was refused, and what was answered.
-    pub(super) refused: BTreeMap<String, String>,
+    pub refused: BTreeMap<String, String>,
+    /// The last answer to a report of each match.
+    pub replies: BTreeMap<String, Reply>,
     /// A report that cannot be true, and what was answered.
-    pub(super) lie: Option<Lie>,
+    pub lie: Option<Lie>,
 }
 
 /// A report that cannot be true.
 #[derive(Debug, Clone)]
-pub(super) struct Lie {
-    pub(super) match_id: String,
+pub struct Lie {
+    pub match_id: String,
     /// The attempt at the match that it was told about: a later one is another referee's.
-    pub(super) attempt: u64,
-    pub(super) reply: Reply,
+    attempt: u64,
+    pub reply: Reply,
 }
 
 impl Lie {
@@ -51,90 +84,100 @@ impl Lie {
     }
 }
 
-impl ManagerStage {
-    /// What was reported so far.
-    pub(super) fn season(&self) -> MutexGuard<'_, Season> {
-        self.season.lock().unwrap_or_else(PoisonError::into_inner)
+/// A member of the league, and all that it received.
+#[derive(Debug, Clone)]
+pub struct MemberRecord {
+    pub is_referee: bool,
+    pub name: String,
+    pub endpoint: String,
+    pub id: String,
+    pub token: String,
+    pub is_silent: bool,
+    /// The answer to its registration.
+    pub answer: Option<Reply>,
+    /// The orders that it has turned down: match and attempt.
+    pub turned_down: Vec<(Value, Value)>,
+    pub calls: Vec<Arc<IncomingCall>>,
+}
+
+impl MemberRecord {
+    fn of(member: &FakeMember) -> Self {
+        Self {
+            is_referee: member.is_referee,
+            name: member.name.clone(),
+            endpoint: member.endpoint.clone(),
+            id: member.id(),
+            token: member.token(),
+            is_silent: member.is_silent(),
+            answer: member.answer(),
+            turned_down: member.turned_down(),
+            calls: member.calls(),
+        }
     }
 
-    /// How many matches a round has.
-    pub(super) fn matches_a_round(&self) -> usize {
+    /// The messages of a kind that it received.
+    pub fn told(&self, kind: &str) -> impl Iterator<Item = &Arc<IncomingCall>> {
+        self.calls.iter().filter(move |call| call.kind() == kind)
+    }
+
+    pub(crate) fn has_turned_down(&self, order: &Value) -> bool {
+        let order = (order["match_id"].clone(), order["attempt"].clone());
+        self.turned_down.contains(&order)
+    }
+}
+
+/// The league as far as it has come.
+#[derive(Debug, Clone)]
+pub struct LeagueRecord {
+    pub sizes: Sizes,
+    pub players: Vec<MemberRecord>,
+    pub referees: Vec<MemberRecord>,
+    pub season: Season,
+}
+
+impl LeagueRecord {
+    pub fn members(&self) -> impl Iterator<Item = &MemberRecord> {
+        self.players.iter().chain(&self.referees)
+    }
+
+    /// The players that were there all the time.
+    pub fn lasting(&self) -> impl Iterator<Item = &MemberRecord> {
+        self.players.iter().filter(|player| !player.is_silent)
+    }
+
+    pub fn matches_a_round(&self) -> usize {
         self.sizes.players as usize / 2
     }
 
-    /// How many rounds there are.
-    pub(super) fn rounds(&self) -> usize {
+    pub fn rounds(&self) -> usize {
         let players = self.sizes.players as usize;
         players - usize::from(players.is_multiple_of(2))
     }
 
-    /// The league has begun: the last player is in, and the first round was announced.
-    ///
-    /// # Errors
-    ///
-    /// Skips the rule if it does not begin.
-    pub(super) async fn begun(&self) -> Result<&Company, Trouble> {
-        let company = self.company().await?;
-        let began = self.began.get_or_init(|| self.kick_off(company)).await;
-        if *began {
-            return Ok(company);
-        }
-        Err(Trouble::skipped(
-            format!(
-                "the league did not begin with {} players and {} referees",
-                self.sizes.players, self.sizes.referees
-            ),
-            "say with `--players` and `--referees` what it waits for, or give `--admin-token`",
-        ))
-    }
-
-    async fn kick_off(&self, company: &Company) -> bool {
-        let Some((last, others)) = company.players.split_last() else {
-            return false;
-        };
-        self.register(last).await;
-        if let Some(token) = &self.admin_token {
-            let start = Question::new("start_league", json!({"auth_token": token}));
-            // Whether it has begun is seen by the announcement.
-            let _ = self.ask(&start).await;
-        }
-        let until = Instant::now() + SOON;
-        for player in others.iter().chain([last]) {
-            let announced = player
-                .wait(left(until), |heard| heard.kind() == "ROUND_ANNOUNCEMENT")
-                .await;
-            if announced.is_none() {
-                return false;
-            }
-        }
-        true
-    }
-
     /// Whether the manager gives orders to referees, as ours does.
-    pub(super) fn gives_orders(&self, company: &Company) -> bool {
-        let mut referees = company.referees.iter();
-        referees.any(|referee| !referee.told("START_MATCH").is_empty())
+    pub fn gives_orders(&self) -> bool {
+        let mut referees = self.referees.iter();
+        referees.any(|referee| referee.told("START_MATCH").next().is_some())
     }
 
     /// The matches that are known so far: the latest order of each, or the announcements if the
     /// manager gives no orders.
-    pub(super) fn fixtures(&self, company: &Company) -> Vec<Fixture> {
+    pub(crate) fn fixtures(&self) -> Vec<Fixture> {
         let mut all: BTreeMap<String, Fixture> = BTreeMap::new();
-        if self.gives_orders(company) {
-            for (place, referee) in company.referees.iter().enumerate() {
-                for heard in referee.told("START_MATCH") {
-                    let Some(fixture) = Fixture::ordered(heard.message(), place) else {
-                        continue;
-                    };
-                    let known = all.get(&fixture.match_id);
-                    if known.is_none_or(|known| known.attempt() <= fixture.attempt()) {
-                        all.insert(fixture.match_id.clone(), fixture);
-                    }
+        if !self.gives_orders() {
+            for (round, row) in self.announced_rows() {
+                if let Some(fixture) = Fixture::announced(&row, round, &self.referees) {
+                    all.insert(fixture.match_id.clone(), fixture);
                 }
             }
-        } else {
-            for (round, row) in announced_rows(company) {
-                if let Some(fixture) = Fixture::announced(&row, round, &company.referees) {
+        }
+        for (place, referee) in self.referees.iter().enumerate() {
+            for call in referee.told("START_MATCH") {
+                let Some(fixture) = Fixture::ordered(call.message(), place) else {
+                    continue;
+                };
+                let known = all.get(&fixture.match_id);
+                if known.is_none_or(|known| known.attempt() <= fixture.attempt()) {
                     all.insert(fixture.match_id.clone(), fixture);
                 }
             }
@@ -142,154 +185,315 @@ impl ManagerStage {
         all.into_values().collect()
     }
 
-    /// The first match of the league, once it may be reported.
-    pub(super) async fn first_match(&self) -> Result<Fixture, Trouble> {
-        let company = self.begun().await?;
-        let until = Instant::now() + ORDERS;
-        while !self.gives_orders(company) && left(until) > Duration::ZERO {
-            tokio::time::sleep(LOOK).await;
-        }
-        // The other orders of the round may be just behind.
-        tokio::time::sleep(10 * LOOK).await;
-        let first = self.fixtures(company).into_iter().next();
-        first.ok_or_else(|| Trouble::skipped("no match was ordered or announced", ""))
-    }
-
-    /// Reports a match as it ended.
-    pub(super) async fn report(&self, fixture: &Fixture) -> Result<Reply, Trouble> {
-        let company = self.company().await?;
-        let by = &company.referees[fixture.referee];
-        let league = self.league().await?;
-        let reply = self
-            .ask(&fixture.report(&league, by, fixture.result()))
-            .await?;
-        let mut season = self.season();
-        if reply.is_refusal() {
-            let told = reply.describe();
-            season.refused.insert(fixture.match_id.clone(), told);
-        } else {
-            let outcome = fixture.outcome();
-            season.outcomes.insert(fixture.match_id.clone(), outcome);
-        }
-        drop(season);
-        Ok(reply)
-    }
-
-    /// Plays the league to its end, once.
-    ///
-    /// # Errors
-    ///
-    /// Skips the rule if it never began.
-    pub(super) async fn played(&self) -> Result<&Company, Trouble> {
-        let company = self.begun().await?;
-        self.first_match().await?;
-        self.played.get_or_init(|| self.play_on(company)).await;
-        Ok(company)
-    }
-
-    async fn play_on(&self, company: &Company) {
-        let until = Instant::now() + LONGEST_SEASON;
-        let watcher = &company.players[0];
-        while watcher.told("LEAGUE_COMPLETED").is_empty() && left(until) > Duration::ZERO {
-            let due = self.due(company);
-            let Some(fixture) = due.first() else {
-                tokio::time::sleep(LOOK).await;
-                continue;
-            };
-            self.happen(company, fixture).await;
-            if self.due(company).contains(fixture) {
-                // What is refused is kept for the rules.
-                let _ = self.report(fixture).await;
+    /// The rows of all announcements that the players received, each with its round.
+    pub fn announced_rows(&self) -> Vec<(u64, Value)> {
+        let mut all: BTreeMap<String, (u64, Value)> = BTreeMap::new();
+        for player in &self.players {
+            for call in player.told("ROUND_ANNOUNCEMENT") {
+                let message = call.message();
+                let round = message["round_id"].as_u64().unwrap_or_default();
+                for row in message["matches"].as_array().into_iter().flatten() {
+                    let match_id = row["match_id"].as_str().unwrap_or_default().to_owned();
+                    all.insert(match_id, (round, row.clone()));
+                }
             }
         }
-        for member in company.players.iter().chain(&company.referees) {
-            if !member.is_silent() {
-                member
-                    .wait(LAST_LETTERS, |heard| heard.kind() == "LEAGUE_COMPLETED")
-                    .await;
-            }
-        }
+        all.into_values().collect()
     }
 
     /// The matches that can be reported now.
-    fn due(&self, company: &Company) -> Vec<Fixture> {
-        let season = self.season();
-        let lied = |fixture: &Fixture| {
-            let lie = season.lie.as_ref();
-            lie.is_some_and(|lie| lie.has_spoilt(fixture))
-        };
-        let mut all = self.fixtures(company);
+    fn due(&self) -> Vec<Fixture> {
+        let season = &self.season;
+        let mut all = self.fixtures();
         all.retain(|fixture| {
-            let referee = &company.referees[fixture.referee];
+            let referee = &self.referees[fixture.referee];
             let order = fixture.order.as_ref().unwrap_or(&Value::Null);
+            let lie = season.lie.as_ref();
             !season.outcomes.contains_key(&fixture.match_id)
                 && !season.refused.contains_key(&fixture.match_id)
-                && !referee.is_silent()
+                && !referee.is_silent
                 && !referee.has_turned_down(order)
-                && !lied(fixture)
+                && !lie.is_some_and(|lie| lie.has_spoilt(fixture))
         });
         all
     }
+}
 
-    /// What goes wrong before a match is reported: a referee turns down an order, one reports what
-    /// cannot be true, one falls silent, and in the end a player does.
-    async fn happen(&self, company: &Company, fixture: &Fixture) {
-        let of_round = |season: &Season| {
-            let prefix = format!("R{}M", fixture.round);
-            let done = season.outcomes.keys();
-            done.filter(|match_id| match_id.starts_with(&prefix))
-                .count()
-        };
-        let is_last = of_round(&self.season()) + 1 >= self.matches_a_round();
-        let has_others = company.referees.len() > 1 && fixture.order.is_some();
-        if is_last && fixture.round as usize >= self.rounds() {
-            if let Some(player) = company.players.last() {
-                player.fall_silent();
-            }
-        } else if is_last && has_others && fixture.round == 1 {
-            company.referees[0].refuse_next();
-        } else if is_last && has_others && fixture.round == 2 {
-            company.referees[0].fall_silent();
-        } else if has_others && fixture.round == 2 && self.season().lie.is_none() {
-            self.lie(company, fixture).await;
+impl League {
+    pub fn new(sizes: Sizes, admin_token: Option<String>) -> Self {
+        Self {
+            sizes,
+            admin_token,
+            ..Self::default()
         }
     }
 
-    async fn lie(&self, company: &Company, fixture: &Fixture) {
-        let Ok(league) = self.league().await else {
-            return;
-        };
-        let mut result = fixture.result();
-        result["details"]["drawn_number"] = 11.into();
-        let by = &company.referees[fixture.referee];
-        let told = self.ask(&fixture.report(&league, by, result)).await;
-        if let Ok(reply) = told {
-            let mut season = self.season();
-            if !reply.is_refusal() {
-                let outcome = fixture.outcome();
-                season.outcomes.insert(fixture.match_id.clone(), outcome);
-            }
-            season.lie = Some(Lie {
-                match_id: fixture.match_id.clone(),
-                attempt: fixture.attempt(),
-                reply,
-            });
-        }
+    /// What was reported so far.
+    fn season(&self) -> MutexGuard<'_, Season> {
+        self.season.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn players(&self) -> &[FakeMember] {
+        let company = self.company.get();
+        company.map_or(&[], |company| &company.players)
+    }
+
+    pub(crate) fn referees(&self) -> &[FakeMember] {
+        let company = self.company.get();
+        company.map_or(&[], |company| &company.referees)
+    }
+
+    /// The league's id, as the first player was told it.
+    pub(crate) fn id(&self) -> String {
+        let reply = self.players().first().and_then(FakeMember::answer);
+        let league = reply.as_ref().and_then(|reply| reply.member("league_id"));
+        let league = league.and_then(Value::as_str);
+        league.unwrap_or_default().to_owned()
     }
 }
 
-/// The rows of all announcements that the players got, each with its round.
-pub(super) fn announced_rows(company: &Company) -> Vec<(u64, Value)> {
-    let mut all: BTreeMap<String, (u64, Value)> = BTreeMap::new();
-    for player in &company.players {
-        for heard in player.told("ROUND_ANNOUNCEMENT") {
-            let message = heard.message();
-            let round = message["round_id"].as_u64().unwrap_or_default();
-            for row in message["matches"].as_array().into_iter().flatten() {
-                let match_id = row["match_id"].as_str().unwrap_or_default().to_owned();
-                all.insert(match_id, (round, row.clone()));
-            }
+/// Opens all members and registers all but the last player; says whether the manager is there.
+pub(crate) async fn begin(stage: &Stage) -> bool {
+    let Ok(company) = company(stage).await else {
+        return false;
+    };
+    let all_but_last = company.players.iter().rev().skip(1).rev();
+    for member in all_but_last.chain(&company.referees) {
+        register(stage, member).await;
+    }
+    // Another process may hold the port.
+    !stage.launched.as_ref().is_some_and(Launched::has_ended)
+}
+
+/// A query for the table, by a player or by anyone.
+pub(crate) async fn question(stage: &Stage) -> Question {
+    match player(stage, 0).await {
+        Ok(_) => query(stage, "GET_STANDINGS", None),
+        Err(_) => Question::new("get_standings", json!({})),
+    }
+}
+
+async fn register(stage: &Stage, member: &FakeMember) {
+    if let Ok(reply) = stage.ask(&member.request()).await {
+        member.note(reply);
+    }
+}
+
+/// The members, each at its address.
+async fn company(stage: &Stage) -> Result<&Company, Trouble> {
+    let Sizes { players, referees } = stage.league.sizes;
+    let opened = stage.league.company.get_or_try_init(|| async {
+        let salt = now().as_millis() % 1_000_000;
+        let mut company = Company::default();
+        for number in 1..=players {
+            let name = format!("Check {salt} Player {number}");
+            company.players.push(FakeMember::open(name, false).await?);
+        }
+        for number in 1..=referees {
+            let name = format!("Check {salt} Referee {number}");
+            company.referees.push(FakeMember::open(name, true).await?);
+        }
+        Ok(company)
+    });
+    opened.await.map_err(|error: std::io::Error| {
+        Trouble::skipped(format!("no port for a member: {error}"), "free some ports")
+    })
+}
+
+/// A player, if the manager admitted it.
+///
+/// # Errors
+///
+/// Skips the rule if it did not.
+pub(crate) async fn player(stage: &Stage, place: usize) -> Result<&FakeMember, Trouble> {
+    admitted(company(stage).await?.players.get(place))
+}
+
+/// A referee, if the manager admitted it.
+///
+/// # Errors
+///
+/// Skips the rule if it did not.
+pub(crate) async fn referee(stage: &Stage, place: usize) -> Result<&FakeMember, Trouble> {
+    admitted(company(stage).await?.referees.get(place))
+}
+
+fn admitted(member: Option<&FakeMember>) -> Result<&FakeMember, Trouble> {
+    let admitted = member.filter(|member| !member.id().is_empty() && !member.token().is_empty());
+    admitted.ok_or_else(|| {
+        Trouble::skipped(
+            "the manager did not let the check's own agents in",
+            "start the manager freshly; `--players` and `--referees` say what it waits for",
+        )
+    })
+}
+
+/// The league as far as it has come.
+pub(crate) fn snapshot(stage: &Stage) -> LeagueRecord {
+    let league = &stage.league;
+    LeagueRecord {
+        sizes: league.sizes,
+        players: league.players().iter().map(MemberRecord::of).collect(),
+        referees: league.referees().iter().map(MemberRecord::of).collect(),
+        season: league.season().clone(),
+    }
+}
+
+/// The league has begun: the last player is in, and the first round was announced.
+///
+/// # Errors
+///
+/// Skips the rule if it does not begin.
+pub(crate) async fn begun(stage: &Stage) -> Result<(), Trouble> {
+    company(stage).await?;
+    let league = &stage.league;
+    if *league.began.get_or_init(|| kick_off(stage)).await {
+        return Ok(());
+    }
+    let Sizes { players, referees } = league.sizes;
+    Err(Trouble::skipped(
+        format!("the league did not begin with {players} players and {referees} referees"),
+        "say with `--players` and `--referees` what it waits for, or give `--admin-token`",
+    ))
+}
+
+async fn kick_off(stage: &Stage) -> bool {
+    let players = stage.league.players();
+    let Some(last) = players.last() else {
+        return false;
+    };
+    register(stage, last).await;
+    if let Some(token) = &stage.league.admin_token {
+        let start = Question::new("start_league", json!({"auth_token": token}));
+        // Whether it has begun is seen by the announcement.
+        let _ = stage.ask(&start).await;
+    }
+    let until = Instant::now() + SOON;
+    for player in players {
+        let announced = player
+            .wait(left(until), |call| call.kind() == "ROUND_ANNOUNCEMENT")
+            .await;
+        if announced.is_none() {
+            return false;
         }
     }
-    all.into_values().collect()
+    true
+}
+
+fn left(until: Instant) -> Duration {
+    until.saturating_duration_since(Instant::now())
+}
+
+/// The first match of the league, once it may be reported.
+///
+/// # Errors
+///
+/// Skips the rule if there is none.
+pub(crate) async fn first_match(stage: &Stage) -> Result<Fixture, Trouble> {
+    begun(stage).await?;
+    let until = Instant::now() + ORDERS;
+    while !snapshot(stage).gives_orders() && left(until) > Duration::ZERO {
+        tokio::time::sleep(LOOK).await;
+    }
+    // The other orders of the round may be just behind.
+    tokio::time::sleep(10 * LOOK).await;
+    let first = snapshot(stage).fixtures().into_iter().next();
+    first.ok_or_else(|| Trouble::skipped("no match was ordered or announced", ""))
+}
+
+/// Reports a match as it ended.
+///
+/// # Errors
+///
+/// No answer breaks the rule.
+pub(crate) async fn report(stage: &Stage, fixture: &Fixture) -> Result<Reply, Trouble> {
+    let league = &stage.league;
+    let by = &league.referees()[fixture.referee];
+    let question = fixture.report(&league.id(), by, fixture.result());
+    let reply = stage.ask(&question).await?;
+    let (mut season, match_id) = (league.season(), fixture.match_id.clone());
+    season.replies.insert(match_id.clone(), reply.clone());
+    if reply.is_refusal() {
+        season.refused.insert(match_id, reply.describe());
+    } else {
+        season.outcomes.insert(match_id, fixture.outcome());
+    }
+    Ok(reply)
+}
+
+/// Plays the league to its end, once.
+///
+/// # Errors
+///
+/// Skips the rule if it never began.
+pub(crate) async fn played(stage: &Stage) -> Result<LeagueRecord, Trouble> {
+    first_match(stage).await?;
+    stage.league.played.get_or_init(|| play_on(stage)).await;
+    Ok(snapshot(stage))
+}
+
+async fn play_on(stage: &Stage) {
+    let until = Instant::now() + LONGEST_SEASON;
+    while left(until) > Duration::ZERO {
+        let league = snapshot(stage);
+        if league.players[0].told("LEAGUE_COMPLETED").next().is_some() {
+            break;
+        }
+        let Some(fixture) = league.due().into_iter().next() else {
+            tokio::time::sleep(LOOK).await;
+            continue;
+        };
+        happen(stage, &league, &fixture).await;
+        if snapshot(stage).due().contains(&fixture) {
+            // A refusal is kept for the rules.
+            let _ = report(stage, &fixture).await;
+        }
+    }
+    let members = stage.league.players().iter().chain(stage.league.referees());
+    for member in members.filter(|member| !member.is_silent()) {
+        member
+            .wait(LAST_MESSAGES, |call| call.kind() == "LEAGUE_COMPLETED")
+            .await;
+    }
+}
+
+/// What goes wrong before a match is reported: a referee turns down an order, one reports what
+/// cannot be true, one falls silent, and in the end a player does.
+async fn happen(stage: &Stage, league: &LeagueRecord, fixture: &Fixture) {
+    let prefix = format!("R{}M", fixture.round);
+    let done = league.season.outcomes.keys();
+    let done = done.filter(|id| id.starts_with(&prefix)).count();
+    let is_last = done + 1 >= league.matches_a_round();
+    let referees = stage.league.referees();
+    let has_others = referees.len() > 1 && fixture.order.is_some();
+    if is_last && fixture.round as usize >= league.rounds() {
+        if let Some(player) = stage.league.players().last() {
+            player.fall_silent();
+        }
+    } else if is_last && has_others && fixture.round == 1 {
+        referees[0].refuse_next();
+    } else if is_last && has_others && fixture.round == 2 {
+        referees[0].fall_silent();
+    } else if has_others && fixture.round == 2 && league.season.lie.is_none() {
+        lie(stage, fixture).await;
+    }
+}
+
+async fn lie(stage: &Stage, fixture: &Fixture) {
+    let mut result = fixture.result();
+    result["details"]["drawn_number"] = 11.into();
+    let by = &stage.league.referees()[fixture.referee];
+    let question = fixture.report(&stage.league.id(), by, result);
+    let Ok(reply) = stage.ask(&question).await else {
+        return;
+    };
+    let (mut season, match_id) = (stage.league.season(), fixture.match_id.clone());
+    if !reply.is_refusal() {
+        season.outcomes.insert(match_id.clone(), fixture.outcome());
+    }
+    season.lie = Some(Lie {
+        match_id,
+        attempt: fixture.attempt(),
+        reply,
+    });
 }

@@ -4,61 +4,70 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::choice::{is_legal, seated};
-use super::{MOVE, OfPlayer, PlayerStage};
-use crate::listener::{Heard, Said};
-use crate::office::{Mood, is_registration};
-use crate::rule::{Played, Topic, Trouble, hold, rules};
-use crate::stage::Stage;
+use super::{CHOSEN, JOINED, MOVE, choice, choose, game_over, invitation, join, news};
+use crate::caller::Caller;
+use crate::exchange::{Ask, Setting};
+use crate::fake_manager::{Admitting, is_registration};
+use crate::listener::{IncomingCall, ScriptedAnswer};
+use crate::record::Expect::Taken;
+use crate::rule::{Judgement, Topic, Trouble, hold, rules, steps};
+use crate::stage::{Question, Stage};
 
-/// How long a player may hesitate before it asks to be let in once more.
+/// How long a player may hesitate before it registers once more.
 const ASKS_AGAIN: Duration = Duration::from_secs(12);
 /// How long a player is watched that should not ask again at once.
 const WATCHED: Duration = Duration::from_secs(2);
 /// The most registrations in that time.
-const FEW: usize = 3;
+const MAX_REGISTRATIONS: usize = 3;
 /// How long a manager hesitates.
 const HESITATION: Duration = Duration::from_secs(3);
 
-/// The rules.
-pub(super) fn topic() -> Topic<PlayerStage> {
+const SILENT: &str = "it does not register after a restart";
+
+pub(super) fn topic() -> Topic {
     Topic {
         name: "recovery and end",
         rules: rules! {
-            "BACK-01" Must "000 §2.8.1": "A player that was killed comes up again"
-                => "start from what is on disk, or from nothing, without anybody's help", comes_up, 60;
-            "BACK-02" Must "ruling 7": "A player that was killed registers again"
-                => "register every time the player starts", registers_again, 60;
-            "BACK-03" Must "ruling 35": "A player that was killed comes to its match again"
-                => "take an invitation to a match that began before the restart", joins_again, 60;
-            "BACK-04" Should "ruling 35": "A player that was killed after its choice is asked again, and answers"
-                => "take a call for a choice in a match that began before the restart", chooses_again, 100;
-            "BACK-05" Should "ruling 35": "The end of a match is taken by a player that was killed in it"
-                => "take the end of a match that began before the restart", hears_end, 60;
-            "BACK-06" Must "000 §2.4.5": "After a restart the player shows its new token"
-                => "use the token of the last registration", new_token, 60;
-            "BACK-07" Must "000 §5.8": "A manager that answers 503 is asked again"
-                => "try again after two seconds when the registration fails", unwell, 60;
-            "BACK-08" Must "000 §5.9.1": "A manager that closes the connection is asked again"
-                => "try again after two seconds when the registration fails", hangs_up, 60;
-            "BACK-09" Should "000 §5.9.1": "A manager that answers nonsense is asked again"
-                => "treat an answer that cannot be read like no answer", nonsense, 60;
-            "BACK-10" Should "000 §2.7": "A manager that takes three seconds is waited for"
-                => "wait ten seconds for the answer to a registration", hesitates, 60;
-            "BACK-11" Should "000 §4.2.2": "A player that was rejected does not ask again at once"
-                => "tell people the reason, and wait or end", rejected, 60;
+            "BACK-01" Must[60] "000 §2.8.1": "A player that was killed comes up again"
+                => "start from what is on disk, or from nothing, without anybody's help", steps!(comes_up);
+            "BACK-02" Must[60] "ruling 7": "A player that was killed registers again"
+                => "register every time the player starts", steps!(restarted_and_back);
+            "BACK-03" Must[60] "ruling 35": "A player that was killed comes to its match again"
+                => "take an invitation to a match that began before the restart", steps!(joins_again);
+            "BACK-04" Should[100] "ruling 35": "A player that was killed after its choice is asked again, and answers"
+                => "take a call for a choice in a match that began before the restart", steps!(chooses_again);
+            "BACK-05" Should[60] "ruling 35": "The end of a match is taken by a player that was killed in it"
+                => "take the end of a match that began before the restart", steps!(hears_the_end);
+            "BACK-06" Must[60] "000 §2.4.5": "After a restart the player shows its new token"
+                => "use the token of the last registration", steps!(shows_its_new_token);
+            "BACK-07" Must[60] "000 §5.8": "A manager that answers 503 is asked again"
+                => "try again after two seconds when the registration fails", steps!(asks_again(ScriptedAnswer::Raw(503, String::new())));
+            "BACK-08" Must[60] "000 §5.9.1": "A manager that closes the connection is asked again"
+                => "try again after two seconds when the registration fails", steps!(asks_again(ScriptedAnswer::Nothing));
+            "BACK-09" Should[60] "000 §5.9.1": "A manager that answers nonsense is asked again"
+                => "treat an answer that cannot be read like no answer", steps!(asks_again(ScriptedAnswer::Raw(200, "<html>one moment please</html>".to_owned())));
+            "BACK-10" Should[60] "000 §2.7": "A manager that takes three seconds is waited for"
+                => "wait ten seconds for the answer to a registration", steps!(waits);
+            "BACK-11" Should[60] "000 §4.2.2": "A player that was rejected does not ask again at once"
+                => "tell people the reason, and wait or end", steps!(takes_a_rejection);
             "END-01" Should "000 §4.8.2": "The end of the league is taken"
-                => "answer the tool `notify_league_completed`", league_completed;
+                => "answer the tool `notify_league_completed`", Ask::method(completed), [Taken];
             "END-02" Should "000 §4.8.2": "The end of the league told twice does no harm"
-                => "answer the second time as the first", completed_twice;
+                => "answer the second time as the first", Ask::method(completed), [Taken];
         },
     }
 }
 
-/// Kills the player, changes the mood of the manager, and starts it again; gives the place in the
-/// row of requests from which on the new one is heard.
-async fn restarted(act: &OfPlayer, mood: Mood) -> Result<usize, Trouble> {
-    let stage = &act.stage;
+fn set_admitting(stage: &Stage, admitting: Admitting) {
+    if let Some(manager) = &stage.manager {
+        manager.set_admitting(admitting);
+    }
+}
+
+/// Kills the player, changes how the manager takes registrations, and starts the player again;
+/// gives the place in the row of calls from which on the new one is heard.
+async fn restarted(caller: &Caller, admitting: Admitting) -> Result<usize, Trouble> {
+    let stage = &caller.stage;
     let Some(launched) = &stage.launched else {
         return Err(Trouble::skipped(
             "only a player that is started here can be killed",
@@ -69,8 +78,8 @@ async fn restarted(act: &OfPlayer, mood: Mood) -> Result<usize, Trouble> {
         let reason = "the player keeps sessions of MCP, and they end with it";
         return Err(Trouble::skipped(reason, ""));
     }
-    stage.office.set_mood(mood);
-    let before = stage.office.listener.count();
+    set_admitting(stage, admitting);
+    let before = stage.call_count();
     launched.end().await;
     let started = launched.start();
     started.map_err(|error| Trouble::broken(format!("it cannot be started again: {error}")))?;
@@ -78,183 +87,146 @@ async fn restarted(act: &OfPlayer, mood: Mood) -> Result<usize, Trouble> {
 }
 
 /// Kills the player, starts it again, and waits until it listens.
-async fn reborn(act: &OfPlayer, mood: Mood) -> Result<usize, Trouble> {
-    let before = restarted(act, mood).await?;
-    hold(act.stage.comes_up().await, || {
-        format!("nobody listens {:?} after the restart", act.stage.wait)
+async fn restarted_and_up(caller: &Caller, admitting: Admitting) -> Result<usize, Trouble> {
+    let before = restarted(caller, admitting).await?;
+    hold(caller.stage.comes_up().await, || {
+        format!("no connection {:?} after the restart", caller.stage.wait)
     })?;
     Ok(before)
 }
 
-/// Kills the player, starts it again, and waits until it is in.
-pub(super) async fn returned(act: &OfPlayer) -> Result<Heard, Trouble> {
-    act.stage.admitted()?;
-    let before = reborn(act, Mood::Open).await?;
-    let heard = act.stage.office.registration(before, ASKS_AGAIN).await;
-    let heard = heard.ok_or_else(|| Trouble::broken("it does not register after a restart"))?;
-    settled(act).await;
-    Ok(heard)
+/// Kills the player, starts it again, and waits until it is admitted.
+pub(crate) async fn restarted_and_back(caller: &Caller) -> Judgement {
+    caller.stage.admitted()?;
+    let before = restarted_and_up(caller, Admitting::Open).await?;
+    let registered = caller.stage.registration(before, ASKS_AGAIN).await;
+    hold(registered.is_some(), || SILENT.to_owned())?;
+    settled(caller).await;
+    Ok(())
 }
 
-/// Gives the player a moment to take in that it was let in.
-async fn settled(act: &OfPlayer) {
+/// Gives the player a moment to take in that it was admitted.
+async fn settled(caller: &Caller) {
+    let stage = &caller.stage;
     for _ in 0..20 {
-        let match_id = act.stage.open_match().await;
-        let reply = act.stage.ask(&act.stage.invitation(&match_id)).await;
-        if reply.is_some_and(|reply| !reply.is_refusal()) {
+        let match_id = stage.open_match().await;
+        let reply = stage.ask(&invitation(stage, &match_id)).await;
+        if reply.is_ok_and(|reply| !reply.is_refusal()) {
             return;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
-async fn comes_up(act: &OfPlayer) -> Played {
-    reborn(act, Mood::Open).await?;
-    settled(act).await;
-    act.still_answers("a restart").await
+async fn comes_up(caller: &Caller) -> Judgement {
+    restarted_and_up(caller, Admitting::Open).await?;
+    settled(caller).await;
+    caller.still_answers("a restart").await
 }
 
-async fn registers_again(act: &OfPlayer) -> Played {
-    returned(act).await.map(drop)
+async fn joins_again(caller: &Caller) -> Judgement {
+    let match_id = join(caller).await?;
+    restarted_and_back(caller).await?;
+    let question = invitation(&caller.stage, &match_id);
+    caller.call(&question).await?.of_kind(JOINED)?;
+    choose(caller, &match_id).await.map(drop)
 }
 
-async fn joins_again(act: &OfPlayer) -> Played {
-    let match_id = seated(act).await?;
-    returned(act).await?;
-    let reply = act.call(&act.stage.invitation(&match_id)).await?;
-    reply.of_kind(&["GAME_JOIN_ACK"])?;
-    let reply = act.call_within(&act.stage.choice(&match_id), MOVE).await?;
-    let message = reply.of_kind(&["CHOOSE_PARITY_RESPONSE"])?;
-    is_legal(&message["parity_choice"])
+async fn chooses_again(caller: &Caller) -> Judgement {
+    let match_id = join(caller).await?;
+    let question = choice(&caller.stage, &match_id);
+    caller.call_within(&question, MOVE).await?.of_kind(CHOSEN)?;
+    restarted_and_back(caller).await?;
+    choose(caller, &match_id).await.map(drop)
 }
 
-async fn chooses_again(act: &OfPlayer) -> Played {
-    let match_id = seated(act).await?;
-    let reply = act.call_within(&act.stage.choice(&match_id), MOVE).await?;
-    reply.of_kind(&["CHOOSE_PARITY_RESPONSE"])?;
-    returned(act).await?;
-    let reply = act.call_within(&act.stage.choice(&match_id), MOVE).await?;
-    let message = reply.of_kind(&["CHOOSE_PARITY_RESPONSE"])?;
-    is_legal(&message["parity_choice"])
-}
-
-async fn hears_end(act: &OfPlayer) -> Played {
-    let match_id = seated(act).await?;
-    act.call_within(&act.stage.choice(&match_id), MOVE).await?;
-    returned(act).await?;
-    let reply = act.call(&act.stage.game_over(&match_id)).await?;
+async fn hears_the_end(caller: &Caller) -> Judgement {
+    let match_id = join(caller).await?;
+    let question = choice(&caller.stage, &match_id);
+    caller.call_within(&question, MOVE).await?;
+    restarted_and_back(caller).await?;
+    let reply = caller.call(&game_over(&caller.stage, &match_id)).await?;
     hold(!reply.is_refusal(), || {
         format!("the answer is {}", reply.describe())
     })
 }
 
-async fn new_token(act: &OfPlayer) -> Played {
-    returned(act).await?;
-    let token = act.stage.admitted()?.token;
-    let match_id = act.stage.open_match().await;
-    let reply = act.call(&act.stage.invitation(&match_id)).await?;
-    let message = reply.of_kind(&["GAME_JOIN_ACK"])?;
-    match message.get("auth_token").and_then(Value::as_str) {
+async fn shows_its_new_token(caller: &Caller) -> Judgement {
+    restarted_and_back(caller).await?;
+    let stage = &caller.stage;
+    let token = stage.admitted()?.token;
+    let question = invitation(stage, &stage.open_match().await);
+    let reply = caller.call(&question).await?;
+    match reply.of_kind(JOINED)?["auth_token"].as_str() {
         None => Err(Trouble::forgiven("`auth_token` is missing")),
         Some(shown) => hold(shown == token, || "an old token is shown".to_owned()),
     }
 }
 
-/// Meets the first registration badly, and waits for the next.
-async fn asks_again(act: &OfPlayer, said: Said) -> Played {
-    act.stage.admitted()?;
-    let before = reborn(act, Mood::Failing(1, said)).await?;
-    let listener = &act.stage.office.listener;
-    let first = act.stage.office.registration(before, ASKS_AGAIN).await;
-    let asked = first.is_some();
-    let again = |heard: &Heard| first.as_ref().is_some_and(|first| is_another(heard, first));
-    let second = listener.wait(before, ASKS_AGAIN, again).await;
-    act.stage.office.set_mood(Mood::Open);
-    settled(act).await;
-    hold(asked, || "it does not register after a restart".to_owned())?;
+/// Answers the first registration after a restart like this; gives it and the one after it.
+async fn registrations(
+    caller: &Caller,
+    answer: ScriptedAnswer,
+) -> Result<[Option<std::sync::Arc<IncomingCall>>; 2], Trouble> {
+    let stage = &caller.stage;
+    stage.admitted()?;
+    let before = restarted_and_up(caller, Admitting::Failing(1, answer)).await?;
+    let first = stage.registration(before, ASKS_AGAIN).await;
+    // Other calls may come in between.
+    let is_another = |call: &IncomingCall| {
+        let after = |first: &std::sync::Arc<IncomingCall>| call.at > first.at;
+        is_registration(call) && first.as_ref().is_some_and(after)
+    };
+    let second = stage.manager_hears(before, ASKS_AGAIN, is_another).await;
+    set_admitting(stage, Admitting::Open);
+    settled(caller).await;
+    Ok([first, second])
+}
+
+async fn asks_again(caller: &Caller, answer: ScriptedAnswer) -> Judgement {
+    let [first, second] = registrations(caller, answer).await?;
+    hold(first.is_some(), || SILENT.to_owned())?;
     hold(second.is_some(), || {
         format!("it does not ask again within {} s", ASKS_AGAIN.as_secs())
     })
 }
 
-/// Whether a request is a registration after the first one; others may come in between.
-fn is_another(heard: &Heard, first: &Heard) -> bool {
-    is_registration(heard) && heard.at > first.at
-}
-
-async fn unwell(act: &OfPlayer) -> Played {
-    asks_again(act, Said::Raw(503, String::new())).await
-}
-
-async fn hangs_up(act: &OfPlayer) -> Played {
-    asks_again(act, Said::Nothing).await
-}
-
-async fn nonsense(act: &OfPlayer) -> Played {
-    asks_again(
-        act,
-        Said::Raw(200, "<html>one moment please</html>".to_owned()),
-    )
-    .await
-}
-
-async fn hesitates(act: &OfPlayer) -> Played {
-    act.stage.admitted()?;
-    let wait = Said::Late(HESITATION, Box::new(Said::Raw(503, String::new())));
-    let before = reborn(act, Mood::Failing(1, wait)).await?;
-    let first = act.stage.office.registration(before, ASKS_AGAIN).await;
-    let first = first.ok_or_else(|| Trouble::broken("it does not register after a restart"))?;
-    let listener = &act.stage.office.listener;
-    let again = |heard: &Heard| is_another(heard, &first);
-    let second = listener.wait(before, ASKS_AGAIN, again).await;
-    settled(act).await;
+async fn waits(caller: &Caller) -> Judgement {
+    let late = Box::new(ScriptedAnswer::Raw(503, String::new()));
+    let answer = ScriptedAnswer::Late(HESITATION, late);
+    let [first, second] = registrations(caller, answer).await?;
+    let first = first.ok_or_else(|| Trouble::broken(SILENT))?;
     let hasty = second.is_some_and(|second| second.at - first.at < HESITATION);
     hold(!hasty, || {
         "it asks again before three seconds have passed".to_owned()
     })
 }
 
-async fn rejected(act: &OfPlayer) -> Played {
-    act.stage.admitted()?;
-    let mood = Mood::Rejecting("Registration closed".to_owned());
-    let before = restarted(act, mood).await?;
-    let office = &act.stage.office;
-    let heard = office.registration(before, ASKS_AGAIN).await;
+async fn takes_a_rejection(caller: &Caller) -> Judgement {
+    let stage = &caller.stage;
+    stage.admitted()?;
+    let admitting = Admitting::Rejecting("Registration closed".to_owned());
+    let before = restarted(caller, admitting).await?;
+    let first = stage.registration(before, ASKS_AGAIN).await;
     tokio::time::sleep(WATCHED).await;
-    let all = office.listener.since(before);
-    let count = all.iter().filter(|heard| is_registration(heard)).count();
-    // Whoever takes no for an answer may end; for the rules that follow it is started again.
-    returned(act).await?;
-    hold(heard.is_some(), || {
-        "it does not register after a restart".to_owned()
-    })?;
-    hold(count <= FEW, || {
+    let calls = stage.calls_since(before);
+    let count = calls.iter().filter(|call| is_registration(call)).count();
+    // The player may have ended; for the rules that follow it is started again.
+    restarted_and_back(caller).await?;
+    hold(first.is_some(), || SILENT.to_owned())?;
+    hold(count <= MAX_REGISTRATIONS, || {
         format!("{count} registrations came in two seconds")
     })
 }
 
-async fn completed(act: &OfPlayer) -> Played {
-    let id = act.stage.member().id;
-    let says = json!({
+fn completed(stage: &Stage, _: &Setting) -> Question {
+    let id = stage.player_id();
+    let body: Value = json!({
         "total_rounds": 3, "total_matches": 6,
         "champion": {"player_id": id, "display_name": "The player", "points": 9},
         "final_standings": [
             {"rank": 1, "player_id": id, "points": 9}, {"rank": 2, "player_id": "P02", "points": 3},
         ],
     });
-    let question = act
-        .stage
-        .news("notify_league_completed", "LEAGUE_COMPLETED", says);
-    let reply = act.call(&question).await?;
-    hold(!reply.is_refusal(), || {
-        format!("the answer is {}", reply.describe())
-    })
-}
-
-async fn league_completed(act: &OfPlayer) -> Played {
-    completed(act).await
-}
-
-async fn completed_twice(act: &OfPlayer) -> Played {
-    completed(act).await
+    news(stage, "notify_league_completed", "LEAGUE_COMPLETED", body)
 }

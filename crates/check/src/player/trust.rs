@@ -3,189 +3,172 @@
 
 use serde_json::{Value, json};
 
-use super::{MOVE, OfPlayer, PlayerStage};
+use super::{
+    CHOSEN, FALSE_TOKEN, JOINED, MOVE, announcement, choice, invitation, is_legal, join,
+    match_token, unannounced,
+};
+use crate::caller::Caller;
+use crate::exchange::{Ask, Setting, Situation, remove};
+use crate::record::Expect::By;
+use crate::record::refused_with;
 use crate::reply::Reply;
-use crate::rule::{Played, Topic, Trouble, hold, rules};
-use crate::stage::Question;
-use crate::wire::Exchange;
+use crate::rule::{Judgement, Topic, Trouble, rules, steps};
+use crate::script::OTHER_OFFSET;
+use crate::stage::{Question, Stage};
+use crate::wire::RoundTrip;
 
-/// The rules.
-pub(super) fn topic() -> Topic<PlayerStage> {
+const UNCONCERNED: &str =
+    "the player does not look at tokens of matches and managers, and need not";
+
+pub(super) fn topic() -> Topic {
     Topic {
         name: "trust",
         rules: rules! {
             "TRUST-01" Should "ruling 25": "A referee with another token than the announced one is E012"
-                => "compare `auth_token` with `match_token` of the ROUND_ANNOUNCEMENT", wrong_token;
+                => "compare `auth_token` with `match_token` of the ROUND_ANNOUNCEMENT", invited(announced).with(with_false_token), [refused_with("E012")];
             "TRUST-02" Should "ruling 25": "A referee without a token is E011, if one was announced"
-                => "ask for the token that was announced", no_token;
-            "TRUST-03" Should "ruling 25": "A choice is not told to a referee with another token"
-                => "check the token before every choice", no_choice, 40;
+                => "ask for the token that was announced", invited(announced).with(without_token), [refused_with("E011")];
+            "TRUST-03" Should[40] "ruling 25": "A choice is not told to a referee with another token"
+                => "check the token before every choice", Ask::new(|caller| Box::pin(announced_and_joined(caller)), |stage, at| choice(stage, &at.subject)).unless(takes_it).with(with_false_token), [refused_with("E012")];
             "TRUST-04" Should "ruling 25": "The token of one match does not open another"
-                => "keep one token for each match", crossed;
+                => "keep one token for each match", invited(|caller| Box::pin(two_announced(caller))), [refused_with("E012")];
             "TRUST-05" Should "ruling 45": "News from a manager with another token are E012"
-                => "keep `manager_token` of the registration, and compare", false_manager;
+                => "keep `manager_token` of the registration, and compare", news().unless(takes_it).with(with_false_token), [refused_with("E012")];
             "TRUST-06" Should "ruling 45": "News from a manager without its token are E011"
-                => "keep `manager_token` of the registration, and ask for it", nameless_manager;
+                => "keep `manager_token` of the registration, and ask for it", news().unless(takes_it).with(without_token), [refused_with("E011")];
             "TRUST-07" Should "ruling 42": "News of another league are refused"
-                => "compare `league_id` with your own", other_league;
-            "TRUST-08" Must "000 §2.4.5": "A refusal does not show the player's token to a stranger"
-                => "leave `auth_token` out of refusals", discreet, 120;
+                => "compare `league_id` with your own", news().unless(takes_another_league).with(|call, _| call["league_id"] = "another_league".into()), [refused_with("E012")];
+            "TRUST-08" Must[120] "000 §2.4.5": "A refusal does not show the player's token to a stranger"
+                => "leave `auth_token` out of refusals", steps!(refuses_discreetly);
             "TRUST-09" Should "ruling 25": "A match that was announced with another token is not announced anew"
-                => "keep the first announcement of a match", announced_anew;
-            "TRUST-10" Must "ruling 43": "A refused call leaves the match as it was"
-                => "check a call before it changes anything", unharmed, 70;
+                => "keep the first announcement of a match", steps!(keeps_the_first_announcement);
+            "TRUST-10" Must[70] "ruling 43": "A refused call leaves the match as it was"
+                => "check a call before it changes anything", Ask::new(|caller| Box::pin(disturbed(caller)), |stage, at| choice(stage, &at.subject)).patience(MOVE).due(CHOSEN), [By(is_legal)];
         },
     }
 }
 
-/// A match that was announced, by a manager that proved itself.
-async fn announced(act: &OfPlayer) -> Result<String, Trouble> {
-    act.stage.admitted()?;
-    let match_id = act.stage.next_match();
-    let reply = act.call(&act.stage.announcement(&match_id)).await?;
-    if reply.is_refusal() {
-        return Err(unconcerned());
-    }
-    Ok(match_id)
+/// An invitation in a situation that may bring another token for it.
+fn invited(situation: Situation) -> Ask {
+    let ask = Ask::new(situation, |stage, at| {
+        let mut question = invitation(stage, &at.subject);
+        if !at.value.is_null() {
+            question.params["auth_token"] = at.value.clone();
+        }
+        question
+    });
+    ask.unless(takes_it)
 }
 
-fn unconcerned() -> Trouble {
-    Trouble::skipped(
-        "the player does not look at tokens of matches and managers, and need not",
-        "",
-    )
+fn news() -> Ask {
+    Ask::new(unannounced, |stage, at| announcement(stage, &at.subject)).registered()
 }
 
-/// Sees that a call is refused with a code; a player that takes it does not know such tokens.
-fn refused(reply: &Reply, code: &str) -> Played {
-    if !reply.is_refusal() {
-        return Err(unconcerned());
+fn takes_it(reply: &Reply) -> Option<&'static str> {
+    (!reply.is_refusal()).then_some(UNCONCERNED)
+}
+
+fn takes_another_league(reply: &Reply) -> Option<&'static str> {
+    let reason = "the player does not look at `league_id`, and need not";
+    (!reply.is_refusal()).then_some(reason)
+}
+
+fn with_false_token(call: &mut Value, _: &Stage) {
+    call["auth_token"] = FALSE_TOKEN.into();
+}
+
+fn without_token(call: &mut Value, _: &Stage) {
+    remove(call, &["auth_token"]);
+}
+
+/// Announces a match, as a manager that proved itself.
+async fn announce(caller: &Caller) -> Result<String, Trouble> {
+    caller.stage.admitted()?;
+    let match_id = caller.stage.next_match();
+    let reply = caller.call(&announcement(&caller.stage, &match_id)).await?;
+    match reply.is_refusal() {
+        true => Err(Trouble::skipped(UNCONCERNED, "")),
+        false => Ok(match_id),
     }
-    hold(reply.league_error() == Some(code), || {
-        format!("the refusal is {} instead of {code}", reply.describe())
+}
+
+/// A situation: a match that was announced.
+fn announced(caller: &Caller) -> crate::rule::Pending<'_, Result<Setting, Trouble>> {
+    Box::pin(async { announce(caller).await.map(Setting::about) })
+}
+
+async fn announced_and_joined(caller: &Caller) -> Result<Setting, Trouble> {
+    let match_id = announce(caller).await?;
+    caller.call(&invitation(&caller.stage, &match_id)).await?;
+    Ok(Setting::about(match_id))
+}
+
+/// A situation: two matches were announced, and the token of the second is shown for the first.
+async fn two_announced(caller: &Caller) -> Result<Setting, Trouble> {
+    let (subject, other) = (announce(caller).await?, announce(caller).await?);
+    Ok(Setting {
+        subject,
+        value: match_token(&other).into(),
+        keep: None,
     })
 }
 
-async fn with_token(
-    act: &OfPlayer,
-    mut question: Question,
-    token: Option<&str>,
-) -> Result<Reply, Trouble> {
-    match token {
-        Some(token) => question.params["auth_token"] = token.into(),
-        None => {
-            if let Some(message) = question.params.as_object_mut() {
-                message.remove("auth_token");
-            }
-        }
-    }
-    act.call(&question).await
-}
-
-const FALSE: &str = "tok-false-fedcba9876543210";
-
-async fn wrong_token(act: &OfPlayer) -> Played {
-    let match_id = announced(act).await?;
-    let question = act.stage.invitation(&match_id);
-    refused(&with_token(act, question, Some(FALSE)).await?, "E012")
-}
-
-async fn no_token(act: &OfPlayer) -> Played {
-    let match_id = announced(act).await?;
-    let question = act.stage.invitation(&match_id);
-    refused(&with_token(act, question, None).await?, "E011")
-}
-
-async fn no_choice(act: &OfPlayer) -> Played {
-    let match_id = announced(act).await?;
-    act.call(&act.stage.invitation(&match_id)).await?;
-    let question = act.stage.choice(&match_id);
-    refused(&with_token(act, question, Some(FALSE)).await?, "E012")
-}
-
-async fn crossed(act: &OfPlayer) -> Played {
-    let (one, other) = (announced(act).await?, announced(act).await?);
-    let token = PlayerStage::match_token(&other);
-    let question = act.stage.invitation(&one);
-    refused(&with_token(act, question, Some(&token)).await?, "E012")
-}
-
-async fn false_manager(act: &OfPlayer) -> Played {
-    act.stage.admitted()?;
-    let question = act.stage.announcement(&act.stage.next_match());
-    refused(&with_token(act, question, Some(FALSE)).await?, "E012")
-}
-
-async fn nameless_manager(act: &OfPlayer) -> Played {
-    act.stage.admitted()?;
-    let question = act.stage.announcement(&act.stage.next_match());
-    refused(&with_token(act, question, None).await?, "E011")
-}
-
-async fn other_league(act: &OfPlayer) -> Played {
-    act.stage.admitted()?;
-    let mut question = act.stage.announcement(&act.stage.next_match());
-    question.params["league_id"] = "another_league".into();
-    let reply = act.call(&question).await?;
-    if !reply.is_refusal() {
-        return Err(Trouble::skipped(
-            "the player does not look at `league_id`, and need not",
-            "",
-        ));
-    }
-    refused(&reply, "E012")
+/// A situation: a match in which two calls were refused.
+async fn disturbed(caller: &Caller) -> Result<Setting, Trouble> {
+    let match_id = join(caller).await?;
+    let broken = json!({"match_id": match_id, "deadline": 7});
+    caller.call(&Question::new("choose_parity", broken)).await?;
+    let mut question = choice(&caller.stage, &match_id);
+    question.params["auth_token"] = FALSE_TOKEN.into();
+    caller.call(&question).await?;
+    Ok(Setting::about(match_id))
 }
 
 /// Calls that are owed a refusal, each for another reason; some players take some of them.
-async fn unwelcome(stage: &PlayerStage) -> Vec<Question> {
+async fn unwelcome(stage: &Stage) -> Vec<Question> {
     let (known, unknown) = (stage.open_match().await, stage.next_match());
-    let mut wrong_token = stage.invitation(&known);
-    wrong_token.params["auth_token"] = FALSE.into();
-    let mut no_match = stage.invitation(&known);
-    no_match.params["match_id"] = Value::Null;
-    let mut no_game = stage.invitation(&known);
-    no_game.params["game_type"] = json!({"name": []});
-    let mut other_player = stage.choice(&known);
-    other_player.params["player_id"] = "P77".into();
-    let mut other_league = stage.announcement(&known);
-    other_league.params["league_id"] = "another_league".into();
-    other_league.params["auth_token"] = FALSE.into();
-    let mut offset = stage.invitation(&known);
-    offset.params["timestamp"] = "2025-01-15T10:30:00+02:00".into();
+    let with = |mut question: Question, name: &str, value: Value| {
+        question.params[name] = value;
+        question
+    };
+    let invite = || invitation(stage, &known);
+    let elsewhere = with(
+        announcement(stage, &known),
+        "league_id",
+        "another_league".into(),
+    );
     vec![
-        wrong_token,
-        no_match,
-        no_game,
-        stage.choice(&unknown),
-        other_player,
-        other_league,
-        offset,
+        with(invite(), "auth_token", FALSE_TOKEN.into()),
+        with(invite(), "match_id", Value::Null),
+        with(invite(), "game_type", json!({"name": []})),
+        choice(stage, &unknown),
+        with(choice(stage, &known), "player_id", "P77".into()),
+        with(elsewhere, "auth_token", FALSE_TOKEN.into()),
+        with(invite(), "timestamp", OTHER_OFFSET.into()),
         Question::new("choose_parity", json!({"match_id": known, "deadline": 7})),
         Question::new("choose_parity", json!([])),
         Question::new("no_such_tool", json!({"match_id": known})),
     ]
 }
 
-async fn discreet(act: &OfPlayer) -> Played {
-    let token = act.stage.admitted()?.token;
+async fn refuses_discreetly(caller: &Caller) -> Judgement {
+    let token = caller.stage.admitted()?.token;
     let mut refusals = 0;
-    for question in unwelcome(&act.stage).await {
-        // Whoever says nothing tells nothing.
-        let reply = act.call(&question).await.ok();
+    for question in unwelcome(&caller.stage).await {
+        // A player that says nothing shows nothing.
+        let reply = caller.call(&question).await.ok();
         if let Some(reply) = reply.filter(Reply::is_refusal) {
             refusals += 1;
-            discreetly(&reply.exchange, &token)?;
+            discreet(&reply.trip, &token)?;
         }
     }
-    // A body that is no JSON is refused by whoever reads it at all.
-    if act
-        .post(b"{\"jsonrpc\": \"2.0\", \"method\": [")
-        .await
-        .is_ok()
-    {
+    // A body that is not JSON is refused by every player that reads it at all.
+    let broken = caller.post(b"{\"jsonrpc\": \"2.0\", \"method\": [").await;
+    if broken.is_ok() {
         refusals += 1;
-        act.last()
-            .map_or(Ok(()), |last| discreetly(&last, &token))?;
+        caller
+            .last()
+            .map_or(Ok(()), |last| discreet(&last, &token))?;
     }
     match refusals {
         0 => Err(Trouble::skipped("the player refuses nothing", "")),
@@ -194,44 +177,33 @@ async fn discreet(act: &OfPlayer) -> Played {
 }
 
 /// Sees that a refusal does not hold a token, neither in its body nor in its head.
-fn discreetly(exchange: &Exchange, token: &str) -> Played {
-    let Ok(answer) = &exchange.came else {
+fn discreet(trip: &RoundTrip, token: &str) -> Judgement {
+    let Ok(answer) = &trip.came else {
         return Ok(());
     };
-    let mut told = answer.headers.iter().map(|(_, value)| value.as_str());
-    if told.any(|value| value.contains(token)) || answer.text().contains(token) {
-        let found = "the refusal holds the player's own token";
-        return Err(Trouble::broken(found).about(exchange));
+    let mut headers = answer.headers.iter().map(|(_, value)| value.as_str());
+    if headers.any(|value| value.contains(token)) || answer.text().contains(token) {
+        return Err(Trouble::broken("the refusal holds the player's own token"));
     }
     Ok(())
 }
 
-async fn announced_anew(act: &OfPlayer) -> Played {
-    let match_id = announced(act).await?;
-    let mut question = act.stage.announcement(&match_id);
-    question.params["matches"][0]["match_token"] = FALSE.into();
+async fn keeps_the_first_announcement(caller: &Caller) -> Judgement {
+    let match_id = announce(caller).await?;
+    let stage = &caller.stage;
+    let mut again = announcement(stage, &match_id);
+    again.params["matches"][0]["match_token"] = FALSE_TOKEN.into();
     // It may refuse that, or nod and keep to what it was told first.
-    act.call(&question).await?;
-    let second = with_token(act, act.stage.invitation(&match_id), Some(FALSE)).await?;
-    let first = act.call(&act.stage.invitation(&match_id)).await?;
+    caller.call(&again).await?;
+    let mut by_second = invitation(stage, &match_id);
+    by_second.params["auth_token"] = FALSE_TOKEN.into();
+    let second = caller.call(&by_second).await?;
+    let first = caller.call(&invitation(stage, &match_id)).await?;
     match (second.is_refusal(), first.is_refusal()) {
-        (false, false) => Err(unconcerned()),
+        (false, false) => Err(Trouble::skipped(UNCONCERNED, "")),
         (false, true) => Err(Trouble::broken(
             "the player goes by the second announcement of the match",
         )),
-        (true, _) => first.of_kind(&["GAME_JOIN_ACK"]).map(drop),
+        (true, _) => first.of_kind(JOINED).map(drop),
     }
-}
-
-async fn unharmed(act: &OfPlayer) -> Played {
-    let match_id = super::choice::seated(act).await?;
-    let broken = Question::new(
-        "choose_parity",
-        json!({"match_id": match_id, "deadline": 7}),
-    );
-    act.call(&broken).await?;
-    with_token(act, act.stage.choice(&match_id), Some(FALSE)).await?;
-    let reply = act.call_within(&act.stage.choice(&match_id), MOVE).await?;
-    let message = reply.of_kind(&["CHOOSE_PARITY_RESPONSE"])?;
-    super::choice::is_legal(&message["parity_choice"])
 }

@@ -1,19 +1,22 @@
 //! Matches that the referee under check is told to run, each with its plot; all that is said in
 //! them is kept, and the rules look at it afterwards.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use league_protocol::token::TokenHash;
+use league_protocol::token::{AuthToken, TokenHash, hex};
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::sync::OnceCell;
 
-use super::RefereeStage;
-use super::seat::{Part, Seat, Temper};
-use crate::listener::Heard;
+use super::fake_player::{FakePlayer, Part, Temper};
+use super::look_at;
+use crate::RandomBytes;
+use crate::listener::IncomingCall;
 use crate::reply::Reply;
 use crate::rule::Trouble;
 use crate::script::message;
-use crate::stage::Question;
+use crate::stage::{Question, Stage, round_of};
 
 /// How long the players wait for the end after the manager has heard it.
 const TOLD_SOON: Duration = Duration::from_secs(3);
@@ -24,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(150);
 
 /// What happens in a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Plot {
+pub enum Plot {
     /// One chooses even, the other odd.
     Decided,
     /// Both choose alike; this match is never ordered twice.
@@ -37,15 +40,15 @@ pub(super) enum Plot {
     SlipAlways,
     /// One does not come.
     Declined,
-    /// Nobody comes.
+    /// Neither comes.
     BothDeclined,
-    /// Nobody listens at the address of one.
+    /// The address of one takes no connections.
     Dead,
     /// One never answers its invitation.
     Silent,
     /// One chooses too late, and then in time.
     Late,
-    /// The answers of one show the token of somebody else.
+    /// The answers of one show the token of the other.
     Impostor,
     /// The answers of one are for another match.
     Astray,
@@ -56,8 +59,7 @@ pub(super) enum Plot {
 }
 
 impl Plot {
-    /// How many there are.
-    pub(super) const COUNT: usize = 14;
+    const COUNT: usize = 14;
 
     /// How the two players behave.
     fn tempers(self) -> [Temper; 2] {
@@ -73,10 +75,9 @@ impl Plot {
             Self::Impostor => Temper::Impostor,
             Self::Astray => Temper::Astray,
         };
-        let second = if self == Self::BothDeclined {
-            Temper::Declines
-        } else {
-            Temper::Fair
+        let second = match self {
+            Self::BothDeclined => Temper::Declines,
+            _ => Temper::Fair,
         };
         [first, second]
     }
@@ -93,172 +94,299 @@ impl Plot {
     }
 }
 
-/// A match that was played.
-pub(super) struct Bout {
-    pub(super) match_id: String,
-    /// The order, as it was sent.
-    pub(super) order: Value,
-    /// What the order was answered.
-    pub(super) ack: Reply,
-    pub(super) seats: [Seat; 2],
+/// A match as it was played.
+#[derive(Debug, Clone)]
+pub struct MatchRecord {
+    pub match_id: String,
+    /// The order, as it was sent, and its answer.
+    pub order: Value,
+    pub ack: Reply,
+    pub seats: [SeatRecord; 2],
+    /// The reports that the manager received.
+    pub reports: Vec<Arc<IncomingCall>>,
     /// What the match looked like while it was played.
-    pub(super) looks: Vec<Reply>,
-    /// When its result was first reported.
-    pub(super) reported: Option<Instant>,
+    pub looks: Vec<Reply>,
 }
 
-impl Bout {
-    /// The seed of its draw.
-    pub(super) fn seed(&self) -> &str {
+/// A player of a match, and all that it received.
+#[derive(Debug, Clone)]
+pub struct SeatRecord {
+    pub id: String,
+    pub token: String,
+    pub match_token: String,
+    pub nonce: String,
+    pub choice: &'static str,
+    pub calls: Vec<Arc<IncomingCall>>,
+}
+
+impl SeatRecord {
+    /// The messages of a kind that it received.
+    pub fn told(&self, kind: &str) -> impl Iterator<Item = &Arc<IncomingCall>> {
+        self.calls.iter().filter(move |call| call.kind() == kind)
+    }
+}
+
+impl MatchRecord {
+    /// The seed of the draw.
+    pub fn seed(&self) -> &str {
         self.order["draw_seed"].as_str().unwrap_or_default()
     }
 
-    /// The first message of a kind that a seat was told.
+    /// # Errors
+    ///
+    /// Breaks the rule if the result was never reported.
+    pub fn report(&self) -> Result<&Value, Trouble> {
+        let report = self.reports.first().map(|report| report.message());
+        report.ok_or_else(|| Trouble::broken(format!("no report of match {} came", self.match_id)))
+    }
+
+    /// The first message of a kind that a seat received.
     ///
     /// # Errors
     ///
-    /// Breaks the rule if none came.
-    pub(super) fn told(&self, seat: usize, kind: &str) -> Result<Heard, Trouble> {
-        let seat = &self.seats[seat];
-        let told = seat.told(kind).into_iter().next();
-        told.ok_or_else(|| {
-            Trouble::broken(format!(
-                "{} was sent no {kind} in match {}",
-                seat.part.id, self.match_id
-            ))
-            .about(&self.ack.exchange)
-        })
+    /// Breaks the rule if there is none.
+    pub fn first_told(&self, seat: usize, kind: &str) -> Result<&IncomingCall, Trouble> {
+        let told = self.seats[seat].told(kind).next();
+        told.map(AsRef::as_ref)
+            .ok_or_else(|| super::not_told(self, seat, kind))
     }
 }
 
-impl RefereeStage {
-    /// Plays a match to its end, or as far as it goes.
-    pub(super) async fn play(&self, plot: Plot) -> Result<Bout, Trouble> {
-        let match_id = self.next_match();
-        let seats = self.seats(plot).await?;
-        let order = self.order(&match_id, &seats);
+/// The matches that the referee under check runs.
+pub struct Matches {
+    random: RandomBytes,
+    players: AtomicU32,
+    takes_orders: AtomicBool,
+    played: [OnceCell<Bout>; Plot::COUNT],
+}
+
+impl Matches {
+    pub fn new(random: RandomBytes) -> Self {
+        Self {
+            random,
+            players: AtomicU32::new(0),
+            takes_orders: AtomicBool::new(false),
+            played: Default::default(),
+        }
+    }
+
+    fn token(&self, owner: &str) -> String {
+        let token = AuthToken::mint(owner, &(self.random)());
+        token.reveal().to_owned()
+    }
+
+    fn next_player(&self) -> String {
+        format!("P{:02}", 1 + self.players.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Sees that the referee takes orders.
+    ///
+    /// # Errors
+    ///
+    /// Skips the rule if it does not.
+    pub fn takes_orders(&self) -> Result<(), Trouble> {
+        if self.takes_orders.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(Trouble::skipped(
+            "the referee does not take START_MATCH, which is an addition of this league",
+            "serve the tool `start_match` (ruling 4), so that matches can be watched",
+        ))
+    }
+}
+
+impl Default for Matches {
+    /// For agents that run no matches.
+    fn default() -> Self {
+        Self::new(Arc::new(|| [0; 32]))
+    }
+}
+
+/// A match, and its players as they listen.
+pub(crate) struct Bout {
+    pub(crate) match_id: String,
+    pub(crate) order: Value,
+    pub(crate) ack: Reply,
+    pub(crate) seats: [FakePlayer; 2],
+    looks: Vec<Reply>,
+}
+
+/// Finds out whether the referee takes orders, by a first match.
+pub(crate) async fn begin(stage: &Arc<Stage>) {
+    let takes_orders = &stage.played.takes_orders;
+    takes_orders.store(true, Ordering::Relaxed);
+    let first = played(stage, Plot::Decided).await;
+    let takes = first.is_ok_and(|bout| bout.ack.message_type() == Some("START_MATCH_ACK"));
+    takes_orders.store(takes, Ordering::Relaxed);
+    if takes && capacity(stage) > 1 {
+        // It takes longer than all the others, which can be played beside it.
+        let stage = Arc::clone(stage);
+        tokio::spawn(async move { played(&stage, Plot::Late).await.map(drop) });
+    }
+}
+
+/// How many matches the referee runs at once, as it says.
+pub(crate) fn capacity(stage: &Stage) -> usize {
+    let told = stage.admission().and_then(|admission| {
+        let meta = &admission.call.message()["referee_meta"];
+        meta["max_concurrent_matches"].as_u64()
+    });
+    told.and_then(|told| usize::try_from(told).ok())
+        .unwrap_or(1)
+}
+
+/// A match of this plot, which is played when it is first asked for.
+///
+/// # Errors
+///
+/// Skips the rule if the referee takes no orders, and breaks it if it does not answer.
+pub(crate) async fn played(stage: &Stage, plot: Plot) -> Result<&Bout, Trouble> {
+    stage.played.takes_orders()?;
+    let cell = &stage.played.played[plot as usize];
+    cell.get_or_try_init(|| play(stage, plot)).await
+}
+
+/// What is known of a match by now.
+///
+/// # Errors
+///
+/// Skips the rule if the referee takes no orders, and breaks it if it does not answer.
+pub(crate) async fn recorded(stage: &Stage, plot: Plot) -> Result<MatchRecord, Trouble> {
+    let bout = played(stage, plot).await?;
+    let seat = |player: &FakePlayer| SeatRecord {
+        id: player.part.id.clone(),
+        token: player.part.token.clone(),
+        match_token: player.part.match_token.clone(),
+        nonce: player.part.nonce.clone(),
+        choice: player.part.choice,
+        calls: player.calls(),
+    };
+    Ok(MatchRecord {
+        match_id: bout.match_id.clone(),
+        order: bout.order.clone(),
+        ack: bout.ack.clone(),
+        seats: bout.seats.each_ref().map(seat),
+        reports: reports(stage, &bout.match_id),
+        looks: bout.looks.clone(),
+    })
+}
+
+/// The reports of a match that the manager received.
+pub(crate) fn reports(stage: &Stage, match_id: &str) -> Vec<Arc<IncomingCall>> {
+    let mut all = stage.calls_since(0);
+    all.retain(|call| is_report(call, match_id));
+    all
+}
+
+pub(crate) fn is_report(call: &IncomingCall, match_id: &str) -> bool {
+    call.kind() == "MATCH_RESULT_REPORT" && call.message()["match_id"] == match_id
+}
+
+/// Plays a match to its end, or as far as it goes.
+async fn play(stage: &Stage, plot: Plot) -> Result<Bout, Trouble> {
+    let match_id = stage.next_match();
+    let seats = seats(stage, plot).await?;
+    let order = order(stage, &match_id, &seats);
+    if let Some(manager) = &stage.manager {
         match plot {
-            Plot::LostReport => self.office.lose_report(&match_id),
-            Plot::RefusedReport => self.office.refuse_report(&match_id),
+            Plot::LostReport => manager.lose_report(&match_id),
+            Plot::RefusedReport => manager.refuse_report(&match_id),
             _ => {}
         }
-        let ack = self
-            .ask(&Question::new("start_match", order.clone()))
-            .await?;
-        let mut bout = Bout {
-            match_id,
-            order,
-            ack,
-            seats,
-            looks: Vec::new(),
-            reported: None,
-        };
-        if plot == Plot::Watched {
-            self.watch(&mut bout).await;
-        }
-        let told = match plot {
+    }
+    let ack = stage
+        .ask(&Question::new("start_match", order.clone()))
+        .await?;
+    let mut bout = Bout {
+        match_id,
+        order,
+        ack,
+        seats,
+        looks: Vec::new(),
+    };
+    if plot == Plot::Watched {
+        watch(stage, &mut bout).await;
+    }
+    let reported = stage.manager_hears(0, plot.patience(), |call| is_report(call, &bout.match_id));
+    if reported.await.is_some() {
+        let patience = match plot {
             Plot::LostReport | Plot::RefusedReport => TOLD_LATER,
             _ => TOLD_SOON,
         };
-        self.see_end(&mut bout, plot.patience(), told).await;
-        Ok(bout)
-    }
-
-    /// Two players that were never seen before.
-    pub(super) async fn seats(&self, plot: Plot) -> Result<[Seat; 2], Trouble> {
-        let [first, second] = plot.tempers();
-        let other = if plot == Plot::Drawn { "even" } else { "odd" };
-        let ids = [self.next_player(), self.next_player()];
-        let [one, two] = ids.each_ref().map(|id| self.token(id));
-        let [first_id, second_id] = ids;
-        let tokens = [one.clone(), two.clone()];
-        let first = self.seat(first, "even", first_id, tokens).await?;
-        let second = self.seat(second, other, second_id, [two, one]).await?;
-        Ok([first, second])
-    }
-
-    /// Has a player sit down, with its own token and that of its opponent.
-    async fn seat(
-        &self,
-        temper: Temper,
-        choice: &'static str,
-        id: String,
-        [token, opponents_token]: [String; 2],
-    ) -> Result<Seat, Trouble> {
-        let part = Part {
-            token,
-            opponents_token,
-            match_token: self.token(&format!("match-{id}")),
-            nonce: self.token("nonce").chars().rev().take(16).collect(),
-            id,
-            choice,
-            temper,
-        };
-        let opened = Seat::open(part).await;
-        opened.map_err(|error| {
-            Trouble::skipped(format!("no port for a player: {error}"), "free some ports")
-        })
-    }
-
-    /// The order to run a match between two players.
-    pub(super) fn order(&self, match_id: &str, seats: &[Seat; 2]) -> Value {
-        let rows = seats
-            .each_ref()
-            .map(|seat| seat.row(&TokenHash::of(&seat.part.token).to_string()));
-        let mut order = json!({
-            "league_id": self.office.league, "round_id": super::round(match_id),
-            "match_id": match_id, "attempt": 1, "game_type": "even_odd", "strict": false,
-            "scoring": {
-                "win_points": 3, "draw_points": 1, "loss_points": 0, "technical_loss_points": 0,
-            },
-            "draw_seed": self.seed(), "players": rows,
-        });
-        if let Some(admission) = self.office.admission() {
-            order["auth_token"] = admission.manager_token.into();
-        }
-        let conversation = format!("check-{}-start", match_id.to_ascii_lowercase());
-        message("START_MATCH", "league_manager", &conversation, order)
-    }
-
-    /// The reports of a match that the manager heard.
-    pub(super) fn reports(&self, match_id: &str) -> Vec<Heard> {
-        let mut all = self.office.listener.since(0);
-        all.retain(|heard| is_report(heard, match_id));
-        all
-    }
-
-    /// Looks at a match until one of its players has chosen and the other has not.
-    async fn watch(&self, bout: &mut Bout) {
         for seat in &bout.seats {
-            seat.wait("CHOOSE_PARITY_CALL", TOLD_SOON).await;
-        }
-        for _ in 0..3 {
-            tokio::time::sleep(LOOK).await;
-            if let Ok(reply) = self.ask(&self.look_at(&bout.match_id)).await {
-                bout.looks.push(reply);
-            }
+            seat.wait("GAME_OVER", patience).await;
         }
     }
+    Ok(bout)
+}
 
-    /// Asks where a match stands.
-    pub(super) fn look_at(&self, match_id: &str) -> Question {
-        Question::new("get_match_state", json!({"match_id": match_id}))
+/// Looks at a match until one of its players has chosen and the other has not.
+async fn watch(stage: &Stage, bout: &mut Bout) {
+    for seat in &bout.seats {
+        seat.wait("CHOOSE_PARITY_CALL", TOLD_SOON).await;
     }
-
-    /// Waits for the result of a match, and until its players were told.
-    pub(super) async fn see_end(&self, bout: &mut Bout, patience: Duration, told: Duration) {
-        let listener = &self.office.listener;
-        let match_id = bout.match_id.clone();
-        let ended = listener.wait(0, patience, |heard| is_report(heard, &match_id));
-        bout.reported = ended.await.map(|heard| heard.at);
-        if bout.reported.is_some() {
-            for seat in &bout.seats {
-                seat.wait("GAME_OVER", told).await;
-            }
-        }
+    for _ in 0..3 {
+        tokio::time::sleep(LOOK).await;
+        bout.looks.extend(stage.ask(&look_at(&bout.match_id)).await);
     }
 }
 
-fn is_report(heard: &Heard, match_id: &str) -> bool {
-    heard.kind() == "MATCH_RESULT_REPORT" && heard.message()["match_id"] == match_id
+/// Two new players.
+pub(crate) async fn seats(stage: &Stage, plot: Plot) -> Result<[FakePlayer; 2], Trouble> {
+    let matches = &stage.played;
+    let other = match plot {
+        Plot::Drawn => "even",
+        _ => "odd",
+    };
+    let ids = [matches.next_player(), matches.next_player()];
+    let [one, two] = ids.each_ref().map(|id| matches.token(id));
+    let [first_id, second_id] = ids;
+    let [first, second] = plot.tempers();
+    let tokens = [one.clone(), two.clone()];
+    let first = seat(matches, first, "even", first_id, tokens).await?;
+    let second = seat(matches, second, other, second_id, [two, one]).await?;
+    Ok([first, second])
+}
+
+/// A player with its own token and that of its opponent.
+async fn seat(
+    matches: &Matches,
+    temper: Temper,
+    choice: &'static str,
+    id: String,
+    [token, opponents_token]: [String; 2],
+) -> Result<FakePlayer, Trouble> {
+    let part = Part {
+        token,
+        opponents_token,
+        match_token: matches.token(&format!("match-{id}")),
+        nonce: matches.token("nonce").chars().rev().take(16).collect(),
+        id,
+        choice,
+        temper,
+    };
+    let opened = FakePlayer::open(part).await;
+    opened.map_err(|error| {
+        Trouble::skipped(format!("no port for a player: {error}"), "free some ports")
+    })
+}
+
+/// The order to run a match between two players.
+pub(crate) fn order(stage: &Stage, match_id: &str, seats: &[FakePlayer; 2]) -> Value {
+    let rows = seats
+        .each_ref()
+        .map(|seat| seat.row(&TokenHash::of(&seat.part.token).to_string()));
+    let mut order = json!({
+        "league_id": stage.league_id(), "round_id": round_of(match_id),
+        "match_id": match_id, "attempt": 1, "game_type": "even_odd", "strict": false,
+        "scoring": {
+            "win_points": 3, "draw_points": 1, "loss_points": 0, "technical_loss_points": 0,
+        },
+        "draw_seed": hex(&(stage.played.random)()), "players": rows,
+    });
+    if let Some(admission) = stage.admission() {
+        order["auth_token"] = admission.manager_token.into();
+    }
+    let conversation = format!("check-{}-start", match_id.to_ascii_lowercase());
+    message("START_MATCH", "league_manager", &conversation, order)
 }

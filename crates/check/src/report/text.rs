@@ -3,8 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Rehearsed, Report};
-use crate::essential::Ceiling;
-use crate::verdict::{FORMULA, Finding, Grade, Verdict};
+use crate::verdict::{Ceiling, FORMULA, Finding, Grade, Verdict};
 
 /// So many rules that are broken by one cause are told together.
 const MANY: usize = 3;

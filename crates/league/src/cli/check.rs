@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use league_check::fake_manager::FakeManager;
 use league_check::launch::Launched;
-use league_check::manager::{self, ManagerStage, Sizes};
-use league_check::office::Office;
-use league_check::player::{self, PlayerStage, rehearse};
-use league_check::referee::{self, RefereeStage};
+use league_check::manager::season::Sizes;
+use league_check::rehearsal::rehearse;
 use league_check::report::{self, Report};
 use league_check::rule::Topic;
-use league_check::{Kind, RandomBytes, Target, run};
+use league_check::stage::Stage;
+use league_check::verdict::{self, Progress};
+use league_check::{AgentKind, RandomBytes, Target, player};
 use serde_json::{Value, json};
 
 use crate::agents::bot::launch;
@@ -100,11 +101,11 @@ enum KindOfAgent {
 }
 
 impl KindOfAgent {
-    const fn kind(self) -> Kind {
+    const fn kind(self) -> AgentKind {
         match self {
-            Self::Player => Kind::Player,
-            Self::Referee => Kind::Referee,
-            Self::Manager => Kind::Manager,
+            Self::Player => AgentKind::Player,
+            Self::Referee => AgentKind::Referee,
+            Self::Manager => AgentKind::Manager,
         }
     }
 }
@@ -213,8 +214,8 @@ struct Checking<'c> {
 
 impl Checking<'_> {
     /// Shows how far it is.
-    fn tell(&self) -> impl Fn(run::Progress<'_>) + Sync {
-        |run::Progress { done, all, next }| {
+    fn tell(&self) -> impl Fn(Progress<'_>) + Sync {
+        |Progress { done, all, next }| {
             self.bar.set_length(all as u64);
             self.bar.set_position(done as u64);
             self.bar.set_message(next.to_owned());
@@ -222,106 +223,49 @@ impl Checking<'_> {
     }
 
     async fn play(&self) -> Result<Report, Failure> {
-        match self.asked.kind {
-            KindOfAgent::Player => self.play_player().await,
-            KindOfAgent::Referee => self.play_referee().await,
-            KindOfAgent::Manager => self.play_manager().await,
-        }
-    }
-
-    async fn play_player(&self) -> Result<Report, Failure> {
-        let kind = Kind::Player;
-        let office = self.office(kind).await?;
-        let launched = self.launched()?;
-        let stage = PlayerStage::new(self.url.clone(), office, launched, self.asked.wait);
+        let stage = Arc::new(self.stage().await?);
         if !stage.begin().await {
             return Err(self.unreachable(stage.launched.as_ref()).await);
         }
-        let stage = Arc::new(stage);
-        let (findings, rehearsed) = match self.asked.rehearse {
-            true => {
-                let (findings, rehearsed) =
-                    rehearse(&stage, self.asked.seed, self.asked.strict).await;
-                (findings, Some(rehearsed))
-            }
-            false => {
-                let topics = if stage.is_old() {
-                    player::old_topics()
-                } else {
-                    player::topics()
-                };
-                let findings =
-                    run::play_telling(kind, &stage, &topics, self.asked.strict, &self.tell()).await;
-                (findings, None)
-            }
+        let strict = self.asked.strict;
+        let (findings, rehearsed) = if self.asked.rehearse {
+            let (findings, rehearsed) = rehearse(&stage, self.asked.seed, strict).await;
+            (findings, Some(rehearsed))
+        } else {
+            let findings = verdict::play(&stage, &stage.topics(), strict, &self.tell()).await;
+            (findings, None)
         };
         Ok(Report {
             agent: self.url.to_string(),
-            kind,
+            kind: stage.kind,
             dialect: stage.dialect(),
-            speech: stage.speech(),
-            strict: self.asked.strict,
+            speech: stage.habit().as_str(),
+            strict,
             findings,
             rehearsed,
         })
     }
 
-    async fn play_referee(&self) -> Result<Report, Failure> {
-        let kind = Kind::Referee;
-        let office = self.office(kind).await?;
-        let (launched, random) = (self.launched()?, Self::random()?);
-        let stage = RefereeStage::new(self.url.clone(), office, launched, self.asked.wait, random);
-        let stage = Arc::new(stage);
-        if !stage.begin().await {
-            return Err(self.unreachable(stage.launched.as_ref()).await);
-        }
-        let findings = run::play_telling(
-            kind,
-            &stage,
-            &referee::topics(),
-            self.asked.strict,
-            &self.tell(),
-        )
-        .await;
-        Ok(Report {
-            agent: self.url.to_string(),
-            kind,
-            dialect: stage.dialect(),
-            speech: stage.speech(),
-            strict: self.asked.strict,
-            findings,
-            rehearsed: None,
-        })
-    }
-
-    async fn play_manager(&self) -> Result<Report, Failure> {
-        let kind = Kind::Manager;
-        let sizes = Sizes {
-            players: self.asked.players,
-            referees: self.asked.referees,
-        };
-        let (launched, admin) = (self.launched()?, self.asked.admin_token.clone());
-        let stage = ManagerStage::new(self.url.clone(), launched, self.asked.wait, sizes, admin);
-        if !stage.begin().await {
-            return Err(self.unreachable(stage.launched.as_ref()).await);
-        }
-        let stage = Arc::new(stage);
-        let findings = run::play_telling(
-            kind,
-            &stage,
-            &manager::topics(),
-            self.asked.strict,
-            &self.tell(),
-        )
-        .await;
-        Ok(Report {
-            agent: self.url.to_string(),
-            kind,
-            dialect: "v2",
-            speech: stage.speech(),
-            strict: self.asked.strict,
-            findings,
-            rehearsed: None,
+    /// The agent and all that plays its other side.
+    async fn stage(&self) -> Result<Stage, Failure> {
+        let (agent, wait) = (self.url.clone(), self.asked.wait);
+        Ok(match self.asked.kind.kind() {
+            AgentKind::Player => {
+                let manager = self.manager().await?;
+                Stage::player(agent, manager, self.launched()?, wait)
+            }
+            AgentKind::Referee => {
+                let manager = self.manager().await?;
+                Stage::referee(agent, manager, self.launched()?, wait, Self::random()?)
+            }
+            AgentKind::Manager => {
+                let sizes = Sizes {
+                    players: self.asked.players,
+                    referees: self.asked.referees,
+                };
+                let admin = self.asked.admin_token.clone();
+                Stage::manager(agent, self.launched()?, wait, sizes, admin)
+            }
         })
     }
 
@@ -332,11 +276,12 @@ impl Checking<'_> {
     }
 
     /// Opens the manager that the agent will register with.
-    async fn office(&self, kind: Kind) -> Result<Office, Failure> {
+    async fn manager(&self) -> Result<FakeManager, Failure> {
         let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), self.asked.port);
         let random = Self::random()?;
-        let office = Office::open(address, kind, self.url.address.port(), random).await;
-        office.map_err(|error| {
+        let (kind, port) = (self.asked.kind.kind(), self.url.address.port());
+        let manager = FakeManager::open(address, kind, port, random).await;
+        manager.map_err(|error| {
             world(
                 format!("port {}: {error}", self.asked.port),
                 "stop the manager that runs there, or choose another port with `--port` and have \
@@ -406,18 +351,13 @@ struct Listed {
 /// # Errors
 ///
 /// The output may be closed.
-fn print_rules(kind: Kind, as_json: bool, out: &mut impl Write) -> io::Result<()> {
-    let listed = match kind {
-        Kind::Player => {
-            let mut listed = list(kind, player::topics());
-            let known: Vec<String> = listed.iter().map(|rule| rule.id.clone()).collect();
-            let old = list(kind, player::old_topics()).into_iter();
-            listed.extend(old.filter(|rule| !known.contains(&rule.id)));
-            listed
-        }
-        Kind::Referee => list(kind, referee::topics()),
-        Kind::Manager => list(kind, manager::topics()),
-    };
+fn print_rules(kind: AgentKind, as_json: bool, out: &mut impl Write) -> io::Result<()> {
+    let mut listed = list(kind, kind.topics());
+    if kind == AgentKind::Player {
+        let known: Vec<String> = listed.iter().map(|rule| rule.id.clone()).collect();
+        let v1 = list(kind, player::v1_topics()).into_iter();
+        listed.extend(v1.filter(|rule| !known.contains(&rule.id)));
+    }
     let mut topic = "";
     for rule in &listed {
         if as_json {
@@ -443,7 +383,7 @@ fn print_rules(kind: Kind, as_json: bool, out: &mut impl Write) -> io::Result<()
     Ok(())
 }
 
-fn list<S>(kind: Kind, topics: Vec<Topic<S>>) -> Vec<Listed> {
+fn list(kind: AgentKind, topics: Vec<Topic>) -> Vec<Listed> {
     let rules = topics.into_iter().flat_map(|topic| {
         let name = topic.name;
         topic.rules.into_iter().map(move |rule| Listed {

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use league_check::listener::{Heard, Said};
-use league_check::player::{rehearse, topics};
+use league_check::listener::{IncomingCall, ScriptedAnswer};
+use league_check::player::topics;
+use league_check::rehearsal::rehearse;
 use league_check::verdict::Verdict;
 use serde_json::{Value, json};
 
@@ -16,13 +17,13 @@ const JOIN: &str = "handle_game_invitation";
 const PICK: &str = "choose_parity";
 
 /// A rule, and a player that breaks it.
-type Case = (&'static str, Verdict, fn(&Heard) -> Said);
+type Case = (&'static str, Verdict, fn(&IncomingCall) -> ScriptedAnswer);
 
 /// A rule, and a registration that breaks it.
 type Registration = (&'static str, Verdict, fn(&mut Value));
 
 /// Answers every second time otherwise.
-fn every_second(heard: &Heard) -> Said {
+fn every_second(heard: &IncomingCall) -> ScriptedAnswer {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
     let odd = heard.tool() == Some(PICK) && ASKED.fetch_add(1, Ordering::Relaxed) % 2 == 1;
     if odd {
@@ -33,39 +34,39 @@ fn every_second(heard: &Heard) -> Said {
 }
 
 /// Answers a call of one kind with bytes of its own.
-fn raw(heard: &Heard, tool: &str, status: u16, body: &str) -> Said {
+fn raw(heard: &IncomingCall, tool: &str, status: u16, body: &str) -> ScriptedAnswer {
     match heard.tool() {
-        Some(called) if called == tool => Said::Raw(status, body.to_owned()),
+        Some(called) if called == tool => ScriptedAnswer::Raw(status, body.to_owned()),
         _ => fair(heard),
     }
 }
 
-fn bare(heard: &Heard) -> Said {
+fn bare(heard: &IncomingCall) -> ScriptedAnswer {
     match fair(heard) {
-        Said::Result(message) => Said::Raw(200, message.to_string()),
+        ScriptedAnswer::Result(message) => ScriptedAnswer::Raw(200, message.to_string()),
         said => said,
     }
 }
 
-fn wrong_id(heard: &Heard) -> Said {
+fn wrong_id(heard: &IncomingCall) -> ScriptedAnswer {
     match fair(heard) {
-        Said::Result(message) => {
+        ScriptedAnswer::Result(message) => {
             let answer = json!({"jsonrpc": "2.0", "id": 99, "result": message});
-            Said::Raw(200, answer.to_string())
+            ScriptedAnswer::Raw(200, answer.to_string())
         }
         said => said,
     }
 }
 
-fn slow(heard: &Heard) -> Said {
+fn slow(heard: &IncomingCall) -> ScriptedAnswer {
     match heard.tool() {
-        Some(JOIN) => Said::Late(Duration::from_millis(5_200), Box::new(fair(heard))),
+        Some(JOIN) => ScriptedAnswer::Late(Duration::from_millis(5_200), Box::new(fair(heard))),
         _ => fair(heard),
     }
 }
 
 /// Answers for the match that it was first asked about.
-fn forgetful(heard: &Heard) -> Said {
+fn forgetful(heard: &IncomingCall) -> ScriptedAnswer {
     static FIRST: std::sync::OnceLock<Value> = std::sync::OnceLock::new();
     if heard.tool() != Some(PICK) {
         return fair(heard);
@@ -81,12 +82,14 @@ const CASES: [Case; 22] = [
     ("P-RPC-01", Verdict::Deviation, bare),
     ("P-RPC-02", Verdict::Fail, wrong_id),
     ("P-RPC-10", Verdict::Deviation, |heard| match fair(heard) {
-        Said::Raw(..) => Said::Result(json!({"status": "ok"})),
+        ScriptedAnswer::Raw(..) => ScriptedAnswer::Result(json!({"status": "ok"})),
         said => said,
     }),
     ("P-RPC-15", Verdict::Deviation, |heard| {
         match heard.message()["message_type"] {
-            Value::Number(_) => Said::Raw(500, "Traceback (most recent call last)".to_owned()),
+            Value::Number(_) => {
+                ScriptedAnswer::Raw(500, "Traceback (most recent call last)".to_owned())
+            }
             _ => fair(heard),
         }
     }),
@@ -204,16 +207,16 @@ async fn a_broken_registration_is_caught_by_the_right_rule() {
 async fn a_player_that_checks_no_tokens_is_caught_when_it_leaks_its_own() {
     let token: Arc<OnceLock<String>> = Arc::default();
     let leaked = Arc::clone(&token);
-    let leaks = move |heard: &Heard| match (fair(heard), leaked.get()) {
-        (Said::Raw(status, body), Some(token)) => {
+    let leaks = move |heard: &IncomingCall| match (fair(heard), leaked.get()) {
+        (ScriptedAnswer::Raw(status, body), Some(token)) => {
             let mut error: Value = serde_json::from_str(&body).unwrap();
             error["error"]["data"] = json!({"me": token});
-            Said::Raw(status, error.to_string())
+            ScriptedAnswer::Raw(status, error.to_string())
         }
         (said, _) => said,
     };
     let leaky = stage(leaks, |_| {}).await;
-    let given = leaky.stage.office.admission().unwrap().token;
+    let given = leaky.stage.admission().unwrap().token;
     token.set(given.clone()).unwrap();
     let finding = leaky.rule("P-TRUST-08").await;
     assert_eq!(finding.verdict, Verdict::Fail, "{finding:?}");
@@ -223,7 +226,7 @@ async fn a_player_that_checks_no_tokens_is_caught_when_it_leaks_its_own() {
 }
 
 /// A player that goes by the tokens of announcements: the first of each match, or the last.
-fn guarded(last: bool) -> impl Fn(&Heard) -> Said {
+fn guarded(last: bool) -> impl Fn(&IncomingCall) -> ScriptedAnswer {
     let announced: Mutex<BTreeMap<String, Value>> = Mutex::default();
     move |heard| {
         let (said, mut announced) = (heard.message(), announced.lock().unwrap());
@@ -234,10 +237,10 @@ fn guarded(last: bool) -> impl Fn(&Heard) -> Said {
             if last {
                 *kept = token;
             }
-            return Said::Result(json!({"status": "ok"}));
+            return ScriptedAnswer::Result(json!({"status": "ok"}));
         }
         match announced.get(&said["match_id"].to_string()) {
-            Some(token) if *token != said["auth_token"] => Said::Result(json!({
+            Some(token) if *token != said["auth_token"] => ScriptedAnswer::Result(json!({
                 "protocol": "league.v2", "message_type": "LEAGUE_ERROR", "sender": "player:P01",
                 "timestamp": "2026-11-15T12:00:00Z", "conversation_id": said["conversation_id"],
                 "error_code": "E012", "error_name": "AUTH_TOKEN_INVALID",
@@ -257,8 +260,8 @@ async fn a_second_announcement_counts_for_nothing_whether_it_is_refused_or_nodde
     );
     let finding = stage(guarded(true), |_| {}).await.rule(rule).await;
     assert_eq!(finding.verdict, Verdict::Deviation, "{finding:?}");
-    let careless = |heard: &Heard| match heard.tool() {
-        Some("notify_round") => Said::Result(json!({"status": "ok"})),
+    let careless = |heard: &IncomingCall| match heard.tool() {
+        Some("notify_round") => ScriptedAnswer::Result(json!({"status": "ok"})),
         _ => fair(heard),
     };
     let finding = stage(careless, |_| {}).await.rule(rule).await;

@@ -5,13 +5,14 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_check::act::{JSON, PROMPT};
+use league_check::caller::{JSON, PROMPT};
 use league_check::launch::comes_up;
-use league_check::listener::{Heard, Listener, Said};
-use league_check::manager::{ManagerStage, Sizes, topics};
+use league_check::listener::{IncomingCall, Listener, ScriptedAnswer};
+use league_check::manager::season::Sizes;
+use league_check::stage::Stage;
 use league_check::verdict::Verdict;
 use league_check::wire::{Request, exchange};
-use league_check::{Kind, Target, run};
+use league_check::{AgentKind, Target, verdict};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
@@ -75,7 +76,7 @@ const COMES_UP: Duration = Duration::from_secs(60);
 type Spoil = fn(&mut Value, Option<&mut Value>);
 
 /// Hands a call on to the manager and its answer back, both spoilt.
-async fn passed_on(to: &Target, mut call: Value, spoil: Spoil) -> Said {
+async fn passed_on(to: &Target, mut call: Value, spoil: Spoil) -> ScriptedAnswer {
     spoil(&mut call, None);
     let body = call.to_string();
     let request = Request {
@@ -85,18 +86,18 @@ async fn passed_on(to: &Target, mut call: Value, spoil: Spoil) -> Said {
         body: body.as_bytes(),
     };
     let Ok(came) = exchange(to, &request, PROMPT).await.came else {
-        return Said::Nothing;
+        return ScriptedAnswer::Nothing;
     };
     let mut answer: Value = serde_json::from_slice(&came.body).unwrap_or_default();
     spoil(&mut call, Some(&mut answer));
-    Said::Raw(came.status, answer.to_string())
+    ScriptedAnswer::Raw(came.status, answer.to_string())
 }
 
 /// What comes of a rule when a manager is checked that is spoilt like this.
 async fn verdict(spoil: Spoil, rule: &str) -> (Verdict, String) {
     let manager = manager();
     let to = manager.endpoint.clone();
-    let script = move |heard: &Heard| {
+    let script = move |heard: &IncomingCall| {
         let (to, call) = (to.clone(), heard.json.clone());
         tokio::task::block_in_place(|| Handle::current().block_on(passed_on(&to, call, spoil)))
     };
@@ -109,13 +110,19 @@ async fn verdict(spoil: Spoil, rule: &str) -> (Verdict, String) {
     };
     let listens = comes_up(manager.endpoint.address, None, COMES_UP).await;
     assert!(listens, "our manager does not listen after {COMES_UP:?}");
-    let stage = ManagerStage::new(agent, None, Duration::from_secs(20), sizes, None);
+    let stage = Arc::new(Stage::manager(
+        agent,
+        None,
+        Duration::from_secs(20),
+        sizes,
+        None,
+    ));
     assert!(stage.begin().await);
-    let mut topics = topics();
+    let mut topics = stage.topics();
     for topic in &mut topics {
         topic.rules.retain(|row| format!("M-{}", row.id) == rule);
     }
-    let findings = run::play(Kind::Manager, &Arc::new(stage), &topics, false).await;
+    let findings = verdict::play(&stage, &topics, false, &|_| {}).await;
     assert_eq!(findings.len(), 1, "there is a rule {rule}");
     (findings[0].verdict, findings[0].found.clone())
 }

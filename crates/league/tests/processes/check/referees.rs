@@ -4,13 +4,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_check::act::{JSON, PROMPT};
-use league_check::listener::{Heard, Listener, Said};
-use league_check::office::{Office, port};
-use league_check::referee::{RefereeStage, topics};
+use league_check::caller::{JSON, PROMPT};
+use league_check::fake_manager::{FakeManager, port};
+use league_check::listener::{IncomingCall, Listener, ScriptedAnswer};
+use league_check::stage::Stage;
 use league_check::verdict::Verdict;
 use league_check::wire::{Request, exchange};
-use league_check::{Kind, Target, run};
+use league_check::{AgentKind, Target, verdict};
 use serde_json::{Value, json};
 
 use crate::check::processes::{Checked, checked, free_port};
@@ -124,18 +124,18 @@ impl Scripted {
         }
     }
 
-    fn answer(self: &Arc<Self>, heard: &Heard) -> Said {
+    fn answer(self: &Arc<Self>, heard: &IncomingCall) -> ScriptedAnswer {
         if heard.kind() != "START_MATCH" {
             let error = json!({"code": -32601, "message": "there is no such method"});
             let answer = json!({"jsonrpc": "2.0", "id": heard.json["id"], "error": error});
-            return Said::Raw(200, answer.to_string());
+            return ScriptedAnswer::Raw(200, answer.to_string());
         }
         let order = heard.message().clone();
         let mut says = self.says("START_MATCH_ACK", &order, json!({"accepted": true}));
         says["conversation_id"] = order["conversation_id"].clone();
         let referee = Arc::clone(self);
         tokio::spawn(async move { referee.play(order).await });
-        Said::Result(says)
+        ScriptedAnswer::Result(says)
     }
 }
 
@@ -143,7 +143,7 @@ impl Scripted {
 async fn verdict(twist: Twist, rule: &str) -> (Verdict, String) {
     // The manager has to know the port of the referee, and the referee that of the manager.
     let port = free_port();
-    let office = Office::open(ANYWHERE, Kind::Referee, port, random())
+    let office = FakeManager::open(ANYWHERE, AgentKind::Referee, port, random())
         .await
         .unwrap();
     let manager = Target::local(office.listener.address.port());
@@ -165,13 +165,13 @@ async fn verdict(twist: Twist, rule: &str) -> (Verdict, String) {
         .await;
     let agent = Target::local(port);
     let wait = Duration::from_secs(2);
-    let stage = Arc::new(RefereeStage::new(agent, office, None, wait, random()));
+    let stage = Arc::new(Stage::referee(agent, office, None, wait, random()));
     assert!(stage.begin().await);
-    let mut topics = topics();
+    let mut topics = stage.topics();
     for topic in &mut topics {
         topic.rules.retain(|row| format!("R-{}", row.id) == rule);
     }
-    let findings = run::play(Kind::Referee, &stage, &topics, false).await;
+    let findings = verdict::play(&stage, &topics, false, &|_| {}).await;
     assert_eq!(findings.len(), 1, "there is a rule {rule}");
     (findings[0].verdict, findings[0].found.clone())
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use league::cli::paragraph;
-use league_check::Kind;
-use league_check::player::plan;
+use league_check::AgentKind;
+use league_check::rehearsal::plan;
 use league_check::report::{Rehearsed, Report, json, junit, text};
 use league_check::rule::Level;
 use league_check::verdict::{Finding, Verdict};
@@ -40,7 +40,7 @@ fn finding(id: &str, topic: &'static str, level: Level, verdict: Verdict) -> Fin
 fn report() -> Report {
     Report {
         agent: "http://localhost:8101/mcp".to_owned(),
-        kind: Kind::Player,
+        kind: AgentKind::Player,
         dialect: "v2",
         speech: "simple",
         strict: false,

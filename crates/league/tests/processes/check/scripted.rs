@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use league_check::act::{JSON, PROMPT};
-use league_check::listener::{Heard, Listener, Said};
-use league_check::office::Office;
-use league_check::player::{PlayerStage, topics};
+use league_check::caller::{JSON, PROMPT};
+use league_check::fake_manager::FakeManager;
+use league_check::listener::{IncomingCall, Listener, ScriptedAnswer};
+use league_check::stage::Stage;
 use league_check::verdict::{Finding, Verdict};
 use league_check::wire::{Request, exchange};
-use league_check::{Kind, RandomBytes, Target, run};
+use league_check::{AgentKind, RandomBytes, Target, verdict};
 use serde_json::{Value, json};
 
 /// Any free port of this machine.
@@ -25,13 +25,13 @@ pub(crate) fn random() -> RandomBytes {
 
 /// A stage with a scripted player on it.
 pub(crate) struct Played {
-    pub(crate) stage: Arc<PlayerStage>,
+    pub(crate) stage: Arc<Stage>,
     /// Kept as long as it is needed.
     listener: Option<Listener>,
 }
 
 /// What a fair player answers.
-pub(crate) fn fair(heard: &Heard) -> Said {
+pub(crate) fn fair(heard: &IncomingCall) -> ScriptedAnswer {
     let said = heard.message();
     let message = |kind: &str, says: Value| {
         let mut message = json!({
@@ -42,7 +42,7 @@ pub(crate) fn fair(heard: &Heard) -> Said {
         for (name, value) in says.as_object().unwrap() {
             message[name] = value.clone();
         }
-        Said::Result(message)
+        ScriptedAnswer::Result(message)
     };
     match heard.tool() {
         Some("handle_game_invitation") => message(
@@ -52,21 +52,26 @@ pub(crate) fn fair(heard: &Heard) -> Said {
         Some("choose_parity") => {
             message("CHOOSE_PARITY_RESPONSE", json!({"parity_choice": "even"}))
         }
-        Some("notify_match_result") => Said::Result(json!({"status": "ok"})),
+        Some("notify_match_result") => ScriptedAnswer::Result(json!({"status": "ok"})),
         _ => {
             let error = json!({"code": -32601, "message": "there is no such method"});
             let answer = json!({"jsonrpc": "2.0", "id": heard.json["id"], "error": error});
-            Said::Raw(200, answer.to_string())
+            ScriptedAnswer::Raw(200, answer.to_string())
         }
     }
 }
 
 /// A fair answer with a member changed.
-pub(crate) fn but(heard: &Heard, tool: &str, name: &str, value: impl Into<Value>) -> Said {
+pub(crate) fn but(
+    heard: &IncomingCall,
+    tool: &str,
+    name: &str,
+    value: impl Into<Value>,
+) -> ScriptedAnswer {
     match fair(heard) {
-        Said::Result(mut message) if heard.tool() == Some(tool) => {
+        ScriptedAnswer::Result(mut message) if heard.tool() == Some(tool) => {
             message[name] = value.into();
-            Said::Result(message)
+            ScriptedAnswer::Result(message)
         }
         said => said,
     }
@@ -87,7 +92,7 @@ pub(crate) fn registration(endpoint: &str) -> Value {
 
 /// Sets a stage with a player that does by this script, and registers by this message.
 pub(crate) async fn stage(
-    script: impl Fn(&Heard) -> Said + Send + Sync + 'static,
+    script: impl Fn(&IncomingCall) -> ScriptedAnswer + Send + Sync + 'static,
     registers: impl FnOnce(&mut Value),
 ) -> Played {
     let player = Listener::open(ANYWHERE, script).await.unwrap();
@@ -100,7 +105,7 @@ pub(crate) async fn stage(
 pub(crate) async fn staged(port: u16, registers: impl FnOnce(&mut Value)) -> Played {
     let url = format!("http://localhost:{port}/mcp");
     let agent = Target::local(port);
-    let office = Office::open(ANYWHERE, Kind::Player, port, random())
+    let office = FakeManager::open(ANYWHERE, AgentKind::Player, port, random())
         .await
         .unwrap();
     let mut message = registration(&url);
@@ -120,10 +125,10 @@ pub(crate) async fn staged(port: u16, registers: impl FnOnce(&mut Value)) -> Pla
     )
     .await;
     assert!(admitted.came.is_ok(), "{admitted:?}");
-    let stage = PlayerStage::new(agent, office, None, Duration::from_secs(2));
+    let stage = Arc::new(Stage::player(agent, office, None, Duration::from_secs(2)));
     assert!(stage.begin().await);
     Played {
-        stage: Arc::new(stage),
+        stage,
         listener: None,
     }
 }
@@ -136,11 +141,11 @@ impl Played {
 
     /// Plays one rule, strictly or not.
     pub(crate) async fn judged(&self, id: &str, strict: bool) -> Finding {
-        let mut topics = topics();
+        let mut topics = self.stage.topics();
         for topic in &mut topics {
             topic.rules.retain(|rule| format!("P-{}", rule.id) == id);
         }
-        let findings = run::play(Kind::Player, &self.stage, &topics, strict).await;
+        let findings = verdict::play(&self.stage, &topics, strict, &|_| {}).await;
         assert_eq!(findings.len(), 1, "there is a rule {id}");
         findings.into_iter().next().unwrap()
     }

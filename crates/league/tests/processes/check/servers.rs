@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
-use league_check::listener::{Heard, Said};
+use league_check::listener::{IncomingCall, ScriptedAnswer};
 use league_check::verdict::Verdict;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -37,11 +37,14 @@ const EVENTS: Server = Server {
     streams: true,
 };
 
-type Script = Arc<dyn Fn(&Heard) -> Said + Send + Sync>;
+type Script = Arc<dyn Fn(&IncomingCall) -> ScriptedAnswer + Send + Sync>;
 
 impl Server {
     /// A stage with a player behind this server.
-    async fn play(self, script: impl Fn(&Heard) -> Said + Send + Sync + 'static) -> Played {
+    async fn play(
+        self,
+        script: impl Fn(&IncomingCall) -> ScriptedAnswer + Send + Sync + 'static,
+    ) -> Played {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let script: Script = Arc::new(script);
@@ -57,11 +60,11 @@ impl Server {
         let mut stream = BufReader::new(stream);
         while let Some(heard) = hear(&mut stream).await {
             let body = match script(&heard) {
-                Said::Result(result) => {
+                ScriptedAnswer::Result(result) => {
                     json!({"jsonrpc": "2.0", "id": heard.json["id"], "result": result}).to_string()
                 }
-                Said::Raw(_, body) => body,
-                Said::Late(..) | Said::Nothing => return,
+                ScriptedAnswer::Raw(_, body) => body,
+                ScriptedAnswer::Late(..) | ScriptedAnswer::Nothing => return,
             };
             let body = match self.streams {
                 true => format!("event: message\r\ndata: {body}\r\n\r\n"),
@@ -77,7 +80,7 @@ impl Server {
 }
 
 /// Reads a request.
-async fn hear(stream: &mut BufReader<TcpStream>) -> Option<Heard> {
+async fn hear(stream: &mut BufReader<TcpStream>) -> Option<IncomingCall> {
     let mut length = 0;
     loop {
         let mut line = String::new();
@@ -92,7 +95,7 @@ async fn hear(stream: &mut BufReader<TcpStream>) -> Option<Heard> {
     }
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.ok()?;
-    Some(Heard {
+    Some(IncomingCall {
         at: Instant::now(),
         method: "POST".to_owned(),
         path: "/mcp".to_owned(),
@@ -118,13 +121,13 @@ async fn a_server_of_http_1_0_may_close_after_each_answer() {
 }
 
 /// What FastMCP makes of the answer of a tool that gives a text.
-fn as_text(said: Said) -> Said {
+fn as_text(said: ScriptedAnswer) -> ScriptedAnswer {
     match said {
-        Said::Result(mut result) => {
+        ScriptedAnswer::Result(mut result) => {
             if let Some(text) = result.pointer("/content/0/text").cloned() {
                 result["structuredContent"] = json!({"result": text});
             }
-            Said::Result(result)
+            ScriptedAnswer::Result(result)
         }
         said => said,
     }
@@ -133,7 +136,7 @@ fn as_text(said: Said) -> Said {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_player_of_fastmcp_that_answers_with_events_and_texts_passes() {
     let fair = EVENTS.play(|heard| as_text(behind_mcp(heard, fair))).await;
-    assert_eq!(fair.stage.speech(), "mcp");
+    assert_eq!(fair.stage.habit().as_str(), "mcp");
     for id in ["P-HTTP-01", "P-RPC-02", "P-JOIN-01", "P-PICK-02"] {
         let finding = fair.rule(id).await;
         assert_eq!(finding.verdict, Verdict::Pass, "{id}: {finding:?}");
@@ -147,7 +150,7 @@ async fn a_player_of_fastmcp_that_answers_with_events_and_texts_passes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn events_are_no_answer_to_a_plain_call() {
     let plain = EVENTS.play(fair).await;
-    assert_eq!(plain.stage.speech(), "simple");
+    assert_eq!(plain.stage.habit().as_str(), "simple");
     assert_eq!(plain.verdict("P-HTTP-01").await, Verdict::Fail);
 }
 

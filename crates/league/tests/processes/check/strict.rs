@@ -1,6 +1,6 @@
 //! What the check says is by the book itself: a player that forgives nothing takes it.
 
-use league_check::listener::{Heard, Said};
+use league_check::listener::{IncomingCall, ScriptedAnswer};
 use league_check::verdict::Verdict;
 use league_protocol::decode::decode;
 use league_protocol::dialect::Hints;
@@ -11,7 +11,7 @@ use serde_json::value::to_raw_value;
 use crate::check::scripted::{fair, stage};
 
 /// Answers an error of a match only if nothing in it has to be forgiven.
-fn unforgiving(heard: &Heard) -> Said {
+fn unforgiving(heard: &IncomingCall) -> ScriptedAnswer {
     if heard.tool() != Some("notify_game_error") {
         return fair(heard);
     }
@@ -24,11 +24,11 @@ fn unforgiving(heard: &Heard) -> Said {
         Err(notes) => notes.findings,
     };
     if findings.is_empty() {
-        return Said::Result(json!({"status": "ok"}));
+        return ScriptedAnswer::Result(json!({"status": "ok"}));
     }
     let error = json!({"code": -32602, "message": format!("{findings:?}")});
     let answer = json!({"jsonrpc": "2.0", "id": heard.json["id"], "error": error});
-    Said::Raw(200, answer.to_string())
+    ScriptedAnswer::Raw(200, answer.to_string())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,7 +38,7 @@ async fn a_player_that_forgives_nothing_takes_an_error_of_a_match() {
 }
 
 /// Answers an invitation with members that nobody knows by an error, or by nonsense.
-fn answering(refusal: &'static str) -> impl Fn(&Heard) -> Said {
+fn answering(refusal: &'static str) -> impl Fn(&IncomingCall) -> ScriptedAnswer {
     move |heard| {
         let known = [
             "protocol",
@@ -56,7 +56,7 @@ fn answering(refusal: &'static str) -> impl Fn(&Heard) -> Said {
         let message = heard.message().as_object().cloned().unwrap_or_default();
         let strange = message.keys().any(|name| !known.contains(&name.as_str()));
         match heard.tool() == Some("handle_game_invitation") && strange {
-            true => Said::Raw(200, refusal.replace("ID", &heard.json["id"].to_string())),
+            true => ScriptedAnswer::Raw(200, refusal.replace("ID", &heard.json["id"].to_string())),
             false => fair(heard),
         }
     }

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::act::{Act, PROMPT};
-use crate::rule::{Played, Topic, Trouble, hold, rules};
-use crate::stage::Stage;
-use crate::wire::{Answer, Exchange, Line, Request, Silence};
+use crate::caller::{Caller, PROMPT};
+use crate::rule::{Judgement, Topic, Trouble, hold, rules, steps};
+use crate::wire::{Answer, Line, Request, RoundTrip, Silence};
 
 /// How long a slow caller pauses in mid-body.
 const PAUSE: Duration = Duration::from_millis(400);
@@ -16,53 +15,48 @@ const IDLE_CALLERS: usize = 16;
 /// How long an ordinary call may take beside them.
 const UNDISTURBED: Duration = Duration::from_secs(5);
 
-/// The rules.
-pub(super) fn topic<S: Stage>() -> Topic<S> {
+pub(super) fn topic() -> Topic {
     Topic {
         name: "connections",
         rules: rules! {
             "CONN-01" Must "RFC 9112 §9.3": "A second call on a kept connection is answered"
-                => "keep the connection open, or say `Connection: close` in the answer", kept::<S>;
+                => "keep the connection open, or say `Connection: close` in the answer", steps!(kept);
             "CONN-02" Should "RFC 9112 §9.3.2": "Two calls sent at once on one connection are answered in order"
-                => "read the next request from the same connection after answering", pipelined::<S>;
+                => "read the next request from the same connection after answering", steps!(pipelined);
             "CONN-03" Must "RFC 9112 §6.2": "A body that comes in pieces is waited for"
-                => "read as many bytes as `Content-Length` says before parsing", pieces::<S>;
+                => "read as many bytes as `Content-Length` says before parsing", steps!(pieces);
             "CONN-04" Should "RFC 9112 §7.1": "A body sent in chunks is understood"
-                => "take `Transfer-Encoding: chunked`", chunked::<S>;
+                => "take `Transfer-Encoding: chunked`", steps!(chunked);
             "CONN-05" Must "ruling 17": "Callers that say nothing hold up nobody else"
-                => "serve each connection in its own task or thread", idle::<S>;
+                => "serve each connection in its own task or thread", steps!(idle);
             "CONN-06" Must "ruling 17": "A caller that stops in mid-body holds up nobody else"
-                => "serve each connection in its own task or thread", stalled::<S>;
+                => "serve each connection in its own task or thread", steps!(stalled);
             "CONN-07" Must "RFC 9112 §8": "A request cut off in mid-body does no harm"
-                => "treat a body that ends early as an error of this request alone", cut::<S>;
+                => "treat a body that ends early as an error of this request alone", steps!(cut);
             "CONN-08" Must "RFC 9112 §2.2": "Bytes that are no HTTP do no harm"
-                => "answer 400 or close that connection, and go on", garbage::<S>;
+                => "answer 400 or close that connection, and go on", steps!(garbage);
             "CONN-09" Must "RFC 9112 §9.6": "A caller that closes its half of the connection does no harm"
-                => "answer it, or let it go, and serve the next", half_closed::<S>;
+                => "answer it, or let it go, and serve the next", steps!(half_closed);
         },
     }
 }
 
 /// The bytes of an ordinary call.
-async fn ordinary<S: Stage>(act: &Act<S>, id: u64) -> Vec<u8> {
-    let body = act.frame(&act.stage.question().await, id).to_string();
-    let to = act.agent();
+async fn ordinary(caller: &Caller, id: u64) -> Vec<u8> {
+    let body = caller.frame(&caller.stage.question().await, id).to_string();
+    let to = &caller.stage.agent;
     Request {
         method: "POST",
         path: &to.path,
-        headers: &act.headers(),
+        headers: &caller.headers(),
         body: body.as_bytes(),
     }
     .bytes(&to.authority)
 }
 
 /// Notes what was done to a connection, and what came of it.
-fn noted<S: Stage>(
-    act: &Act<S>,
-    sent: &str,
-    came: Result<Answer, Silence>,
-) -> Result<Answer, Trouble> {
-    act.note(Exchange {
+fn noted(caller: &Caller, sent: &str, came: Result<Answer, Silence>) -> Result<Answer, Trouble> {
+    caller.note(RoundTrip {
         sent: sent.to_owned(),
         came: came.clone(),
         took: Duration::ZERO,
@@ -77,50 +71,50 @@ async fn heard(line: &mut Line) -> Result<Answer, Silence> {
     answer.unwrap_or(Err(Silence::Late(PROMPT)))
 }
 
-async fn open<S: Stage>(act: &Act<S>) -> Result<Line, Trouble> {
-    let line = Line::open(act.agent().address).await;
+async fn open(caller: &Caller) -> Result<Line, Trouble> {
+    let line = Line::open(caller.stage.agent.address).await;
     line.map_err(|silence| Trouble::broken(silence.to_string()))
 }
 
-async fn say<S: Stage>(act: &Act<S>, bytes: &[u8], what: &str) -> Result<Line, Trouble> {
-    let mut line = open(act).await?;
+async fn say(caller: &Caller, bytes: &[u8], what: &str) -> Result<Line, Trouble> {
+    let mut line = open(caller).await?;
     if let Err(silence) = line.send(bytes).await {
-        noted(act, what, Err(silence))?;
+        noted(caller, what, Err(silence))?;
     }
     Ok(line)
 }
 
-async fn kept<S: Stage>(act: &Act<S>) -> Played {
-    let mut line = say(act, &ordinary(act, 1).await, "a call").await?;
-    let first = noted(act, "a call", heard(&mut line).await)?;
+async fn kept(caller: &Caller) -> Judgement {
+    let mut line = say(caller, &ordinary(caller, 1).await, "a call").await?;
+    let first = noted(caller, "a call", heard(&mut line).await)?;
     if first.closes() {
         return Ok(());
     }
     let what = "a second call on the same connection";
-    let sent = line.send(&ordinary(act, 2).await).await;
+    let sent = line.send(&ordinary(caller, 2).await).await;
     let second = match sent {
         Ok(()) => heard(&mut line).await,
         Err(silence) => Err(silence),
     };
-    let second = noted(act, what, second)?;
+    let second = noted(caller, what, second)?;
     hold(second.status == 200, || {
         format!("the second call gives {}", second.status)
     })
 }
 
-async fn pipelined<S: Stage>(act: &Act<S>) -> Played {
-    let mut line = say(act, &ordinary(act, 70).await, "a call").await?;
-    if noted(act, "a call", heard(&mut line).await)?.closes() {
+async fn pipelined(caller: &Caller) -> Judgement {
+    let mut line = say(caller, &ordinary(caller, 70).await, "a call").await?;
+    if noted(caller, "a call", heard(&mut line).await)?.closes() {
         return Err(Trouble::skipped(
             "each answer ends its connection, as HTTP/1.0 and `Connection: close` have it",
             "",
         ));
     }
-    let both = [ordinary(act, 71).await, ordinary(act, 72).await].concat();
+    let both = [ordinary(caller, 71).await, ordinary(caller, 72).await].concat();
     let what = "two calls at once on one connection, ids 71 and 72";
-    let mut line = say(act, &both, what).await?;
+    let mut line = say(caller, &both, what).await?;
     for id in [71, 72] {
-        let answer = noted(act, what, heard(&mut line).await)?;
+        let answer = noted(caller, what, heard(&mut line).await)?;
         let json: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let named = json.get("id");
         hold(named.is_none() || named == Some(&json!(id)), || {
@@ -130,27 +124,27 @@ async fn pipelined<S: Stage>(act: &Act<S>) -> Played {
     Ok(())
 }
 
-async fn pieces<S: Stage>(act: &Act<S>) -> Played {
-    let whole = ordinary(act, 1).await;
+async fn pieces(caller: &Caller) -> Judgement {
+    let whole = ordinary(caller, 1).await;
     let (first, rest) = whole.split_at(whole.len() - 40);
     let what = "a call whose last 40 bytes come late";
-    let mut line = say(act, first, what).await?;
+    let mut line = say(caller, first, what).await?;
     tokio::time::sleep(PAUSE).await;
     let came = match line.send(rest).await {
         Ok(()) => heard(&mut line).await,
         Err(silence) => Err(silence),
     };
-    let answer = noted(act, what, came)?;
+    let answer = noted(caller, what, came)?;
     hold(answer.status == 200, || {
         format!("it gives {}", answer.status)
     })
 }
 
-async fn chunked<S: Stage>(act: &Act<S>) -> Played {
-    let body = act.frame(&act.stage.question().await, 1).to_string();
-    let to = act.agent();
+async fn chunked(caller: &Caller) -> Judgement {
+    let body = caller.frame(&caller.stage.question().await, 1).to_string();
+    let to = &caller.stage.agent;
     let (first, rest) = body.split_at(20);
-    let headers = act.headers().into_iter();
+    let headers = caller.headers().into_iter();
     let headers: String = headers
         .map(|(name, value)| format!("{name}: {value}\r\n"))
         .collect();
@@ -163,68 +157,65 @@ async fn chunked<S: Stage>(act: &Act<S>) -> Played {
         rest.len()
     );
     let what = "a call in two chunks";
-    let mut line = say(act, request.as_bytes(), what).await?;
-    let answer = noted(act, what, heard(&mut line).await)?;
+    let mut line = say(caller, request.as_bytes(), what).await?;
+    let answer = noted(caller, what, heard(&mut line).await)?;
     hold(answer.status == 200, || {
         format!("it gives {}", answer.status)
     })
 }
 
-async fn idle<S: Stage>(act: &Act<S>) -> Played {
+async fn idle(caller: &Caller) -> Judgement {
     let mut lines = Vec::new();
     for _ in 0..IDLE_CALLERS {
-        lines.push(open(act).await?);
+        lines.push(open(caller).await?);
     }
-    undisturbed(act, "while 16 callers say nothing").await
+    undisturbed(caller, "while 16 callers say nothing").await
 }
 
-async fn stalled<S: Stage>(act: &Act<S>) -> Played {
-    let whole = ordinary(act, 1).await;
+async fn stalled(caller: &Caller) -> Judgement {
+    let whole = ordinary(caller, 1).await;
     let _line = say(
-        act,
+        caller,
         &whole[..whole.len() - 40],
         "a call that is not finished",
     )
     .await?;
-    undisturbed(act, "while another call is not finished").await
+    undisturbed(caller, "while another call is not finished").await
 }
 
-async fn undisturbed<S: Stage>(act: &Act<S>, when: &str) -> Played {
-    let question = act.stage.question().await;
-    let reply = act.call_within(&question, UNDISTURBED).await;
+async fn undisturbed(caller: &Caller, when: &str) -> Judgement {
+    let question = caller.stage.question().await;
+    let reply = caller.call_within(&question, UNDISTURBED).await;
     match reply {
         Ok(reply) => reply.needed().map(drop),
-        Err(Trouble::Broken(mut evidence)) => {
-            evidence.found = format!("{when}: {}", evidence.found);
-            Err(Trouble::Broken(evidence))
-        }
+        Err(Trouble::Broken(found)) => Err(Trouble::broken(format!("{when}: {found}"))),
         Err(trouble) => Err(trouble),
     }
 }
 
-async fn cut<S: Stage>(act: &Act<S>) -> Played {
-    let whole = ordinary(act, 1).await;
-    drop(say(act, &whole[..whole.len() - 40], "a call cut off").await?);
-    act.still_answers("a call that was cut off").await
+async fn cut(caller: &Caller) -> Judgement {
+    let whole = ordinary(caller, 1).await;
+    drop(say(caller, &whole[..whole.len() - 40], "a call cut off").await?);
+    caller.still_answers("a call that was cut off").await
 }
 
-async fn garbage<S: Stage>(act: &Act<S>) -> Played {
+async fn garbage(caller: &Caller) -> Judgement {
     for bytes in [
         &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc"[..],
         b"HELLO\r\n\r\n",
         b"\0\0\0\0",
     ] {
-        drop(say(act, bytes, "bytes that are no HTTP").await?);
+        drop(say(caller, bytes, "bytes that are no HTTP").await?);
     }
-    act.still_answers("bytes that are no HTTP").await
+    caller.still_answers("bytes that are no HTTP").await
 }
 
-async fn half_closed<S: Stage>(act: &Act<S>) -> Played {
+async fn half_closed(caller: &Caller) -> Judgement {
     let what = "a call, after which nothing more is sent";
-    let mut line = say(act, &ordinary(act, 1).await, what).await?;
+    let mut line = say(caller, &ordinary(caller, 1).await, what).await?;
     if line.finish().await.is_ok() {
         // Whether it is still answered is left to the agent.
-        let _ = noted(act, what, heard(&mut line).await);
+        let _ = noted(caller, what, heard(&mut line).await);
     }
-    act.still_answers(what).await
+    caller.still_answers(what).await
 }

@@ -10,15 +10,15 @@ use league_protocol::token::hex;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::choice::{is_legal, seated};
-use super::recovery::returned;
-use super::{MOVE, OfPlayer, PlayerStage};
-use crate::Kind;
-use crate::act::{Act, fresh_id};
+use crate::caller::{Caller, fresh_id};
+use crate::player::{
+    CHOSEN, FALSE_TOKEN, JOINED, MOVE, choice, game_over, invitation, join, legal,
+    restarted_and_back,
+};
 use crate::report::Rehearsed;
-use crate::rule::{Level, Played, Trouble, hold};
+use crate::rule::{Judgement, Level, Trouble, hold};
 use crate::stage::{Question, Stage};
-use crate::verdict::{Finding, Judged, Verdict};
+use crate::verdict::{Ending, Finding, Verdict};
 use crate::wire::{Line, Request};
 
 /// How many matches are rehearsed.
@@ -130,11 +130,7 @@ pub fn plan(seed: u64) -> Vec<Match> {
 /// Rehearses the plan of a number; gives what came of each match, and what was rehearsed.
 ///
 /// A player that takes no part is told so, and nothing is rehearsed with it.
-pub async fn rehearse(
-    stage: &Arc<PlayerStage>,
-    seed: u64,
-    strict: bool,
-) -> (Vec<Finding>, Rehearsed) {
+pub async fn rehearse(stage: &Arc<Stage>, seed: u64, strict: bool) -> (Vec<Finding>, Rehearsed) {
     let plan = plan(seed);
     let told: Vec<String> = plan.iter().map(ToString::to_string).collect();
     let digest = hex(&Sha256::digest(told.join("\n")).into());
@@ -143,38 +139,38 @@ pub async fn rehearse(
         digest: digest[..DIGITS].to_owned(),
         absent: None,
     };
-    let act = Act::new(Arc::clone(stage));
-    if let Err((why, trouble)) = takes_part(&act).await {
+    let caller = Caller::new(Arc::clone(stage));
+    if let Err((why, trouble)) = takes_part(&caller).await {
         rehearsed.absent = Some(why);
         let title = "The player takes part".to_owned();
-        let judged = judged(&act, 0, title, Err(trouble), Duration::ZERO, strict).await;
+        let judged = judged(&caller, 0, title, Err(trouble), Duration::ZERO, strict).await;
         return (vec![judged], rehearsed);
     }
     let mut findings = Vec::new();
     for (number, planned) in (1..).zip(&plan) {
-        let act = Act::new(Arc::clone(stage));
+        let caller = Caller::new(Arc::clone(stage));
         let began = Instant::now();
-        let played = tokio::time::timeout(BOUND, played(&act, planned)).await;
+        let played = tokio::time::timeout(BOUND, played(&caller, planned)).await;
         let played = played.unwrap_or_else(|_| Err(Trouble::broken("no end, so it was cut")));
         let (title, took) = (planned.to_string(), began.elapsed());
-        findings.push(judged(&act, number, title, played, took, strict).await);
+        findings.push(judged(&caller, number, title, played, took, strict).await);
     }
     (findings, rehearsed)
 }
 
 /// Sees that there is somebody to rehearse with: a player of `league.v2` that registered and comes
 /// to a match.
-async fn takes_part(act: &OfPlayer) -> Result<(), (&'static str, Trouble)> {
-    if act.stage.is_old() {
+async fn takes_part(caller: &Caller) -> Result<(), (&'static str, Trouble)> {
+    if caller.stage.is_v1() {
         let why = "faults are rehearsed in `league.v2` alone";
         return Err((why, Trouble::skipped(why, "")));
     }
-    if act.stage.office.admission().is_none() {
+    if caller.stage.admission().is_none() {
         let why = "the player never registered with this manager";
         return Err((why, Trouble::broken(why)));
     }
     let why = "the player never joined a match that it was invited to";
-    seated(act)
+    join(caller)
         .await
         .map(drop)
         .map_err(|trouble| (why, trouble))
@@ -182,10 +178,10 @@ async fn takes_part(act: &OfPlayer) -> Result<(), (&'static str, Trouble)> {
 
 /// What came of a match.
 async fn judged(
-    act: &OfPlayer,
+    caller: &Caller,
     number: u32,
     title: String,
-    played: Played,
+    played: Judgement,
     took: Duration,
     strict: bool,
 ) -> Finding {
@@ -196,63 +192,62 @@ async fn judged(
         }
         _ => "check each call on its own, and change nothing over a call that is refused",
     };
-    let judged = Judged {
-        finding: Finding {
-            topic: "rehearsal",
-            id: format!("{}-ACT-{number:02}", Kind::Player.letter()),
-            title: title.into(),
-            clause: "000 §5.9, ruling 43",
-            level: Level::Must,
-            verdict: Verdict::Pass,
-            found: String::new(),
-            fix: String::new(),
-            sent: String::new(),
-            came: String::new(),
-            took,
-        },
+    let finding = Finding {
+        topic: "rehearsal",
+        id: format!("{}-ACT-{number:02}", caller.stage.kind.letter()),
+        title: title.into(),
+        clause: "000 §5.9, ruling 43",
+        level: Level::Must,
+        verdict: Verdict::Pass,
+        found: String::new(),
+        fix: String::new(),
+        sent: String::new(),
+        came: String::new(),
+        took,
+    };
+    let ending = Ending {
         fix,
         kindness: false,
-        played,
-        last: act.last(),
-        crashed: act.stage.revive().await,
+        last: caller.last(),
+        crashed: caller.stage.revive().await,
         strict,
     };
-    judged.verdict()
+    finding.judged(ending, played)
 }
 
 /// Plays one match with its faults; each call of the match itself must be answered rightly.
-async fn played(act: &OfPlayer, planned: &Match) -> Played {
-    let stage = &act.stage;
+async fn played(caller: &Caller, planned: &Match) -> Judgement {
+    let stage = &caller.stage;
     let match_id = stage.open_match().await;
-    let (invitation, choice) = (stage.invitation(&match_id), stage.choice(&match_id));
+    let (invite, ask) = (invitation(stage, &match_id), choice(stage, &match_id));
     for fault in &planned.invitation {
-        commit(act, *fault, &invitation, &choice).await?;
+        commit(caller, *fault, &invite, &ask).await?;
     }
-    let reply = act.call(&stage.invitation(&match_id)).await?;
-    let message = reply.of_kind(&["GAME_JOIN_ACK"])?;
+    let reply = caller.call(&invitation(stage, &match_id)).await?;
+    let message = reply.of_kind(JOINED)?;
     hold(message["match_id"] == match_id.as_str(), || {
         format!(
             "the invitation to {match_id} is answered for {}",
             message["match_id"]
         )
     })?;
-    let over = stage.game_over(&stage.next_match());
+    let over = game_over(stage, &stage.next_match());
     for fault in &planned.choice {
-        commit(act, *fault, &choice, &over).await?;
+        commit(caller, *fault, &ask, &over).await?;
     }
-    let reply = act.call_within(&stage.choice(&match_id), MOVE).await?;
-    let message = reply.of_kind(&["CHOOSE_PARITY_RESPONSE"])?;
+    let reply = caller.call_within(&choice(stage, &match_id), MOVE).await?;
+    let message = reply.of_kind(CHOSEN)?;
     hold(message["match_id"] == match_id.as_str(), || {
         format!(
             "the choice in {match_id} is answered for {}",
             message["match_id"]
         )
     })?;
-    is_legal(&message["parity_choice"])?;
+    legal(&message["parity_choice"])?;
     for fault in &planned.end {
-        commit(act, *fault, &choice, &invitation).await?;
+        commit(caller, *fault, &ask, &invite).await?;
     }
-    let reply = act.call(&stage.game_over(&match_id)).await?;
+    let reply = caller.call(&game_over(stage, &match_id)).await?;
     hold(!reply.is_refusal(), || {
         format!(
             "the end of {match_id} is answered with {}",
@@ -262,32 +257,35 @@ async fn played(act: &OfPlayer, planned: &Match) -> Played {
 }
 
 /// Lets something go wrong with a call; `later` is what should come after it.
-async fn commit(act: &OfPlayer, fault: Fault, call: &Question, later: &Question) -> Played {
+async fn commit(caller: &Caller, fault: Fault, call: &Question, later: &Question) -> Judgement {
     // What is answered here does not matter: only what is answered afterwards does.
     match fault {
-        Fault::Late => in_pieces(act, call, true).await,
-        Fault::CutOff => in_pieces(act, call, false).await,
+        Fault::Late => in_pieces(caller, call, true).await,
+        Fault::CutOff => in_pieces(caller, call, false).await,
         Fault::Doubled => {
-            let (one, other) = (act.call_within(call, MOVE), act.call_within(call, MOVE));
+            let (one, other) = (
+                caller.call_within(call, MOVE),
+                caller.call_within(call, MOVE),
+            );
             let _ = tokio::join!(one, other);
         }
         Fault::Reordered => {
-            let _ = act.call_within(later, MOVE).await;
+            let _ = caller.call_within(later, MOVE).await;
         }
         Fault::Malformed => {
-            let _ = act.post(b"{\"jsonrpc\": \"2.0\", \"method\": [").await;
+            let _ = caller.post(b"{\"jsonrpc\": \"2.0\", \"method\": [").await;
         }
         Fault::WrongToken => {
             let mut call = call.clone();
-            call.params["auth_token"] = "tok-false-fedcba9876543210".into();
-            let _ = act.call_within(&call, MOVE).await;
+            call.params["auth_token"] = FALSE_TOKEN.into();
+            let _ = caller.call_within(&call, MOVE).await;
         }
         Fault::Stranger => {
             let mut call = call.clone();
             call.params["player_id"] = "P77".into();
-            let _ = act.call_within(&call, MOVE).await;
+            let _ = caller.call_within(&call, MOVE).await;
         }
-        Fault::Restart => match returned(act).await {
+        Fault::Restart => match restarted_and_back(caller).await {
             // Without `--launch` the match goes on without it.
             Ok(_) | Err(Trouble::Skipped { .. }) => {}
             Err(trouble) => return Err(trouble),
@@ -297,13 +295,13 @@ async fn commit(act: &OfPlayer, fault: Fault, call: &Question, later: &Question)
 }
 
 /// Sends a call in two pieces, or only the first of them.
-async fn in_pieces(act: &OfPlayer, call: &Question, whole: bool) {
-    let body = act.frame(call, fresh_id()).to_string();
-    let to = act.stage.agent();
+async fn in_pieces(caller: &Caller, call: &Question, whole: bool) {
+    let body = caller.frame(call, fresh_id()).to_string();
+    let to = &caller.stage.agent;
     let request = Request {
         method: "POST",
         path: &to.path,
-        headers: &act.headers(),
+        headers: &caller.headers(),
         body: body.as_bytes(),
     };
     let bytes = request.bytes(&to.authority);

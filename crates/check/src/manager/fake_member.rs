@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::listener::{Heard, Listener, Said};
+use crate::listener::{IncomingCall, Listener, ScriptedAnswer};
 use crate::reply::Reply;
 use crate::script::message;
 use crate::stage::Question;
@@ -25,24 +25,24 @@ struct Mood {
 }
 
 /// A member of the league.
-pub(super) struct Member {
+pub(crate) struct FakeMember {
     /// Its name.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Where it answers.
-    pub(super) endpoint: String,
-    is_referee: bool,
+    pub(crate) endpoint: String,
+    pub(crate) is_referee: bool,
     listener: Listener,
     mood: Arc<Mood>,
     admitted: Mutex<Option<Reply>>,
 }
 
-impl Member {
+impl FakeMember {
     /// Opens a member, which is not registered yet.
     ///
     /// # Errors
     ///
     /// There may be no free port.
-    pub(super) async fn open(name: String, is_referee: bool) -> io::Result<Self> {
+    pub(crate) async fn open(name: String, is_referee: bool) -> io::Result<Self> {
         let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
         let mood = Arc::new(Mood::default());
         let own = Arc::clone(&mood);
@@ -58,7 +58,7 @@ impl Member {
     }
 
     /// The wish to be let in.
-    pub(super) fn request(&self) -> Question {
+    pub(crate) fn request(&self) -> Question {
         let (tool, kind, role) = if self.is_referee {
             ("register_referee", "REFEREE_REGISTER_REQUEST", "referee")
         } else {
@@ -78,13 +78,13 @@ impl Member {
     }
 
     /// Notes how the manager answered the wish.
-    pub(super) fn note(&self, reply: Reply) {
+    pub(crate) fn note(&self, reply: Reply) {
         let mut admitted = self.admitted.lock().unwrap_or_else(PoisonError::into_inner);
         *admitted = Some(reply);
     }
 
     /// How the manager answered the wish.
-    pub(super) fn answer(&self) -> Option<Reply> {
+    pub(crate) fn answer(&self) -> Option<Reply> {
         let admitted = self.admitted.lock().unwrap_or_else(PoisonError::into_inner);
         admitted.clone()
     }
@@ -96,7 +96,7 @@ impl Member {
     }
 
     /// The id that it was given; empty if none.
-    pub(super) fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         self.given(if self.is_referee {
             "referee_id"
         } else {
@@ -105,64 +105,62 @@ impl Member {
     }
 
     /// The token that it was given; empty if none.
-    pub(super) fn token(&self) -> String {
+    pub(crate) fn token(&self) -> String {
         self.given("auth_token")
     }
 
+    pub(crate) fn role(&self) -> &'static str {
+        match self.is_referee {
+            true => "referee",
+            false => "player",
+        }
+    }
+
     /// How it signs.
-    pub(super) fn sender(&self) -> String {
-        let role = if self.is_referee { "referee" } else { "player" };
-        format!("{role}:{}", self.id())
+    pub(crate) fn sender(&self) -> String {
+        format!("{}:{}", self.role(), self.id())
     }
 
-    /// All that it was told so far, of one kind.
-    pub(super) fn told(&self, kind: &str) -> Vec<Heard> {
-        let mut all = self.all();
-        all.retain(|heard| heard.kind() == kind);
-        all
-    }
-
-    /// All that it was told so far.
-    pub(super) fn all(&self) -> Vec<Heard> {
+    /// All calls that it received so far.
+    pub(crate) fn calls(&self) -> Vec<Arc<IncomingCall>> {
         self.listener.since(0)
     }
 
     /// Waits until it is told something that passes.
-    pub(super) async fn wait(
+    pub(crate) async fn wait(
         &self,
         patience: Duration,
-        passes: impl Fn(&Heard) -> bool,
-    ) -> Option<Heard> {
+        passes: impl Fn(&IncomingCall) -> bool,
+    ) -> Option<Arc<IncomingCall>> {
         self.listener.wait(0, patience, passes).await
     }
 
     /// Falls silent for good.
-    pub(super) fn fall_silent(&self) {
+    pub(crate) fn fall_silent(&self) {
         self.mood.silent.store(true, Ordering::Relaxed);
     }
 
     /// Whether it has fallen silent.
-    pub(super) fn is_silent(&self) -> bool {
+    pub(crate) fn is_silent(&self) -> bool {
         self.mood.silent.load(Ordering::Relaxed)
     }
 
-    /// Whether it has turned down an order.
-    pub(super) fn has_turned_down(&self, order: &Value) -> bool {
+    /// The orders that it has turned down: match and attempt.
+    pub(crate) fn turned_down(&self) -> Vec<(Value, Value)> {
         let turned_down = self.mood.turned_down.lock();
-        let turned_down = turned_down.unwrap_or_else(PoisonError::into_inner);
-        turned_down.contains(&(order["match_id"].clone(), order["attempt"].clone()))
+        turned_down.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Turns down the next order.
-    pub(super) fn refuse_next(&self) {
+    pub(crate) fn refuse_next(&self) {
         self.mood.refuses.store(1, Ordering::Relaxed);
     }
 }
 
 impl Mood {
-    fn answer(&self, heard: &Heard) -> Said {
+    fn answer(&self, heard: &IncomingCall) -> ScriptedAnswer {
         if self.silent.load(Ordering::Relaxed) {
-            return Said::Nothing;
+            return ScriptedAnswer::Nothing;
         }
         if heard.kind() == "START_MATCH" {
             return self.take(heard);
@@ -171,12 +169,12 @@ impl Mood {
         if method.contains('/') || method == "initialize" {
             let error = json!({"code": -32_601, "message": "there is no such method"});
             let answer = json!({"jsonrpc": "2.0", "id": heard.json["id"], "error": error});
-            return Said::Raw(200, answer.to_string());
+            return ScriptedAnswer::Raw(200, answer.to_string());
         }
-        Said::Result(json!({"status": "ok"}))
+        ScriptedAnswer::Result(json!({"status": "ok"}))
     }
 
-    fn take(&self, heard: &Heard) -> Said {
+    fn take(&self, heard: &IncomingCall) -> ScriptedAnswer {
         let less = |left: u32| left.checked_sub(1);
         let refuses = self
             .refuses
@@ -194,7 +192,7 @@ impl Mood {
             "match_id": order["match_id"], "accepted": !refuses, "reason": reason,
         });
         let conversation = order["conversation_id"].as_str().unwrap_or("check");
-        Said::Result(message(
+        ScriptedAnswer::Result(message(
             "START_MATCH_ACK",
             "referee:CHECK",
             conversation,

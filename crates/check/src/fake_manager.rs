@@ -1,82 +1,74 @@
-//! A league manager that admits the agent under check, or not, as a rule wants it.
+//! The league manager of a player or a referee under check, which admits it as a rule wants.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use league_protocol::token::AuthToken;
 use serde_json::{Value, json};
 
-use super::Kind;
-use super::listener::{Heard, Listener, Said};
-use super::script::message;
-use crate::RandomBytes;
-use crate::script::now;
+use crate::listener::{IncomingCall, Listener, ScriptedAnswer};
+use crate::script::{message, now};
+use crate::{AgentKind, RandomBytes};
 
-/// How the office takes registrations.
+/// How registrations are taken.
 #[derive(Debug, Clone, Default)]
-pub enum Mood {
+pub enum Admitting {
     /// Everybody is let in.
     #[default]
     Open,
     /// Everybody is turned away, for this reason.
     Rejecting(String),
     /// The next so many requests are met like this, then everybody is let in.
-    Failing(u32, Said),
+    Failing(u32, ScriptedAnswer),
 }
 
 /// What an agent was told when it was let in.
 #[derive(Debug, Clone)]
 pub struct Admission {
-    /// Its id.
     pub id: String,
-    /// Its token.
     pub token: String,
-    /// The league.
     pub league: String,
     /// The token by which the manager proves itself.
     pub manager_token: String,
     /// The registration as it came.
-    pub heard: Heard,
+    pub call: Arc<IncomingCall>,
 }
 
 /// What a league is called for players of `league.v1`.
 const V1_LEAGUE: &str = "550e8400-e29b-41d4-a716-446655440000";
 
-/// A manager at its desk.
-pub struct Office {
-    /// Where it listens, and what it heard.
+/// A league manager that a player or a referee under check registers with.
+pub struct FakeManager {
     pub listener: Listener,
-    /// The league.
     pub league: String,
     state: Arc<Mutex<State>>,
 }
 
 struct State {
-    kind: Kind,
+    kind: AgentKind,
     port: u16,
     league: String,
     random: RandomBytes,
     manager_token: String,
-    mood: Mood,
+    admitting: Admitting,
     admission: Option<Admission>,
     /// Whether the agent first registered in the spelling of 001.
     is_api: bool,
     /// What the next report of a match is met with, instead of a nod.
-    spoiled: BTreeMap<String, Said>,
+    spoiled: BTreeMap<String, ScriptedAnswer>,
 }
 
-impl Office {
-    /// Opens an office for an agent that answers on a port.
+impl FakeManager {
+    /// Opens a manager for an agent that answers on a port.
     ///
     /// # Errors
     ///
     /// Our own port may be in use.
     pub async fn open(
         address: SocketAddr,
-        kind: Kind,
+        kind: AgentKind,
         port: u16,
         random: RandomBytes,
     ) -> io::Result<Self> {
@@ -88,7 +80,7 @@ impl Office {
             league: league.clone(),
             random,
             manager_token,
-            mood: Mood::Open,
+            admitting: Admitting::Open,
             admission: None,
             is_api: false,
             spoiled: BTreeMap::new(),
@@ -108,13 +100,13 @@ impl Office {
     }
 
     /// Changes how registrations are taken.
-    pub fn set_mood(&self, mood: Mood) {
-        lock(&self.state).mood = mood;
+    pub fn set_admitting(&self, admitting: Admitting) {
+        lock(&self.state).admitting = admitting;
     }
 
     /// Loses the next report of a match, as if the connection broke.
     pub fn lose_report(&self, match_id: &str) {
-        lock(&self.state).spoil(match_id, Said::Nothing);
+        lock(&self.state).spoil(match_id, ScriptedAnswer::Nothing);
     }
 
     /// Refuses the token of the next report of a match.
@@ -125,17 +117,12 @@ impl Office {
             "original_message_type": "MATCH_RESULT_REPORT",
         });
         let error = message("LEAGUE_ERROR", "league_manager", "check-report", says);
-        lock(&self.state).spoil(match_id, Said::Result(error));
-    }
-
-    /// Waits for a registration from a place in the row of requests on.
-    pub async fn registration(&self, first: usize, patience: Duration) -> Option<Heard> {
-        self.listener.wait(first, patience, is_registration).await
+        lock(&self.state).spoil(match_id, ScriptedAnswer::Result(error));
     }
 }
 
 /// Whether a request is a registration.
-pub fn is_registration(heard: &Heard) -> bool {
+pub fn is_registration(heard: &IncomingCall) -> bool {
     let by_tool = matches!(heard.tool(), Some("register_player" | "register_referee"));
     by_tool || heard.kind().ends_with("REGISTER_REQUEST")
 }
@@ -149,7 +136,7 @@ fn token(owner: &str, random: &RandomBytes) -> String {
 }
 
 impl State {
-    fn answer(&mut self, heard: &Heard) -> Said {
+    fn answer(&mut self, heard: &IncomingCall) -> ScriptedAnswer {
         if is_registration(heard) {
             return self.register(heard);
         }
@@ -157,29 +144,31 @@ impl State {
             return said;
         }
         match heard.json["method"].as_str().unwrap_or_default() {
-            "initialize" => Said::Result(json!({
+            "initialize" => ScriptedAnswer::Result(json!({
                 "protocolVersion": heard.json["params"]["protocolVersion"],
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "league-check", "version": env!("CARGO_PKG_VERSION")},
             })),
-            "tools/list" => Said::Result(json!({"tools": [
+            "tools/list" => ScriptedAnswer::Result(json!({"tools": [
                 {"name": "register_player", "inputSchema": {"type": "object"}},
                 {"name": "register_referee", "inputSchema": {"type": "object"}},
                 {"name": "report_match_result", "inputSchema": {"type": "object"}},
                 {"name": "league_query", "inputSchema": {"type": "object"}},
             ]})),
-            notice if notice.starts_with("notifications/") => Said::Raw(202, String::new()),
-            "" => Said::Raw(404, "{}".to_owned()),
+            notice if notice.starts_with("notifications/") => {
+                ScriptedAnswer::Raw(202, String::new())
+            }
+            "" => ScriptedAnswer::Raw(404, "{}".to_owned()),
             "server/discover" => self.unknown(heard),
             _ => wrapped(heard, json!({"status": "ok"})),
         }
     }
 
-    fn spoil(&mut self, match_id: &str, said: Said) {
+    fn spoil(&mut self, match_id: &str, said: ScriptedAnswer) {
         self.spoiled.insert(match_id.to_owned(), said);
     }
 
-    fn spoils(&mut self, heard: &Heard) -> Option<Said> {
+    fn spoils(&mut self, heard: &IncomingCall) -> Option<ScriptedAnswer> {
         if heard.kind() != "MATCH_RESULT_REPORT" {
             return None;
         }
@@ -187,34 +176,34 @@ impl State {
         self.spoiled.remove(match_id)
     }
 
-    fn unknown(&self, heard: &Heard) -> Said {
+    fn unknown(&self, heard: &IncomingCall) -> ScriptedAnswer {
         let error = json!({"code": -32_601, "message": "there is no such method"});
         let answer = json!({"jsonrpc": "2.0", "id": heard.json["id"], "error": error});
-        Said::Raw(200, answer.to_string())
+        ScriptedAnswer::Raw(200, answer.to_string())
     }
 
-    fn register(&mut self, heard: &Heard) -> Said {
-        match &mut self.mood {
-            Mood::Open => self.admit(heard),
-            Mood::Rejecting(reason) => {
+    fn register(&mut self, heard: &IncomingCall) -> ScriptedAnswer {
+        match &mut self.admitting {
+            Admitting::Open => self.admit(heard),
+            Admitting::Rejecting(reason) => {
                 let reason = reason.clone();
                 self.respond(heard, json!({"status": "REJECTED", "reason": reason}))
             }
-            Mood::Failing(times, said) => {
+            Admitting::Failing(times, said) => {
                 let said = said.clone();
                 *times = times.saturating_sub(1);
                 if *times == 0 {
-                    self.mood = Mood::Open;
+                    self.admitting = Admitting::Open;
                 }
                 said
             }
         }
     }
 
-    fn admit(&mut self, heard: &Heard) -> Said {
+    fn admit(&mut self, heard: &IncomingCall) -> ScriptedAnswer {
         let (id, named, stranger) = match self.kind {
-            Kind::Referee => ("REF01", "referee_id", "REF90"),
-            Kind::Player | Kind::Manager => ("P01", "player_id", "P90"),
+            AgentKind::Referee => ("REF01", "referee_id", "REF90"),
+            AgentKind::Player | AgentKind::Manager => ("P01", "player_id", "P90"),
         };
         let ours = self.is_under_check(heard);
         let (id, stranger) = match is_old(heard) {
@@ -242,14 +231,14 @@ impl State {
                 token,
                 league: self.league.clone(),
                 manager_token: self.manager_token.clone(),
-                heard: heard.clone(),
+                call: Arc::new(heard.clone()),
             });
         }
         self.respond(heard, says)
     }
 
     /// The answer in the words of 003, which has no tokens.
-    fn respond_in_v1(&self, heard: &Heard, says: &Value) -> Said {
+    fn respond_in_v1(&self, heard: &IncomingCall, says: &Value) -> ScriptedAnswer {
         wrapped(
             heard,
             json!({
@@ -264,7 +253,7 @@ impl State {
     }
 
     /// Whether it is the agent under check that registers; whoever names no port is taken for it.
-    fn is_under_check(&self, heard: &Heard) -> bool {
+    fn is_under_check(&self, heard: &IncomingCall) -> bool {
         let message = heard.message();
         let meta = [&message["player_meta"], &message["referee_meta"]];
         let endpoint = meta
@@ -274,13 +263,13 @@ impl State {
         port.is_none_or(|port| port == self.port)
     }
 
-    fn respond(&self, heard: &Heard, says: Value) -> Said {
+    fn respond(&self, heard: &IncomingCall, says: Value) -> ScriptedAnswer {
         if is_old(heard) {
             return self.respond_in_v1(heard, &says);
         }
         let kind = match self.kind {
-            Kind::Referee => "REFEREE_REGISTER_RESPONSE",
-            Kind::Player | Kind::Manager => "LEAGUE_REGISTER_RESPONSE",
+            AgentKind::Referee => "REFEREE_REGISTER_RESPONSE",
+            AgentKind::Player | AgentKind::Manager => "LEAGUE_REGISTER_RESPONSE",
         };
         let conversation = heard.message()["conversation_id"].as_str();
         let conversation = conversation.unwrap_or("check-register");
@@ -289,7 +278,7 @@ impl State {
 }
 
 /// Whether a registration is in the words of 003.
-fn is_old(heard: &Heard) -> bool {
+fn is_old(heard: &IncomingCall) -> bool {
     heard.message()["protocol"] == "league.v1"
 }
 
@@ -301,15 +290,17 @@ pub fn port(endpoint: &str) -> Option<u16> {
 }
 
 /// Whether a registration is spelled as in 001.
-fn is_api(heard: &Heard) -> bool {
+fn is_api(heard: &IncomingCall) -> bool {
     heard.message()["sender"] == "player:UNREGISTERED"
 }
 
 /// An answer in the form in which it was asked.
-fn wrapped(heard: &Heard, message: Value) -> Said {
+fn wrapped(heard: &IncomingCall, message: Value) -> ScriptedAnswer {
     if heard.json["method"] != "tools/call" {
-        return Said::Result(message);
+        return ScriptedAnswer::Result(message);
     }
     let text = json!({"type": "text", "text": message.to_string()});
-    Said::Result(json!({"content": [text], "structuredContent": message, "isError": false}))
+    ScriptedAnswer::Result(
+        json!({"content": [text], "structuredContent": message, "isError": false}),
+    )
 }

@@ -1,0 +1,201 @@
+//! One rule at work: it calls the agent, and what was said last is kept for the report.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::habit::in_session;
+use crate::reply::Reply;
+use crate::rule::Trouble;
+use crate::stage::{Question, Stage};
+use crate::wire::{Answer, Request, RoundTrip, exchange};
+
+/// How long an agent may take to answer what needs no thought.
+pub const PROMPT: Duration = Duration::from_secs(10);
+
+/// The headers of every call.
+pub const JSON: [(&str, &str); 2] = [
+    ("Content-Type", "application/json"),
+    ("Accept", "application/json, text/event-stream"),
+];
+
+/// An id that no other call of this process has: concurrent calls in one session of MCP are told
+/// apart by nothing else.
+pub fn fresh_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+pub struct Caller {
+    pub stage: Arc<Stage>,
+    last: Mutex<Option<RoundTrip>>,
+}
+
+impl Caller {
+    pub fn new(stage: Arc<Stage>) -> Self {
+        Self {
+            stage,
+            last: Mutex::default(),
+        }
+    }
+
+    /// Keeps what was said for the report.
+    pub fn note(&self, trip: RoundTrip) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(trip);
+    }
+
+    /// What was said last.
+    pub fn last(&self) -> Option<RoundTrip> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.clone()
+    }
+
+    /// Sends a request and gives what came of it, an answer or not.
+    pub async fn send(&self, request: &Request<'_>, patience: Duration) -> RoundTrip {
+        let trip = exchange(&self.stage.agent, request, patience).await;
+        self.note(trip.clone());
+        trip
+    }
+
+    /// The frame of a call, as the agent takes it.
+    pub fn frame(&self, question: &Question, id: u64) -> Value {
+        self.stage.habit().frame(question, &json!(id))
+    }
+
+    /// The headers of an ordinary call.
+    pub fn headers(&self) -> Vec<(&str, &str)> {
+        let mut headers = JSON.to_vec();
+        headers.extend(self.stage.habit().headers());
+        headers
+    }
+
+    /// Posts a body to the agent and gives the answer.
+    ///
+    /// # Errors
+    ///
+    /// No answer breaks the rule.
+    pub async fn post(&self, body: &[u8]) -> Result<Answer, Trouble> {
+        answered(&self.post_with(&self.headers(), body, PROMPT).await)
+    }
+
+    async fn post_with(
+        &self,
+        headers: &[(&str, &str)],
+        body: &[u8],
+        patience: Duration,
+    ) -> RoundTrip {
+        let request = Request {
+            method: "POST",
+            path: &self.stage.agent.path,
+            headers,
+            body,
+        };
+        self.send(&request, patience).await
+    }
+
+    /// Calls a tool and gives the reply, however it is wrapped.
+    ///
+    /// # Errors
+    ///
+    /// No answer within the patience breaks the rule.
+    pub async fn call_within(
+        &self,
+        question: &Question,
+        patience: Duration,
+    ) -> Result<Reply, Trouble> {
+        let body = self.frame(question, fresh_id()).to_string();
+        let trip = self
+            .post_with(&self.headers(), body.as_bytes(), patience)
+            .await;
+        answered(&trip)?;
+        Ok(Reply::read(trip))
+    }
+
+    /// Calls a tool and gives the reply, however it is wrapped.
+    ///
+    /// # Errors
+    ///
+    /// No answer breaks the rule.
+    pub async fn call(&self, question: &Question) -> Result<Reply, Trouble> {
+        self.call_within(question, PROMPT).await
+    }
+
+    /// Calls a method of MCP in a session.
+    ///
+    /// # Errors
+    ///
+    /// No answer breaks the rule.
+    pub async fn call_in_session(
+        &self,
+        question: &Question,
+        session: Option<&str>,
+    ) -> Result<Reply, Trouble> {
+        let mut headers = JSON.to_vec();
+        headers.extend(in_session(session));
+        let body = self.frame(question, fresh_id()).to_string();
+        let trip = self.post_with(&headers, body.as_bytes(), PROMPT).await;
+        answered(&trip)?;
+        Ok(Reply::read(trip))
+    }
+
+    /// Asks many things at once; the replies come in the order of the questions.
+    ///
+    /// # Errors
+    ///
+    /// A missing answer breaks the rule.
+    pub async fn call_at_once(
+        &self,
+        questions: Vec<Question>,
+        patience: Duration,
+    ) -> Result<Vec<Reply>, Trouble> {
+        let mut asked = JoinSet::new();
+        for (number, question) in questions.into_iter().enumerate() {
+            let own = Self::new(Arc::clone(&self.stage));
+            asked.spawn(async move { (number, own.call_within(&question, patience).await) });
+        }
+        let mut replies = asked.join_all().await;
+        replies.sort_by_key(|(number, _)| *number);
+        let replies: Result<Vec<Reply>, Trouble> =
+            replies.into_iter().map(|(_, reply)| reply).collect();
+        if let Some(last) = replies.as_ref().ok().and_then(|replies| replies.last()) {
+            self.note(last.trip.clone());
+        }
+        replies
+    }
+
+    /// Sees that the agent still answers an ordinary call.
+    ///
+    /// # Errors
+    ///
+    /// An agent that does not breaks the rule; the report shows what was done to it before.
+    pub async fn still_answers(&self, after: &str) -> Result<(), Trouble> {
+        let before = self.last();
+        let reply = self.call(&self.stage.question().await).await;
+        let now = match reply {
+            Ok(reply) if reply.result().is_some() => return Ok(()),
+            Ok(reply) => reply.describe(),
+            Err(Trouble::Broken(found)) => found,
+            Err(_) => "nothing".to_owned(),
+        };
+        if let Some(before) = before {
+            self.note(before);
+        }
+        Err(Trouble::broken(format!(
+            "after {after} the agent no longer answers an ordinary call: {now}"
+        )))
+    }
+}
+
+/// The answer of a round trip.
+///
+/// # Errors
+///
+/// Silence breaks the rule.
+pub fn answered(trip: &RoundTrip) -> Result<Answer, Trouble> {
+    let came = trip.came.as_ref();
+    came.cloned()
+        .map_err(|silence| Trouble::broken(silence.to_string()))
+}

@@ -1,0 +1,461 @@
+//! What an agent said, and what a rule expects of it. Both are plain values: an expectation looks
+//! at a record and at nothing else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use league_protocol::time::{TimeError, Timestamp};
+use serde_json::Value;
+
+use crate::AgentKind;
+use crate::caller::Caller;
+use crate::listener::IncomingCall;
+use crate::manager::season::LeagueRecord;
+use crate::referee::bout::MatchRecord;
+use crate::reply::Reply;
+use crate::rule::{Judgement, Trouble, hold};
+use crate::wire::RoundTrip;
+
+/// What an agent said.
+#[derive(Debug, Clone)]
+pub enum Statement {
+    /// It is judged by the whole match or league.
+    Nothing,
+    Reply(Reply),
+    /// A call of its own, and whom it called.
+    Call(Arc<IncomingCall>, &'static str),
+}
+
+/// One thing that an agent said, with what the check knew then.
+#[derive(Debug, Clone)]
+pub struct Record {
+    pub kind: AgentKind,
+    /// The message that was sent to the agent, or that its call follows from.
+    pub asked: Value,
+    pub said: Statement,
+    /// What the check knows by a name: ids, tokens, counts.
+    pub facts: Vec<(&'static str, Value)>,
+    pub match_record: Option<Arc<MatchRecord>>,
+    pub league: Option<Arc<LeagueRecord>>,
+}
+
+impl Record {
+    pub fn new(kind: AgentKind, asked: Value, said: Statement) -> Self {
+        Self {
+            kind,
+            asked,
+            said,
+            facts: Vec::new(),
+            match_record: None,
+            league: None,
+        }
+    }
+
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.facts.push((name, value.into()));
+        self
+    }
+
+    /// The message that the agent said; null if there is none.
+    pub fn message(&self) -> &Value {
+        match &self.said {
+            Statement::Nothing => &Value::Null,
+            Statement::Reply(reply) => reply.result().unwrap_or(&Value::Null),
+            Statement::Call(call, _) => call.message(),
+        }
+    }
+
+    /// A member of the message by its path, such as `player_meta.version`.
+    pub fn member(&self, path: &str) -> &Value {
+        path.split('.').fold(self.message(), |at, name| &at[name])
+    }
+
+    /// A text in the message; a missing one is forgiven by a lenient league.
+    ///
+    /// # Errors
+    ///
+    /// Says that it is missing, or not a text.
+    pub fn text(&self, path: &str) -> Result<&str, Trouble> {
+        match self.member(path) {
+            Value::Null => Err(Trouble::forgiven(format!("`{path}` is missing"))),
+            Value::String(text) => Ok(text),
+            other => Err(Trouble::broken(format!("`{path}` is {other}, not a text"))),
+        }
+    }
+
+    /// # Errors
+    ///
+    /// Breaks the rule if it is judged by something else.
+    pub fn reply(&self) -> Result<&Reply, Trouble> {
+        match &self.said {
+            Statement::Reply(reply) => Ok(reply),
+            _ => Err(Trouble::broken("no answer was recorded")),
+        }
+    }
+
+    /// # Errors
+    ///
+    /// Breaks the rule if it is judged by something else.
+    pub fn call(&self) -> Result<&IncomingCall, Trouble> {
+        match &self.said {
+            Statement::Call(call, _) => Ok(call),
+            _ => Err(Trouble::broken("no call of the agent was recorded")),
+        }
+    }
+
+    /// # Errors
+    ///
+    /// Breaks the rule if it is judged by something else.
+    pub fn match_record(&self) -> Result<&MatchRecord, Trouble> {
+        let found = self.match_record.as_deref();
+        found.ok_or_else(|| Trouble::broken("no match was recorded"))
+    }
+
+    /// # Errors
+    ///
+    /// Breaks the rule if it is judged by something else.
+    pub fn league(&self) -> Result<&LeagueRecord, Trouble> {
+        let found = self.league.as_deref();
+        found.ok_or_else(|| Trouble::broken("no league was recorded"))
+    }
+
+    /// What the check knows by a name.
+    ///
+    /// # Errors
+    ///
+    /// Skips the rule if it is not known, as with an agent that never registered.
+    pub fn fact(&self, name: &str) -> Result<&Value, Trouble> {
+        let found = self.facts.iter().find(|(known, _)| *known == name);
+        found
+            .map(|(_, value)| value)
+            .ok_or_else(|| not_registered(self.kind))
+    }
+
+    /// Notes it for the report, as what was said last.
+    pub fn note(&self, caller: &Caller) {
+        match &self.said {
+            Statement::Nothing => {}
+            Statement::Reply(reply) => caller.note(reply.trip.clone()),
+            Statement::Call(call, whom) => caller.note(RoundTrip::overheard(whom, &call.body)),
+        }
+    }
+}
+
+/// Why a rule is skipped that needs a registered agent.
+pub fn not_registered(kind: AgentKind) -> Trouble {
+    let hint = match kind {
+        AgentKind::Referee => {
+            "start the referee after the check has begun, or let `--launch \"COMMAND\"` start it"
+        }
+        _ => "start the player after the check has begun, or let `--launch \"COMMAND\"` start it",
+    };
+    let kind = kind.as_str();
+    Trouble::skipped(
+        format!("the {kind} did not register with this manager"),
+        hint,
+    )
+}
+
+/// A value that a member must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Want {
+    Text(&'static str),
+    Bool(bool),
+    /// What the check knows by this name.
+    Fact(&'static str),
+}
+
+impl From<&'static str> for Want {
+    fn from(text: &'static str) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<bool> for Want {
+    fn from(flag: bool) -> Self {
+        Self::Bool(flag)
+    }
+}
+
+/// What a rule expects of a record.
+#[derive(Clone, Copy)]
+pub enum Expect {
+    /// A member has a text; a missing one is forgiven.
+    Is(&'static str, Want),
+    /// A member has a value; a missing one is not forgiven.
+    Equals(&'static str, Want),
+    /// A member is a token, which is not shown in the report.
+    Token {
+        name: &'static str,
+        fact: &'static str,
+        missing_is_forgiven: bool,
+    },
+    /// A member repeats what was asked.
+    Repeats {
+        name: &'static str,
+        missing_is_forgiven: bool,
+    },
+    /// A member is a time in UTC. A missing zone is forgiven only in the body of a message.
+    Utc {
+        name: &'static str,
+        in_body: bool,
+    },
+    /// A member is a text.
+    Text(&'static str),
+    /// The message is of one of these types.
+    Kind(&'static [&'static str]),
+    /// The answer came within this time.
+    Within(Duration),
+    /// The status of HTTP.
+    Status(u16),
+    /// The answer is a JSON-RPC error with one of these codes.
+    RpcError(&'static [i64]),
+    /// The answer is an error of the league with this code.
+    LeagueError {
+        code: &'static str,
+        other_is_forgiven: bool,
+    },
+    /// The agent refused what is named here, in any form.
+    Refused(&'static str),
+    /// The agent did not refuse.
+    Taken,
+    /// The call was posted as JSON.
+    Posted,
+    /// The call is a JSON-RPC frame for this tool.
+    Framed(&'static str),
+    By(fn(&Record) -> Judgement),
+}
+
+pub(crate) fn is(name: &'static str, want: impl Into<Want>) -> Expect {
+    Expect::Is(name, want.into())
+}
+
+pub(crate) fn equals(name: &'static str, want: impl Into<Want>) -> Expect {
+    Expect::Equals(name, want.into())
+}
+
+pub(crate) const fn token(name: &'static str, fact: &'static str) -> Expect {
+    Expect::Token {
+        name,
+        fact,
+        missing_is_forgiven: false,
+    }
+}
+
+pub(crate) const fn repeats(name: &'static str) -> Expect {
+    Expect::Repeats {
+        name,
+        missing_is_forgiven: false,
+    }
+}
+
+pub(crate) const fn utc(name: &'static str) -> Expect {
+    Expect::Utc {
+        name,
+        in_body: false,
+    }
+}
+
+pub(crate) const fn refused_with(code: &'static str) -> Expect {
+    Expect::LeagueError {
+        code,
+        other_is_forgiven: false,
+    }
+}
+
+pub(crate) const PROTOCOL: Expect = Expect::Is("protocol", Want::Text("league.v2"));
+/// The message is in the conversation of the question.
+pub(crate) const SAME_CONVERSATION: Expect = Expect::Repeats {
+    name: "conversation_id",
+    missing_is_forgiven: true,
+};
+
+/// The whole envelope of a call by this sender.
+pub(crate) fn envelope(sender: Want) -> Vec<Expect> {
+    vec![
+        PROTOCOL,
+        utc("timestamp"),
+        Expect::By(names_conversation),
+        Expect::Is("sender", sender),
+    ]
+}
+
+pub(crate) fn names_conversation(record: &Record) -> Judgement {
+    let conversation = record.text("conversation_id")?;
+    hold(!conversation.is_empty(), || {
+        "`conversation_id` is empty".to_owned()
+    })
+}
+
+impl Expect {
+    /// Judges a record.
+    ///
+    /// # Errors
+    ///
+    /// Says what was found instead.
+    pub fn judge(&self, record: &Record) -> Judgement {
+        match *self {
+            Self::Is(name, want) => {
+                let wanted = wanted(record, want)?;
+                record.text(name)?;
+                has_value(record, name, &wanted)
+            }
+            Self::Equals(name, want) => has_value(record, name, &wanted(record, want)?),
+            Self::Token {
+                name,
+                fact,
+                missing_is_forgiven,
+            } => shows_token(record, name, fact, missing_is_forgiven),
+            Self::Repeats {
+                name,
+                missing_is_forgiven,
+            } => repeats_member(record, name, missing_is_forgiven),
+            Self::Utc { name, in_body } => is_utc(record, name, in_body),
+            Self::Text(name) => record.text(name).map(drop),
+            Self::Kind(kinds) => is_of_kind(record, kinds),
+            Self::Within(bound) => {
+                let took = record.reply()?.trip.took;
+                hold(took <= bound, || {
+                    format!("the answer took {:.1} s", took.as_secs_f64())
+                })
+            }
+            Self::Status(wanted) => {
+                let status = record.reply()?.status();
+                hold(status == wanted, || {
+                    format!("the status is {status} instead of {wanted}")
+                })
+            }
+            Self::RpcError(codes) => {
+                let reply = record.reply()?;
+                let code = reply.rpc_error();
+                hold(code.is_some_and(|code| codes.contains(&code)), || {
+                    let wanted = codes.first().copied().unwrap_or_default();
+                    format!("the answer is {} instead of {wanted}", reply.describe())
+                })
+            }
+            Self::LeagueError {
+                code,
+                other_is_forgiven,
+            } => has_code(record.reply()?, code, other_is_forgiven),
+            Self::Refused(what) => record.reply()?.refused(what),
+            Self::Taken => {
+                let reply = record.reply()?;
+                hold(!reply.is_refusal(), || {
+                    format!("the answer is {}", reply.describe())
+                })
+            }
+            Self::Posted => is_posted(record.call()?),
+            Self::Framed(tool) => is_framed(record.call()?, tool),
+            Self::By(judge) => judge(record),
+        }
+    }
+}
+
+fn wanted(record: &Record, want: Want) -> Result<Value, Trouble> {
+    Ok(match want {
+        Want::Text(text) => text.into(),
+        Want::Bool(flag) => flag.into(),
+        Want::Fact(fact) => record.fact(fact)?.clone(),
+    })
+}
+
+fn has_value(record: &Record, name: &str, wanted: &Value) -> Judgement {
+    let found = record.member(name);
+    hold(found == wanted, || {
+        format!("`{name}` is {found} instead of {wanted}")
+    })
+}
+
+fn shows_token(record: &Record, name: &str, fact: &str, missing_is_forgiven: bool) -> Judgement {
+    let wanted = record.fact(fact)?;
+    if missing_is_forgiven {
+        record.text(name)?;
+    }
+    hold(record.member(name) == wanted, || {
+        format!("`{name}` is another token, or missing")
+    })
+}
+
+fn repeats_member(record: &Record, name: &str, missing_is_forgiven: bool) -> Judgement {
+    let (found, wanted) = (record.member(name), &record.asked[name]);
+    match found {
+        Value::Null if missing_is_forgiven => {
+            Err(Trouble::forgiven(format!("`{name}` is missing")))
+        }
+        Value::Null => Err(Trouble::broken(format!("`{name}` is missing"))),
+        _ => hold(found == wanted, || {
+            format!("`{name}` is {found} instead of {wanted}")
+        }),
+    }
+}
+
+fn is_utc(record: &Record, name: &str, in_body: bool) -> Judgement {
+    let Some(text) = record.member(name).as_str() else {
+        return Err(Trouble::forgiven(format!("`{name}` is missing")));
+    };
+    let Err(fault) = Timestamp::parse(text) else {
+        return Ok(());
+    };
+    let (what, forgiven) = match fault {
+        TimeError::NoZone(_) => ("has no zone; write UTC with Z", in_body),
+        TimeError::NotUtc(_) => ("has another offset than UTC", false),
+        TimeError::Spelling(_) => ("writes UTC in another form than 2025-01-15T10:30:00Z", true),
+        TimeError::NotATime => ("is not a time in the form 2025-01-15T10:30:00Z", false),
+    };
+    let found = format!("`{name}` {what}");
+    Err(if forgiven {
+        Trouble::forgiven(found)
+    } else {
+        Trouble::broken(found)
+    })
+}
+
+fn is_of_kind(record: &Record, kinds: &[&str]) -> Judgement {
+    match &record.said {
+        Statement::Reply(reply) => reply.of_kind(kinds).map(drop),
+        _ => {
+            let kind = record.member("message_type");
+            let known = kind.as_str().is_some_and(|kind| kinds.contains(&kind));
+            hold(known, || format!("the type is {kind}"))
+        }
+    }
+}
+
+fn has_code(reply: &Reply, code: &str, other_is_forgiven: bool) -> Judgement {
+    if reply.league_error() == Some(code) {
+        return Ok(());
+    }
+    let found = format!("the answer is {} instead of {code}", reply.describe());
+    Err(if other_is_forgiven && reply.is_refusal() {
+        Trouble::forgiven(found)
+    } else {
+        Trouble::broken(found)
+    })
+}
+
+fn is_posted(call: &IncomingCall) -> Judgement {
+    hold(call.method == "POST", || {
+        format!("the HTTP method is {}", call.method)
+    })?;
+    let kind = call.headers.get("content-type");
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    hold(kind.starts_with("application/json"), || {
+        format!("the media type is `{kind}`")
+    })
+}
+
+fn is_framed(call: &IncomingCall, tool: &str) -> Judgement {
+    hold(call.json["jsonrpc"] == "2.0", || {
+        "`jsonrpc` is not \"2.0\"".to_owned()
+    })?;
+    hold(call.tool() == Some(tool), || {
+        format!("the method is {} instead of `{tool}`", call.json["method"])
+    })?;
+    hold(call.json["params"].is_object(), || {
+        "`params` is not an object".to_owned()
+    })?;
+    hold(call.json.get("id").is_some(), || {
+        "`id` is missing".to_owned()
+    })
+}
