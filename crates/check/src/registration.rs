@@ -20,31 +20,42 @@ pub(crate) fn of_player() -> Topic {
             "REG-02" Must "000 §1.3": "The registration is posted to /mcp as JSON"
                 => "POST to `/mcp` with `Content-Type: application/json`", seen!(registration()), [Posted];
             "REG-03" Must "000 §1.4": "The registration is a JSON-RPC call with version, method, params and id"
-                => "send {\"jsonrpc\": \"2.0\", \"method\": \"register_player\", \"params\": {…}, \"id\": 1}", seen!(registration()), [Framed("register_player")];
+                => "send {\"jsonrpc\": \"2.0\", \"method\": \"register_player\", \"params\": {…}, \"id\": 1}",
+                seen!(registration()), [Framed("register_player")];
             "REG-04" Must "000 §4.2.1": "The message is a LEAGUE_REGISTER_REQUEST"
-                => "set `message_type` to LEAGUE_REGISTER_REQUEST", seen!(registration()), [Kind(&["LEAGUE_REGISTER_REQUEST"])];
+                => "set `message_type` to LEAGUE_REGISTER_REQUEST",
+                seen!(registration()), [Kind(&["LEAGUE_REGISTER_REQUEST"])];
             "REG-05" Must "000 §2.4.1": "The registration names the protocol"
                 => "set `protocol` to league.v2", seen!(registration()), [PROTOCOL];
             "REG-06" Must "000 §2.4.4": "The sender is written player:NAME"
-                => "set `sender` to `player:` and a name, as long as there is no id", seen!(registration()), [By(signs_with_a_name)];
+                => "set `sender` to `player:` and a name, as long as there is no id",
+                seen!(registration()), [By(signs_with_a_name)];
             "REG-07" Must "000 §2.4.2": "The time of the registration is in UTC"
                 => "write times as 2025-01-15T10:30:00Z", seen!(registration()), [utc("timestamp")];
             "REG-08" Must "000 §2.4.1": "The registration names a conversation"
-                => "set `conversation_id` to a text of your own", seen!(registration()), [By(names_conversation)];
+                => "set `conversation_id` to a text of your own",
+                seen!(registration()), [By(names_conversation)];
             "REG-09" Must "000 §4.2.1": "The player has a display name of 1 to 64 characters"
-                => "set `player_meta.display_name`", seen!(registration()), [By(has_a_name), By(has_a_printable_name)];
+                => "set `player_meta.display_name`",
+                seen!(registration()), [By(has_a_name), By(has_a_printable_name)];
             "REG-10" Must "000 §4.2.1": "The player names its own version as three numbers"
-                => "set `player_meta.version` to something like 1.0.0", seen!(registration()), [By(has_a_version)];
+                => "set `player_meta.version` to something like 1.0.0",
+                seen!(registration()), [By(has_a_version)];
             "REG-11" Should "000 §2.10.1": "The player names the protocol version that it speaks"
-                => "set `player_meta.protocol_version` to 2.1.0", seen!(registration()), [By(has_a_protocol_version)];
+                => "set `player_meta.protocol_version` to 2.1.0",
+                seen!(registration()), [By(has_a_protocol_version)];
             "REG-12" Must "000 §4.2.1": "The player plays even_odd"
-                => "set `player_meta.game_types` to [\"even_odd\"]", seen!(registration()), [By(plays_even_odd)];
+                => "set `player_meta.game_types` to [\"even_odd\"]",
+                seen!(registration()), [By(plays_even_odd)];
             "REG-13" Must "000 §4.2.1": "The address that the player names is an address of HTTP"
-                => "set `player_meta.contact_endpoint` to something like http://localhost:8101/mcp", seen!(registration()), [By(has_an_address)];
+                => "set `player_meta.contact_endpoint` to something like http://localhost:8101/mcp",
+                seen!(registration()), [By(has_an_address)];
             "REG-14" Must "000 §4.2.1": "The address that the player names leads to the player"
-                => "name the port and the path at which the player really listens", seen!(registration()), [By(leads_to_the_agent)];
+                => "name the port and the path at which the player really listens",
+                seen!(registration()), [By(leads_to_the_agent)];
             "REG-15" Should "000 §2.8.1": "A player that was admitted does not register again by itself"
-                => "stop registering once the answer says ACCEPTED", seen!(registration()), [By(registers_once)];
+                => "stop registering once the answer says ACCEPTED",
+                seen!(registration()), [By(registers_once)];
             "REG-16" Should "RFC 9112 §9.3": "The player sends no body that is compressed"
                 => "send the body plain", seen!(registration()), [By(is_plain)];
         },
@@ -58,31 +69,41 @@ pub(crate) fn of_referee() -> Topic {
             "REG-01" Must "000 §4.1.1": "The referee registers with the manager"
                 => "call the manager's tool `register_referee` when the referee starts", steps!(registers);
             "REG-02" Must "000 §1.3, §1.4": "The registration is a JSON-RPC call posted as JSON"
-                => "POST {\"jsonrpc\": \"2.0\", \"method\": \"register_referee\", \"params\": {…}, \"id\": 1} to /mcp", seen!(registration()), [Posted, Framed("register_referee")];
+                => "POST {\"jsonrpc\": \"2.0\", \"method\": \"register_referee\", \"params\": {…}, \"id\": 1} to /mcp",
+                seen!(registration()), [Posted, Framed("register_referee")];
             "REG-03" Must "000 §4.1.1": "The message is a REFEREE_REGISTER_REQUEST"
-                => "set `message_type` to REFEREE_REGISTER_REQUEST", seen!(registration()), [Kind(&["REFEREE_REGISTER_REQUEST"])];
+                => "set `message_type` to REFEREE_REGISTER_REQUEST",
+                seen!(registration()), [Kind(&["REFEREE_REGISTER_REQUEST"])];
             "REG-04" Must "000 §2.4.1": "The registration names the protocol"
                 => "set `protocol` to league.v2", seen!(registration()), [PROTOCOL];
             "REG-05" Must "000 §2.4.4": "The sender is written referee:NAME"
-                => "set `sender` to `referee:` and a name, as long as there is no id", seen!(registration()), [By(signs_with_a_name)];
+                => "set `sender` to `referee:` and a name, as long as there is no id",
+                seen!(registration()), [By(signs_with_a_name)];
             "REG-06" Must "000 §2.4.2": "The time of the registration is in UTC"
                 => "write times as 2025-01-15T10:30:00Z", seen!(registration()), [utc("timestamp")];
             "REG-07" Must "000 §2.4.1": "The registration names a conversation"
-                => "set `conversation_id` to a text of your own", seen!(registration()), [By(names_conversation)];
+                => "set `conversation_id` to a text of your own",
+                seen!(registration()), [By(names_conversation)];
             "REG-08" Must "000 §4.1.1": "The referee has a display name of 1 to 64 characters"
                 => "set `referee_meta.display_name`", seen!(registration()), [By(has_a_name)];
             "REG-09" Must "000 §4.1.1": "The referee names its own version as three numbers"
-                => "set `referee_meta.version` to something like 1.0.0", seen!(registration()), [By(has_a_version)];
+                => "set `referee_meta.version` to something like 1.0.0",
+                seen!(registration()), [By(has_a_version)];
             "REG-10" Should "000 §2.10.1": "The referee names the protocol version that it speaks"
-                => "set `referee_meta.protocol_version` to 2.1.0", seen!(registration()), [By(has_a_protocol_version)];
+                => "set `referee_meta.protocol_version` to 2.1.0",
+                seen!(registration()), [By(has_a_protocol_version)];
             "REG-11" Must "000 §4.1.1": "The referee runs even_odd"
-                => "set `referee_meta.game_types` to [\"even_odd\"]", seen!(registration()), [By(plays_even_odd)];
+                => "set `referee_meta.game_types` to [\"even_odd\"]",
+                seen!(registration()), [By(plays_even_odd)];
             "REG-12" Must "000 §4.1.1": "The referee says how many matches it runs at once"
-                => "set `referee_meta.max_concurrent_matches` to a number from 1 on", seen!(registration()), [By(has_a_capacity)];
+                => "set `referee_meta.max_concurrent_matches` to a number from 1 on",
+                seen!(registration()), [By(has_a_capacity)];
             "REG-13" Must "000 §4.1.1": "The address that the referee names leads to the referee"
-                => "set `referee_meta.contact_endpoint` to where the referee really listens", seen!(registration()), [By(has_an_address), By(leads_to_the_agent)];
+                => "set `referee_meta.contact_endpoint` to where the referee really listens",
+                seen!(registration()), [By(has_an_address), By(leads_to_the_agent)];
             "REG-14" Should "000 §2.8.1": "A referee that was admitted does not register again by itself"
-                => "stop registering once the answer says ACCEPTED", seen!(registration()), [By(registers_once)];
+                => "stop registering once the answer says ACCEPTED",
+                seen!(registration()), [By(registers_once)];
         },
     }
 }

@@ -34,43 +34,71 @@ pub(super) fn topic() -> Topic {
         name: "registration",
         rules: rules! {
             "REG-01" Must "000 §4.2.2": "A player is answered with LEAGUE_REGISTER_RESPONSE and let in"
-                => "answer `register_player` with `status` ACCEPTED", seen!(registrations(Whose::FirstPlayer)), [Kind(PLAYER_ANSWER), By(is_admitted)];
+                => "answer `register_player` with `status` ACCEPTED",
+                seen!(registrations(Whose::FirstPlayer)), [Kind(PLAYER_ANSWER), By(is_admitted)];
             "REG-02" Must "000 §4.1.2": "A referee is answered with REFEREE_REGISTER_RESPONSE and let in"
-                => "answer `register_referee` with `status` ACCEPTED", seen!(registrations(Whose::FirstReferee)), [Kind(REFEREE_ANSWER), By(is_admitted)];
+                => "answer `register_referee` with `status` ACCEPTED",
+                seen!(registrations(Whose::FirstReferee)), [Kind(REFEREE_ANSWER), By(is_admitted)];
             "REG-03" Must "000 §4.2.2, §4.1.2": "Whoever is let in is given an id"
-                => "set `player_id` or `referee_id`", seen!(registrations(Whose::All)), [By(|record| is_of_its_own(record, "id", "other_ids"))];
+                => "set `player_id` or `referee_id`",
+                seen!(registrations(Whose::All)), [By(|record| is_of_its_own(record, "id", "other_ids"))];
             "REG-04" Should "000 §4.2.2": "Ids look like P01 and REF01"
-                => "number players P01, P02, … and referees REF01, REF02, …", seen!(registrations(Whose::Both)), [By(has_a_usual_id)];
+                => "number players P01, P02, … and referees REF01, REF02, …",
+                seen!(registrations(Whose::Both)), [By(has_a_usual_id)];
             "REG-05" Must "000 §2.4.5": "Whoever is let in is given a token of its own"
-                => "set `auth_token`, another one for each agent", seen!(registrations(Whose::All)), [By(|record| is_of_its_own(record, "auth_token", "other_tokens"))];
+                => "set `auth_token`, another one for each agent",
+                seen!(registrations(Whose::All)),
+                [By(|record| is_of_its_own(record, "auth_token", "other_tokens"))];
             "REG-06" Should "000 §2.9": "A token is too long to be guessed"
-                => "make tokens from at least 16 random characters", seen!(registrations(Whose::All)), [By(has_a_long_token)];
+                => "make tokens from at least 16 random characters",
+                seen!(registrations(Whose::All)), [By(has_a_long_token)];
             "REG-07" Must "000 §4.2.2": "The answer names the league"
                 => "set `league_id`", seen!(registrations(Whose::FirstPlayer)), [Text("league_id")];
             "REG-08" Must "000 §2.4.1": "The answer has a whole envelope, from league_manager"
-                => "set `protocol`, `sender`, `timestamp` and `conversation_id`", seen!(registrations(Whose::Both)), [PROTOCOL, utc("timestamp"), is("sender", "league_manager")];
+                => "set `protocol`, `sender`, `timestamp` and `conversation_id`",
+                seen!(registrations(Whose::Both)),
+                [PROTOCOL, utc("timestamp"), is("sender", "league_manager")];
             "REG-09" Must "000 §2.4.1": "The answer is in the conversation of the request"
-                => "copy `conversation_id` from the request", seen!(registrations(Whose::Both)), [SAME_CONVERSATION];
+                => "copy `conversation_id` from the request",
+                seen!(registrations(Whose::Both)), [SAME_CONVERSATION];
             "REG-10" Must "000 §4.2.2": "A player that plays another game is rejected, with a reason"
-                => "answer `status` REJECTED and `reason` to unsupported game types", newcomer(|call, _| call["player_meta"]["game_types"] = vec!["three_body_chess"].into()), [By(is_not_admitted), Kind(PLAYER_ANSWER), is("status", "REJECTED"), By(gives_a_reason)];
+                => "answer `status` REJECTED and `reason` to unsupported game types",
+                newcomer(|call, _| call["player_meta"]["game_types"] = vec!["three_body_chess"].into()),
+                [By(is_not_admitted), Kind(PLAYER_ANSWER), is("status", "REJECTED"), By(gives_a_reason)];
             "REG-11" Must "000 §4.2.2": "A player whose address is none is rejected"
-                => "look at `contact_endpoint` before letting anyone in", newcomer(|call, _| call["player_meta"]["contact_endpoint"] = "over there".into()), [By(is_not_admitted)];
+                => "look at `contact_endpoint` before letting anyone in",
+                newcomer(|call, _| call["player_meta"]["contact_endpoint"] = "over there".into()),
+                [By(is_not_admitted)];
             "REG-12" Should "ruling 7": "A name that somebody else has is rejected"
-                => "compare `display_name` with those of the others", Ask::new(|caller| Box::pin(namesake(caller)), register), [By(is_not_admitted), Kind(PLAYER_ANSWER), is("status", "REJECTED"), By(gives_a_reason)];
+                => "compare `display_name` with those of the others",
+                Ask::new(|caller| Box::pin(namesake(caller)), register),
+                [By(is_not_admitted), Kind(PLAYER_ANSWER), is("status", "REJECTED"), By(gives_a_reason)];
             "REG-13" Must "000 §2.10.2": "An agent with an older protocol than 2.0.0 is E018"
-                => "answer LEAGUE_ERROR E018 to `protocol_version` below 2.0.0", newcomer(|call, _| call["player_meta"]["protocol_version"] = "1.0.0".into()), [By(is_not_admitted), refused_with("E018")];
+                => "answer LEAGUE_ERROR E018 to `protocol_version` below 2.0.0",
+                newcomer(|call, _| call["player_meta"]["protocol_version"] = "1.0.0".into()),
+                [By(is_not_admitted), refused_with("E018")];
             "REG-14" Must "000 §4.2.1": "A player without a name is refused"
-                => "answer E003 if `player_meta.display_name` is missing", newcomer(|call, _| call["player_meta"]["display_name"] = Value::Null), [By(is_not_admitted)];
+                => "answer E003 if `player_meta.display_name` is missing",
+                newcomer(|call, _| call["player_meta"]["display_name"] = Value::Null), [By(is_not_admitted)];
             "REG-15" Must "000 §4.2.1": "A registration without player_meta is refused"
-                => "answer E003 if `player_meta` is missing", newcomer(|call, _| call["player_meta"] = Value::Null), [By(is_not_admitted)];
+                => "answer E003 if `player_meta` is missing",
+                newcomer(|call, _| call["player_meta"] = Value::Null), [By(is_not_admitted)];
             "REG-16" Must "000 §2.4.2": "A registration whose time is not in UTC is E021"
-                => "answer LEAGUE_ERROR E021 to a time with another offset", newcomer(|call, _| call["timestamp"] = OTHER_OFFSET.into()), [By(is_not_admitted), refused_with("E021")];
+                => "answer LEAGUE_ERROR E021 to a time with another offset",
+                newcomer(|call, _| call["timestamp"] = OTHER_OFFSET.into()),
+                [By(is_not_admitted), refused_with("E021")];
             "REG-17" Must "000 §2.4.1": "A registration in a protocol that nobody knows is refused"
-                => "answer E018 to a `protocol` that you do not speak", newcomer(|call, _| call["protocol"] = "league.v9".into()), [By(is_not_admitted), Refused("league.v9")];
+                => "answer E018 to a `protocol` that you do not speak",
+                newcomer(|call, _| call["protocol"] = "league.v9".into()),
+                [By(is_not_admitted), Refused("league.v9")];
             "REG-18" Should "ruling 7": "A player that comes back keeps its id, and gets a new token"
-                => "know an agent by its name and address", seen!(second_registration()), [Kind(PLAYER_ANSWER), By(is_admitted), By(keeps_its_id), By(gets_a_new_token)];
+                => "know an agent by its name and address",
+                seen!(second_registration()),
+                [Kind(PLAYER_ANSWER), By(is_admitted), By(keeps_its_id), By(gets_a_new_token)];
             "REG-19" Should "ruling 7": "The token from before is void then"
-                => "forget the old token when a new one is given", Ask::new(|caller| Box::pin(back_again(caller)), |_, at| Question::new("league_query", at.value.clone())), [refused_with("E012")];
+                => "forget the old token when a new one is given",
+                Ask::new(|caller| Box::pin(back_again(caller)), |_, at| Question::new("league_query", at.value.clone())),
+                [refused_with("E012")];
         },
     }
 }

@@ -8,6 +8,7 @@ use crate::caller::Caller;
 use crate::exchange::{Ask, Setting, remove};
 use crate::record::Expect::{By, Kind, Refused, Taken, Text};
 use crate::record::{PROTOCOL, Record, SAME_CONVERSATION, is, refused_with, utc};
+use crate::reply::Reply;
 use crate::rule::{Judgement, Topic, Trouble, hold, rules};
 use crate::script::OTHER_OFFSET;
 use crate::stage::{Question, Stage};
@@ -19,37 +20,62 @@ pub(super) fn topic() -> Topic {
             "QRY-01" Must "000 §4.9.2": "A query is answered with LEAGUE_QUERY_RESPONSE"
                 => "answer the tool `league_query` with LEAGUE_QUERY_RESPONSE", asked().due(ANSWERED);
             "QRY-02" Must "000 §2.4.1": "The answer has a whole envelope, from league_manager"
-                => "set `protocol`, `sender`, `timestamp` and `conversation_id`", asked(), [PROTOCOL, utc("timestamp"), is("sender", "league_manager"), SAME_CONVERSATION];
+                => "set `protocol`, `sender`, `timestamp` and `conversation_id`",
+                asked(), [PROTOCOL, utc("timestamp"), is("sender", "league_manager"), SAME_CONVERSATION];
             "QRY-03" Must "000 §4.9.2": "The answer repeats the kind of query and says whether it succeeded"
-                => "set `query_type` and `success`", asked(), [is("query_type", "GET_STANDINGS"), By(says_whether_it_succeeded)];
+                => "set `query_type` and `success`",
+                asked(), [is("query_type", "GET_STANDINGS"), By(says_whether_it_succeeded)];
             "QRY-04" Must "000 §4.9.1": "GET_STANDINGS tells the table with every player in it"
-                => "set `data.standings` to a list with a row for each player", asked().due(ANSWERED), [By(succeeded), By(lists_the_player)];
+                => "set `data.standings` to a list with a row for each player",
+                asked().due(ANSWERED), [By(succeeded), By(lists_the_player)];
             "QRY-05" Must "000 §4.9.1": "GET_PLAYER_STATS of a player succeeds"
-                => "answer GET_PLAYER_STATS with `success` true", Ask::new(admitted, |stage, at| query(stage, "GET_PLAYER_STATS", Some(&at.subject))).due(ANSWERED), [By(succeeded)];
+                => "answer GET_PLAYER_STATS with `success` true",
+                Ask::new(admitted, |stage, at| query(stage, "GET_PLAYER_STATS", Some(&at.subject)))
+                    .due(ANSWERED),
+                [By(succeeded)];
             "QRY-06" Must "ruling 11": "A query about an unknown player fails, and says so"
-                => "answer `success` false and `error`", Ask::new(admitted, |stage, _| query(stage, "GET_PLAYER_STATS", Some("P98"))), [By(says_that_it_failed)];
+                => "answer `success` false and `error`",
+                Ask::new(admitted, |stage, _| query(stage, "GET_PLAYER_STATS", Some("P98"))),
+                [By(says_that_it_failed)];
             "QRY-07" Must "000 §4.10.1": "An unknown kind of query is refused"
-                => "answer E002 to a `query_type` that there is not", Ask::new(admitted, |stage, _| query(stage, "GET_WEATHER", None)), [By(fails_or_refuses)];
+                => "answer E002 to a `query_type` that there is not",
+                Ask::new(admitted, |stage, _| query(stage, "GET_WEATHER", None)), [By(fails_or_refuses)];
             "QRY-08" Must "000 §4.10.1, ruling 33": "A query without a token is E011"
-                => "answer LEAGUE_ERROR E011 if `auth_token` is missing", asked().with(without_token), [refused_with("E011")];
+                => "answer LEAGUE_ERROR E011 if `auth_token` is missing",
+                asked().with(without_token), [refused_with("E011")];
             "QRY-09" Must "000 §4.10.1, ruling 33": "A query with a token that is none is E012"
-                => "answer LEAGUE_ERROR E012 to a token that you did not give", asked().with(|call, _| call["auth_token"] = "tok-p01-0123456789".into()), [refused_with("E012")];
+                => "answer LEAGUE_ERROR E012 to a token that you did not give",
+                asked().with(|call, _| call["auth_token"] = "tok-p01-0123456789".into()),
+                [refused_with("E012")];
             "QRY-10" Must "ruling 33": "A query with the token of somebody else is E012"
                 => "compare the token with that of the sender", with_borrowed_token(), [refused_with("E012")];
             "QRY-11" Should "ruling 33": "A query of a player that nobody knows is E005"
-                => "answer LEAGUE_ERROR E005 to an unknown `player:` in `sender`", asked().with(|call, _| call["sender"] = "player:P98".into()), [refused_with("E005")];
+                => "answer LEAGUE_ERROR E005 to an unknown `player:` in `sender`",
+                asked().with(|call, _| call["sender"] = "player:P98".into()), [refused_with("E005")];
             "QRY-12" Should "ruling 33": "A query of a referee that nobody knows is E013"
-                => "answer LEAGUE_ERROR E013 to an unknown `referee:` in `sender`", asked().with(|call, _| call["sender"] = "referee:REF98".into()), [refused_with("E013")];
+                => "answer LEAGUE_ERROR E013 to an unknown `referee:` in `sender`",
+                asked().with(|call, _| call["sender"] = "referee:REF98".into()), [refused_with("E013")];
             "QRY-13" Must "000 §2.4.2": "A query whose time is not in UTC is E021"
-                => "answer LEAGUE_ERROR E021 to a time with another offset", asked().with(|call, _| call["timestamp"] = OTHER_OFFSET.into()), [refused_with("E021")];
+                => "answer LEAGUE_ERROR E021 to a time with another offset",
+                asked().with(|call, _| call["timestamp"] = OTHER_OFFSET.into()), [refused_with("E021")];
             "QRY-14" Must "ruling 11": "No refusal repeats a token in full"
-                => "write `tok-p01-…` instead of the whole token", with_borrowed_token(), [By(hides_the_token)];
+                => "write `tok-p01-…` instead of the whole token",
+                with_borrowed_token(), [By(hides_the_token)];
             "QRY-15" Must "000 §4.10.1": "A refusal names its code, its name and what it refuses"
-                => "set `error_code`, `error_description` and `original_message_type`", asked().with(without_token), [Kind(&["LEAGUE_ERROR"]), Text("error_code"), Text("error_description"), Text("original_message_type"), is("sender", "league_manager"), utc("timestamp")];
+                => "set `error_code`, `error_description` and `original_message_type`",
+                asked().with(without_token),
+                [
+                    Kind(&["LEAGUE_ERROR"]), Text("error_code"), Text("error_description"),
+                    Text("original_message_type"), is("sender", "league_manager"), utc("timestamp"),
+                ];
             "QRY-16" Should "ruling 23": "get_standings is answered without a token"
-                => "answer the tool `get_standings` to anyone", Ask::method(|_, _| Question::new("get_standings", json!({}))), [Taken];
+                => "answer the tool `get_standings` to anyone",
+                Ask::method(|_, _| Question::new("get_standings", json!({}))), [Taken];
             "QRY-17" Should "ruling 33": "Only an administrator starts the league"
-                => "answer `start_league` without the administrator's token with E011 or E012", Ask::new(|caller| Box::pin(with_token(caller)), start).unless(|reply| (reply.rpc_error() == Some(-32_601)).then_some("the manager has no `start_league`")), [Refused("`start_league` of a player")];
+                => "answer `start_league` without the administrator's token with E011 or E012",
+                Ask::new(|caller| Box::pin(with_token(caller)), start)
+                    .unless(starts_nothing),
+                [Refused("`start_league` of a player")];
         },
     }
 }
@@ -89,6 +115,10 @@ async fn with_token(caller: &Caller) -> Result<Setting, Trouble> {
 
 fn start(_: &Stage, at: &Setting) -> Question {
     Question::new("start_league", json!({"auth_token": at.value}))
+}
+
+fn starts_nothing(reply: &Reply) -> Option<&'static str> {
+    (reply.rpc_error() == Some(-32_601)).then_some("the manager has no `start_league`")
 }
 
 fn without_token(call: &mut Value, _: &Stage) {

@@ -27,31 +27,51 @@ pub(super) fn topic() -> Topic {
         name: "reports",
         rules: rules! {
             "REP-01" Must[30] "000 §4.10.1, ruling 33": "A report without a token is E011"
-                => "answer LEAGUE_ERROR E011 if `auth_token` is missing", report_with(|call, _| remove(call, &["auth_token"])), [Refused("a report without a token"), code("E011")];
+                => "answer LEAGUE_ERROR E011 if `auth_token` is missing",
+                report_with(|call, _| remove(call, &["auth_token"])),
+                [Refused("a report without a token"), code("E011")];
             "REP-02" Must[30] "000 §4.10.1, ruling 33": "A report with a token that is none is E012"
-                => "answer LEAGUE_ERROR E012 to a token that you did not give", report_with(|call, _| call["auth_token"] = "tok-ref01-0123456789".into()), [Refused("a report with a wrong token"), code("E012")];
+                => "answer LEAGUE_ERROR E012 to a token that you did not give",
+                report_with(|call, _| call["auth_token"] = "tok-ref01-0123456789".into()),
+                [Refused("a report with a wrong token"), code("E012")];
             "REP-03" Must[30] "ruling 34": "A report of a player is E012"
-                => "believe results from referees alone", report_with(by_a_player), [Refused("a report of a player"), code("E012")];
+                => "believe results from referees alone",
+                report_with(by_a_player), [Refused("a report of a player"), code("E012")];
             "REP-04" Must[30] "ruling 34": "A report of a referee that does not run the match is refused"
-                => "believe a result only from the referee that has the match", report(|caller| Box::pin(by_another(caller))), [Refused("a report of another referee"), code("E006")];
+                => "believe a result only from the referee that has the match",
+                report(|caller| Box::pin(by_another(caller))),
+                [Refused("a report of another referee"), code("E006")];
             "REP-05" Must[30] "ruling 34": "A report of a match that does not exist is E006"
-                => "answer LEAGUE_ERROR E006 to an unknown match", report_with(|call, _| call["match_id"] = "R77M7".into()), [Refused("a report of no match"), code("E006")];
+                => "answer LEAGUE_ERROR E006 to an unknown match",
+                report_with(|call, _| call["match_id"] = "R77M7".into()),
+                [Refused("a report of no match"), code("E006")];
             "REP-06" Must[30] "ruling 34": "A report of a match of a later round is refused"
-                => "take results of matches that were begun, and of no others", report(|caller| Box::pin(of_the_next_round(caller))), [Refused("a report of the next round")];
+                => "take results of matches that were begun, and of no others",
+                report(|caller| Box::pin(of_the_next_round(caller))), [Refused("a report of the next round")];
             "REP-07" Must[30] "000 §4.12.1": "A report without a match is refused"
-                => "answer E003 if `match_id` is missing", report_with(|call, _| remove(call, &["match_id"])), [Refused("a report without a match"), code("E003")];
+                => "answer E003 if `match_id` is missing",
+                report_with(|call, _| remove(call, &["match_id"])),
+                [Refused("a report without a match"), code("E003")];
             "REP-08" Must[30] "000 §4.12.1": "A report without a result is refused"
-                => "answer E003 if `result` is missing", report_with(|call, _| remove(call, &["result"])), [Refused("a report without a result"), code("E003")];
+                => "answer E003 if `result` is missing",
+                report_with(|call, _| remove(call, &["result"])),
+                [Refused("a report without a result"), code("E003")];
             "REP-09" Must[30] "000 §2.4.2": "A report whose time is not in UTC is E021"
-                => "answer LEAGUE_ERROR E021 to a time with another offset", report_with(|call, _| call["timestamp"] = OTHER_OFFSET.into()), [Refused("a time with another offset"), code("E021")];
+                => "answer LEAGUE_ERROR E021 to a time with another offset",
+                report_with(|call, _| call["timestamp"] = OTHER_OFFSET.into()),
+                [Refused("a time with another offset"), code("E021")];
             "REP-10" Must[30] "000 §4.6.2": "The report of the right referee is acknowledged"
                 => "answer the tool `report_match_result` with any result", seen!(first_report()), [Taken];
             "REP-11" Must[30] "ruling 26": "The same report again is acknowledged"
-                => "answer a repeated report as before, and count it once", report(|caller| Box::pin(after_the_report(caller))), [Taken];
+                => "answer a repeated report as before, and count it once",
+                report(|caller| Box::pin(after_the_report(caller))), [Taken];
             "REP-12" Must[30] "ruling 26": "A report that contradicts the first is refused"
-                => "keep the first result, and answer E007 to another one", report(|caller| Box::pin(contradicting(caller))), [Refused("another result of the same match"), code("E007")];
+                => "keep the first result, and answer E007 to another one",
+                report(|caller| Box::pin(contradicting(caller))),
+                [Refused("another result of the same match"), code("E007")];
             "REP-13" Must[30] "ruling 26": "None of this counts twice"
-                => "count each match once", Ask::new(|caller| Box::pin(reported_twice(caller)), standings_query), [By(counts_it_once)];
+                => "count each match once",
+                Ask::new(|caller| Box::pin(reported_twice(caller)), standings_query), [By(counts_it_once)];
         },
     }
 }

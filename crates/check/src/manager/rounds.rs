@@ -39,31 +39,51 @@ pub(super) fn topic() -> Topic {
         name: "rounds",
         rules: rules! {
             "RND-01" Must[30] "000 §4.3.1": "When all are there the league begins: every player is told the first round"
-                => "send ROUND_ANNOUNCEMENT to every player", seen!(begun_league()), [By(announces_the_first_round)];
+                => "send ROUND_ANNOUNCEMENT to every player",
+                seen!(begun_league()), [By(announces_the_first_round)];
             "RND-02" Must[30] "000 §1.4, §4.3.1": "The announcement is a JSON-RPC call of notify_round"
-                => "POST a call of `notify_round` to the address of the player", seen!(announcements()), [Posted, Framed("notify_round")];
+                => "POST a call of `notify_round` to the address of the player",
+                seen!(announcements()), [Posted, Framed("notify_round")];
             "RND-03" Must[30] "000 §2.4.1": "The envelope of the announcement is whole, from league_manager"
-                => "set `protocol`, `sender`, `timestamp` and `conversation_id`", seen!(announcements()), envelope(MANAGER);
+                => "set `protocol`, `sender`, `timestamp` and `conversation_id`",
+                seen!(announcements()), envelope(MANAGER);
             "RND-04" Must[30] "000 §4.3.1": "The announcement names league and round"
-                => "set `league_id`, and `round_id` to 1 for the first round", seen!(announcements()), [is("league_id", Want::Fact("league")), By(|record| is_round_one(record, "round_id"))];
+                => "set `league_id`, and `round_id` to 1 for the first round",
+                seen!(announcements()),
+                [is("league_id", Want::Fact("league")), By(|record| is_round_one(record, "round_id"))];
             "RND-05" Must[30] "000 §4.3.1": "Each row names match, game, both players and the referee's address"
-                => "set `match_id`, `game_type`, `player_A_id`, `player_B_id`, `referee_endpoint`", seen!(announcements()), [By(has_full_rows)];
+                => "set `match_id`, `game_type`, `player_A_id`, `player_B_id`, `referee_endpoint`",
+                seen!(announcements()), [By(has_full_rows)];
             "RND-06" Should[30] "000 §4.3.1": "Match k of round r is called RrMk"
                 => "name matches R1M1, R1M2, …", seen!(announcements()), [By(names_matches)];
             "RND-07" Must[30] "000 §4.3.1": "The address of the referee is that of a referee of the league"
-                => "set `referee_endpoint` to the `contact_endpoint` of the referee", seen!(announcements()), [By(names_known_referees)];
+                => "set `referee_endpoint` to the `contact_endpoint` of the referee",
+                seen!(announcements()), [By(names_known_referees)];
             "RND-08" Must[150] "000 §3.5.1": "Nobody plays twice in a round"
                 => "pair the players by the circle method", seen!(begun_league()), [By(plays_once_a_round)];
             "RND-09" Should[30] "000 §2.4.5, ruling 25": "A player sees the token of its own match, and of no other"
-                => "put `match_token` into the receiver's own row alone", seen!(all_announcements()), [By(shows_own_tokens_only)];
+                => "put `match_token` into the receiver's own row alone",
+                seen!(all_announcements()), [By(shows_own_tokens_only)];
             "RND-10" Should[30] "ruling 45": "The manager shows its own token, and nobody else's"
-                => "set `auth_token` to the `manager_token` that you gave this agent", seen!(announcements()), [By(shows_its_own_token)];
+                => "set `auth_token` to the `manager_token` that you gave this agent",
+                seen!(announcements()), [By(shows_its_own_token)];
             "RND-11" Must[30] "000 §4.2.2": "Nobody is let in after the league has begun"
-                => "answer `status` REJECTED once the league has begun", Ask::new(|caller| Box::pin(latecomer(caller)), |_, at| Question::new("register_player", at.value.clone())), [By(is_rejected)];
+                => "answer `status` REJECTED once the league has begun",
+                Ask::new(|caller| Box::pin(latecomer(caller)), |_, at| Question::new("register_player", at.value.clone())),
+                [By(is_rejected)];
             "RND-12" Must[30] "000 §4.9.1": "GET_SCHEDULE tells the matches"
-                => "answer GET_SCHEDULE with `success` true once there is a schedule", Ask::new(|caller| Box::pin(begun(caller)), |stage, _| query(stage, "GET_SCHEDULE", None)).due(ANSWERED), [By(succeeded), By(lists_the_first_match)];
+                => "answer GET_SCHEDULE with `success` true once there is a schedule",
+                Ask::new(|caller| Box::pin(begun(caller)), |stage, _| query(stage, "GET_SCHEDULE", None))
+                    .due(ANSWERED),
+                [By(succeeded), By(lists_the_first_match)];
             "RND-13" Must[30] "000 §4.9.1": "GET_NEXT_MATCH tells the match that was announced"
-                => "answer GET_NEXT_MATCH with the next match of `query_params.player_id`", Ask::new(|caller| Box::pin(begun(caller)), |stage, at| query(stage, "GET_NEXT_MATCH", Some(&at.subject))).due(ANSWERED), [By(succeeded), Text("data.next_match.match_id"), Text("data.next_match.opponent_id"), By(|record| is_round_one(record, "data.next_match.round_id"))];
+                => "answer GET_NEXT_MATCH with the next match of `query_params.player_id`",
+                Ask::new(|caller| Box::pin(begun(caller)), |stage, at| query(stage, "GET_NEXT_MATCH", Some(&at.subject)))
+                    .due(ANSWERED),
+                [
+                    By(succeeded), Text("data.next_match.match_id"), Text("data.next_match.opponent_id"),
+                    By(|record| is_round_one(record, "data.next_match.round_id")),
+                ];
         },
     }
 }
@@ -73,17 +93,23 @@ pub(super) fn order_rules() -> Topic {
         name: "orders",
         rules: rules! {
             "ORD-01" Should[30] "ruling 4": "The referee that was announced is told to run the match"
-                => "send START_MATCH to the referee named in `referee_endpoint`", seen!(orders()), [By(goes_to_the_announced_referee)];
+                => "send START_MATCH to the referee named in `referee_endpoint`",
+                seen!(orders()), [By(goes_to_the_announced_referee)];
             "ORD-02" Must[30] "000 §2.4.1": "The envelope of an order is whole, from league_manager"
-                => "set `protocol`, `sender`, `timestamp` and `conversation_id`", seen!(orders()), [&[Posted, Framed("start_match")][..], &envelope(MANAGER)].concat();
+                => "set `protocol`, `sender`, `timestamp` and `conversation_id`",
+                seen!(orders()), [&[Posted, Framed("start_match")][..], &envelope(MANAGER)].concat();
             "ORD-03" Should[30] "ruling 4": "An order holds both players and where they answer"
-                => "set `players` with `player_id` and `contact_endpoint`, seat A first", seen!(orders()), [By(holds_the_players)];
+                => "set `players` with `player_id` and `contact_endpoint`, seat A first",
+                seen!(orders()), [By(holds_the_players)];
             "ORD-04" Must[30] "ruling 25": "A referee never sees a player's token"
-                => "put the SHA-256 of the token into the order, and not the token", seen!(calls_to_referees()), [By(hides_tokens_of_players)];
+                => "put the SHA-256 of the token into the order, and not the token",
+                seen!(calls_to_referees()), [By(hides_tokens_of_players)];
             "ORD-05" Should[30] "ruling 25": "An order holds the hash of each player's token"
-                => "set `token_hash` to the SHA-256 of the player's token", seen!(orders()), [By(holds_token_hashes)];
+                => "set `token_hash` to the SHA-256 of the player's token",
+                seen!(orders()), [By(holds_token_hashes)];
             "ORD-06" Should[30] "ruling 27": "The promise that was announced is that of the seed in the order"
-                => "set `draw_commitment` of the row to the hash of the match's seed", seen!(orders()), [By(keeps_the_promise)];
+                => "set `draw_commitment` of the row to the hash of the match's seed",
+                seen!(orders()), [By(keeps_the_promise)];
             "ORD-07" Must[30] "000 §4.1.1": "No referee has more matches than it runs at once"
                 => "keep within `max_concurrent_matches`", seen!(ordered_league()), [By(keeps_to_capacities)];
         },
@@ -96,13 +122,17 @@ pub(super) fn change_rules() -> Topic {
         name: "matches that change hands",
         rules: rules! {
             "HAND-01" Should[150] "ruling 35": "A match that a referee turns down goes to another"
-                => "order it from another referee, with `attempt` one higher or not", seen!(refused_order()), [By(is_finished)];
+                => "order it from another referee, with `attempt` one higher or not",
+                seen!(refused_order()), [By(is_finished)];
             "HAND-02" Must[150] "ruling 34": "A report that cannot be true is refused"
-                => "work out the result again from number and choices before you believe it", seen!(lie()), [Refused("a drawn number of 11"), refused_with("E002")];
+                => "work out the result again from number and choices before you believe it",
+                seen!(lie()), [Refused("a drawn number of 11"), refused_with("E002")];
             "HAND-03" Should[150] "ruling 35": "The match is then given to another referee"
-                => "order it from another referee, with `attempt` one higher", seen!(lie()), [By(is_finished)];
+                => "order it from another referee, with `attempt` one higher",
+                seen!(lie()), [By(is_finished)];
             "HAND-04" Should[150] "ruling 35": "The matches of a referee that falls silent go to another"
-                => "give up on a referee that does not answer, and order its matches elsewhere", seen!(matches_of_the_silent()), [By(is_finished)];
+                => "give up on a referee that does not answer, and order its matches elsewhere",
+                seen!(matches_of_the_silent()), [By(is_finished)];
         },
     }
 }

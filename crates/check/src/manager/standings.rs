@@ -25,13 +25,16 @@ pub(super) fn topic() -> Topic {
         name: "standings",
         rules: rules! {
             "TAB-01" Must[150] "000 §4.7.1": "After each round every player is told the table"
-                => "send LEAGUE_STANDINGS_UPDATE to every player when a round is over", seen!(played_league()), [By(tells_the_table)];
+                => "send LEAGUE_STANDINGS_UPDATE to every player when a round is over",
+                seen!(played_league()), [By(tells_the_table)];
             "TAB-02" Must[150] "000 §1.4, §5.3.4": "The table comes as a JSON-RPC call of update_standings, with a whole envelope"
-                => "POST a call of `update_standings`, from league_manager", seen!(after_rounds(UPDATE)), framed("update_standings");
+                => "POST a call of `update_standings`, from league_manager",
+                seen!(after_rounds(UPDATE)), framed("update_standings");
             "TAB-03" Must[150] "000 §4.7.1": "Each row holds rank, player, name, played, wins, draws, losses, points"
                 => "fill all of them for each player", seen!(after_rounds(UPDATE)), [By(has_full_rows)];
             "TAB-04" Must[150] "000 §3.3.3": "Points follow from the results: 3, 1 and 0"
-                => "count 3 for a win, 1 for a draw, 0 for a loss", seen!(after_rounds(UPDATE)), [By(counts_points)];
+                => "count 3 for a win, 1 for a draw, 0 for a loss",
+                seen!(after_rounds(UPDATE)), [By(counts_points)];
             "TAB-05" Must[150] "000 §4.7.1": "Wins, draws and losses follow from the results"
                 => "count each result for both players", seen!(after_rounds(UPDATE)), [By(counts_results)];
             "TAB-06" Must[150] "000 §2.5.6, ruling 20": "The table is ordered by points, then wins"
@@ -39,15 +42,19 @@ pub(super) fn topic() -> Topic {
             "TAB-07" Must[150] "ruling 20": "Ranks count from 1"
                 => "set `rank` to 1, 2, 3, … from the top", seen!(after_rounds(UPDATE)), [By(counts_ranks)];
             "TAB-08" Must[150] "000 §4.8.1": "After each round every player is told that it is over"
-                => "send ROUND_COMPLETED to every player", seen!(after_rounds(ROUND_OVER)), framed("notify_round_completed");
+                => "send ROUND_COMPLETED to every player",
+                seen!(after_rounds(ROUND_OVER)), framed("notify_round_completed");
             "TAB-09" Must[150] "000 §4.8.1": "ROUND_COMPLETED counts the matches of the round"
-                => "set `matches_completed`, or `matches_played`", seen!(after_rounds(ROUND_OVER)), [By(counts_matches)];
+                => "set `matches_completed`, or `matches_played`",
+                seen!(after_rounds(ROUND_OVER)), [By(counts_matches)];
             "TAB-10" Must[150] "000 §4.8.1": "ROUND_COMPLETED names the next round, and null after the last"
                 => "set `next_round_id`", seen!(after_rounds(ROUND_OVER)), [By(names_the_next_round)];
             "TAB-11" Should[150] "000 §4.8.1": "The summary adds up"
-                => "set `summary` with `total_matches`, `wins`, `draws`, `technical_losses`", seen!(after_rounds(ROUND_OVER)), [By(adds_up)];
+                => "set `summary` with `total_matches`, `wins`, `draws`, `technical_losses`",
+                seen!(after_rounds(ROUND_OVER)), [By(adds_up)];
             "TAB-12" Must[150] "000 §2.5.5": "A round is announced when the one before is over, and not earlier"
-                => "wait for all results of a round before the next announcement", seen!(played_league()), [By(announces_in_order)];
+                => "wait for all results of a round before the next announcement",
+                seen!(played_league()), [By(announces_in_order)];
             "TAB-13" Must[150] "000 §3.5.1": "Each pair meets exactly once, in as few rounds as there can be"
                 => "make a round robin by the circle method", seen!(played_league()), [By(is_a_round_robin)];
             "TAB-14" Should[150] "000 §3.5.2": "Four players meet as in table 16"
@@ -61,27 +68,40 @@ pub(super) fn end_rules() -> Topic {
         name: "end of the league",
         rules: rules! {
             "END-01" Must[150] "000 §4.8.2": "Every player is told that the league is over"
-                => "send LEAGUE_COMPLETED to every player after the last round", seen!(played_league()), [By(tells_the_end)];
+                => "send LEAGUE_COMPLETED to every player after the last round",
+                seen!(played_league()), [By(tells_the_end)];
             "END-02" Should[150] "000 §4.8.2": "The referees are told as well"
-                => "send LEAGUE_COMPLETED to the referees, too", seen!(played_league()), [By(tells_referees_the_end)];
+                => "send LEAGUE_COMPLETED to the referees, too",
+                seen!(played_league()), [By(tells_referees_the_end)];
             "END-03" Must[150] "000 §1.4, §2.4.1": "The end is a JSON-RPC call of notify_league_completed, with a whole envelope"
-                => "POST a call of `notify_league_completed`, from league_manager", seen!(ends()), framed("notify_league_completed");
+                => "POST a call of `notify_league_completed`, from league_manager",
+                seen!(ends()), framed("notify_league_completed");
             "END-04" Must[150] "000 §4.8.2": "The numbers of rounds and matches are right"
-                => "set `total_rounds` and `total_matches`", seen!(ends()), [equals("total_rounds", Want::Fact("rounds")), equals("total_matches", Want::Fact("matches"))];
+                => "set `total_rounds` and `total_matches`",
+                seen!(ends()),
+                [equals("total_rounds", Want::Fact("rounds")), equals("total_matches", Want::Fact("matches"))];
             "END-05" Must[150] "000 §4.8.2": "The champion is the first of the table"
-                => "set `champion` to the first row of the final table", seen!(ends()), [By(names_the_champion)];
+                => "set `champion` to the first row of the final table",
+                seen!(ends()), [By(names_the_champion)];
             "END-06" Must[150] "000 §4.8.2": "The final table holds every player, by points"
-                => "set `final_standings` with rank, player and points", seen!(ends()), [By(lists_every_player)];
+                => "set `final_standings` with rank, player and points",
+                seen!(ends()), [By(lists_every_player)];
             "END-07" Must[150] "ruling 17": "A player that fell silent does not keep the others from the end"
-                => "give up on a letter that nobody takes", seen!(played_league()), [By(gets_past_a_silent_player)];
+                => "give up on a letter that nobody takes",
+                seen!(played_league()), [By(gets_past_a_silent_player)];
             "END-08" Must[150] "000 §4.8.2": "The end is told once"
-                => "do not repeat LEAGUE_COMPLETED once it was answered", seen!(played_league()), [By(tells_the_end_once)];
+                => "do not repeat LEAGUE_COMPLETED once it was answered",
+                seen!(played_league()), [By(tells_the_end_once)];
             "END-09" Should[150] "000 §4.9.1": "Queries are answered after the end"
-                => "stay up and answer queries when the league is over", Ask::new(|caller| Box::pin(after_the_end(caller)), standings_query).due(ANSWERED), [is("query_type", "GET_STANDINGS"), equals("success", true)];
+                => "stay up and answer queries when the league is over",
+                Ask::new(|caller| Box::pin(after_the_end(caller)), standings_query).due(ANSWERED),
+                [is("query_type", "GET_STANDINGS"), equals("success", true)];
             "END-10" Must[150] "ruling 26": "Nothing that was sent holds a token of somebody else"
-                => "send to each agent its own tokens alone", seen!(all_calls()), [By(hides_tokens_of_others)];
+                => "send to each agent its own tokens alone",
+                seen!(all_calls()), [By(hides_tokens_of_others)];
             "END-11" Must[150] "000 §4.6.2": "Every true report was taken, in whatever order its members stood"
-                => "read the members of `score` by name, and not by their place", seen!(played_league()), [By(took_true_reports)];
+                => "read the members of `score` by name, and not by their place",
+                seen!(played_league()), [By(took_true_reports)];
         },
     }
 }

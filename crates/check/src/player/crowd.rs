@@ -37,9 +37,17 @@ pub(super) fn topic() -> Topic {
             "CROWD-06" Must[70] "000 §3.2": "Matches may overlap in any order"
                 => "keep the state of each match by its `match_id`", steps!(overlaps);
             "ODD-01" Must "ruling 13": "A text of 100,000 characters in an unknown member does no harm"
-                => "ignore members that you do not know", Ask::new(open, |stage, at| invitation(stage, &at.subject)).with(|call, _| call["x_story"] = "ÿ".repeat(LONG_TEXT).into()).survives("a very long text");
+                => "ignore members that you do not know",
+                Ask::new(open, |stage, at| invitation(stage, &at.subject))
+                    .with(|call, _| call["x_story"] = "ÿ".repeat(LONG_TEXT).into())
+                    .survives("a very long text");
             "ODD-02" Must[40] "RFC 8259 §8.1": "Letters of all alphabets do no harm"
-                => "read and write UTF-8 throughout", Ask::new(joined, |stage, at| choice(stage, &at.subject)).patience(MOVE).due(CHOSEN).with(|call, _| call["conversation_id"] = "conv-שלום-😀-\u{202e}x".into()), [By(keeps_the_conversation)];
+                => "read and write UTF-8 throughout",
+                Ask::new(joined, |stage, at| choice(stage, &at.subject))
+                    .patience(MOVE)
+                    .due(CHOSEN)
+                    .with(|call, _| call["conversation_id"] = "conv-שלום-😀-\u{202e}x".into()),
+                [By(keeps_the_conversation)];
             "ODD-03" Should "ruling 13": "Ids that are no ids are refused, and do no harm"
                 => "check ids before you use them, most of all in file names", steps!(survives_strange_ids);
             "ODD-04" Should "ruling 13": "Members of the wrong kind are refused, and do no harm"
@@ -49,7 +57,11 @@ pub(super) fn topic() -> Topic {
             "ODD-06" Should "RFC 8259 §6": "Numbers beyond all bounds do no harm"
                 => "expect numbers that do not fit", steps!(survives_numbers);
             "ODD-07" Should "RFC 8259 §7": "Half of a surrogate pair does no harm"
-                => "expect texts that are not whole", Ask::ordinary().bodies([Body::Raw(br#"{"jsonrpc":"2.0","id":1,"method":"choose_parity","params":{"match_id":"\ud800"}}"#)]).survives("half of a surrogate pair").may_be_silent();
+                => "expect texts that are not whole",
+                Ask::ordinary()
+                    .bodies([Body::Raw(br#"{"jsonrpc":"2.0","id":1,"method":"choose_parity","params":{"match_id":"\ud800"}}"#)])
+                    .survives("half of a surrogate pair")
+                    .may_be_silent();
         },
     }
 }

@@ -50,31 +50,44 @@ pub(super) fn invitation_rules() -> Topic {
             "JOIN-03" Must "000 §4.12.1": "The answer names the match of the invitation"
                 => "copy `match_id` from the invitation", invited(), [repeats("match_id")];
             "JOIN-04" Must "000 §4.12.1": "The answer names the player"
-                => "set `player_id` to the id from the registration", invited(), [is("player_id", Want::Fact("id"))];
+                => "set `player_id` to the id from the registration",
+                invited(), [is("player_id", Want::Fact("id"))];
             "JOIN-05" Must "000 §4.4.2, §2.4.2": "The time of arrival is in UTC"
-                => "set `arrival_timestamp` to a time such as 2025-01-15T10:30:00Z", invited(), [Utc { name: "arrival_timestamp", in_body: true }];
+                => "set `arrival_timestamp` to a time such as 2025-01-15T10:30:00Z",
+                invited(), [Utc { name: "arrival_timestamp", in_body: true }];
             "JOIN-06" Must[12] "000 §2.7": "The answer comes within 5 seconds"
-                => "answer invitations at once, and think later", invited().due(&[]).patience(2 * JOIN), [Within(JOIN)];
+                => "answer invitations at once, and think later",
+                invited().due(&[]).patience(2 * JOIN), [Within(JOIN)];
             "JOIN-07" Must "000 §2.4.1": "The answer names the protocol"
                 => "set `protocol` to league.v2", invited(), [PROTOCOL];
             "JOIN-08" Must "000 §2.4.4": "The sender of the answer is player:ID"
-                => "set `sender` to `player:` and the id from the registration", invited(), [is("sender", SENDER)];
+                => "set `sender` to `player:` and the id from the registration",
+                invited(), [is("sender", SENDER)];
             "JOIN-09" Must "000 §2.4.2": "The time of the answer is in UTC"
                 => "set `timestamp` to a time such as 2025-01-15T10:30:00Z", invited(), [utc("timestamp")];
             "JOIN-10" Must "000 §2.4.1": "The answer is in the conversation of the invitation"
                 => "copy `conversation_id` from the invitation", invited(), [SAME_CONVERSATION];
             "JOIN-11" Must "000 §2.4.5": "The answer shows the player's token"
-                => "put the `auth_token` from the registration into every message", invited().registered(), [OWN_TOKEN];
+                => "put the `auth_token` from the registration into every message",
+                invited().registered(), [OWN_TOKEN];
             "JOIN-12" Must "ruling 43": "The same invitation again gets the same answer"
                 => "answer a repeated invitation as before", steps!(joins_again);
             "JOIN-13" Must "000 §4.4.1": "The player comes in either role"
-                => "take PLAYER_A and PLAYER_B alike", invited().bodies([Body::Message(|call, _| call["role_in_match"] = "PLAYER_A".into()), Body::Message(|call, _| call["role_in_match"] = "PLAYER_B".into())]), [equals("accept", true)];
+                => "take PLAYER_A and PLAYER_B alike",
+                invited().bodies([Body::Message(as_player_a), Body::Message(as_player_b)]),
+                [equals("accept", true)];
             "JOIN-14" Should "000 §4.4.1": "An invitation to a game that the player does not play is refused"
-                => "compare `game_type` with what you registered, and decline", invited().due(&[]).with(|call, _| call["game_type"] = "three_card_monte".into()), [By(declines)];
+                => "compare `game_type` with what you registered, and decline",
+                invited().due(&[]).with(|call, _| call["game_type"] = "three_card_monte".into()),
+                [By(declines)];
             "JOIN-15" Should "000 §4.12.1": "An invitation without a match is refused"
-                => "answer E003 if `match_id` is missing", invited().due(&[]).with(|call, _| remove(call, &["match_id"])), [Refused("an invitation without `match_id`")];
+                => "answer E003 if `match_id` is missing",
+                invited().due(&[]).with(|call, _| remove(call, &["match_id"])),
+                [Refused("an invitation without `match_id`")];
             "JOIN-16" Should "000 §2.4.2": "An invitation whose time is not in UTC is E021"
-                => "answer LEAGUE_ERROR E021 to a time with another offset", invited().due(&[]).with(|call, _| call["timestamp"] = OTHER_OFFSET.into()), [refused_with("E021")];
+                => "answer LEAGUE_ERROR E021 to a time with another offset",
+                invited().due(&[]).with(|call, _| call["timestamp"] = OTHER_OFFSET.into()),
+                [refused_with("E021")];
             "JOIN-17" Should "000 §2.4.2": "The clock of the player is right"
                 => "take the time from the system's clock, in UTC", invited(), [By(clock_is_right)];
             kind "JOIN-18" Must "ruling 13": "Unknown members of an invitation are passed over"
@@ -82,9 +95,11 @@ pub(super) fn invitation_rules() -> Topic {
             "JOIN-19" Should "ruling 13": "Members that may be absent may be null"
                 => "read null as absent", invited().with(|call, _| call["draw_commitment"] = Value::Null);
             kind "JOIN-20" Should "001 GAME_INVITATION": "An invitation in the spelling of 001 is understood"
-                => "read `role` for `role_in_match`, and ROUND_1 for 1", invited().with(in_the_spelling_of_001);
+                => "read `role` for `role_in_match`, and ROUND_1 for 1",
+                invited().with(in_the_spelling_of_001);
             kind "JOIN-21" Should "000 §2.10.2": "An invitation with less than the whole envelope is understood"
-                => "need no more than `match_id`, `game_type` and `opponent_id`", invited().with(|call, _| remove(call, &["protocol", "sender", "timestamp"]));
+                => "need no more than `match_id`, `game_type` and `opponent_id`",
+                invited().with(|call, _| remove(call, &["protocol", "sender", "timestamp"]));
         },
     }
 }
@@ -100,43 +115,67 @@ pub(super) fn choice_rules() -> Topic {
             "PICK-03" Must[40] "000 §4.12.1": "The answer names the match of the call"
                 => "copy `match_id` from the call", asked(), [repeats("match_id")];
             "PICK-04" Must[40] "000 §4.12.1": "The answer names the player"
-                => "set `player_id` to the id from the registration", asked(), [is("player_id", Want::Fact("member"))];
+                => "set `player_id` to the id from the registration",
+                asked(), [is("player_id", Want::Fact("member"))];
             "PICK-05" Must[70] "000 §2.7": "The choice comes within 30 seconds"
-                => "choose by a simple rule if thinking takes too long", asked().due(&[]).patience(2 * MOVE), [Within(MOVE)];
+                => "choose by a simple rule if thinking takes too long",
+                asked().due(&[]).patience(2 * MOVE), [Within(MOVE)];
             "PICK-06" Must[40] "000 §2.4.1": "The answer names the protocol"
                 => "set `protocol` to league.v2", asked(), [PROTOCOL];
             "PICK-07" Must[40] "000 §2.4.4": "The sender of the answer is player:ID"
-                => "set `sender` to `player:` and the id from the registration", asked().registered(), [is("sender", SENDER)];
+                => "set `sender` to `player:` and the id from the registration",
+                asked().registered(), [is("sender", SENDER)];
             "PICK-08" Must[40] "000 §2.4.2": "The time of the answer is in UTC"
                 => "set `timestamp` to a time such as 2025-01-15T10:30:00Z", asked(), [utc("timestamp")];
             "PICK-09" Must[40] "000 §2.4.1": "The answer is in the conversation of the call"
                 => "copy `conversation_id` from the call", asked(), [SAME_CONVERSATION];
             "PICK-10" Must[40] "000 §2.4.5": "The answer shows the player's token"
-                => "put the `auth_token` from the registration into every message", asked().registered(), [OWN_TOKEN];
+                => "put the `auth_token` from the registration into every message",
+                asked().registered(), [OWN_TOKEN];
             "PICK-11" Should[70] "ruling 43": "The same call again gets the same choice"
                 => "remember the choice of each match, and repeat it", steps!(chooses_again);
             "PICK-12" Must[70] "000 §2.11.3": "After GAME_ERROR E001 the player chooses once more"
-                => "answer each call for a choice, also after an error", asked_after(|caller| Box::pin(after_error(caller, "E001", "TIMEOUT_ERROR"))), [By(is_legal)];
+                => "answer each call for a choice, also after an error",
+                asked_after(|caller| Box::pin(after_error(caller, "E001", "TIMEOUT_ERROR"))), [By(is_legal)];
             "PICK-13" Should[70] "ruling 15": "After GAME_ERROR E004 the player gives a legal choice"
-                => "take E004 as a reason to choose again", asked_after(|caller| Box::pin(after_error(caller, "E004", "INVALID_PARITY_CHOICE"))), [By(is_legal)];
+                => "take E004 as a reason to choose again",
+                asked_after(|caller| Box::pin(after_error(caller, "E004", "INVALID_PARITY_CHOICE"))),
+                [By(is_legal)];
             "PICK-14" Should[40] "000 §4.5.1": "A deadline that has passed does no harm"
-                => "answer, or refuse with E008, but never wait", promptly().with(|call, _| call["deadline"] = "2025-01-15T10:30:30Z".into()).survives("a deadline that has passed"), [By(answers_or_refuses)];
+                => "answer, or refuse with E008, but never wait",
+                promptly()
+                    .with(|call, _| call["deadline"] = "2025-01-15T10:30:30Z".into())
+                    .survives("a deadline that has passed"),
+                [By(answers_or_refuses)];
             "PICK-15" Should[40] "ruling 36": "A call without an invitation does no harm"
-                => "answer, or refuse with E006 or E007", Ask::new(open, |stage, at| choice(stage, &at.subject)).survives("a call without an invitation"), [By(refuses_or_chooses)];
+                => "answer, or refuse with E006 or E007",
+                Ask::new(open, |stage, at| choice(stage, &at.subject))
+                    .survives("a call without an invitation"),
+                [By(refuses_or_chooses)];
             kind "PICK-16" Must[40] "001 CHOOSE_PARITY_CALL": "A call in the spelling of 001 is understood"
-                => "need no `context`, `player_id` or `game_type` to choose", asked().with(|call, _| remove(call, &["context", "player_id", "game_type", "league_id", "round_id"])), [By(is_legal)];
+                => "need no `context`, `player_id` or `game_type` to choose",
+                asked()
+                    .with(|call, _| remove(call, &["context", "player_id", "game_type", "league_id", "round_id"])),
+                [By(is_legal)];
             kind "PICK-17" Should[40] "ruling 13": "An empty context is no reason to refuse"
-                => "read what is missing in `context` as unknown", asked().with(|call, _| call["context"] = json!({})), [By(is_legal)];
+                => "read what is missing in `context` as unknown",
+                asked().with(|call, _| call["context"] = json!({})), [By(is_legal)];
             "PICK-18" Should[40] "ruling 27": "A nonce has at most 128 bytes"
                 => "send 16 random bytes in hex as `nonce`", asked(), [By(has_a_short_nonce)];
             "PICK-19" Should[70] "ruling 27": "A nonce is new in every match"
                 => "draw the `nonce` afresh for every match", steps!(draws_new_nonces);
             "PICK-20" Should[40] "000 §4.12.1": "A call without a match is refused"
-                => "answer E003 if `match_id` is missing", promptly().with(|call, _| remove(call, &["match_id"])), [Refused("a call without `match_id`")];
+                => "answer E003 if `match_id` is missing",
+                promptly().with(|call, _| remove(call, &["match_id"])),
+                [Refused("a call without `match_id`")];
             "PICK-21" Should[40] "ruling 42": "A call meant for another player is refused"
-                => "compare `player_id` with your own, and answer E012", promptly().registered().with(|call, _| call["player_id"] = "P77".into()), [Refused("a call for the player P77")];
+                => "compare `player_id` with your own, and answer E012",
+                promptly().registered().with(|call, _| call["player_id"] = "P77".into()),
+                [Refused("a call for the player P77")];
             "PICK-22" Should[40] "000 §2.4.2": "A call whose time is not in UTC is E021"
-                => "answer LEAGUE_ERROR E021 to a time with another offset", promptly().with(|call, _| call["timestamp"] = "2025-01-15T10:30:00-05:00".into()), [refused_with("E021")];
+                => "answer LEAGUE_ERROR E021 to a time with another offset",
+                promptly().with(|call, _| call["timestamp"] = "2025-01-15T10:30:00-05:00".into()),
+                [refused_with("E021")];
             "PICK-23" Must[40] "000 §4.5.2": "The answer says nothing but the choice of this match"
                 => "send one `parity_choice`, no list and no object", asked(), [By(is_one_choice)];
         },
@@ -150,21 +189,30 @@ pub(super) fn move_rules() -> Topic {
             "MOVE-01" Should[40] "000 §3.8.2, §3.8.4": "A call for a move in the general form is answered with a move"
                 => "serve the tool `choose_move` beside `choose_parity`", moved().due(&MOVES);
             "MOVE-02" Should[40] "000 §3.8.2": "The move is one of the options"
-                => "set `move_data.choice` to one of `move_request.valid_options`", moved().due(&MOVES), [By(is_an_option)];
+                => "set `move_data.choice` to one of `move_request.valid_options`",
+                moved().due(&MOVES), [By(is_an_option)];
             "MOVE-03" Should[40] "000 §3.8.2": "The move is of the type that was asked for"
                 => "copy `move_type` from the request", moved(), [By(is_of_the_type)];
             "MOVE-04" Should[40] "000 §3.8.2": "The answer names match and player"
-                => "copy `match_id`, and set `player_id` to your own", moved(), [repeats("match_id"), repeats("player_id")];
+                => "copy `match_id`, and set `player_id` to your own",
+                moved(), [repeats("match_id"), repeats("player_id")];
             "MOVE-05" Should[40] "000 §3.8.2": "A call for a move without options does no harm"
-                => "refuse with E002 if there is nothing to choose from", move_among(|stage, at| move_call(stage, at, &[])).survives("a move without options"), [By(is_not_a_move)];
+                => "refuse with E002 if there is nothing to choose from",
+                move_among(|stage, at| move_call(stage, at, &[])).survives("a move without options"),
+                [By(is_not_a_move)];
             "MOVE-06" Should[40] "000 §3.8.2": "One option only is the one that is taken"
-                => "choose from `move_request.valid_options`, whatever they are", move_among(|stage, at| move_call(stage, at, &["odd"])).due(&MOVES), [By(is_odd)];
+                => "choose from `move_request.valid_options`, whatever they are",
+                move_among(|stage, at| move_call(stage, at, &["odd"])).due(&MOVES), [By(is_odd)];
             "STATE-01" Should "ruling 3": "The player shows how it stands"
-                => "serve the tool `get_player_state`", Ask::method(state).unless(shows_nothing), [By(is_an_object)];
+                => "serve the tool `get_player_state`",
+                Ask::method(state).unless(shows_nothing), [By(is_an_object)];
             "STATE-02" Should "000 §2.4.5": "What the player shows holds no token"
-                => "leave tokens out of what you show", Ask::method(state).registered().unless(shows_nothing), [By(holds_no_token)];
+                => "leave tokens out of what you show",
+                Ask::method(state).registered().unless(shows_nothing), [By(holds_no_token)];
             "STATE-03" Should[40] "000 §5.7.1": "What the player shows counts the match that it just played"
-                => "count matches when GAME_OVER comes", Ask::new(|caller| Box::pin(ended(caller)), state).unless(shows_nothing), [By(counts_the_match)];
+                => "count matches when GAME_OVER comes",
+                Ask::new(|caller| Box::pin(ended(caller)), state).unless(shows_nothing),
+                [By(counts_the_match)];
         },
     }
 }
@@ -289,6 +337,14 @@ async fn draws_new_nonces(caller: &Caller) -> Judgement {
     hold(nonces[0] != nonces[1], || {
         "two matches have the same nonce".to_owned()
     })
+}
+
+fn as_player_a(call: &mut Value, _: &Stage) {
+    call["role_in_match"] = "PLAYER_A".into();
+}
+
+fn as_player_b(call: &mut Value, _: &Stage) {
+    call["role_in_match"] = "PLAYER_B".into();
 }
 
 fn with_unknown_members(call: &mut Value, _: &Stage) {

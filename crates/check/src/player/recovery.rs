@@ -41,11 +41,14 @@ pub(super) fn topic() -> Topic {
             "BACK-06" Must[60] "000 §2.4.5": "After a restart the player shows its new token"
                 => "use the token of the last registration", steps!(shows_its_new_token);
             "BACK-07" Must[60] "000 §5.8": "A manager that answers 503 is asked again"
-                => "try again after two seconds when the registration fails", steps!(asks_again(ScriptedAnswer::Raw(503, String::new())));
+                => "try again after two seconds when the registration fails",
+                steps!(asks_again(ScriptedAnswer::Raw(503, String::new())));
             "BACK-08" Must[60] "000 §5.9.1": "A manager that closes the connection is asked again"
-                => "try again after two seconds when the registration fails", steps!(asks_again(ScriptedAnswer::Nothing));
+                => "try again after two seconds when the registration fails",
+                steps!(asks_again(ScriptedAnswer::Nothing));
             "BACK-09" Should[60] "000 §5.9.1": "A manager that answers nonsense is asked again"
-                => "treat an answer that cannot be read like no answer", steps!(asks_again(ScriptedAnswer::Raw(200, "<html>one moment please</html>".to_owned())));
+                => "treat an answer that cannot be read like no answer",
+                steps!(asks_again(ScriptedAnswer::Raw(200, "<html>one moment please</html>".to_owned())));
             "BACK-10" Should[60] "000 §2.7": "A manager that takes three seconds is waited for"
                 => "wait ten seconds for the answer to a registration", steps!(waits);
             "BACK-11" Should[60] "000 §4.2.2": "A player that was rejected does not ask again at once"

@@ -25,25 +25,40 @@ pub(super) fn topic() -> Topic {
         name: "trust",
         rules: rules! {
             "TRUST-01" Should "ruling 25": "A referee with another token than the announced one is E012"
-                => "compare `auth_token` with `match_token` of the ROUND_ANNOUNCEMENT", invited(announced).with(with_false_token), [refused_with("E012")];
+                => "compare `auth_token` with `match_token` of the ROUND_ANNOUNCEMENT",
+                invited(announced).with(with_false_token), [refused_with("E012")];
             "TRUST-02" Should "ruling 25": "A referee without a token is E011, if one was announced"
-                => "ask for the token that was announced", invited(announced).with(without_token), [refused_with("E011")];
+                => "ask for the token that was announced",
+                invited(announced).with(without_token), [refused_with("E011")];
             "TRUST-03" Should[40] "ruling 25": "A choice is not told to a referee with another token"
-                => "check the token before every choice", Ask::new(|caller| Box::pin(announced_and_joined(caller)), |stage, at| choice(stage, &at.subject)).unless(takes_it).with(with_false_token), [refused_with("E012")];
+                => "check the token before every choice",
+                Ask::new(|caller| Box::pin(announced_and_joined(caller)), |stage, at| choice(stage, &at.subject))
+                    .unless(takes_it)
+                    .with(with_false_token),
+                [refused_with("E012")];
             "TRUST-04" Should "ruling 25": "The token of one match does not open another"
-                => "keep one token for each match", invited(|caller| Box::pin(two_announced(caller))), [refused_with("E012")];
+                => "keep one token for each match",
+                invited(|caller| Box::pin(two_announced(caller))), [refused_with("E012")];
             "TRUST-05" Should "ruling 45": "News from a manager with another token are E012"
-                => "keep `manager_token` of the registration, and compare", news().unless(takes_it).with(with_false_token), [refused_with("E012")];
+                => "keep `manager_token` of the registration, and compare",
+                news().unless(takes_it).with(with_false_token), [refused_with("E012")];
             "TRUST-06" Should "ruling 45": "News from a manager without its token are E011"
-                => "keep `manager_token` of the registration, and ask for it", news().unless(takes_it).with(without_token), [refused_with("E011")];
+                => "keep `manager_token` of the registration, and ask for it",
+                news().unless(takes_it).with(without_token), [refused_with("E011")];
             "TRUST-07" Should "ruling 42": "News of another league are refused"
-                => "compare `league_id` with your own", news().unless(takes_another_league).with(|call, _| call["league_id"] = "another_league".into()), [refused_with("E012")];
+                => "compare `league_id` with your own",
+                news().unless(takes_another_league).with(|call, _| call["league_id"] = "another_league".into()),
+                [refused_with("E012")];
             "TRUST-08" Must[120] "000 §2.4.5": "A refusal does not show the player's token to a stranger"
                 => "leave `auth_token` out of refusals", steps!(refuses_discreetly);
             "TRUST-09" Should "ruling 25": "A match that was announced with another token is not announced anew"
                 => "keep the first announcement of a match", steps!(keeps_the_first_announcement);
             "TRUST-10" Must[70] "ruling 43": "A refused call leaves the match as it was"
-                => "check a call before it changes anything", Ask::new(|caller| Box::pin(disturbed(caller)), |stage, at| choice(stage, &at.subject)).patience(MOVE).due(CHOSEN), [By(is_legal)];
+                => "check a call before it changes anything",
+                Ask::new(|caller| Box::pin(disturbed(caller)), |stage, at| choice(stage, &at.subject))
+                    .patience(MOVE)
+                    .due(CHOSEN),
+                [By(is_legal)];
         },
     }
 }

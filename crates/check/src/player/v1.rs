@@ -20,7 +20,8 @@ pub(super) fn topic() -> Topic {
         name: "league.v1",
         rules: rules! {
             "OLD-01" Must "003 Base Message Structure": "The registration has every member of the base structure"
-                => "send league_id, round_id, match_id, conversation_id, sender and timestamp", seen!(registration()), [By(has_the_base), utc("timestamp")];
+                => "send league_id, round_id, match_id, conversation_id, sender and timestamp",
+                seen!(registration()), [By(has_the_base), utc("timestamp")];
             "OLD-02" Must "003 LEAGUE_REGISTER_REQUEST": "The registration says name, version, games and address"
                 => "fill `player_meta`", seen!(registration()), [By(describes_itself)];
             "OLD-03" Must "003 GAME_INVITATION_RESPONSE": "An invitation is answered with GAME_INVITATION_RESPONSE"
@@ -30,11 +31,14 @@ pub(super) fn topic() -> Topic {
             "OLD-05" Must "003 Base Message Structure": "The answer repeats league, round, match and conversation"
                 => "copy them from the invitation", invited(), BASE;
             "OLD-06" Must "003 Base Message Structure": "The sender of the answer is the player's id"
-                => "set `sender` to the id from the registration, such as player_001", invited(), [is("sender", Want::Fact("id"))];
+                => "set `sender` to the id from the registration, such as player_001",
+                invited(), [is("sender", Want::Fact("id"))];
             "OLD-07" Must "003 Base Message Structure": "The time of the answer is in UTC"
                 => "write times as 2025-12-13T22:05:01.000Z", invited(), [utc("timestamp")];
             "OLD-08" Must "003 GAME_INVITATION": "The player comes in either role"
-                => "take challenger and defender alike", invited().bodies([Body::Message(|call, _| call["game_info"]["your_role"] = "challenger".into()), Body::Message(|call, _| call["game_info"]["your_role"] = "defender".into())]), [equals("status", "READY")];
+                => "take challenger and defender alike",
+                invited().bodies([Body::Message(|_, _| {}), Body::Message(as_defender)]),
+                [equals("status", "READY")];
             "OLD-09" Must "003 GAME_START": "The start of a game is taken"
                 => "answer GAME_START with any result", Ask::new(joined, start).registered(), [Taken];
             "OLD-10" Must[40] "003 PLAY_RESPONSE": "A request to play is answered with PLAY_RESPONSE"
@@ -46,15 +50,22 @@ pub(super) fn topic() -> Topic {
             "OLD-13" Should[70] "ruling 43": "The same request again gets the same play"
                 => "remember the play of each match, and repeat it", steps!(plays_again);
             "OLD-14" Must[40] "003 PLAY_VALIDATION": "The validation of a play is taken"
-                => "answer PLAY_VALIDATION with any result", Ask::new(played, validation).registered(), [Taken];
+                => "answer PLAY_VALIDATION with any result",
+                Ask::new(played, validation).registered(), [Taken];
             "OLD-15" Must[100] "003 GAME_RESULT": "A result is taken, be it a win, a draw or a forfeit"
-                => "answer GAME_RESULT with any result", Ask::new(played, won).registered().bodies([Body::Message(|_, _| {}), Body::Message(drawn), Body::Message(forfeited)]), [Taken];
+                => "answer GAME_RESULT with any result",
+                Ask::new(played, won)
+                    .registered()
+                    .bodies([Body::Message(|_, _| {}), Body::Message(drawn), Body::Message(forfeited)]),
+                [Taken];
             "OLD-16" Should "003 ROUND_COMPLETE": "The end of a round is taken"
                 => "answer ROUND_COMPLETE with any result", Ask::method(round_complete).registered(), [Taken];
             "OLD-17" Should "003 LEAGUE_START_ANNOUNCEMENT": "The announcement of the league is taken"
-                => "answer LEAGUE_START_ANNOUNCEMENT with any result", Ask::method(league_start).registered(), [Taken];
+                => "answer LEAGUE_START_ANNOUNCEMENT with any result",
+                Ask::method(league_start).registered(), [Taken];
             "OLD-18" Should "003 LEAGUE_COMPLETE": "The end of the league is taken"
-                => "answer LEAGUE_COMPLETE with any result", Ask::method(league_complete).registered(), [Taken];
+                => "answer LEAGUE_COMPLETE with any result",
+                Ask::method(league_complete).registered(), [Taken];
         },
     }
 }
@@ -182,6 +193,10 @@ fn won(stage: &Stage, at: &Setting) -> Question {
         "winner": id, "loser": "player_002", "outcome": "WIN", "game_summary": summary,
     });
     from_referee(stage, "GAME_RESULT", &at.subject, json!({"result": result}))
+}
+
+fn as_defender(message: &mut Value, _: &Stage) {
+    message["game_info"]["your_role"] = "defender".into();
 }
 
 fn drawn(message: &mut Value, _: &Stage) {

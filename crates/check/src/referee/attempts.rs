@@ -27,41 +27,63 @@ pub(super) fn topic() -> Topic {
         name: "attempts",
         rules: rules! {
             "TRY-01" Must[30] "000 §4.10.2": "An illegal choice is told to the player with GAME_ERROR E004"
-                => "send GAME_ERROR with E004 to a player whose choice is neither even nor odd", seen!(told_to(Plot::SlipOnce, ERROR, &[0])), [is("error_code", "E004")];
+                => "send GAME_ERROR with E004 to a player whose choice is neither even nor odd",
+                seen!(told_to(Plot::SlipOnce, ERROR, &[0])), [is("error_code", "E004")];
             "TRY-02" Must[30] "000 §4.10.2": "GAME_ERROR names match, code and name"
-                => "set `match_id`, `error_code` and `error_description`", seen!(told_to(Plot::SlipOnce, ERROR, &[0])), [Text("match_id"), Text("error_code"), Text("error_description")];
+                => "set `match_id`, `error_code` and `error_description`",
+                seen!(told_to(Plot::SlipOnce, ERROR, &[0])),
+                [Text("match_id"), Text("error_code"), Text("error_description")];
             "TRY-03" Must[30] "000 §4.10.2": "GAME_ERROR counts the attempts"
-                => "set `retry_info` with `retry_count` and `max_retries` 3", seen!(told_to(Plot::SlipOnce, ERROR, &[0])), [By(counts_attempts)];
+                => "set `retry_info` with `retry_count` and `max_retries` 3",
+                seen!(told_to(Plot::SlipOnce, ERROR, &[0])), [By(counts_attempts)];
             "TRY-04" Must[30] "000 §2.4.1": "The envelope of GAME_ERROR is whole"
-                => "set `protocol`, `timestamp`, `conversation_id`, and `sender` to referee:ID", seen!(told_to(Plot::SlipOnce, ERROR, &[0])), envelope(Want::Fact("sender"));
+                => "set `protocol`, `timestamp`, `conversation_id`, and `sender` to referee:ID",
+                seen!(told_to(Plot::SlipOnce, ERROR, &[0])), envelope(Want::Fact("sender"));
             "TRY-05" Must[30] "000 §2.11.3": "A player whose choice was illegal once may choose again"
-                => "ask again after GAME_ERROR, up to three times in all", seen!(match_of(&[Plot::SlipOnce])), [By(|record| is_asked(record, CALL, 2)), By(is_no_technical_loss)];
+                => "ask again after GAME_ERROR, up to three times in all",
+                seen!(match_of(&[Plot::SlipOnce])),
+                [By(|record| is_asked(record, CALL, 2)), By(is_no_technical_loss)];
             "TRY-06" Must[40] "000 §2.11.3, ruling 15": "A player is asked three times and no more"
-                => "give up after the third attempt", seen!(match_of(&[Plot::SlipAlways])), [By(|record| is_asked(record, CALL, ATTEMPTS))];
+                => "give up after the third attempt",
+                seen!(match_of(&[Plot::SlipAlways])), [By(|record| is_asked(record, CALL, ATTEMPTS))];
             "TRY-07" Must[40] "000 §5.9.1": "Two seconds lie between attempts"
-                => "wait `retry_delay_sec`, which is 2, before asking again", seen!(match_of(&[Plot::SlipAlways])), [By(|record| waits(record, CALL, WAIT))];
+                => "wait `retry_delay_sec`, which is 2, before asking again",
+                seen!(match_of(&[Plot::SlipAlways])), [By(|record| waits(record, CALL, WAIT))];
             "TRY-08" Must[40] "000 §2.11.3, ruling 16": "After the third failure the player has lost technically"
-                => "end the match with TECHNICAL_LOSS and give the win to the opponent", seen!(match_of(&[Plot::SlipAlways])), [By(first_lost)];
+                => "end the match with TECHNICAL_LOSS and give the win to the opponent",
+                seen!(match_of(&[Plot::SlipAlways])), [By(first_lost)];
             "TRY-09" Must[40] "000 §4.10.2": "Only the player that failed is sent GAME_ERROR"
-                => "send GAME_ERROR to `affected_player` alone", seen!(all_told(&[Plot::SlipOnce, Plot::SlipAlways])), [By(spares_the_other)];
+                => "send GAME_ERROR to `affected_player` alone",
+                seen!(all_told(&[Plot::SlipOnce, Plot::SlipAlways])), [By(spares_the_other)];
             "TRY-10" Must[40] "ruling 16": "A player that declines has lost technically, at once"
-                => "do not invite a player again that answered `accept` false", seen!(match_of(&[Plot::Declined])), [By(|record| is_asked(record, INVITATION, 1)), By(first_lost)];
+                => "do not invite a player again that answered `accept` false",
+                seen!(match_of(&[Plot::Declined])),
+                [By(|record| is_asked(record, INVITATION, 1)), By(first_lost)];
             "TRY-11" Must[40] "ruling 16": "If both fail nobody wins and nobody gets points"
-                => "report the winner null and 0 points for both", seen!(match_of(&[Plot::BothDeclined])), [By(nobody_won)];
+                => "report the winner null and 0 points for both",
+                seen!(match_of(&[Plot::BothDeclined])), [By(nobody_won)];
             "TRY-12" Must[60] "000 §2.7": "A player has 5 seconds to join"
-                => "wait 5 seconds for GAME_JOIN_ACK before the next attempt", seen!(match_of(&[Plot::Silent])), [By(|record| waits(record, INVITATION, JOIN))];
+                => "wait 5 seconds for GAME_JOIN_ACK before the next attempt",
+                seen!(match_of(&[Plot::Silent])), [By(|record| waits(record, INVITATION, JOIN))];
             "TRY-13" Must[60] "000 §2.11.3": "A player that never joins is invited three times, and has lost"
-                => "repeat the invitation twice, then end the match with TECHNICAL_LOSS", seen!(match_of(&[Plot::Silent])), [By(|record| is_asked(record, INVITATION, ATTEMPTS)), By(first_lost)];
+                => "repeat the invitation twice, then end the match with TECHNICAL_LOSS",
+                seen!(match_of(&[Plot::Silent])),
+                [By(|record| is_asked(record, INVITATION, ATTEMPTS)), By(first_lost)];
             "TRY-14" Must[60] "ruling 17": "A player that cannot be reached loses, and its opponent is told"
-                => "treat a connection that fails as a failed attempt, E009", seen!(match_of(&[Plot::Dead])), [By(first_lost), By(the_other_is_told)];
+                => "treat a connection that fails as a failed attempt, E009",
+                seen!(match_of(&[Plot::Dead])), [By(first_lost), By(the_other_is_told)];
             "TRY-15" Must[60] "000 §2.7": "A player has 30 seconds to choose"
-                => "wait 30 seconds for a choice before the next attempt", seen!(match_of(&[Plot::Late])), [By(|record| waits(record, CALL, MOVE - WAIT))];
+                => "wait 30 seconds for a choice before the next attempt",
+                seen!(match_of(&[Plot::Late])), [By(|record| waits(record, CALL, MOVE - WAIT))];
             "TRY-16" Must[60] "000 §2.11.3": "A choice that comes too late is asked for again"
-                => "send GAME_ERROR E001 at the deadline, and ask again", seen!(told_to(Plot::Late, ERROR, &[0])), [is("error_code", "E001"), By(is_no_technical_loss)];
+                => "send GAME_ERROR E001 at the deadline, and ask again",
+                seen!(told_to(Plot::Late, ERROR, &[0])), [is("error_code", "E001"), By(is_no_technical_loss)];
             "TRY-17" Must[40] "ruling 36": "A choice with the opponent's token does not count"
-                => "compare the token of an answer with both `token_hash` of the order", seen!(match_of(&[Plot::Impostor])), [By(first_lost)];
+                => "compare the token of an answer with both `token_hash` of the order",
+                seen!(match_of(&[Plot::Impostor])), [By(first_lost)];
             "TRY-18" Must[40] "ruling 36": "A choice for another match does not count"
-                => "compare `match_id` of an answer with the match that was asked about", seen!(match_of(&[Plot::Astray])), [By(first_lost)];
+                => "compare `match_id` of an answer with the match that was asked about",
+                seen!(match_of(&[Plot::Astray])), [By(first_lost)];
         },
     }
 }

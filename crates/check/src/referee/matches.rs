@@ -35,29 +35,42 @@ pub(super) fn invitation_rules() -> Topic {
         name: "invitations",
         rules: rules! {
             "INV-01" Must[30] "000 §4.4.1": "Both players are invited"
-                => "send GAME_INVITATION to both players of the order", seen!(match_of(&[DECIDED])), [By(|record| both_told(record, INVITATION))];
+                => "send GAME_INVITATION to both players of the order",
+                seen!(match_of(&[DECIDED])), [By(|record| both_told(record, INVITATION))];
             "INV-02" Must "000 §1.4, §5.3.1": "An invitation is a JSON-RPC call of handle_game_invitation"
-                => "POST a call of `handle_game_invitation` to the address of the player", seen!(told(DECIDED, INVITATION)), [Posted, Framed("handle_game_invitation")];
+                => "POST a call of `handle_game_invitation` to the address of the player",
+                seen!(told(DECIDED, INVITATION)), [Posted, Framed("handle_game_invitation")];
             "INV-03" Must "000 §2.4.1": "The envelope of an invitation is whole"
-                => "set `protocol`, `timestamp`, `conversation_id`, and `sender` to referee:ID", seen!(told(DECIDED, INVITATION)), envelope(SENDER);
+                => "set `protocol`, `timestamp`, `conversation_id`, and `sender` to referee:ID",
+                seen!(told(DECIDED, INVITATION)), envelope(SENDER);
             "INV-04" Must "000 §4.4.1": "An invitation names league, round, match and game of the order"
-                => "copy them from the order", seen!(told(DECIDED, INVITATION)), [repeats("match_id"), repeats("game_type"), repeats("league_id"), repeats("round_id")];
+                => "copy them from the order",
+                seen!(told(DECIDED, INVITATION)),
+                [repeats("match_id"), repeats("game_type"), repeats("league_id"), repeats("round_id")];
             "INV-05" Must "000 §4.4.1": "The first player is PLAYER_A, the second PLAYER_B"
-                => "set `role_in_match` by the order of the players", seen!(told(DECIDED, INVITATION)), [is("role_in_match", Want::Fact("role"))];
+                => "set `role_in_match` by the order of the players",
+                seen!(told(DECIDED, INVITATION)), [is("role_in_match", Want::Fact("role"))];
             "INV-06" Must "000 §4.4.1": "An invitation names the opponent"
-                => "set `opponent_id` to the id of the other player", seen!(told(DECIDED, INVITATION)), [is("opponent_id", Want::Fact("opponent"))];
+                => "set `opponent_id` to the id of the other player",
+                seen!(told(DECIDED, INVITATION)), [is("opponent_id", Want::Fact("opponent"))];
             "INV-07" Should "ruling 25": "The referee shows the player the token of the match"
-                => "set `auth_token` to the player's `match_token` from the order", seen!(told(DECIDED, INVITATION)), [MATCH_TOKEN];
+                => "set `auth_token` to the player's `match_token` from the order",
+                seen!(told(DECIDED, INVITATION)), [MATCH_TOKEN];
             "INV-08" Must "ruling 25": "The referee never shows its own token to a player"
-                => "keep the token of your registration between you and the manager", seen!(all_told(&[DECIDED])), [By(hides_its_token)];
+                => "keep the token of your registration between you and the manager",
+                seen!(all_told(&[DECIDED])), [By(hides_its_token)];
             "INV-09" Must "ruling 27": "No player sees the seed before the end"
-                => "leave `draw_seed` out of everything until GAME_OVER", seen!(all_told(&[DECIDED])), [By(hides_the_seed)];
+                => "leave `draw_seed` out of everything until GAME_OVER",
+                seen!(all_told(&[DECIDED])), [By(hides_the_seed)];
             "INV-10" Must "ruling 25": "No player sees a token of the other one"
-                => "never copy the rows of `players` into a message", seen!(all_told(&[DECIDED])), [By(hides_the_opponents_tokens)];
+                => "never copy the rows of `players` into a message",
+                seen!(all_told(&[DECIDED])), [By(hides_the_opponents_tokens)];
             "INV-11" Should "ruling 27": "The promise on the draw is the one of the seed"
-                => "set `draw_commitment` to the SHA-256 of [\"league.draw\",league,match,seed]", seen!(told(DECIDED, INVITATION)), [By(promises_the_seed)];
+                => "set `draw_commitment` to the SHA-256 of [\"league.draw\",league,match,seed]",
+                seen!(told(DECIDED, INVITATION)), [By(promises_the_seed)];
             "INV-12" Must[50] "000 §3.4.1": "Both players are invited without waiting for one of them"
-                => "send both invitations at once", seen!(match_of(&[Plot::Silent])), [By(|record| at_once(record, INVITATION, 2_000))];
+                => "send both invitations at once",
+                seen!(match_of(&[Plot::Silent])), [By(|record| at_once(record, INVITATION, 2_000))];
         },
     }
 }
@@ -67,35 +80,52 @@ pub(super) fn choice_rules() -> Topic {
         name: "choices",
         rules: rules! {
             "CHO-01" Must "000 §4.5.1": "Both players are asked for their choice"
-                => "send CHOOSE_PARITY_CALL to both players once both have joined", seen!(match_of(&[DECIDED])), [By(|record| both_told(record, CALL))];
+                => "send CHOOSE_PARITY_CALL to both players once both have joined",
+                seen!(match_of(&[DECIDED])), [By(|record| both_told(record, CALL))];
             "CHO-02" Must "000 §1.4, §5.3.2": "The question is a JSON-RPC call of choose_parity"
-                => "POST a call of `choose_parity` to the address of the player", seen!(told(DECIDED, CALL)), [Posted, Framed("choose_parity")];
+                => "POST a call of `choose_parity` to the address of the player",
+                seen!(told(DECIDED, CALL)), [Posted, Framed("choose_parity")];
             "CHO-03" Must "000 §2.4.1": "The envelope of the question is whole"
-                => "set `protocol`, `timestamp`, `conversation_id`, and `sender` to referee:ID", seen!(told(DECIDED, CALL)), envelope(SENDER);
+                => "set `protocol`, `timestamp`, `conversation_id`, and `sender` to referee:ID",
+                seen!(told(DECIDED, CALL)), envelope(SENDER);
             "CHO-04" Must "000 §4.5.1": "The question names match, game and player"
-                => "set `match_id`, `game_type`, and `player_id` to the one who is asked", seen!(told(DECIDED, CALL)), [repeats("match_id"), repeats("game_type"), is("player_id", Want::Fact("player"))];
+                => "set `match_id`, `game_type`, and `player_id` to the one who is asked",
+                seen!(told(DECIDED, CALL)),
+                [repeats("match_id"), repeats("game_type"), is("player_id", Want::Fact("player"))];
             "CHO-05" Must "000 §4.5.1, §2.4.2": "The question names a deadline in UTC"
-                => "set `deadline` to a time such as 2025-01-15T10:30:30Z", seen!(told(DECIDED, CALL)), [Utc { name: "deadline", in_body: true }];
+                => "set `deadline` to a time such as 2025-01-15T10:30:30Z",
+                seen!(told(DECIDED, CALL)), [Utc { name: "deadline", in_body: true }];
             "CHO-06" Should "000 §2.7": "The deadline is 30 seconds away"
-                => "give a player 30 seconds for its choice", seen!(told(DECIDED, CALL)), [By(gives_half_a_minute)];
+                => "give a player 30 seconds for its choice",
+                seen!(told(DECIDED, CALL)), [By(gives_half_a_minute)];
             "CHO-07" Must "000 §4.5.1": "The context names the opponent and the round"
-                => "set `context.opponent_id` and `context.round_id`", seen!(told(DECIDED, CALL)), [is("context.opponent_id", Want::Fact("opponent")), equals("context.round_id", Want::Fact("round"))];
+                => "set `context.opponent_id` and `context.round_id`",
+                seen!(told(DECIDED, CALL)),
+                [is("context.opponent_id", Want::Fact("opponent")), equals("context.round_id", Want::Fact("round"))];
             "CHO-08" Should "000 §4.5.1": "The context holds the player's own record"
-                => "copy `record` of the order into `context.your_standings`", seen!(told(DECIDED, CALL)), [equals("context.your_standings", Want::Fact("standings"))];
+                => "copy `record` of the order into `context.your_standings`",
+                seen!(told(DECIDED, CALL)), [equals("context.your_standings", Want::Fact("standings"))];
             "CHO-09" Must "000 §3.4.2": "Nobody is asked before both have joined"
-                => "wait for both GAME_JOIN_ACK before the first CHOOSE_PARITY_CALL", seen!(all_told(&[Plot::Declined, Plot::BothDeclined])), [By(is_not_asked)];
+                => "wait for both GAME_JOIN_ACK before the first CHOOSE_PARITY_CALL",
+                seen!(all_told(&[Plot::Declined, Plot::BothDeclined])), [By(is_not_asked)];
             "CHO-10" Must[30] "000 §3.3.1": "Both are asked at the same time"
-                => "send both questions before waiting for an answer", seen!(match_of(&[Plot::Watched])), [By(|record| at_once(record, CALL, 1_000))];
+                => "send both questions before waiting for an answer",
+                seen!(match_of(&[Plot::Watched])), [By(|record| at_once(record, CALL, 1_000))];
             "CHO-11" Must[30] "000 §3.3.1, ruling 18": "A player that is asked learns nothing of the other's choice"
-                => "keep choices to yourself until both are in", seen!(all_told(&[Plot::Watched])), [By(hides_the_other_choice)];
+                => "keep choices to yourself until both are in",
+                seen!(all_told(&[Plot::Watched])), [By(hides_the_other_choice)];
             "CHO-12" Should[30] "ruling 18": "get_match_state shows no choice before the end"
-                => "leave choices out of `get_match_state` while the match is played", seen!(looks()), [By(shows_no_secret)];
+                => "leave choices out of `get_match_state` while the match is played",
+                seen!(looks()), [By(shows_no_secret)];
             "CHO-13" Should[30] "ruling 19": "get_match_state says COLLECTING_CHOICES meanwhile"
-                => "set `state` to where the match stands", seen!(looks()), [is("state", "COLLECTING_CHOICES")];
+                => "set `state` to where the match stands",
+                seen!(looks()), [is("state", "COLLECTING_CHOICES")];
             "CHO-14" Should "ruling 25": "The question shows the token of the match"
-                => "set `auth_token` to the player's `match_token` from the order", seen!(told(DECIDED, CALL)), [MATCH_TOKEN];
+                => "set `auth_token` to the player's `match_token` from the order",
+                seen!(told(DECIDED, CALL)), [MATCH_TOKEN];
             "CHO-15" Must "000 §5.3.2": "A player that has chosen is not asked again"
-                => "keep the first legal choice of each player", seen!(match_of(&[DECIDED, Plot::SlipOnce])), [By(asks_a_fair_player_once)];
+                => "keep the first legal choice of each player",
+                seen!(match_of(&[DECIDED, Plot::SlipOnce])), [By(asks_a_fair_player_once)];
         },
     }
 }
@@ -105,39 +135,61 @@ pub(super) fn ending_rules() -> Topic {
         name: "end of a match",
         rules: rules! {
             "OVER-01" Must "000 §4.6.1": "Both players are told how the match ended"
-                => "send GAME_OVER to both players", seen!(match_of(&[DECIDED])), [By(|record| both_told(record, OVER))];
+                => "send GAME_OVER to both players",
+                seen!(match_of(&[DECIDED])), [By(|record| both_told(record, OVER))];
             "OVER-02" Must "000 §1.4, §5.3.3": "The end is told by a JSON-RPC call of notify_match_result"
-                => "POST a call of `notify_match_result` to the address of the player", seen!(told(DECIDED, OVER)), [Posted, Framed("notify_match_result")];
+                => "POST a call of `notify_match_result` to the address of the player",
+                seen!(told(DECIDED, OVER)), [Posted, Framed("notify_match_result")];
             "OVER-03" Must "000 §2.4.1": "The envelope of GAME_OVER is whole"
-                => "set `protocol`, `timestamp`, `conversation_id`, and `sender` to referee:ID", seen!(told(DECIDED, OVER)), envelope(SENDER);
+                => "set `protocol`, `timestamp`, `conversation_id`, and `sender` to referee:ID",
+                seen!(told(DECIDED, OVER)), envelope(SENDER);
             "OVER-04" Must "000 §4.6.1": "GAME_OVER names the match and the game"
-                => "set `match_id` and `game_type`", seen!(told(DECIDED, OVER)), [repeats("match_id"), repeats("game_type")];
+                => "set `match_id` and `game_type`",
+                seen!(told(DECIDED, OVER)), [repeats("match_id"), repeats("game_type")];
             "OVER-05" Must "000 §3.2": "The number drawn is a whole number from 1 to 10"
-                => "draw from 1 to 10, and set `game_result.drawn_number`", seen!(told(DECIDED, OVER)), [By(|record| drawn_number(record.member("game_result")).map(drop))];
+                => "draw from 1 to 10, and set `game_result.drawn_number`",
+                seen!(told(DECIDED, OVER)),
+                [By(|record| drawn_number(record.member("game_result")).map(drop))];
             "OVER-06" Must "000 §3.3.2": "The parity named is that of the number"
-                => "set `game_result.number_parity` to even or odd by the number", seen!(told(DECIDED, OVER)), [By(names_the_parity)];
+                => "set `game_result.number_parity` to even or odd by the number",
+                seen!(told(DECIDED, OVER)), [By(names_the_parity)];
             "OVER-07" Must "000 §4.6.1": "Both choices are told as they were made"
-                => "set `game_result.choices` by player id", seen!(told(DECIDED, OVER)), [By(|record| tells_choices(record, "game_result.choices"))];
+                => "set `game_result.choices` by player id",
+                seen!(told(DECIDED, OVER)), [By(|record| tells_choices(record, "game_result.choices"))];
             "OVER-08" Must "000 §3.3.2": "Whoever guessed right has won"
-                => "compare each choice with the parity of the number", seen!(told(DECIDED, OVER)), [is("game_result.status", "WIN"), By(names_the_winner)];
+                => "compare each choice with the parity of the number",
+                seen!(told(DECIDED, OVER)), [is("game_result.status", "WIN"), By(names_the_winner)];
             "OVER-09" Must "000 §3.3.2": "Two equal choices are a draw without a winner"
-                => "set `status` to DRAW and `winner_player_id` to null", seen!(told(Plot::Drawn, OVER)), [is("game_result.status", "DRAW"), By(|record| has_no_winner(record.member("game_result.winner_player_id")))];
+                => "set `status` to DRAW and `winner_player_id` to null",
+                seen!(told(Plot::Drawn, OVER)),
+                [
+                    is("game_result.status", "DRAW"),
+                    By(|record| has_no_winner(record.member("game_result.winner_player_id"))),
+                ];
             "OVER-10" Must "000 §4.6.1": "Both players are told the same"
-                => "send the same `game_result` to both", seen!(match_of(&[DECIDED, Plot::Drawn])), [By(tells_both_the_same)];
+                => "send the same `game_result` to both",
+                seen!(match_of(&[DECIDED, Plot::Drawn])), [By(tells_both_the_same)];
             "OVER-11" Must "000 §4.6.1": "A reason is given in words"
                 => "set `game_result.reason`", seen!(told(DECIDED, OVER)), [By(gives_a_reason)];
             "OVER-12" Must[40] "ruling 16": "A technical loss is told as TECHNICAL_LOSS, with its winner"
-                => "set `status` to TECHNICAL_LOSS and name the opponent as the winner", seen!(told_to(Plot::SlipAlways, OVER, &[1])), [is("game_result.status", "TECHNICAL_LOSS"), is("game_result.winner_player_id", Want::Fact("player"))];
+                => "set `status` to TECHNICAL_LOSS and name the opponent as the winner",
+                seen!(told_to(Plot::SlipAlways, OVER, &[1])),
+                [is("game_result.status", "TECHNICAL_LOSS"), is("game_result.winner_player_id", Want::Fact("player"))];
             "OVER-13" Should "ruling 27": "The draw is opened and follows from the seed and both nonces"
-                => "derive the number as docs/protocol.md says, and open it in `game_result.draw`", seen!(told(DECIDED, OVER)), [By(opens_the_draw)];
+                => "derive the number as docs/protocol.md says, and open it in `game_result.draw`",
+                seen!(told(DECIDED, OVER)), [By(opens_the_draw)];
             "OVER-14" Should "ruling 25": "GAME_OVER shows the token of the match"
-                => "set `auth_token` to the player's `match_token` from the order", seen!(told(DECIDED, OVER)), [MATCH_TOKEN];
+                => "set `auth_token` to the player's `match_token` from the order",
+                seen!(told(DECIDED, OVER)), [MATCH_TOKEN];
             "OVER-15" Must "000 §4.6.1": "Each player is told the end once"
-                => "do not repeat GAME_OVER once it was answered", seen!(match_of(&[Plot::Drawn])), [By(tells_the_end_once)];
+                => "do not repeat GAME_OVER once it was answered",
+                seen!(match_of(&[Plot::Drawn])), [By(tells_the_end_once)];
             "OVER-16" Should "ruling 19": "get_match_state says FINISHED and shows the result"
-                => "keep the result of a match for those who ask", seen!(looked_at(None)), [is("state", "FINISHED"), By(shows_the_result)];
+                => "keep the result of a match for those who ask",
+                seen!(looked_at(None)), [is("state", "FINISHED"), By(shows_the_result)];
             "OVER-17" Should "ruling 11": "get_match_state of an unknown match is E006"
-                => "answer LEAGUE_ERROR E006 to a match that you do not have", seen!(looked_at(Some("R99M99"))), [refused_with("E006")];
+                => "answer LEAGUE_ERROR E006 to a match that you do not have",
+                seen!(looked_at(Some("R99M99"))), [refused_with("E006")];
         },
     }
 }

@@ -41,13 +41,16 @@ pub(super) fn manual_rules() -> Topic {
             "MAN-01" Should[30] "ruling 3": "A match in manual mode asks for no choice by itself"
                 => "wait for `collect_choices` if the order says `mode` manual", steps!(waits_for_its_steps);
             "MAN-02" Should[30] "ruling 3": "The three steps play the match to its end"
-                => "serve `collect_choices`, `draw_number` and `finalize_match`, in this order", steps!(is_stepped_to_its_end);
+                => "serve `collect_choices`, `draw_number` and `finalize_match`, in this order",
+                steps!(is_stepped_to_its_end);
             "MAN-03" Should[30] "ruling 3": "A step that is not due is E007"
                 => "answer LEAGUE_ERROR E007 to a step that comes too early", steps!(refuses_early_steps);
             "MAN-04" Should[30] "ruling 45": "A step without a good token is refused"
-                => "want to see the manager's token, or the step token of the match", steps!(refuses_strangers);
+                => "want to see the manager's token, or the step token of the match",
+                steps!(refuses_strangers);
             "MAN-05" Should[30] "ruling 3": "A step of a match that plays by itself is E007"
-                => "answer LEAGUE_ERROR E007 to steps of a match that is not manual", steps!(refuses_steps_of_other_matches);
+                => "answer LEAGUE_ERROR E007 to steps of a match that is not manual",
+                steps!(refuses_steps_of_other_matches);
         },
     }
 }
@@ -89,9 +92,12 @@ pub(super) fn end_rules() -> Topic {
         name: "end of the league",
         rules: rules! {
             "END-01" Should "ruling 45": "The end of the league is believed from the manager alone"
-                => "want to see the manager's token in LEAGUE_COMPLETED", Ask::method(|stage, _| completed(stage, FALSE_TOKEN)).registered(), [Refused("the end of the league with a wrong token")];
+                => "want to see the manager's token in LEAGUE_COMPLETED",
+                Ask::method(|stage, _| completed(stage, FALSE_TOKEN)).registered(),
+                [Refused("the end of the league with a wrong token")];
             "END-02" Should "ruling 3": "The end of the league is acknowledged"
-                => "answer the tool `notify_league_completed`", Ask::method(|stage, _| completed(stage, &manager_token(stage))).registered(), [Taken];
+                => "answer the tool `notify_league_completed`",
+                Ask::method(|stage, _| completed(stage, &manager_token(stage))).registered(), [Taken];
         },
     }
 }

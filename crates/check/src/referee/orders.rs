@@ -30,35 +30,56 @@ pub(super) fn topic() -> Topic {
         name: "orders",
         rules: rules! {
             "ORD-01" Should "ruling 4": "An order is answered with START_MATCH_ACK, and taken"
-                => "answer the tool `start_match` with START_MATCH_ACK and `accepted` true", seen!(first()), [Kind(ACK), By(is_accepted)];
+                => "answer the tool `start_match` with START_MATCH_ACK and `accepted` true",
+                seen!(first()), [Kind(ACK), By(is_accepted)];
             "ORD-02" Should "ruling 4": "The acknowledgement names the match"
                 => "copy `match_id` from the order", seen!(first()), [repeats("match_id")];
             "ORD-03" Must "000 §2.4.1": "The acknowledgement has a whole envelope"
-                => "set `protocol`, `sender`, `timestamp` and `conversation_id`", seen!(first()), [PROTOCOL, utc("timestamp"), is("sender", Want::Fact("sender"))];
+                => "set `protocol`, `sender`, `timestamp` and `conversation_id`",
+                seen!(first()), [PROTOCOL, utc("timestamp"), is("sender", Want::Fact("sender"))];
             "ORD-04" Must "000 §2.4.1": "The acknowledgement is in the conversation of the order"
                 => "copy `conversation_id` from the order", seen!(first()), [SAME_CONVERSATION];
             "ORD-05" Should "ruling 39": "The same order again is acknowledged, and nobody is invited twice"
-                => "remember the matches that you run, and answer a repeated order as before", seen!(repeated(|_| {})), [Kind(ACK), equals("accepted", true), By(invites_once)];
+                => "remember the matches that you run, and answer a repeated order as before",
+                seen!(repeated(|_| {})), [Kind(ACK), equals("accepted", true), By(invites_once)];
             "ORD-06" Should "ruling 39": "An order for a match that is over brings its report again"
-                => "report the result once more if the manager orders a match that is over", steps!(reports_again);
+                => "report the result once more if the manager orders a match that is over",
+                steps!(reports_again);
             "ORD-07" Should "ruling 39": "The same match with other players is refused"
-                => "compare a repeated order with the first one", seen!(repeated(|order| order["players"][1]["player_id"] = "P88".into())), [By(is_turned_down)];
+                => "compare a repeated order with the first one",
+                seen!(repeated(|order| order["players"][1]["player_id"] = "P88".into())),
+                [By(is_turned_down)];
             "ORD-08" Should "ruling 39": "An order for an earlier attempt is refused"
-                => "compare `attempt` with that of the match that you have", seen!(of_an_earlier_attempt()), [By(is_turned_down)];
+                => "compare `attempt` with that of the match that you have",
+                seen!(of_an_earlier_attempt()), [By(is_turned_down)];
             "ORD-09" Must "000 §4.1.1": "An order for a game that the referee does not know is refused"
-                => "answer `accepted` false to games that you did not register for", seen!(refused(|order| order["game_type"] = "three_body_chess".into())), [By(is_turned_down), By(invites_nobody)];
+                => "answer `accepted` false to games that you did not register for",
+                seen!(refused(|order| order["game_type"] = "three_body_chess".into())),
+                [By(is_turned_down), By(invites_nobody)];
             "ORD-10" Should "ruling 39": "An order for another league is refused"
-                => "compare `league_id` with the league that let you in", seen!(refused(|order| order["league_id"] = "another_league".into())), [By(is_turned_down), By(invites_nobody)];
+                => "compare `league_id` with the league that let you in",
+                seen!(refused(|order| order["league_id"] = "another_league".into())),
+                [By(is_turned_down), By(invites_nobody)];
             "ORD-11" Should "ruling 39": "An order for a player against itself is refused"
-                => "compare the two players of an order", seen!(refused(|order| order["players"][1] = order["players"][0].clone())), [By(is_turned_down), By(invites_nobody)];
+                => "compare the two players of an order",
+                seen!(refused(|order| order["players"][1] = order["players"][0].clone())),
+                [By(is_turned_down), By(invites_nobody)];
             "ORD-12" Must "000 §4.12.1": "An order without a match is refused"
-                => "answer E003 if `match_id` is missing", seen!(refused(|order| remove(order, &["match_id"]))), [By(is_turned_down), By(invites_nobody), LeagueError { code: "E003", other_is_forgiven: true }];
+                => "answer E003 if `match_id` is missing",
+                seen!(refused(|order| remove(order, &["match_id"]))),
+                [By(is_turned_down), By(invites_nobody), LeagueError { code: "E003", other_is_forgiven: true }];
             "ORD-13" Should "000 §2.4.2": "An order whose time is not in UTC is E021"
-                => "answer LEAGUE_ERROR E021 to a time with another offset", seen!(refused(|order| order["timestamp"] = OTHER_OFFSET.into())), [By(is_turned_down), By(invites_nobody), refused_with("E021")];
+                => "answer LEAGUE_ERROR E021 to a time with another offset",
+                seen!(refused(|order| order["timestamp"] = OTHER_OFFSET.into())),
+                [By(is_turned_down), By(invites_nobody), refused_with("E021")];
             "ORD-14" Should "ruling 45": "An order without the manager's token is refused"
-                => "keep `manager_token` from the registration, and want to see it", seen!(refused_by_registered(|order| remove(order, &["auth_token"]))), [By(is_turned_down), By(invites_nobody), refused_with("E011")];
+                => "keep `manager_token` from the registration, and want to see it",
+                seen!(refused_by_registered(|order| remove(order, &["auth_token"]))),
+                [By(is_turned_down), By(invites_nobody), refused_with("E011")];
             "ORD-15" Should "ruling 45": "An order with another token is refused"
-                => "keep `manager_token` from the registration, and want to see it", seen!(refused_by_registered(|order| order["auth_token"] = "tok-manager-0123456789abcdef".into())), [By(is_turned_down), By(invites_nobody), refused_with("E012")];
+                => "keep `manager_token` from the registration, and want to see it",
+                seen!(refused_by_registered(|order| order["auth_token"] = "tok-manager-0123456789abcdef".into())),
+                [By(is_turned_down), By(invites_nobody), refused_with("E012")];
             "ORD-16" Should "ruling 13": "Unknown members of an order are passed over"
                 => "ignore members that you do not know", seen!(with_unknown_members()), [By(is_taken)];
         },

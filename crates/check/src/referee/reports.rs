@@ -18,33 +18,52 @@ pub(super) fn topic() -> Topic {
         name: "reports",
         rules: rules! {
             "REP-01" Must "000 §4.6.2": "The result of a match is reported to the manager"
-                => "call the manager's tool `report_match_result` after each match", seen!(match_of(&[DECIDED])), [By(|record| record.match_record()?.report().map(drop))];
+                => "call the manager's tool `report_match_result` after each match",
+                seen!(match_of(&[DECIDED])), [By(|record| record.match_record()?.report().map(drop))];
             "REP-02" Must "000 §1.4, §5.2.3": "The report is a JSON-RPC call of report_match_result"
-                => "POST a call of `report_match_result` to the manager", seen!(report(DECIDED)), [Posted, Framed("report_match_result")];
+                => "POST a call of `report_match_result` to the manager",
+                seen!(report(DECIDED)), [Posted, Framed("report_match_result")];
             "REP-03" Must "000 §2.4.1": "The envelope of the report is whole"
-                => "set `protocol`, `timestamp`, `conversation_id`, and `sender` to referee:ID", seen!(report(DECIDED)), envelope(Want::Fact("sender"));
+                => "set `protocol`, `timestamp`, `conversation_id`, and `sender` to referee:ID",
+                seen!(report(DECIDED)), envelope(Want::Fact("sender"));
             "REP-04" Must "000 §2.4.5": "The report shows the referee's token"
-                => "put the `auth_token` from the registration into every call to the manager", seen!(report(Plot::Drawn)), [token("auth_token", "token")];
+                => "put the `auth_token` from the registration into every call to the manager",
+                seen!(report(Plot::Drawn)), [token("auth_token", "token")];
             "REP-05" Must "000 §4.6.2": "The report names league, round, match and game of the order"
-                => "copy them from the order", seen!(report(DECIDED)), [repeats("league_id"), repeats("match_id"), repeats("game_type"), repeats("round_id")];
+                => "copy them from the order",
+                seen!(report(DECIDED)),
+                [repeats("league_id"), repeats("match_id"), repeats("game_type"), repeats("round_id")];
             "REP-06" Must "000 §4.6.2": "The report names the winner that follows from number and choices"
-                => "set `result.winner` to the player who guessed right", seen!(report(DECIDED)), [By(names_the_winner)];
+                => "set `result.winner` to the player who guessed right",
+                seen!(report(DECIDED)), [By(names_the_winner)];
             "REP-07" Must "000 §3.3.3": "A win is worth 3 points, a loss 0"
-                => "set `result.score` by player id, 3 for the winner", seen!(report(DECIDED)), [By(scores_a_win)];
+                => "set `result.score` by player id, 3 for the winner",
+                seen!(report(DECIDED)), [By(scores_a_win)];
             "REP-08" Must "000 §3.3.3": "A draw is worth 1 point each, and has no winner"
-                => "set `result.winner` to null and both scores to 1", seen!(report(Plot::Drawn)), [By(scores_a_draw), By(|record| has_no_winner(record.member("result.winner")))];
+                => "set `result.winner` to null and both scores to 1",
+                seen!(report(Plot::Drawn)),
+                [By(scores_a_draw), By(|record| has_no_winner(record.member("result.winner")))];
             "REP-09" Must "000 §4.6.2": "The report tells the number and both choices"
-                => "set `result.details.drawn_number` and `result.details.choices`", seen!(report(DECIDED)), [By(|record| drawn_number(record.member("result.details")).map(drop)), By(|record| tells_choices(record, "result.details.choices"))];
+                => "set `result.details.drawn_number` and `result.details.choices`",
+                seen!(report(DECIDED)),
+                [
+                    By(|record| drawn_number(record.member("result.details")).map(drop)),
+                    By(|record| tells_choices(record, "result.details.choices")),
+                ];
             "REP-10" Must "000 §4.6.2": "The report and GAME_OVER tell the same"
                 => "make both from the same result", seen!(report(DECIDED)), [By(agrees_with_the_end)];
             "REP-11" Must[60] "000 §2.11.3, ruling 40": "A report that is lost is sent again, word for word"
-                => "repeat the report until the manager has answered it", seen!(report(Plot::LostReport)), [By(is_repeated)];
+                => "repeat the report until the manager has answered it",
+                seen!(report(Plot::LostReport)), [By(is_repeated)];
             "REP-12" Should "ruling 26": "A report that was acknowledged is not sent again"
-                => "stop reporting once the manager has answered", seen!(report(Plot::Drawn)), [By(is_sent_once)];
+                => "stop reporting once the manager has answered",
+                seen!(report(Plot::Drawn)), [By(is_sent_once)];
             "REP-13" Should[60] "ruling 40": "The manager hears of the result before the players do"
-                => "send GAME_OVER when the manager has acknowledged the report", seen!(report(Plot::LostReport)), [By(comes_before_the_end)];
+                => "send GAME_OVER when the manager has acknowledged the report",
+                seen!(report(Plot::LostReport)), [By(comes_before_the_end)];
             "REP-14" Should[60] "ruling 40": "A referee whose token is refused registers again and reports"
-                => "register again after E012, and report with the new token", seen!(report(Plot::RefusedReport)), [By(comes_again_with_another_token)];
+                => "register again after E012, and report with the new token",
+                seen!(report(Plot::RefusedReport)), [By(comes_again_with_another_token)];
         },
     }
 }

@@ -31,29 +31,43 @@ pub(super) fn topic() -> Topic {
         name: "transport",
         rules: rules! {
             "HTTP-01" Must "000 §1.3": "A call posted to the address is answered with HTTP 200"
-                => "answer `POST /mcp` with status 200 and a JSON body", Ask::ordinary(), [Status(200), By(is_json)];
+                => "answer `POST /mcp` with status 200 and a JSON body",
+                Ask::ordinary(), [Status(200), By(is_json)];
             "HTTP-02" Should "000 §5.2.1": "The answer is labelled as JSON"
                 => "send the header `Content-Type: application/json`", Ask::ordinary(), [By(is_labelled)];
             "HTTP-03" Should "000 §1.3.2": "GET at the address of calls does no harm"
-                => "answer anything but POST at `/mcp` with 405", seen!(at("GET", |stage| stage.agent.path.to_string(), Some("a GET"))), [By(is_refused)];
+                => "answer anything but POST at `/mcp` with 405",
+                seen!(at("GET", |stage| stage.agent.path.to_string(), Some("a GET"))), [By(is_refused)];
             "HTTP-04" Should "000 §1.3.2": "A path that is none is 404"
-                => "answer unknown paths with 404", seen!(at("GET", |_| "/no/such/place".to_owned(), None)), [Status(404)];
+                => "answer unknown paths with 404",
+                seen!(at("GET", |_| "/no/such/place".to_owned(), None)), [Status(404)];
             "HTTP-05" Should "001 Health Check Endpoint": "GET /health says that the agent is well"
-                => "answer `GET /health` with 200 and a JSON object that holds `status`", seen!(at("GET", health, None)), [Status(200), By(has_status)];
+                => "answer `GET /health` with 200 and a JSON object that holds `status`",
+                seen!(at("GET", health, None)), [Status(200), By(has_status)];
             "HTTP-06" Should "RFC 9110 §9.3.2": "HEAD is answered without a body"
-                => "let HEAD fall to the same place as GET, and send no body", seen!(at("HEAD", |_| "/health".to_owned(), Some("a HEAD"))), [By(is_not_an_error)];
+                => "let HEAD fall to the same place as GET, and send no body",
+                seen!(at("HEAD", |_| "/health".to_owned(), Some("a HEAD"))), [By(is_not_an_error)];
             "HTTP-07" Must "RFC 9110 §5.1": "Names of headers count in any case"
-                => "compare names of headers without regard to case", Ask::ordinary().headers(&SHOUTED), [Status(200)];
+                => "compare names of headers without regard to case",
+                Ask::ordinary().headers(&SHOUTED), [Status(200)];
             "HTTP-08" Should "RFC 8259 §11": "A media type with a parameter is JSON all the same"
-                => "look only at what stands before the `;` in `Content-Type`", Ask::ordinary().headers(&WITH_PARAMETER), [Status(200)];
+                => "look only at what stands before the `;` in `Content-Type`",
+                Ask::ordinary().headers(&WITH_PARAMETER), [Status(200)];
             "HTTP-09" Must "RFC 9110 §12.5.3": "Nothing is compressed that nobody asked for"
                 => "compress only if the caller sent `Accept-Encoding`", Ask::ordinary(), [By(is_plain)];
             "HTTP-10" Should "ruling 11": "A body of 64 KiB is read"
-                => "take bodies up to 256 KiB", Ask::ordinary().framed(|frame| pad(frame, ROOMY)), [Status(200)];
+                => "take bodies up to 256 KiB",
+                Ask::ordinary().framed(|frame| pad(frame, ROOMY)), [Status(200)];
             "HTTP-11" Should "ruling 11": "A body above 256 KiB is 413"
-                => "limit bodies to 256 KiB and answer larger ones with 413", Ask::ordinary().framed(|frame| pad(frame, OVERSIZE)).survives("a body of 300 KiB"), [Status(413)];
+                => "limit bodies to 256 KiB and answer larger ones with 413",
+                Ask::ordinary().framed(|frame| pad(frame, OVERSIZE)).survives("a body of 300 KiB"),
+                [Status(413)];
             "HTTP-12" Should "ruling 11": "A refusal is a message, and HTTP says 200"
-                => "put league errors into the `result`, and keep status 200 for them", Ask::ordinary().with(|call, _| call["timestamp"] = OTHER_OFFSET.into()).unless(refuses_nothing), [Status(200)];
+                => "put league errors into the `result`, and keep status 200 for them",
+                Ask::ordinary()
+                    .with(|call, _| call["timestamp"] = OTHER_OFFSET.into())
+                    .unless(refuses_nothing),
+                [Status(200)];
         },
     }
 }

@@ -15,15 +15,21 @@ pub(super) fn topic() -> Topic {
         name: "MCP",
         rules: rules! {
             "MCP-01" Should "000 §1.2, ruling 2": "`initialize` is answered with a revision and a name"
-                => "answer `initialize` with `protocolVersion`, `capabilities` and `serverInfo`", seen!(greeting()), [By(introduces_itself)];
+                => "answer `initialize` with `protocolVersion`, `capabilities` and `serverInfo`",
+                seen!(greeting()), [By(introduces_itself)];
             "MCP-02" Should "000 §1.2.1": "`tools/list` names the tool for an ordinary call"
-                => "list every tool that you serve by name", seen!(in_session("tools/list", |_, _| json!({}))), [By(lists_the_tool)];
+                => "list every tool that you serve by name",
+                seen!(in_session("tools/list", |_, _| json!({}))), [By(lists_the_tool)];
             "MCP-03" Should "000 §1.2.1": "Each tool that is listed describes what it takes"
-                => "give each tool a `description` and an `inputSchema` of type object", seen!(in_session("tools/list", |_, _| json!({}))), [By(describes_tools)];
+                => "give each tool a `description` and an `inputSchema` of type object",
+                seen!(in_session("tools/list", |_, _| json!({}))), [By(describes_tools)];
             "MCP-04" Should "ruling 2": "`tools/call` does the same as a plain call"
-                => "serve the tools by `tools/call` with `name` and `arguments` as well", seen!(in_session("tools/call", as_tool)), [By(succeeds)];
+                => "serve the tools by `tools/call` with `name` and `arguments` as well",
+                seen!(in_session("tools/call", as_tool)), [By(succeeds)];
             "MCP-05" Should "000 §1.2": "A tool that does not exist is an error"
-                => "answer `tools/call` of an unknown tool with an error", seen!(in_session("tools/call", |_, _| json!({"name": "no_such_tool", "arguments": {}}))), [By(fails)];
+                => "answer `tools/call` of an unknown tool with an error",
+                seen!(in_session("tools/call", |_, _| json!({"name": "no_such_tool", "arguments": {}}))),
+                [By(fails)];
         },
     }
 }

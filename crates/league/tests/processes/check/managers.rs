@@ -12,7 +12,7 @@ use league_check::manager::season::Sizes;
 use league_check::stage::Stage;
 use league_check::verdict::Verdict;
 use league_check::wire::{Request, exchange};
-use league_check::{AgentKind, Target, verdict};
+use league_check::{Target, verdict};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
