@@ -12,7 +12,7 @@ use crate::finding::{Finding, Notes, Path, Reading, excerpt};
 use crate::message::{AnyForm, LeagueError, Message, RegisterResponse, form};
 use crate::rpc::members::{Members, text};
 use crate::sender::Dialect;
-use crate::shape::{DecodeContext, object};
+use crate::shape::{Cx, object};
 use crate::token::AuthToken;
 
 /// A message as it was read.
@@ -52,7 +52,7 @@ pub fn decode(
     let dialect = pinned.unwrap_or_else(|| recognise(&message_type, &members));
     let (enveloped, rest) = part(members, &message_type);
     let mut envelope = Envelope::default();
-    let mut cx = DecodeContext {
+    let mut cx = Cx {
         dialect,
         hints: &Hints::default(),
         notes: &mut notes,
@@ -137,7 +137,7 @@ impl Decoded<'_> {
 
     /// Reads what the message says, or gives the first finding that is not forgiven.
     pub fn message(&mut self, hints: &Hints<'_>) -> Result<Message, Finding> {
-        let mut cx = DecodeContext {
+        let mut cx = Cx {
             dialect: self.dialect,
             hints,
             notes: &mut self.notes,

@@ -9,7 +9,7 @@ use crate::dialect::Hints;
 use crate::finding::{Notes, Path, Reading};
 use crate::rpc::members::Members;
 use crate::sender::Dialect;
-use crate::shape::{DecodeContext, Dict, Object, Spelled, objects};
+use crate::shape::{Cx, Dict, Object, Spelled, objects};
 
 objects! {
     /// The registry of games.
@@ -133,7 +133,7 @@ objects! {
 struct RegisteredGame;
 
 impl crate::shape::Value for RegisteredGame {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         REGISTERED_GAME.read(&mut (), raw, at, cx).map(|_| Self)
     }
 
@@ -172,7 +172,7 @@ pub(crate) fn recognise(members: &Members<'_>, notes: &mut Notes) -> Option<&'st
     let has_all = |marks: &[&str]| marks.iter().all(|name| members.has(name));
     let mut documents = DOCUMENTS.iter();
     let (label, object, _) = documents.find(|(_, _, marks)| has_all(marks))?;
-    let mut cx = DecodeContext {
+    let mut cx = Cx {
         dialect: Dialect::V2,
         hints: &Hints::default(),
         notes,

@@ -12,7 +12,7 @@ use crate::finding::{Notes, Path, Reading, Severity};
 use crate::id::{LeagueId, MatchId};
 use crate::rpc::members::Kind;
 use crate::sender::Dialect;
-use crate::shape::{Codec, DecodeContext, Extra, Plain, Round, settled};
+use crate::shape::{Codec, Cx, Extra, Plain, Round, settled};
 
 mod application;
 mod mend;
@@ -93,7 +93,7 @@ fn instead(name: &str, at: &Path<'_>, notes: &Notes) -> (String, String) {
 /// Notes what is wrong with a value that is not read further.
 fn check<T, C: Codec<T>>(raw: &RawValue, at: &Path<'_>, notes: &mut Notes) {
     if Kind::of(raw) != Kind::Null {
-        let mut cx = DecodeContext {
+        let mut cx = Cx {
             dialect: Dialect::V2,
             hints: &Hints::default(),
             notes,

@@ -36,8 +36,8 @@ use std::sync::Arc;
 
 use crate::fault::Code;
 use crate::finding::Path;
-use crate::id::{MatchId, PlayerId, RefereeId};
-use crate::shape::DecodeContext;
+use crate::id::{PlayerId, RefereeId};
+use crate::shape::Cx;
 
 /// One thing that an agent says to another.
 ///
@@ -167,33 +167,28 @@ impl Message {
 /// The game that has messages of its own; every other game uses the generic ones.
 pub const EVEN_ODD: &str = "even_odd";
 
-/// Stands for a match until the message names it.
-fn unnamed_match() -> MatchId {
-    MatchId::numbered(0, 0)
-}
-
 /// Takes a value that must be there, or notes that it is not usable.
 fn needed<T>(
     value: Option<T>,
     name: &str,
     expected: &str,
     at: &Path<'_>,
-    cx: &mut DecodeContext<'_>,
+    cx: &mut Cx<'_>,
 ) -> Option<T> {
     if value.is_none() {
         let detail = format!("`{name}` is missing or not usable; send {expected}");
         let at = at.member(name, true);
-        cx.notes.refuse(Code::MissingField, &at, expected, detail);
+        cx.refuse(Code::MissingField, &at, expected, detail);
     }
     value
 }
 
 /// Notes what an answer should hold and a lenient reader can do without.
-fn promised(is_there: bool, name: &str, expected: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) {
+fn promised(is_there: bool, name: &str, expected: &str, at: &Path<'_>, cx: &mut Cx<'_>) {
     if !is_there {
         let detail = format!("`{name}` is missing; add it");
         let at = at.member(name, false);
-        cx.notes.note(Code::MissingField, &at, expected, detail);
+        cx.note(Code::MissingField, &at, expected, detail);
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) use value::{
 pub use value::{MAX_ELEMENTS, MAX_TEXT_LENGTH};
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
@@ -28,15 +29,42 @@ use serde_json::{Map, Value as Json, json};
 use crate::dialect::Hints;
 use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading};
+use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::lenient::{extra_fields, null_field};
 use crate::rpc::members::{Kind, Members, MembersError, members};
 use crate::sender::Dialect;
 
-/// What a reader knows, and where it notes what it finds.
-pub(crate) struct DecodeContext<'c> {
+/// The context of a reader: what it knows, and where it notes what it finds.
+pub(crate) struct Cx<'c> {
     pub(crate) dialect: Dialect,
     pub(crate) hints: &'c Hints<'c>,
     pub(crate) notes: &'c mut Notes,
+}
+
+macro_rules! noting {
+    ($($(#[$doc:meta])* $verb:ident)*) => {
+        impl Cx<'_> {$(
+            $(#[$doc])*
+            pub(crate) fn $verb(
+                &mut self,
+                code: Code,
+                at: &Path<'_>,
+                expected: impl Into<String>,
+                detail: impl Into<String>,
+            ) {
+                self.notes.$verb(code, at, expected, detail);
+            }
+        )*}
+    };
+}
+
+noting! {
+    /// Notes what is forgiven unless the message hangs on the place.
+    note
+    /// Notes what is never forgiven.
+    refuse
+    /// Notes what a lenient reader always forgives.
+    forgive
 }
 
 /// An object with known members, which stand for parts of the model `M`.
@@ -100,7 +128,7 @@ impl Level {
 
 /// What became of each row of an object that was read.
 pub(crate) struct Seen<M: 'static> {
-    rows: &'static [Row<M>],
+    object: &'static Object<M>,
     states: [State; MAX_ROWS],
 }
 
@@ -116,6 +144,11 @@ enum State {
 }
 
 impl<M> Seen<M> {
+    /// The place of the object, for a message.
+    pub(crate) fn at(&self) -> Path<'static> {
+        Path::root(self.object.clause)
+    }
+
     /// Whether a member was there and could be read.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.state(name) == State::Readable
@@ -127,14 +160,15 @@ impl<M> Seen<M> {
     }
 
     fn state(&self, name: &str) -> State {
-        let mut states = self.rows.iter().zip(self.states);
+        let mut states = self.object.rows.iter().zip(self.states);
         let found = states.find(|(row, state)| row.name == name && *state != State::Absent);
         found.map_or(State::Absent, |(_, state)| state)
     }
 
     /// Whether nothing is missing that the object cannot do without.
     fn is_whole(&self, dialect: Dialect) -> bool {
-        self.rows.iter().zip(self.states).all(|(row, state)| {
+        let mut states = self.object.rows.iter().zip(self.states);
+        states.all(|(row, state)| {
             let owed = row.is_in(dialect) && row.level(dialect).needed();
             !owed || state == State::Readable
         })
@@ -153,13 +187,7 @@ impl<M> Row<M> {
         }
     }
 
-    fn read(
-        &self,
-        model: &mut M,
-        raw: &RawValue,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> State {
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> State {
         let level = self.level(cx.dialect);
         let mut here = at.member(self.name, level.needed());
         if raw.get() == "null" {
@@ -177,7 +205,7 @@ impl<M> Row<M> {
         }
     }
 
-    fn note_missing(&self, at: &Path<'_>, cx: &mut DecodeContext<'_>) {
+    fn note_missing(&self, at: &Path<'_>, cx: &mut Cx<'_>) {
         let level = self.level(cx.dialect);
         if level.expected() {
             let Self { name, about, .. } = self;
@@ -185,7 +213,7 @@ impl<M> Row<M> {
             let here = at.member(name, level.needed());
             let expected = format!("`{name}`: {about}");
             let detail = format!("`{name}` is missing; add it");
-            cx.notes.note(Code::MissingField, &here, expected, detail);
+            cx.note(Code::MissingField, &here, expected, detail);
         }
     }
 
@@ -220,14 +248,14 @@ impl<M> Object<M> {
 
     /// Reads the members, notes what is missing, and gives back what is not known.
     pub(crate) fn take<'a>(
-        &self,
+        &'static self,
         model: &mut M,
         members: impl Iterator<Item = (&'a str, &'a RawValue)>,
         at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
+        cx: &mut Cx<'_>,
     ) -> (Seen<M>, Extra<'a>) {
         let mut seen = Seen {
-            rows: self.rows,
+            object: self,
             states: [State::Absent; MAX_ROWS],
         };
         let mut extra = Vec::new();
@@ -251,22 +279,22 @@ impl<M> Object<M> {
     /// Reads an object at a place into the model; says whether it has all that it needs. `None` if
     /// it is not an object.
     pub(crate) fn read(
-        &self,
+        &'static self,
         model: &mut M,
         raw: &RawValue,
         at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
+        cx: &mut Cx<'_>,
     ) -> Option<bool> {
         self.read_element(model, raw, at, 1, cx)
     }
 
     fn read_element(
-        &self,
+        &'static self,
         model: &mut M,
         raw: &RawValue,
         at: &Path<'_>,
         place: u32,
-        cx: &mut DecodeContext<'_>,
+        cx: &mut Cx<'_>,
     ) -> Option<bool> {
         let at = &at.under(self.clause(cx.dialect));
         let members = object(raw, at, cx.notes)?;
@@ -278,10 +306,10 @@ impl<M> Object<M> {
 
     /// Reads the members of a message; says whether it has all that it needs.
     pub(crate) fn read_message(
-        &self,
+        &'static self,
         model: &mut M,
         members: &Members<'_>,
-        cx: &mut DecodeContext<'_>,
+        cx: &mut Cx<'_>,
     ) -> (Seen<M>, bool) {
         let at = &Path::root(self.clause(cx.dialect));
         let (seen, extra) = self.take(model, members.iter(), at, cx);
@@ -346,17 +374,91 @@ impl<M> Object<M> {
     }
 }
 
+/// What stands in a model until a message says otherwise.
+pub(crate) trait Draft {
+    fn draft(hints: &Hints<'_>) -> Self;
+}
+
+macro_rules! empty_drafts {
+    ($($type:ty)*) => {$(
+        impl Draft for $type {
+            fn draft(_: &Hints<'_>) -> Self {
+                Self::default()
+            }
+        }
+    )*};
+}
+
+empty_drafts! { () bool u32 String Arc<str> Json Arc<Json> Map<String, Json> }
+
+impl<T> Draft for Option<T> {
+    fn draft(_: &Hints<'_>) -> Self {
+        None
+    }
+}
+
+impl<T> Draft for Vec<T> {
+    fn draft(_: &Hints<'_>) -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Draft for Arc<[T]> {
+    fn draft(_: &Hints<'_>) -> Self {
+        Self::from([])
+    }
+}
+
+impl Draft for LeagueId {
+    fn draft(hints: &Hints<'_>) -> Self {
+        hints.league(None)
+    }
+}
+
+impl Draft for GameType {
+    fn draft(hints: &Hints<'_>) -> Self {
+        hints.game(None)
+    }
+}
+
+impl Draft for PlayerId {
+    fn draft(_: &Hints<'_>) -> Self {
+        Self::unknown()
+    }
+}
+
+/// Stands for a match until the message names it.
+impl Draft for MatchId {
+    fn draft(_: &Hints<'_>) -> Self {
+        Self::numbered(0, 0)
+    }
+}
+
+/// Says what stands in each field of a model until a message says otherwise: the draft of its type,
+/// or what a function of the hints gives.
+macro_rules! drafts {
+    ($($model:ty { $($field:ident $(= $value:expr)?),* $(,)? })*) => {$(
+        impl $crate::shape::Draft for $model {
+            fn draft(hints: &$crate::dialect::Hints<'_>) -> Self {
+                Self { $($field: $crate::shape::drafts!(@value hints $(, $value)?)),* }
+            }
+        }
+    )*};
+    (@value $hints:ident) => { $crate::shape::Draft::draft($hints) };
+    (@value $hints:ident, $value:expr) => { ($value)($hints) };
+}
+pub(crate) use drafts;
+
 /// Reads a list of objects; one that lacks what it needs is left out.
-pub(crate) fn read_parts<T>(
-    object: &Object<T>,
-    draft: impl Fn(&Hints<'_>) -> T,
+pub(crate) fn read_parts<T: Draft>(
+    object: &'static Object<T>,
     raw: &RawValue,
     at: &Path<'_>,
-    cx: &mut DecodeContext<'_>,
+    cx: &mut Cx<'_>,
 ) -> Option<Vec<T>> {
     let mut place = 0;
     read_elements(raw, at, cx, |raw, at, cx| {
-        let mut part = draft(cx.hints);
+        let mut part = T::draft(cx.hints);
         place += u32::from(Kind::of(raw) == Kind::Object);
         let is_whole = object.read_element(&mut part, raw, at, place, cx)?;
         is_whole.then_some(part)

@@ -8,9 +8,7 @@ use smol_str::SmolStr;
 use crate::fault::Code;
 use crate::finding::{Path, Reading, excerpt};
 use crate::sender::Dialect;
-use crate::shape::{
-    Codec, DecodeContext, Spelled, Vocabulary, no_time, objects, read_text, utc_schema,
-};
+use crate::shape::{Codec, Cx, Spelled, Vocabulary, no_time, objects, read_text, utc_schema};
 use crate::time::{EXPECTED, TimeError, Timestamp};
 use crate::token::AuthToken;
 
@@ -52,7 +50,7 @@ impl Codec<Timestamp> for Sent {
     fn read(
         raw: &serde_json::value::RawValue,
         at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
+        cx: &mut Cx<'_>,
     ) -> Option<Timestamp> {
         let text = read_text(raw, at, cx)?;
         let at = &at.under("000 §2.4.2");
@@ -62,12 +60,10 @@ impl Codec<Timestamp> for Sent {
         };
         let detail = no_time(&text, &problem);
         if let TimeError::Spelling(moment) = problem {
-            cx.notes
-                .forgive(Code::InvalidTimestamp, at, EXPECTED, detail);
+            cx.forgive(Code::InvalidTimestamp, at, EXPECTED, detail);
             return Some(moment);
         }
-        cx.notes
-            .refuse(Code::InvalidTimestamp, at, EXPECTED, detail);
+        cx.refuse(Code::InvalidTimestamp, at, EXPECTED, detail);
         None
     }
 
@@ -93,14 +89,14 @@ pub enum ProtocolName {
 }
 
 impl Vocabulary for ProtocolName {
-    fn parse(text: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn parse(text: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         match text {
             "league.v2" => Some(Self::V2),
             "league.v1" => Some(Self::V1),
             _ => {
                 let expected = "`league.v2` or `league.v1`";
                 let detail = format!("found `{}`; send {expected}", excerpt(text));
-                cx.notes.refuse(
+                cx.refuse(
                     Code::VersionMismatch,
                     &at.under("000 §2.10.2"),
                     expected,
@@ -141,7 +137,7 @@ pub enum SenderName {
 }
 
 impl Vocabulary for SenderName {
-    fn parse(text: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn parse(text: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         let named = match text {
             "league_manager" => Some(Self::Manager),
             "referee" => Some(Self::Referee(None)),
@@ -156,7 +152,7 @@ impl Vocabulary for SenderName {
         if named.is_none() {
             let expected = "`league_manager`, `referee:ID` or `player:ID`";
             let detail = format!("found `{}`; send {expected}", excerpt(text));
-            cx.notes.note(
+            cx.note(
                 Code::InvalidMessage,
                 &at.under("000 §2.4.4"),
                 expected,

@@ -9,7 +9,7 @@ use crate::fault::Code;
 use crate::finding::{Path, Reading, excerpt};
 use crate::id::{IdError, LeagueId, PlayerId};
 use crate::sender::{Agent, Dialect};
-use crate::shape::{DecodeContext, Vocabulary, id, id_schema};
+use crate::shape::{Cx, Vocabulary, id, id_schema};
 
 /// The namespace in which a league id becomes a UUID of version 5.
 ///
@@ -104,7 +104,7 @@ fn is_number(text: &str) -> bool {
 
 /// A player is `P01` in `league.v2` and `player_001` in `league.v1`.
 impl Vocabulary for PlayerId {
-    fn parse(text: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn parse(text: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         if cx.dialect != Dialect::V1 {
             return id(Self::new(text), text, at, cx);
         }
@@ -112,15 +112,13 @@ impl Vocabulary for PlayerId {
         let found = excerpt(text);
         let Ok(id) = player_id(text).or_else(|_| Self::new(text)) else {
             let detail = format!("`{found}` names no player; send a name such as `player_001`");
-            cx.notes
-                .note(Code::InvalidMessage, at, "`player_<id>`", detail);
+            cx.note(Code::InvalidMessage, at, "`player_<id>`", detail);
             return None;
         };
         let name = player_name(&id);
         if name != text {
             let detail = format!("found `{found}`; write `{name}`");
-            cx.notes
-                .forgive(Code::InvalidMessage, at, "`player_<id>`", detail);
+            cx.forgive(Code::InvalidMessage, at, "`player_<id>`", detail);
         }
         Some(id)
     }
@@ -146,14 +144,14 @@ impl Vocabulary for PlayerId {
 /// The UUID of the league that the reader knows stands for its id; another stays as it is, since
 /// it has the form of an id itself.
 impl Vocabulary for LeagueId {
-    fn parse(text: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn parse(text: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         if cx.dialect != Dialect::V1 {
             return id(Self::new(text), text, at, cx);
         }
         if !is_uuid(text) {
             let detail = format!("`{}` is no UUID; send the league's UUID", excerpt(text));
             let at = &at.under("003 §Field Definitions");
-            cx.notes.note(Code::InvalidMessage, at, "a UUID", detail);
+            cx.note(Code::InvalidMessage, at, "a UUID", detail);
         }
         let named = Self::new(text).ok()?;
         let is_known = |known: &&Self| league_uuid(known).eq_ignore_ascii_case(text);

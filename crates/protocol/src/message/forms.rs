@@ -6,28 +6,30 @@ use std::sync::LazyLock;
 use serde::ser::SerializeMap;
 use serde_json::{Map, Value as Json};
 
-use crate::dialect::Hints;
-use crate::finding::{Path, Reading};
+use crate::finding::Reading;
 use crate::id::LeagueId;
 use crate::rpc::members::Members;
 use crate::sender::Dialect;
-use crate::shape::{DecodeContext, Object, Seen};
+use crate::shape::{Cx, Draft, Object, Seen};
 
-use super::{Message, play, query, refusal, registration, result, round};
+use super::play::V1Response;
+use super::query::{Answer, Question};
+use super::refusal::Refusal;
+use super::registration::V1Request;
+use super::result::Ending;
+use super::{GameError, LeagueStart, Message, MoveCall, MoveResponse};
+use super::{play, query, refusal, registration, result, round};
 
-/// How a message of some type is read: as rows of a model, which becomes a message.
-pub(crate) struct Form<M: 'static> {
-    pub(crate) object: &'static Object<M>,
-    /// What stands in the model where the message does not say.
-    pub(crate) draft: fn(&Hints<'_>) -> M,
-    /// Makes the message, or notes why there is none.
-    pub(crate) finish: fn(M, &Seen<M>, &Path<'_>, &mut DecodeContext<'_>) -> Option<Message>,
-}
+/// How a message of some type is read: as rows of a model, of which the message is then made. The
+/// function notes why there is none.
+struct Form<M: 'static>(&'static Object<M>, Finish<M>);
+
+type Finish<M> = fn(M, &Seen<M>, &mut Cx<'_>) -> Option<Message>;
 
 /// A [`Form`] of whichever model.
 pub(crate) trait AnyForm: Sync {
     /// Reads the members; `None` if something is missing that the message cannot do without.
-    fn read(&self, members: &Members<'_>, cx: &mut DecodeContext<'_>) -> Option<Message>;
+    fn read(&self, members: &Members<'_>, cx: &mut Cx<'_>) -> Option<Message>;
 
     /// What it is about, where it is written, and its members as JSON Schema.
     fn schema(&self, dialect: Dialect, reading: Reading) -> Described;
@@ -45,23 +47,23 @@ impl fmt::Debug for dyn AnyForm {
 /// What a message is about, where it is written, and its members as JSON Schema.
 pub(crate) type Described = (&'static str, &'static str, Map<String, Json>);
 
-impl<M> AnyForm for Form<M> {
-    fn read(&self, members: &Members<'_>, cx: &mut DecodeContext<'_>) -> Option<Message> {
-        let mut model = (self.draft)(cx.hints);
-        let (seen, is_whole) = self.object.read_message(&mut model, members, cx);
-        let at = Path::root(self.object.clause);
-        let message = (self.finish)(model, &seen, &at, cx);
+impl<M: Draft> AnyForm for Form<M> {
+    fn read(&self, members: &Members<'_>, cx: &mut Cx<'_>) -> Option<Message> {
+        let Self(object, finish) = self;
+        let mut model = M::draft(cx.hints);
+        let (seen, is_whole) = object.read_message(&mut model, members, cx);
+        let message = finish(model, &seen, cx);
         message.filter(|_| is_whole)
     }
 
     fn schema(&self, dialect: Dialect, reading: Reading) -> Described {
-        let object = self.object;
+        let Self(object, _) = self;
         let schema = object.schema(dialect, reading);
         (object.about, object.clause(dialect), schema)
     }
 
     fn names(&self, dialect: Dialect) -> Vec<&'static str> {
-        self.object.names(dialect).collect()
+        self.0.names(dialect).collect()
     }
 }
 
@@ -71,62 +73,53 @@ const V2: &[Dialect] = &[Dialect::V2];
 const API: &[Dialect] = &[Dialect::V2Api];
 const V1: &[Dialect] = &[Dialect::V1];
 
-/// Every message type, the dialects that have it, and its form.
-static FORMS: &[(&str, &[Dialect], &dyn AnyForm)] = &[
-    (
-        "REFEREE_REGISTER_REQUEST",
-        BOTH,
-        &registration::REFEREE_REQUEST,
-    ),
-    (
-        "REFEREE_REGISTER_RESPONSE",
-        BOTH,
-        &registration::REFEREE_RESPONSE,
-    ),
-    (
-        "LEAGUE_REGISTER_REQUEST",
-        BOTH,
-        &registration::PLAYER_REQUEST,
-    ),
-    (
-        "LEAGUE_REGISTER_RESPONSE",
-        BOTH,
-        &registration::PLAYER_RESPONSE,
-    ),
-    ("ROUND_ANNOUNCEMENT", BOTH, &round::ANNOUNCEMENT),
-    ("ROUND_COMPLETED", BOTH, &round::COMPLETED),
-    ("LEAGUE_COMPLETED", BOTH, &round::LEAGUE),
-    ("GAME_INVITATION", BOTH, &play::INVITATION),
-    ("GAME_JOIN_ACK", BOTH, &play::JOIN_ACK),
-    ("CHOOSE_PARITY_CALL", BOTH, &play::PARITY_CALL),
-    ("CHOOSE_PARITY_RESPONSE", BOTH, &play::PARITY_RESPONSE),
-    ("GAME_MOVE_CALL", BOTH, &play::MOVE_CALL),
-    ("GAME_MOVE_RESPONSE", BOTH, &play::MOVE_RESPONSE),
-    ("GAME_OVER", V2, &result::OVER),
-    ("GAME_OVER", API, &result::OVER_FOR_RECEIVER),
-    ("MATCH_RESULT_REPORT", BOTH, &result::REPORT),
-    ("LEAGUE_STANDINGS_UPDATE", BOTH, &round::STANDINGS),
-    ("LEAGUE_ERROR", BOTH, &refusal::LEAGUE),
-    ("GAME_ERROR", BOTH, &refusal::GAME),
-    ("LEAGUE_QUERY", BOTH, &query::QUERY),
-    ("LEAGUE_QUERY_RESPONSE", BOTH, &query::RESPONSE),
-    ("START_MATCH", BOTH, &play::START),
-    ("START_MATCH_ACK", BOTH, &play::START_ACK),
-    ("QUERY_STANDINGS_REQUEST", API, &query::STANDINGS_REQUEST),
-    ("QUERY_STANDINGS_RESPONSE", API, &query::STANDINGS_RESPONSE),
-    ("LEAGUE_REGISTER_REQUEST", V1, &registration::V1_REQUEST),
-    ("LEAGUE_REGISTER_RESPONSE", V1, &registration::V1_RESPONSE),
-    ("LEAGUE_START_ANNOUNCEMENT", V1, &round::V1_START),
-    ("GAME_INVITATION", V1, &play::V1_INVITATION),
-    ("GAME_INVITATION_RESPONSE", V1, &play::V1_JOIN_ACK),
-    ("GAME_START", V1, &play::V1_GAME_START),
-    ("PLAY_REQUEST", V1, &play::V1_REQUEST),
-    ("PLAY_RESPONSE", V1, &play::V1_RESPONSE),
-    ("PLAY_VALIDATION", V1, &play::V1_VALIDATION),
-    ("GAME_RESULT", V1, &result::V1_RESULT),
-    ("ROUND_COMPLETE", V1, &round::V1_COMPLETE),
-    ("LEAGUE_COMPLETE", V1, &round::V1_LEAGUE),
-];
+macro_rules! forms {
+    ($($name:literal $dialects:ident $object:expr, $finish:expr;)*) => {
+        /// Every message type, the dialects that have it, and its form.
+        static FORMS: &[(&str, &[Dialect], &dyn AnyForm)] =
+            &[$(($name, $dialects, &Form(&$object, $finish)),)*];
+    };
+}
+
+forms! {
+    "REFEREE_REGISTER_REQUEST" BOTH registration::REFEREE_REGISTER_REQUEST, |request, _, _| Some(Message::RefereeRegisterRequest(Box::new(request)));
+    "REFEREE_REGISTER_RESPONSE" BOTH registration::REFEREE_REGISTER_RESPONSE, registration::referee_admitted;
+    "LEAGUE_REGISTER_REQUEST" BOTH registration::LEAGUE_REGISTER_REQUEST, |request, _, _| Some(Message::PlayerRegisterRequest(Box::new(request)));
+    "LEAGUE_REGISTER_RESPONSE" BOTH registration::LEAGUE_REGISTER_RESPONSE, registration::player_admitted;
+    "ROUND_ANNOUNCEMENT" BOTH round::ROUND_ANNOUNCEMENT, as_it_is;
+    "ROUND_COMPLETED" BOTH round::ROUND_COMPLETED, as_it_is;
+    "LEAGUE_COMPLETED" BOTH round::LEAGUE_COMPLETED, as_it_is;
+    "GAME_INVITATION" BOTH play::GAME_INVITATION, as_it_is;
+    "GAME_JOIN_ACK" BOTH play::GAME_JOIN_ACK, play::answer_to_invitation;
+    "CHOOSE_PARITY_CALL" BOTH play::CHOOSE_PARITY_CALL, MoveCall::finish_parity;
+    "CHOOSE_PARITY_RESPONSE" BOTH play::CHOOSE_PARITY_RESPONSE, MoveResponse::finish_parity;
+    "GAME_MOVE_CALL" BOTH play::GAME_MOVE_CALL, MoveCall::finish;
+    "GAME_MOVE_RESPONSE" BOTH play::GAME_MOVE_RESPONSE, MoveResponse::finish;
+    "GAME_OVER" V2 result::GAME_OVER, Ending::finish_over;
+    "GAME_OVER" API result::API_GAME_OVER, Ending::finish_for_receiver;
+    "MATCH_RESULT_REPORT" BOTH result::MATCH_RESULT_REPORT, Ending::finish_report;
+    "LEAGUE_STANDINGS_UPDATE" BOTH round::LEAGUE_STANDINGS_UPDATE, as_it_is;
+    "LEAGUE_ERROR" BOTH refusal::LEAGUE_ERROR, Refusal::finish;
+    "GAME_ERROR" BOTH refusal::GAME_ERROR, GameError::finish;
+    "LEAGUE_QUERY" BOTH query::LEAGUE_QUERY, Question::finish;
+    "LEAGUE_QUERY_RESPONSE" BOTH query::LEAGUE_QUERY_RESPONSE, Answer::finish;
+    "START_MATCH" BOTH play::START_MATCH, as_it_is;
+    "START_MATCH_ACK" BOTH play::START_MATCH_ACK, play::answer_to_order;
+    "QUERY_STANDINGS_REQUEST" API query::QUERY_STANDINGS_REQUEST, as_it_is;
+    "QUERY_STANDINGS_RESPONSE" API query::QUERY_STANDINGS_RESPONSE, query::table_told;
+    "LEAGUE_REGISTER_REQUEST" V1 registration::V1_LEAGUE_REGISTER_REQUEST, V1Request::finish;
+    "LEAGUE_REGISTER_RESPONSE" V1 registration::V1_LEAGUE_REGISTER_RESPONSE, registration::v1_admitted;
+    "LEAGUE_START_ANNOUNCEMENT" V1 round::LEAGUE_START_ANNOUNCEMENT, LeagueStart::finish;
+    "GAME_INVITATION" V1 play::V1_GAME_INVITATION, as_it_is;
+    "GAME_INVITATION_RESPONSE" V1 play::GAME_INVITATION_RESPONSE, as_it_is;
+    "GAME_START" V1 play::GAME_START, as_it_is;
+    "PLAY_REQUEST" V1 play::PLAY_REQUEST, MoveCall::finish_v1;
+    "PLAY_RESPONSE" V1 play::PLAY_RESPONSE, V1Response::finish;
+    "PLAY_VALIDATION" V1 play::PLAY_VALIDATION, as_it_is;
+    "GAME_RESULT" V1 result::V1_GAME_RESULT, Ending::finish_v1;
+    "ROUND_COMPLETE" V1 round::ROUND_COMPLETE, as_it_is;
+    "LEAGUE_COMPLETE" V1 round::LEAGUE_COMPLETE, as_it_is;
+}
 
 /// The form of a message type in a dialect.
 pub(crate) fn form(dialect: Dialect, message_type: &str) -> Option<&'static dyn AnyForm> {
@@ -188,88 +181,92 @@ pub(crate) fn write<S: SerializeMap>(
 ) -> Result<(), S::Error> {
     let is_v1 = dialect == Dialect::V1;
     macro_rules! say {
-        ($form:expr, $model:expr) => {
-            $form.object.write($model, dialect, map)
+        ($object:expr, $model:expr) => {
+            $object.write($model, dialect, map)
         };
     }
     match message {
-        Message::RefereeRegisterRequest(request) => say!(registration::REFEREE_REQUEST, request),
+        Message::RefereeRegisterRequest(request) => {
+            say!(registration::REFEREE_REGISTER_REQUEST, request)
+        }
         Message::RefereeRegisterResponse(response) => {
-            say!(registration::REFEREE_RESPONSE, &response.into())
+            say!(registration::REFEREE_REGISTER_RESPONSE, &response.into())
         }
         Message::PlayerRegisterRequest(request) if is_v1 => {
             say!(
-                registration::V1_REQUEST,
-                &registration::V1Request::new(request, league)
+                registration::V1_LEAGUE_REGISTER_REQUEST,
+                &V1Request::new(request, league)
             )
         }
-        Message::PlayerRegisterRequest(request) => say!(registration::PLAYER_REQUEST, request),
+        Message::PlayerRegisterRequest(request) => {
+            say!(registration::LEAGUE_REGISTER_REQUEST, request)
+        }
         Message::PlayerRegisterResponse(response) if is_v1 => {
             say!(
-                registration::V1_RESPONSE,
+                registration::V1_LEAGUE_REGISTER_RESPONSE,
                 &registration::Admission::in_league(response, league)
             )
         }
         Message::PlayerRegisterResponse(response) => {
-            say!(registration::PLAYER_RESPONSE, &response.into())
+            say!(registration::LEAGUE_REGISTER_RESPONSE, &response.into())
         }
-        Message::LeagueStart(start) => say!(round::V1_START, start),
-        Message::RoundAnnouncement(round) => say!(round::ANNOUNCEMENT, &(&**round).into()),
-        Message::RoundCompleted(round) if is_v1 => say!(round::V1_COMPLETE, round),
-        Message::RoundCompleted(round) => say!(round::COMPLETED, round),
-        Message::LeagueCompleted(league) if is_v1 => say!(round::V1_LEAGUE, league),
-        Message::LeagueCompleted(league) => say!(round::LEAGUE, league),
-        Message::StandingsUpdate(update) => say!(round::STANDINGS, update),
-        Message::StartMatch(order) => say!(play::START, order),
-        Message::StartMatchAck(ack) => say!(play::START_ACK, ack),
-        Message::GameInvitation(invitation) if is_v1 => say!(play::V1_INVITATION, invitation),
-        Message::GameInvitation(invitation) => say!(play::INVITATION, invitation),
+        Message::LeagueStart(start) => say!(round::LEAGUE_START_ANNOUNCEMENT, start),
+        Message::RoundAnnouncement(round) => say!(round::ROUND_ANNOUNCEMENT, &(&**round).into()),
+        Message::RoundCompleted(round) if is_v1 => say!(round::ROUND_COMPLETE, round),
+        Message::RoundCompleted(round) => say!(round::ROUND_COMPLETED, round),
+        Message::LeagueCompleted(league) if is_v1 => say!(round::LEAGUE_COMPLETE, league),
+        Message::LeagueCompleted(league) => say!(round::LEAGUE_COMPLETED, league),
+        Message::StandingsUpdate(update) => say!(round::LEAGUE_STANDINGS_UPDATE, update),
+        Message::StartMatch(order) => say!(play::START_MATCH, order),
+        Message::StartMatchAck(ack) => say!(play::START_MATCH_ACK, ack),
+        Message::GameInvitation(invitation) if is_v1 => say!(play::V1_GAME_INVITATION, invitation),
+        Message::GameInvitation(invitation) => say!(play::GAME_INVITATION, invitation),
         Message::GameJoinAck(ack) if is_v1 => {
-            say!(play::V1_JOIN_ACK, &play::V1JoinAck::new(ack, league))
+            say!(
+                play::GAME_INVITATION_RESPONSE,
+                &play::V1JoinAck::new(ack, league)
+            )
         }
-        Message::GameJoinAck(ack) => say!(play::JOIN_ACK, ack),
-        Message::GameStart(start) => say!(play::V1_GAME_START, start),
-        Message::MoveCall(call) if is_v1 => say!(play::V1_REQUEST, call),
-        Message::MoveCall(call) if call.is_even_odd() => say!(play::PARITY_CALL, call),
-        Message::MoveCall(call) => say!(play::MOVE_CALL, call),
+        Message::GameJoinAck(ack) => say!(play::GAME_JOIN_ACK, ack),
+        Message::GameStart(start) => say!(play::GAME_START, start),
+        Message::MoveCall(call) if is_v1 => say!(play::PLAY_REQUEST, call),
+        Message::MoveCall(call) if call.is_even_odd() => say!(play::CHOOSE_PARITY_CALL, call),
+        Message::MoveCall(call) => say!(play::GAME_MOVE_CALL, call),
         Message::MoveResponse(response) if is_v1 => {
-            say!(play::V1_RESPONSE, &play::V1Response::new(response, league))
+            say!(play::PLAY_RESPONSE, &V1Response::new(response, league))
         }
         Message::MoveResponse(response) if response.is_parity() => {
-            say!(play::PARITY_RESPONSE, response)
+            say!(play::CHOOSE_PARITY_RESPONSE, response)
         }
-        Message::MoveResponse(response) => say!(play::MOVE_RESPONSE, response),
-        Message::PlayValidation(validation) => say!(play::V1_VALIDATION, &(&**validation).into()),
-        Message::GameError(error) if is_v1 => say!(play::V1_VALIDATION, &(&**error).into()),
-        Message::GameError(error) => say!(refusal::GAME, error),
+        Message::MoveResponse(response) => say!(play::GAME_MOVE_RESPONSE, response),
+        Message::PlayValidation(validation) => say!(play::PLAY_VALIDATION, &(&**validation).into()),
+        Message::GameError(error) if is_v1 => say!(play::PLAY_VALIDATION, &(&**error).into()),
+        Message::GameError(error) => say!(refusal::GAME_ERROR, error),
         Message::GameOver(over) => match dialect {
-            Dialect::V2 => say!(result::OVER, &(&**over).into()),
-            Dialect::V2Api => say!(result::OVER_FOR_RECEIVER, &(&**over).into()),
-            Dialect::V1 => say!(result::V1_RESULT, &(&**over).into()),
+            Dialect::V2 => say!(result::GAME_OVER, &(&**over).into()),
+            Dialect::V2Api => say!(result::API_GAME_OVER, &(&**over).into()),
+            Dialect::V1 => say!(result::V1_GAME_RESULT, &(&**over).into()),
         },
         Message::MatchResultReport(report) if is_v1 => {
-            say!(result::V1_RESULT, &(&**report).into())
+            say!(result::V1_GAME_RESULT, &(&**report).into())
         }
-        Message::MatchResultReport(report) => say!(result::REPORT, &(&**report).into()),
+        Message::MatchResultReport(report) => {
+            say!(result::MATCH_RESULT_REPORT, &(&**report).into())
+        }
         Message::LeagueQuery(query) if query.is_by_api_page() && dialect == Dialect::V2Api => {
-            say!(query::STANDINGS_REQUEST, query)
+            say!(query::QUERY_STANDINGS_REQUEST, query)
         }
-        Message::LeagueQuery(query) => say!(query::QUERY, &(&**query).into()),
+        Message::LeagueQuery(query) => say!(query::LEAGUE_QUERY, &(&**query).into()),
         Message::LeagueQueryResponse(response) => query::write_response(response, dialect, map),
         Message::LeagueError(error) => {
-            say!(refusal::LEAGUE, &refusal::Refusal::new(error, dialect))
+            say!(refusal::LEAGUE_ERROR, &Refusal::new(error, dialect))
         }
         Message::Ping | Message::Acknowledged => Ok(()),
     }
 }
 
 /// A finish that adds nothing.
-pub(crate) fn as_it_is<M: Into<Message>>(
-    model: M,
-    _: &Seen<M>,
-    _: &Path<'_>,
-    _: &mut DecodeContext<'_>,
-) -> Option<Message> {
+fn as_it_is<M: Into<Message>>(model: M, _: &Seen<M>, _: &mut Cx<'_>) -> Option<Message> {
     Some(model.into())
 }
 
@@ -284,9 +281,9 @@ macro_rules! parts {
             fn read(
                 raw: &serde_json::value::RawValue,
                 at: &$crate::finding::Path<'_>,
-                cx: &mut $crate::shape::DecodeContext<'_>,
+                cx: &mut $crate::shape::Cx<'_>,
             ) -> Option<$model> {
-                let mut part = <$model>::draft(cx.hints);
+                let mut part = <$model as $crate::shape::Draft>::draft(cx.hints);
                 $object.read(&mut part, raw, at, cx)?.then_some(part)
             }
 
@@ -306,9 +303,9 @@ macro_rules! parts {
             fn read(
                 raw: &serde_json::value::RawValue,
                 at: &$crate::finding::Path<'_>,
-                cx: &mut $crate::shape::DecodeContext<'_>,
+                cx: &mut $crate::shape::Cx<'_>,
             ) -> Option<L> {
-                $crate::shape::read_parts(&$object, <$model>::draft, raw, at, cx).map(L::from)
+                $crate::shape::read_parts(&$object, raw, at, cx).map(L::from)
             }
 
             fn spell(list: &L, dialect: $crate::sender::Dialect) -> $crate::shape::Spelled<'_> {

@@ -13,17 +13,17 @@ use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::secret::{Commitment, Seed};
 use crate::sender::{Dialect, Speech};
 use crate::shape::{
-    Choice, Closed, Codec, DecodeContext, Quiet, Round, Seen, Spelled, Value as _, objects,
+    Choice, Closed, Codec, Cx, Draft, Quiet, Round, Seen, Spelled, Value as _, drafts, objects,
     read_elements, read_text, secret_text,
 };
 use crate::time::Timestamp;
 use crate::token::{AuthToken, TokenHash};
 
-use super::forms::{Form, as_it_is, parts};
+use super::forms::parts;
 use super::refusal::GameError;
 use super::result::Score;
 use super::round::WinLossDraw;
-use super::{EVEN_ODD, Message, unnamed_match};
+use super::{EVEN_ODD, Message};
 
 /// How a match goes forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -247,7 +247,7 @@ pub struct PlayValidation {
 
 objects! {
     /// A referee invites a player to a match.
-    GAME_INVITATION: GameInvitation = "000 §4.4.1", api "001 §GAME_INVITATION" {
+    pub(crate) GAME_INVITATION: GameInvitation = "000 §4.4.1", api "001 §GAME_INVITATION" {
         /// Which league.
         "league_id" [league_id] Expected api Optional;
         /// Which round.
@@ -266,7 +266,7 @@ objects! {
         "draw_commitment" [commitment ? as Quiet] Optional;
     }
     /// The player comes to the match, or not.
-    GAME_JOIN_ACK: GameJoinAck = "000 §4.4.2", api "001 §GAME_JOIN_ACK" {
+    pub(crate) GAME_JOIN_ACK: GameJoinAck = "000 §4.4.2", api "001 §GAME_JOIN_ACK" {
         /// Which match.
         "match_id" [match_id] Expected;
         /// Who comes.
@@ -277,7 +277,7 @@ objects! {
         "accept" [accept] Needed;
     }
     /// The referee asks for even or odd.
-    CHOOSE_PARITY_CALL: MoveCall = "000 §4.5.1", api "001 §CHOOSE_PARITY_CALL" {
+    pub(crate) CHOOSE_PARITY_CALL: MoveCall = "000 §4.5.1", api "001 §CHOOSE_PARITY_CALL" {
         /// Which league.
         "league_id" [league_id] Optional;
         /// Which round.
@@ -312,7 +312,7 @@ objects! {
         "draws" [draws] Expected;
     }
     /// The player chooses even or odd.
-    CHOOSE_PARITY_RESPONSE: MoveResponse = "000 §4.5.2", api "001 §CHOOSE_PARITY_RESPONSE" {
+    pub(crate) CHOOSE_PARITY_RESPONSE: MoveResponse = "000 §4.5.2", api "001 §CHOOSE_PARITY_RESPONSE" {
         /// Which match.
         "match_id" [match_id] Expected;
         /// Who chooses.
@@ -323,7 +323,7 @@ objects! {
         "nonce" [nonce ?] Optional;
     }
     /// The referee asks for a move of any game.
-    GAME_MOVE_CALL: MoveCall = "000 §3.8.2" {
+    pub(crate) GAME_MOVE_CALL: MoveCall = "000 §3.8.2" {
         /// Which league.
         "league_id" [league_id] Optional;
         /// Which round.
@@ -362,7 +362,7 @@ objects! {
         "turn_number" [turn_number] Optional;
     }
     /// The player moves.
-    GAME_MOVE_RESPONSE: MoveResponse = "000 §3.8.2" {
+    pub(crate) GAME_MOVE_RESPONSE: MoveResponse = "000 §3.8.2" {
         /// Which match.
         "match_id" [match_id] Expected;
         /// Who moves.
@@ -382,7 +382,7 @@ objects! {
         "choice" [choice] Needed;
     }
     /// The manager orders a referee to run a match.
-    START_MATCH: StartMatch = "ruling 4" {
+    pub(crate) START_MATCH: StartMatch = "ruling 4" {
         /// Which league.
         "league_id" [league_id] Needed;
         /// Which round.
@@ -437,7 +437,7 @@ objects! {
         "record" [record as Record] Optional;
     }
     /// The referee takes the match, or not.
-    START_MATCH_ACK: StartMatchAck = "ruling 4" {
+    pub(crate) START_MATCH_ACK: StartMatchAck = "ruling 4" {
         /// Which match.
         "match_id" [match_id] Expected;
         /// Whether the referee runs it.
@@ -449,7 +449,7 @@ objects! {
 
 objects! {
     /// A referee invites a player to a match.
-    V1_GAME_INVITATION: GameInvitation = "003 §GAME_INVITATION" {
+    pub(crate) V1_GAME_INVITATION: GameInvitation = "003 §GAME_INVITATION" {
         /// The UUID of the league.
         "league_id" [league_id] Expected;
         /// Which round.
@@ -473,7 +473,7 @@ objects! {
         "draw_commitment" [commitment ? as Quiet] Optional;
     }
     /// The player comes to the match, or not.
-    GAME_INVITATION_RESPONSE: V1JoinAck = "003 §GAME_INVITATION_RESPONSE" {
+    pub(crate) GAME_INVITATION_RESPONSE: V1JoinAck = "003 §GAME_INVITATION_RESPONSE" {
         /// The UUID of the league.
         "league_id" [league_id] Expected;
         /// Which round.
@@ -484,7 +484,7 @@ objects! {
         "status" [accept as Ready] Needed;
     }
     /// Both players are there.
-    GAME_START: GameStart = "003 §GAME_START" {
+    pub(crate) GAME_START: GameStart = "003 §GAME_START" {
         /// The UUID of the league.
         "league_id" [league_id] Expected;
         /// Which round.
@@ -511,7 +511,7 @@ objects! {
         "timeout_per_move" [move_seconds] Expected;
     }
     /// The referee asks for a play.
-    PLAY_REQUEST: MoveCall = "003 §PLAY_REQUEST" {
+    pub(crate) PLAY_REQUEST: MoveCall = "003 §PLAY_REQUEST" {
         /// The UUID of the league.
         "league_id" [league_id] Expected;
         /// Which round.
@@ -548,7 +548,7 @@ objects! {
             |call, view| call.view = view.is().unwrap_or_default()] Optional;
     }
     /// The player plays.
-    PLAY_RESPONSE: V1Response = "003 §PLAY_RESPONSE" {
+    pub(crate) PLAY_RESPONSE: V1Response = "003 §PLAY_RESPONSE" {
         /// The UUID of the league.
         "league_id" [league_id] Expected;
         /// Which round.
@@ -570,7 +570,7 @@ objects! {
         "nonce" [nonce ?] Optional;
     }
     /// A play was looked at.
-    PLAY_VALIDATION: V1Validation = "003 §PLAY_VALIDATION" {
+    pub(crate) PLAY_VALIDATION: V1Validation = "003 §PLAY_VALIDATION" {
         /// The UUID of the league.
         "league_id" [league_id] Expected;
         /// Which round.
@@ -600,163 +600,71 @@ parts! {
     PlayPart: Play = PLAY;
 }
 
-pub(crate) static INVITATION: Form<GameInvitation> = Form {
-    object: &GAME_INVITATION,
-    draft: GameInvitation::draft,
-    finish: as_it_is,
-};
-pub(crate) static JOIN_ACK: Form<GameJoinAck> = Form {
-    object: &GAME_JOIN_ACK,
-    draft: |_| GameJoinAck {
-        match_id: unnamed_match(),
-        player_id: None,
-        arrival: None,
-        accept: false,
-    },
-    finish: |mut ack, seen, at, cx| {
-        ack.match_id = answered(&ack.match_id, seen, at, cx)?;
-        Some(ack.into())
-    },
-};
-pub(crate) static PARITY_CALL: Form<MoveCall> = Form {
-    object: &CHOOSE_PARITY_CALL,
-    draft: |hints| MoveCall::draft(hints).of_even_odd(),
-    finish: MoveCall::finish,
-};
-pub(crate) static PARITY_RESPONSE: Form<MoveResponse> = Form {
-    object: &CHOOSE_PARITY_RESPONSE,
-    draft: |_| MoveResponse::draft(&Hints::default()),
-    finish: MoveResponse::finish,
-};
-pub(crate) static MOVE_CALL: Form<MoveCall> = Form {
-    object: &GAME_MOVE_CALL,
-    draft: MoveCall::draft,
-    finish: MoveCall::finish,
-};
-pub(crate) static MOVE_RESPONSE: Form<MoveResponse> = Form {
-    object: &GAME_MOVE_RESPONSE,
-    draft: MoveResponse::draft,
-    finish: MoveResponse::finish,
-};
-pub(crate) static START: Form<StartMatch> = Form {
-    object: &START_MATCH,
-    draft: StartMatch::draft,
-    finish: as_it_is,
-};
-pub(crate) static START_ACK: Form<StartMatchAck> = Form {
-    object: &START_MATCH_ACK,
-    draft: |_| StartMatchAck {
-        match_id: unnamed_match(),
-        accepted: false,
-        reason: None,
-    },
-    finish: |mut ack, seen, at, cx| {
-        ack.match_id = answered(&ack.match_id, seen, at, cx)?;
-        Some(ack.into())
-    },
-};
-pub(crate) static V1_INVITATION: Form<GameInvitation> = Form {
-    object: &V1_GAME_INVITATION,
-    draft: GameInvitation::draft,
-    finish: as_it_is,
-};
-pub(crate) static V1_JOIN_ACK: Form<V1JoinAck> = Form {
-    object: &GAME_INVITATION_RESPONSE,
-    draft: |hints| V1JoinAck {
-        league_id: hints.league(None),
-        round_id: 0,
-        match_id: unnamed_match(),
-        accept: false,
-    },
-    finish: |told, _, _, _| {
-        Some(Message::from(GameJoinAck {
-            match_id: told.match_id,
-            player_id: None,
-            arrival: None,
-            accept: told.accept,
-        }))
-    },
-};
-pub(crate) static V1_GAME_START: Form<GameStart> = Form {
-    object: &GAME_START,
-    draft: |hints| GameStart {
-        league_id: hints.league(None),
-        round_id: 0,
-        match_id: unnamed_match(),
-        game_type: hints.game(None),
-        current_player: PlayerId::unknown(),
-        move_seconds: DEFAULT_MOVE_SECONDS,
-    },
-    finish: as_it_is,
-};
-pub(crate) static V1_REQUEST: Form<MoveCall> = Form {
-    object: &PLAY_REQUEST,
-    draft: MoveCall::draft,
-    finish: MoveCall::finish_v1,
-};
-pub(crate) static V1_RESPONSE: Form<V1Response> = Form {
-    object: &PLAY_RESPONSE,
-    draft: |hints| V1Response {
-        league_id: hints.league(None),
-        round_id: 0,
-        match_id: unnamed_match(),
-        play: Play::draft(hints),
-    },
-    finish: V1Response::finish,
-};
-pub(crate) static V1_VALIDATION: Form<V1Validation> = Form {
-    object: &PLAY_VALIDATION,
-    draft: |hints| V1Validation {
-        league_id: hints.league(None),
-        round_id: 0,
-        match_id: unnamed_match(),
-        player_id: PlayerId::unknown(),
-        play: None,
-        is_valid: false,
-        error: None,
-        detail: None,
-    },
-    finish: |told, _, _, _| Some(PlayValidation::from(told).into()),
-};
+drafts! {
+    GameInvitation {
+        league_id, round_id, match_id, game_type, role, opponent_id = Hints::opponent, commitment,
+        move_seconds = move_seconds
+    }
+    GameJoinAck { match_id, player_id, arrival, accept }
+    GameStart {
+        league_id, round_id, match_id, game_type, current_player, move_seconds = move_seconds
+    }
+    MoveCall {
+        league_id, round_id, match_id, player_id, opponent_id = Hints::opponent, game_type,
+        move_type, options, view, turn_number = |_| 1, record,
+        // `league.v1` names no deadline, only a number of seconds.
+        deadline = |_| Timestamp::LAST,
+        move_seconds = move_seconds
+    }
+    MoveResponse { match_id, player_id, game_type, move_type, choice, nonce, reasoning }
+    StartMatch {
+        league_id, round_id, match_id, attempt, game_type, settings, mode = |_| Mode::Auto,
+        step_token, strict, score = |_| Score::default(), seed = |_| Seed([0; 32]),
+        players = |hints| [Draft::draft(hints), Draft::draft(hints)]
+    }
+    StartMatchPlayer {
+        player_id, endpoint, dialect = |_| Dialect::V2, speech,
+        token_hash = |_| TokenHash::of(""), match_token = |_| AuthToken::new(""), record
+    }
+    StartMatchAck { match_id, accepted, reason }
+    V1JoinAck { league_id, round_id, match_id, accept }
+    V1Response { league_id, round_id, match_id, play }
+    Play { action, value, reasoning, nonce }
+    V1Validation { league_id, round_id, match_id, player_id, play, is_valid, error, detail }
+}
 
-/// How long a move may take where the message does not say: 000 table 5, and 003.
-const DEFAULT_MOVE_SECONDS: u32 = 30;
-
-impl GameInvitation {
-    fn draft(hints: &Hints<'_>) -> Self {
-        Self {
-            league_id: hints.league(None),
-            round_id: 0,
-            match_id: unnamed_match(),
-            game_type: hints.game(None),
-            role: Role::A,
-            opponent_id: hints.opponent(),
-            commitment: None,
-            move_seconds: DEFAULT_MOVE_SECONDS,
-        }
+impl Draft for Role {
+    fn draft(_: &Hints<'_>) -> Self {
+        Self::A
     }
 }
 
-impl MoveCall {
-    fn draft(hints: &Hints<'_>) -> Self {
-        Self {
-            league_id: hints.league(None),
-            round_id: 0,
-            match_id: unnamed_match(),
-            player_id: PlayerId::unknown(),
-            opponent_id: hints.opponent(),
-            game_type: hints.game(None),
-            move_type: Arc::from(""),
-            options: Arc::new([]),
-            view: Arc::new(Value::Null),
-            turn_number: 1,
-            record: WinLossDraw::default(),
-            // `league.v1` names no deadline, only a number of seconds.
-            deadline: Timestamp::LAST,
-            move_seconds: DEFAULT_MOVE_SECONDS,
-        }
-    }
+/// How long a move may take where the message does not say: 000 table 5, and 003.
+fn move_seconds(_: &Hints<'_>) -> u32 {
+    30
+}
 
+pub(crate) fn answer_to_invitation(
+    mut ack: GameJoinAck,
+    seen: &Seen<GameJoinAck>,
+    cx: &mut Cx<'_>,
+) -> Option<Message> {
+    let at = &seen.at();
+    ack.match_id = answered(&ack.match_id, seen, at, cx)?;
+    Some(ack.into())
+}
+
+pub(crate) fn answer_to_order(
+    mut ack: StartMatchAck,
+    seen: &Seen<StartMatchAck>,
+    cx: &mut Cx<'_>,
+) -> Option<Message> {
+    let at = &seen.at();
+    ack.match_id = answered(&ack.match_id, seen, at, cx)?;
+    Some(ack.into())
+}
+
+impl MoveCall {
     /// With what every call for even or odd asks for.
     fn of_even_odd(mut self) -> Self {
         if self.move_type.is_empty() {
@@ -768,12 +676,8 @@ impl MoveCall {
         self
     }
 
-    fn finish(
-        mut self,
-        seen: &Seen<Self>,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> Option<Message> {
+    pub(crate) fn finish(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+        let at = &seen.at();
         if !seen.has("match_id") {
             return None;
         }
@@ -783,16 +687,15 @@ impl MoveCall {
         Some(self.into())
     }
 
-    fn finish_v1(
-        self,
-        seen: &Seen<Self>,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> Option<Message> {
+    pub(crate) fn finish_parity(self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+        self.of_even_odd().finish(seen, cx)
+    }
+
+    pub(crate) fn finish_v1(self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
         if self.is_even_odd() {
-            return self.of_even_odd().finish(seen, at, cx);
+            return self.of_even_odd().finish(seen, cx);
         }
-        self.finish(seen, at, cx)
+        self.finish(seen, cx)
     }
 
     pub(crate) fn is_even_odd(&self) -> bool {
@@ -809,26 +712,15 @@ impl MoveCall {
 }
 
 impl MoveResponse {
-    fn draft(hints: &Hints<'_>) -> Self {
-        Self {
-            match_id: unnamed_match(),
-            player_id: None,
-            game_type: hints.game(None),
-            move_type: None,
-            choice: Value::Null,
-            nonce: None,
-            reasoning: None,
-        }
-    }
-
-    fn finish(
-        mut self,
-        seen: &Seen<Self>,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> Option<Message> {
+    pub(crate) fn finish(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+        let at = &seen.at();
         self.match_id = answered(&self.match_id, seen, at, cx)?;
         Some(self.into())
+    }
+
+    pub(crate) fn finish_parity(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+        self.game_type = Hints::default().game(None);
+        self.finish(seen, cx)
     }
 
     /// Whether it is even or odd, which has a message of its own.
@@ -842,54 +734,10 @@ fn is_parity(choice: &Value) -> bool {
 }
 
 /// The match that an answer is about: the one it names, or the one that was asked about.
-fn answered<M>(
-    named: &MatchId,
-    seen: &Seen<M>,
-    at: &Path<'_>,
-    cx: &mut DecodeContext<'_>,
-) -> Option<MatchId> {
+fn answered<M>(named: &MatchId, seen: &Seen<M>, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<MatchId> {
     let named = seen.has("match_id").then_some(named);
     cx.hints
         .answered(named, seen.unreadable("match_id"), at, cx.notes)
-}
-
-impl StartMatch {
-    fn draft(hints: &Hints<'_>) -> Self {
-        Self {
-            league_id: hints.league(None),
-            round_id: 0,
-            match_id: unnamed_match(),
-            attempt: 1,
-            game_type: hints.game(None),
-            settings: Value::Null,
-            mode: Mode::Auto,
-            step_token: None,
-            strict: false,
-            score: Score::default(),
-            seed: Seed([0; 32]),
-            players: [(); 2].map(|()| StartMatchPlayer::draft(hints)),
-        }
-    }
-}
-
-impl StartMatchPlayer {
-    fn draft(_: &Hints<'_>) -> Self {
-        Self {
-            player_id: PlayerId::unknown(),
-            endpoint: Arc::from(""),
-            dialect: Dialect::V2,
-            speech: None,
-            token_hash: TokenHash::of(""),
-            match_token: AuthToken::new(""),
-            record: WinLossDraw::default(),
-        }
-    }
-}
-
-impl WinLossDraw {
-    fn draft(_: &Hints<'_>) -> Self {
-        Self::default()
-    }
 }
 
 /// A [`GameJoinAck`] of `league.v1`.
@@ -898,6 +746,17 @@ pub(crate) struct V1JoinAck {
     round_id: u32,
     match_id: MatchId,
     accept: bool,
+}
+
+impl From<V1JoinAck> for Message {
+    fn from(told: V1JoinAck) -> Self {
+        Self::from(GameJoinAck {
+            match_id: told.match_id,
+            player_id: None,
+            arrival: None,
+            accept: told.accept,
+        })
+    }
 }
 
 impl V1JoinAck {
@@ -928,15 +787,6 @@ struct Play {
 }
 
 impl Play {
-    fn draft(_: &Hints<'_>) -> Self {
-        Self {
-            action: None,
-            value: Value::Null,
-            reasoning: None,
-            nonce: None,
-        }
-    }
-
     fn of(choice: &Value) -> Self {
         Self {
             action: Some("choose".to_owned()),
@@ -947,7 +797,7 @@ impl Play {
     }
 
     /// Even/Odd knows one action and two values; a wrong value is an illegal move.
-    fn check_parity(&self, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<()> {
+    fn check_parity(&self, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<()> {
         if self
             .action
             .as_ref()
@@ -955,7 +805,7 @@ impl Play {
         {
             let detail = "the action of Even/Odd is always `choose`; send it";
             let at = &at.member("action", false);
-            cx.notes.note(Code::InvalidMessage, at, "`choose`", detail);
+            cx.note(Code::InvalidMessage, at, "`choose`", detail);
         }
         if is_parity(&self.value) {
             return Some(());
@@ -963,8 +813,7 @@ impl Play {
         let found = excerpt(&self.value.to_string());
         let detail = format!("found `{found}`; send `even` or `odd`");
         let at = &at.member("value", true);
-        cx.notes
-            .refuse(Code::InvalidMove, at, "`even` or `odd`", detail);
+        cx.refuse(Code::InvalidMove, at, "`even` or `odd`", detail);
         None
     }
 }
@@ -983,12 +832,8 @@ impl V1Response {
         }
     }
 
-    fn finish(
-        self,
-        seen: &Seen<Self>,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> Option<Message> {
+    pub(crate) fn finish(self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+        let at = &seen.at();
         if !seen.has("play") {
             return None;
         }
@@ -1035,17 +880,17 @@ impl From<&PlayValidation> for V1Validation {
     }
 }
 
-impl From<V1Validation> for PlayValidation {
+impl From<V1Validation> for Message {
     fn from(told: V1Validation) -> Self {
         let unexplained = || "the play was not taken".to_owned();
-        Self {
+        Self::from(PlayValidation {
             league_id: told.league_id,
             round_id: told.round_id,
             match_id: told.match_id,
             player_id: told.player_id,
             choice: told.play.map(|play| play.value),
             error: (!told.is_valid).then(|| told.error.unwrap_or_else(unexplained)),
-        }
+        })
     }
 }
 
@@ -1132,7 +977,7 @@ impl Closed for Parity {
 }
 
 impl Codec<Value> for Parity {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Value> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Value> {
         <Self as crate::shape::Value>::read(raw, at, cx).map(|Self(word)| word.into())
     }
 
@@ -1149,11 +994,7 @@ impl Codec<Value> for Parity {
 struct Seats;
 
 impl Codec<[StartMatchPlayer; 2]> for Seats {
-    fn read(
-        raw: &RawValue,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> Option<[StartMatchPlayer; 2]> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<[StartMatchPlayer; 2]> {
         let seated = read_elements(raw, at, cx, |raw, at, cx| {
             let mut player = StartMatchPlayer::draft(cx.hints);
             let is_whole = MATCH_PLAYER.read(&mut player, raw, at, cx);
@@ -1161,8 +1002,7 @@ impl Codec<[StartMatchPlayer; 2]> for Seats {
         })?;
         let Ok([first, second]) = <[_; 2]>::try_from(seated) else {
             let detail = "a match has two players; list both";
-            cx.notes
-                .refuse(Code::InvalidMessage, at, "two players", detail);
+            cx.refuse(Code::InvalidMessage, at, "two players", detail);
             return None;
         };
         Some([first?, second?])
@@ -1184,7 +1024,7 @@ impl Codec<[StartMatchPlayer; 2]> for Seats {
 struct HashText;
 
 impl Codec<TokenHash> for HashText {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<TokenHash> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<TokenHash> {
         let text = read_text(raw, at, cx)?;
         usable(TokenHash::from_hex(&text), "64 hex digits", at, cx)
     }
@@ -1202,7 +1042,7 @@ impl Codec<TokenHash> for HashText {
 struct SeedText;
 
 impl Codec<Seed> for SeedText {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Seed> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Seed> {
         let text = read_text(raw, at, cx)?;
         if !secret_text(&text, at, cx) {
             return None;
@@ -1223,7 +1063,7 @@ impl Codec<Seed> for SeedText {
 struct DialectText;
 
 impl Codec<Dialect> for DialectText {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Dialect> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Dialect> {
         let text = read_text(raw, at, cx)?;
         usable(Dialect::parse(&text), "`v2`, `v2-api` or `v1`", at, cx)
     }
@@ -1238,15 +1078,10 @@ impl Codec<Dialect> for DialectText {
 }
 
 /// A text that must mean something; where it does not, the order cannot be followed.
-fn usable<T>(
-    value: Option<T>,
-    expected: &str,
-    at: &Path<'_>,
-    cx: &mut DecodeContext<'_>,
-) -> Option<T> {
+fn usable<T>(value: Option<T>, expected: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<T> {
     if value.is_none() {
         let detail = format!("it is not usable; send {expected}");
-        cx.notes.refuse(Code::MissingField, at, expected, detail);
+        cx.refuse(Code::MissingField, at, expected, detail);
     }
     value
 }

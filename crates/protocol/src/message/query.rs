@@ -11,9 +11,8 @@ use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading, harmless};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::sender::Dialect;
-use crate::shape::{Closed, DecodeContext, Round, Seen, objects, read_parts};
+use crate::shape::{Closed, Cx, Round, Seen, drafts, objects, read_parts};
 
-use super::forms::{Form, as_it_is};
 use super::round::{ApiTableRow, StandingRow, StandingsUpdate, TABLE_ROW};
 use super::{Message, needed};
 
@@ -135,7 +134,7 @@ pub struct PlayerStats {
 
 objects! {
     /// A question to the manager.
-    LEAGUE_QUERY: Question = "000 §4.9.1" {
+    pub(crate) LEAGUE_QUERY: Question = "000 §4.9.1" {
         /// Which league.
         "league_id" [league_id ?] Expected;
         /// What is asked.
@@ -149,7 +148,7 @@ objects! {
         "player_id" [player_id ?] Optional;
     }
     /// The manager's answer.
-    LEAGUE_QUERY_RESPONSE: Answer = "000 §4.9.2" {
+    pub(crate) LEAGUE_QUERY_RESPONSE: Answer = "000 §4.9.2" {
         /// Which league.
         "league_id" [league_id] Optional;
         /// What was asked.
@@ -162,12 +161,12 @@ objects! {
         "error" [error ?] Optional;
     }
     /// A player asks for the table.
-    QUERY_STANDINGS_REQUEST: LeagueQuery = "001 §QUERY_STANDINGS_REQUEST" {
+    pub(crate) QUERY_STANDINGS_REQUEST: LeagueQuery = "001 §QUERY_STANDINGS_REQUEST" {
         /// Which league.
         "league_id" [league_id ?] Optional;
     }
     /// The manager tells the table.
-    QUERY_STANDINGS_RESPONSE: StandingsUpdate = "001 §QUERY_STANDINGS_RESPONSE" {
+    pub(crate) QUERY_STANDINGS_RESPONSE: StandingsUpdate = "001 §QUERY_STANDINGS_RESPONSE" {
         /// Which league.
         "league_id" [league_id] Optional;
         /// After which round.
@@ -177,50 +176,27 @@ objects! {
     }
 }
 
-pub(crate) static QUERY: Form<Question> = Form {
-    object: &LEAGUE_QUERY,
-    draft: |_| Question {
-        league_id: None,
-        topic: None,
-        player_id: None,
-    },
-    finish: Question::finish,
-};
-pub(crate) static RESPONSE: Form<Answer> = Form {
-    object: &LEAGUE_QUERY_RESPONSE,
-    draft: |hints| Answer {
-        league_id: hints.league(None),
-        topic: None,
-        is_success: false,
-        data: None,
-        error: None,
-    },
-    finish: Answer::finish,
-};
-pub(crate) static STANDINGS_REQUEST: Form<LeagueQuery> = Form {
-    object: &QUERY_STANDINGS_REQUEST,
-    draft: |_| LeagueQuery {
-        league_id: None,
-        query: Query::Standings,
+drafts! {
+    Question { league_id, topic, player_id }
+    Answer { league_id, topic, is_success, data, error }
+    LeagueQuery { league_id, query = |_| Query::Standings, by_api_page = |_| true }
+}
+
+pub(crate) fn table_told(
+    table: StandingsUpdate,
+    _: &Seen<StandingsUpdate>,
+    _: &mut Cx<'_>,
+) -> Option<Message> {
+    Some(Message::from(LeagueQueryResponse {
+        league_id: table.league_id,
+        query_type: Query::Standings.as_str(),
+        answer: Ok(QueryAnswer::Standings {
+            round_id: table.round_id,
+            rows: table.standings,
+        }),
         by_api_page: true,
-    },
-    finish: as_it_is,
-};
-pub(crate) static STANDINGS_RESPONSE: Form<StandingsUpdate> = Form {
-    object: &QUERY_STANDINGS_RESPONSE,
-    draft: StandingsUpdate::draft,
-    finish: |table, _, _, _| {
-        Some(Message::from(LeagueQueryResponse {
-            league_id: table.league_id,
-            query_type: Query::Standings.as_str(),
-            answer: Ok(QueryAnswer::Standings {
-                round_id: table.round_id,
-                rows: table.standings,
-            }),
-            by_api_page: true,
-        }))
-    },
-};
+    }))
+}
 
 /// The longest reason of a refusal that is passed on, in characters.
 const MAX_REASON: usize = 500;
@@ -291,7 +267,8 @@ impl From<&LeagueQuery> for Question {
 }
 
 impl Question {
-    fn finish(self, _: &Seen<Self>, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Message> {
+    pub(crate) fn finish(self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+        let at = &seen.at();
         let params = at.member("query_params", true);
         let asker = self.player_id.or_else(|| cx.hints.reader.cloned());
         let player = || {
@@ -367,12 +344,8 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    fn finish(
-        mut self,
-        seen: &Seen<Self>,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> Option<Message> {
+    pub(crate) fn finish(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+        let at = &seen.at();
         if !seen.has("success") {
             return None;
         }
@@ -389,7 +362,7 @@ impl Answer {
                     let detail = harmless(&problem, MAX_REASON);
                     let at = at.member("data", true);
                     let expected = "an answer to the question";
-                    cx.notes.refuse(Code::InvalidMessage, &at, expected, detail);
+                    cx.refuse(Code::InvalidMessage, &at, expected, detail);
                 })
                 .ok()?)
         } else {
@@ -514,13 +487,13 @@ fn rows(standings: &Value) -> Vec<StandingRow> {
     let Ok(raw) = serde_json::value::to_raw_value(standings) else {
         return Vec::new();
     };
-    let mut cx = DecodeContext {
+    let mut cx = Cx {
         dialect: Dialect::V2,
         hints: &Hints::default(),
         notes: &mut Notes::new(Reading::Lenient),
     };
     let at = Path::root("000 §4.9.2");
-    read_parts(&TABLE_ROW, StandingRow::draft, &raw, &at, &mut cx).unwrap_or_default()
+    read_parts(&TABLE_ROW, &raw, &at, &mut cx).unwrap_or_default()
 }
 
 fn read_stats(data: &Value) -> Result<QueryAnswer, String> {

@@ -2,17 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use crate::dialect::Hints;
 use crate::fault::Code;
-use crate::finding::Path;
 use crate::id::{LeagueId, MatchId, PlayerId};
 use crate::sender::Dialect;
-use crate::shape::{DecodeContext, Plain, Seen, Spelled, Value as _, objects};
+use crate::shape::{Cx, Plain, Seen, Spelled, Value as _, drafts, objects};
 use crate::time::Timestamp;
 
-use super::forms::Form;
+use super::Message;
 use super::play::MatchState;
-use super::{Message, unnamed_match};
 
 /// The manager, or any agent, refuses a message.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,7 +68,7 @@ pub struct GameError {
 
 objects! {
     /// The manager refuses.
-    LEAGUE_ERROR: Refusal = "000 §4.10.1", api "001 §LEAGUE_ERROR" {
+    pub(crate) LEAGUE_ERROR: Refusal = "000 §4.10.1", api "001 §LEAGUE_ERROR" {
         /// Which rule.
         "error_code" [code] Needed;
         /// The name of the rule.
@@ -92,7 +89,7 @@ objects! {
         "retryable" [is_retryable] Optional in V2;
     }
     /// Something went wrong in a match.
-    GAME_ERROR: GameError = "000 §4.10.2" {
+    pub(crate) GAME_ERROR: GameError = "000 §4.10.2" {
         /// Which match.
         "match_id" [match_id] Needed;
         /// Whose doing, as 000 §2.9.2 names it.
@@ -133,26 +130,17 @@ objects! {
     }
 }
 
-pub(crate) static LEAGUE: Form<Refusal> = Form {
-    object: &LEAGUE_ERROR,
-    draft: |_| Refusal {
-        code: Code::InvalidMessage,
-        name: None,
-        description: String::new(),
-        original_message_type: None,
-        context: Map::new(),
-        is_retryable: false,
-    },
-    finish: |refusal, seen, _, cx| {
-        let is_known = seen.has("error_code");
-        is_known.then(|| refusal.told(cx.dialect).into())
-    },
-};
-pub(crate) static GAME: Form<GameError> = Form {
-    object: &GAME_ERROR,
-    draft: GameError::draft,
-    finish: GameError::finish,
-};
+drafts! {
+    Refusal {
+        code = |_| Code::InvalidMessage, name, description, original_message_type, context,
+        is_retryable
+    }
+    GameError {
+        league_id, round_id, match_id, player_id, code = |_| Code::InvalidMessage, detail,
+        action_required = |_| "CHOOSE_PARITY_RESPONSE",
+        state = |_| MatchState::CollectingChoices, retry_count, max_retries, next_retry_at
+    }
+}
 
 /// A [`LeagueError`] as it is on the wire.
 pub(crate) struct Refusal {
@@ -188,17 +176,20 @@ impl Refusal {
         }
     }
 
-    fn told(mut self, dialect: Dialect) -> LeagueError {
+    pub(crate) fn finish(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+        if !seen.has("error_code") {
+            return None;
+        }
         let mut text = |name| match self.context.remove(name) {
             Some(Value::String(text)) => Some(text),
             _ => None,
         };
         let (detail, path) = (text("detail"), text("path"));
         // The page gives E003 to what is E018 here (ruling 11).
-        let mismatched = dialect == Dialect::V2Api
+        let mismatched = cx.dialect == Dialect::V2Api
             && self.code == Code::MissingField
             && self.name.as_deref() == Some("PROTOCOL_MISMATCH");
-        LeagueError {
+        Some(Message::from(LeagueError {
             code: if mismatched {
                 Code::VersionMismatch
             } else {
@@ -208,7 +199,7 @@ impl Refusal {
             detail: detail.unwrap_or(self.description),
             path,
             context: self.context,
-        }
+        }))
     }
 
     fn spell_context(&self, dialect: Dialect) -> Spelled<'_> {
@@ -220,28 +211,8 @@ impl Refusal {
 }
 
 impl GameError {
-    fn draft(hints: &Hints<'_>) -> Self {
-        Self {
-            league_id: hints.league(None),
-            round_id: 0,
-            match_id: unnamed_match(),
-            player_id: PlayerId::unknown(),
-            code: Code::InvalidMessage,
-            detail: String::new(),
-            action_required: "CHOOSE_PARITY_RESPONSE",
-            state: MatchState::CollectingChoices,
-            retry_count: 0,
-            max_retries: 0,
-            next_retry_at: None,
-        }
-    }
-
-    fn finish(
-        mut self,
-        seen: &Seen<Self>,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> Option<Message> {
+    pub(crate) fn finish(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+        let at = &seen.at();
         if !seen.has("match_id") {
             return None;
         }

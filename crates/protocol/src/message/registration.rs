@@ -6,17 +6,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
-use crate::dialect::Hints;
 use crate::dialect::names::{player_id, player_name};
 use crate::fault::Code;
 use crate::finding::{Path, Reading};
 use crate::id::{GameType, LeagueId, PlayerId, RefereeId};
 use crate::sender::{Dialect, Speech};
-use crate::shape::{Choice, Codec, DecodeContext, Quiet, Seen, Spelled, Value, objects};
+use crate::shape::{Choice, Codec, Cx, Quiet, Seen, Spelled, Value, drafts, objects};
 use crate::token::AuthToken;
 
 use super::Message;
-use super::forms::{Form, parts};
+use super::forms::parts;
 use super::{needed, promised};
 
 /// What an agent says of itself when it registers.
@@ -85,7 +84,7 @@ pub struct Enrolment<Id> {
 
 objects! {
     /// A referee asks to be admitted.
-    REFEREE_REGISTER_REQUEST: RegisterRequest = "000 §4.1.1" {
+    pub(crate) REFEREE_REGISTER_REQUEST: RegisterRequest = "000 §4.1.1" {
         /// What the referee says of itself.
         "referee_meta" [meta as RefereeMeta] Needed;
         /// The id it would like to have.
@@ -110,7 +109,7 @@ objects! {
         "speech" [speech ? as Quiet] Optional;
     }
     /// The manager admits a referee or not.
-    REFEREE_REGISTER_RESPONSE: Admission<RefereeId> = "000 §4.1.2" {
+    pub(crate) REFEREE_REGISTER_RESPONSE: Admission<RefereeId> = "000 §4.1.2" {
         /// Admitted or not.
         "status" [is_accepted as Accepted] Needed;
         /// The referee's id from now on.
@@ -127,7 +126,7 @@ objects! {
         "reason" [reason ?] Optional or null;
     }
     /// A player asks to be admitted.
-    LEAGUE_REGISTER_REQUEST: RegisterRequest = "000 §4.2.1" {
+    pub(crate) LEAGUE_REGISTER_REQUEST: RegisterRequest = "000 §4.2.1" {
         /// What the player says of itself.
         "player_meta" [meta as PlayerMeta] Needed;
         /// The id it would like to have.
@@ -149,7 +148,7 @@ objects! {
         "speech" [speech ? as Quiet] Optional;
     }
     /// The manager admits a player or not.
-    LEAGUE_REGISTER_RESPONSE: Admission<PlayerId> = "000 §4.2.2", api "001 §LEAGUE_REGISTER_RESPONSE" {
+    pub(crate) LEAGUE_REGISTER_RESPONSE: Admission<PlayerId> = "000 §4.2.2", api "001 §LEAGUE_REGISTER_RESPONSE" {
         /// Admitted or not.
         "status" [is_accepted as Registered] Needed;
         /// The player's id from now on.
@@ -168,7 +167,7 @@ objects! {
         "reason" [reason ?] Optional in V2Api;
     }
     /// A player asks to be admitted.
-    V1_LEAGUE_REGISTER_REQUEST: V1Request = "003 §LEAGUE_REGISTER_REQUEST" {
+    pub(crate) V1_LEAGUE_REGISTER_REQUEST: V1Request = "003 §LEAGUE_REGISTER_REQUEST" {
         /// The UUID of the league.
         "league_id" [league_id] Expected;
         /// 0, as no round has begun.
@@ -181,7 +180,7 @@ objects! {
         "player_id" [request.wanted_id ? as WantedName] Optional;
     }
     /// The manager admits a player or not.
-    V1_LEAGUE_REGISTER_RESPONSE: Admission<PlayerId> = "003 §LEAGUE_REGISTER_RESPONSE" {
+    pub(crate) V1_LEAGUE_REGISTER_RESPONSE: Admission<PlayerId> = "003 §LEAGUE_REGISTER_RESPONSE" {
         /// The UUID of the league.
         "league_id" [league_id ?] Expected;
         /// 0, as no round has begun.
@@ -202,69 +201,38 @@ parts! {
     PlayerMeta: AgentMeta = PLAYER_META;
 }
 
-pub(crate) static REFEREE_REQUEST: Form<RegisterRequest> = Form {
-    object: &REFEREE_REGISTER_REQUEST,
-    draft: RegisterRequest::draft,
-    finish: |request, _, _, _| Some(Message::RefereeRegisterRequest(Box::new(request))),
-};
-pub(crate) static REFEREE_RESPONSE: Form<Admission<RefereeId>> = Form {
-    object: &REFEREE_REGISTER_RESPONSE,
-    draft: Admission::draft,
-    finish: |admission, seen, at, cx| {
-        let response = admission.finish(seen, "referee_id", at, cx)?;
-        Some(Message::RefereeRegisterResponse(response))
-    },
-};
-pub(crate) static PLAYER_REQUEST: Form<RegisterRequest> = Form {
-    object: &LEAGUE_REGISTER_REQUEST,
-    draft: RegisterRequest::draft,
-    finish: |request, _, _, _| Some(Message::PlayerRegisterRequest(Box::new(request))),
-};
-pub(crate) static PLAYER_RESPONSE: Form<Admission<PlayerId>> = Form {
-    object: &LEAGUE_REGISTER_RESPONSE,
-    draft: Admission::draft,
-    finish: |admission, seen, at, cx| {
-        let response = admission.finish(seen, "player_id", at, cx)?;
-        Some(Message::PlayerRegisterResponse(response))
-    },
-};
-pub(crate) static V1_REQUEST: Form<V1Request> = Form {
-    object: &V1_LEAGUE_REGISTER_REQUEST,
-    draft: |hints| V1Request {
-        league_id: hints.league(None),
-        request: RegisterRequest::draft(hints),
-    },
-    finish: |asked, _, _, _| Some(Message::PlayerRegisterRequest(Box::new(asked.request))),
-};
-pub(crate) static V1_RESPONSE: Form<Admission<PlayerId>> = Form {
-    object: &V1_LEAGUE_REGISTER_RESPONSE,
-    draft: Admission::draft,
-    finish: v1_admission,
-};
-
-impl AgentMeta {
-    fn draft(_: &Hints<'_>) -> Self {
-        Self {
-            display_name: String::new(),
-            version: String::new(),
-            protocol_version: None,
-            game_types: Vec::new(),
-            // Without an address the manager refuses the agent, and says so in words.
-            contact_endpoint: String::new(),
-            max_concurrent_matches: None,
-            speech: None,
-        }
+drafts! {
+    // Without an address the manager refuses the agent, and says so in words.
+    AgentMeta {
+        display_name, version, protocol_version, game_types, contact_endpoint,
+        max_concurrent_matches, speech
+    }
+    RegisterRequest { meta, wanted_id, token }
+    V1Request { league_id, request }
+    Admission<PlayerId> {
+        is_accepted, id, token, manager_token, return_token, league_id, reason
+    }
+    Admission<RefereeId> {
+        is_accepted, id, token, manager_token, return_token, league_id, reason
     }
 }
 
-impl RegisterRequest {
-    fn draft(hints: &Hints<'_>) -> Self {
-        Self {
-            meta: AgentMeta::draft(hints),
-            wanted_id: None,
-            token: None,
-        }
-    }
+pub(crate) fn referee_admitted(
+    admission: Admission<RefereeId>,
+    seen: &Seen<Admission<RefereeId>>,
+    cx: &mut Cx<'_>,
+) -> Option<Message> {
+    let response = admission.finish(seen, "referee_id", cx)?;
+    Some(Message::RefereeRegisterResponse(response))
+}
+
+pub(crate) fn player_admitted(
+    admission: Admission<PlayerId>,
+    seen: &Seen<Admission<PlayerId>>,
+    cx: &mut Cx<'_>,
+) -> Option<Message> {
+    let response = admission.finish(seen, "player_id", cx)?;
+    Some(Message::PlayerRegisterResponse(response))
 }
 
 /// A wish to be admitted, and to which league.
@@ -274,6 +242,10 @@ pub(crate) struct V1Request {
 }
 
 impl V1Request {
+    pub(crate) fn finish(self, _: &Seen<Self>, _: &mut Cx<'_>) -> Option<Message> {
+        Some(Message::PlayerRegisterRequest(Box::new(self.request)))
+    }
+
     pub(crate) fn new(request: &RegisterRequest, league: &LeagueId) -> Self {
         Self {
             league_id: league.clone(),
@@ -307,25 +279,18 @@ impl<Id: Clone> From<&RegisterResponse<Id>> for Admission<Id> {
             },
             RegisterResponse::Rejected { reason } => Self {
                 reason: Some(reason.clone()),
-                ..Self::draft(&Hints::default())
+                is_accepted: false,
+                id: None,
+                token: None,
+                manager_token: None,
+                return_token: None,
+                league_id: None,
             },
         }
     }
 }
 
 impl<Id: Clone> Admission<Id> {
-    fn draft(_: &Hints<'_>) -> Self {
-        Self {
-            is_accepted: false,
-            id: None,
-            token: None,
-            manager_token: None,
-            return_token: None,
-            league_id: None,
-            reason: None,
-        }
-    }
-
     /// The response in a dialect that always names the league.
     pub(crate) fn in_league(response: &RegisterResponse<Id>, league: &LeagueId) -> Self {
         let admission = Self::from(response);
@@ -339,9 +304,9 @@ impl<Id: Clone> Admission<Id> {
         self,
         seen: &Seen<Self>,
         id_name: &str,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
+        cx: &mut Cx<'_>,
     ) -> Option<RegisterResponse<Id>> {
+        let at = &seen.at();
         if !seen.has("status") {
             return None;
         }
@@ -381,12 +346,12 @@ fn rejected<Id>(reason: Option<String>) -> RegisterResponse<Id> {
 }
 
 /// `league.v1` knows no tokens, and asks for no reason.
-fn v1_admission(
+pub(crate) fn v1_admitted(
     admission: Admission<PlayerId>,
     seen: &Seen<Admission<PlayerId>>,
-    at: &Path<'_>,
-    cx: &mut DecodeContext<'_>,
+    cx: &mut Cx<'_>,
 ) -> Option<Message> {
+    let at = &seen.at();
     if !seen.has("status") {
         return None;
     }
@@ -402,8 +367,7 @@ fn v1_admission(
         (true, None) => {
             let detail = "an accepted player needs its `player_id`; add it";
             let at = &at.member("player_id", true);
-            cx.notes
-                .refuse(Code::MissingField, at, "a player's name", detail);
+            cx.refuse(Code::MissingField, at, "a player's name", detail);
             return None;
         }
     };
@@ -435,7 +399,7 @@ impl Choice for Registered {
 struct Games;
 
 impl Codec<Vec<GameType>> for Games {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Vec<GameType>> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Vec<GameType>> {
         let names = Vec::<String>::read(raw, at, cx)?;
         let games = names.iter().filter_map(|name| GameType::new(name).ok());
         Some(games.collect())
@@ -454,7 +418,7 @@ impl Codec<Vec<GameType>> for Games {
 struct Address;
 
 impl Codec<String> for Address {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<String> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<String> {
         let address = String::read(raw, at, cx)?;
         match address.strip_prefix("mcp://") {
             Some(rest) if cx.dialect == Dialect::V1 => Some(format!("http://{rest}")),
@@ -478,7 +442,7 @@ impl Codec<String> for Address {
 struct WantedName;
 
 impl Codec<String> for WantedName {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<String> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<String> {
         let name = String::read(raw, at, cx)?;
         Some(player_id(&name).map_or(name, |id| id.to_string()))
     }

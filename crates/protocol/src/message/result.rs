@@ -1,7 +1,7 @@
 //! How a match ended, and what that is worth.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -16,14 +16,13 @@ use crate::lenient::extra_fields;
 use crate::secret::{Commitment, Seed};
 use crate::sender::Dialect;
 use crate::shape::{
-    Closed, Codec, DecodeContext, Dict, Field, Quiet, Round, Seen, Slot, Spelled, Value as _,
-    Vocabulary as _, object, objects,
+    Closed, Codec, Cx, Dict, Draft as _, Field, Quiet, Round, Seen, Slot, Spelled, Value as _,
+    Vocabulary as _, drafts, object, objects,
 };
 
 use super::by_player::ByPlayer;
-use super::forms::Form;
 use super::play::Role;
-use super::{EVEN_ODD, Message, unnamed_match};
+use super::{EVEN_ODD, Message};
 
 /// What a result is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,7 +144,7 @@ pub struct MatchResultReport {
 
 objects! {
     /// The match is over, told to a player.
-    GAME_OVER: Ending = "000 §4.6.1" {
+    pub(crate) GAME_OVER: Ending = "000 §4.6.1" {
         /// Which league.
         "league_id" [league_id] Optional;
         /// Which round.
@@ -194,7 +193,7 @@ objects! {
         "guarantee" [= String, |draw, _| Spelled::text(draw.guarantee())] Optional;
     }
     /// The match is over, told to the manager.
-    MATCH_RESULT_REPORT: Ending = "000 §4.6.2" {
+    pub(crate) MATCH_RESULT_REPORT: Ending = "000 §4.6.2" {
         /// Which league.
         "league_id" [league_id] Expected;
         /// Which round.
@@ -235,7 +234,7 @@ objects! {
         "draw" [by DrawTold, Ending::spell_draw, |end, draw| end.told.draw = draw.is().and_then(|draw| draw.0)] Optional;
     }
     /// The match is over, told from the side of the receiver.
-    API_GAME_OVER: Ending = "001 §GAME_OVER", api "001 §GAME_OVER" {
+    pub(crate) API_GAME_OVER: Ending = "001 §GAME_OVER", api "001 §GAME_OVER" {
         /// Which league.
         "league_id" [league_id] Optional;
         /// Which round.
@@ -269,7 +268,7 @@ objects! {
 
 objects! {
     /// The match is over, told to both players and to the manager.
-    V1_GAME_RESULT: Ending = "003 §GAME_RESULT" {
+    pub(crate) V1_GAME_RESULT: Ending = "003 §GAME_RESULT" {
         /// The UUID of the league.
         "league_id" [league_id] Expected;
         /// Which round.
@@ -315,43 +314,31 @@ objects! {
     }
 }
 
-pub(crate) static OVER: Form<Ending> = Form {
-    object: &GAME_OVER,
-    draft: Ending::draft,
-    finish: |end, seen, at, cx| {
-        if !seen.has("game_result") {
-            return None;
-        }
-        let (mut end, place) = (end, at.member("game_result", true));
-        end.tell_facts();
-        let result = end.told.result("winner_player_id", &place, cx)?;
-        Some(end.over(result, cx.hints).into())
-    },
-};
-pub(crate) static OVER_FOR_RECEIVER: Form<Ending> = Form {
-    object: &API_GAME_OVER,
-    draft: Ending::draft,
-    finish: Ending::finish_for_receiver,
-};
-pub(crate) static REPORT: Form<Ending> = Form {
-    object: &MATCH_RESULT_REPORT,
-    draft: Ending::draft,
-    finish: |mut end, seen, at, cx| {
-        if !seen.has("result") {
-            return None;
-        }
-        if let Some(number) = end.told.number.take() {
-            end.told.details.entry(NUMBER).or_insert(number);
-        }
-        let result = end.told.result("winner", &at.member("result", true), cx)?;
-        Some(end.report(result).into())
-    },
-};
-pub(crate) static V1_RESULT: Form<Ending> = Form {
-    object: &V1_GAME_RESULT,
-    draft: Ending::draft,
-    finish: Ending::finish_v1,
-};
+drafts! {
+    Ending {
+        league_id, round_id, match_id, game_type, attempt, receiver,
+        result = |_| Arc::clone(&NO_RESULT), told = |_| Told::default()
+    }
+    OpenedDraw {
+        commitment = |_| Commitment([0; 32]), seed = |_| Seed([0; 32]), attempt,
+        nonces = |_| <[String; 2]>::default()
+    }
+}
+
+/// Stands for a result while one is read.
+static NO_RESULT: LazyLock<Arc<MatchResult>> = LazyLock::new(|| {
+    Arc::new(MatchResult {
+        players: [PlayerId::unknown(), PlayerId::unknown()],
+        status: MatchStatus::Draw,
+        winner: None,
+        points: [0, 0],
+        failed: ByPlayer::new(),
+        choices: ByPlayer::new(),
+        details: Map::new(),
+        reason: String::new(),
+        draw: None,
+    })
+});
 
 /// The facts of Even/Odd that have members of their own.
 const NUMBER: &str = "drawn_number";
@@ -550,32 +537,6 @@ fn by_player<'m>(
 
 /// How an ending is put together from what was read.
 impl Ending {
-    fn draft(hints: &Hints<'_>) -> Self {
-        static NOTHING: std::sync::LazyLock<Arc<MatchResult>> = std::sync::LazyLock::new(|| {
-            Arc::new(MatchResult {
-                players: [PlayerId::unknown(), PlayerId::unknown()],
-                status: MatchStatus::Draw,
-                winner: None,
-                points: [0, 0],
-                failed: ByPlayer::new(),
-                choices: ByPlayer::new(),
-                details: Map::new(),
-                reason: String::new(),
-                draw: None,
-            })
-        });
-        Self {
-            league_id: hints.league(None),
-            round_id: 0,
-            match_id: unnamed_match(),
-            game_type: hints.game(None),
-            attempt: None,
-            receiver: PlayerId::unknown(),
-            result: Arc::clone(&NOTHING),
-            told: Told::default(),
-        }
-    }
-
     /// Puts the facts of Even/Odd among the details.
     fn tell_facts(&mut self) {
         let told = &mut self.told;
@@ -609,13 +570,37 @@ impl Ending {
         }
     }
 
+    pub(crate) fn finish_over(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+        let at = &seen.at();
+        if !seen.has("game_result") {
+            return None;
+        }
+        self.tell_facts();
+        let at = at.member("game_result", true);
+        let result = self.told.result("winner_player_id", &at, cx)?;
+        Some(self.over(result, cx.hints).into())
+    }
+
+    pub(crate) fn finish_report(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+        let at = &seen.at();
+        if !seen.has("result") {
+            return None;
+        }
+        if let Some(number) = self.told.number.take() {
+            self.told.details.entry(NUMBER).or_insert(number);
+        }
+        let at = at.member("result", true);
+        let result = self.told.result("winner", &at, cx)?;
+        Some(self.report(result).into())
+    }
+
     /// Turns the receiver's side into both; the message does not name them, the reader knows.
-    fn finish_for_receiver(
+    pub(crate) fn finish_for_receiver(
         mut self,
-        _: &Seen<Self>,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
+        seen: &Seen<Self>,
+        cx: &mut Cx<'_>,
     ) -> Option<Message> {
+        let at = &seen.at();
         let place = &at.member("winner_player_id", true);
         let (reader, opponent) = (cx.hints.reader(place, cx.notes)?, cx.hints.opponent());
         let side = self.told.side?;
@@ -628,8 +613,7 @@ impl Ending {
         if contradicted {
             let detail = "a win or a loss has a winner and a draw has none; let the two agree";
             let expected = "a winner that fits the result";
-            cx.notes
-                .refuse(Code::InvalidMessage, place, expected, detail);
+            cx.refuse(Code::InvalidMessage, place, expected, detail);
             return None;
         }
         let winner = match side {
@@ -659,12 +643,8 @@ impl Ending {
     }
 
     /// The one message for both: told to a player it is the end of its match, else a report.
-    fn finish_v1(
-        mut self,
-        seen: &Seen<Self>,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> Option<Message> {
+    pub(crate) fn finish_v1(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+        let at = &seen.at();
         if !seen.has("result") {
             return None;
         }
@@ -696,12 +676,7 @@ fn parity(number: Option<&Value>, game_type: &GameType) -> Option<String> {
 }
 
 impl Told {
-    fn result(
-        &mut self,
-        winner_name: &str,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> Option<MatchResult> {
+    fn result(&mut self, winner_name: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<MatchResult> {
         let players = self.players(at, cx)?;
         let winner = self.find_winner(&players, &at.member(winner_name, true), cx)?;
         let status = self.status.unwrap_or(match &winner {
@@ -717,7 +692,7 @@ impl Told {
             let detail = "a win has a winner and a draw has none; let the two agree";
             let expected = "a winner that fits the status";
             let at = at.member(winner_name, true);
-            cx.notes.refuse(Code::InvalidMessage, &at, expected, detail);
+            cx.refuse(Code::InvalidMessage, &at, expected, detail);
             return None;
         }
         let points = players.each_ref().map(|player| {
@@ -748,15 +723,14 @@ impl Told {
         &self,
         players: &[PlayerId; 2],
         at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
+        cx: &mut Cx<'_>,
     ) -> Option<Option<PlayerId>> {
         const EXPECTED: &str = "a player of the match, or null";
         let named = match &self.winner {
             Field::Absent | Field::Null => return Some(None),
             Field::Is(name) if name == "DRAW" => {
                 let (at, detail) = (at.under("ruling 9"), "`DRAW` is no player; send null");
-                cx.notes
-                    .forgive(Code::InvalidMessage, &at, EXPECTED, detail);
+                cx.forgive(Code::InvalidMessage, &at, EXPECTED, detail);
                 return Some(None);
             }
             Field::Is(name) => players.iter().find(|player| player.as_str() == name),
@@ -765,13 +739,13 @@ impl Told {
         if named.is_none() {
             let [a, b] = players;
             let detail = format!("the winner must be {a} or {b}, or null");
-            cx.notes.refuse(Code::InvalidMessage, at, EXPECTED, detail);
+            cx.refuse(Code::InvalidMessage, at, EXPECTED, detail);
         }
         named.cloned().map(Some)
     }
 
     /// Both players, from whichever part of the message names them both; no part names a third.
-    fn players(&self, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<[PlayerId; 2]> {
+    fn players(&self, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<[PlayerId; 2]> {
         let chose: Vec<_> = known(self.choices.as_ref()).map(|(id, _)| id).collect();
         let players = match (&self.score, <[PlayerId; 2]>::try_from(chose)) {
             (Some(score), _) => two(score, &at.member("score", true), cx)?,
@@ -792,8 +766,7 @@ impl Told {
         if let Some((name, _)) = strangers.into_iter().find(|(_, strange)| *strange) {
             let detail = "somebody is named who is not in the match; name the two players";
             let at = at.member(name, true);
-            cx.notes
-                .refuse(Code::InvalidMessage, &at, "the two players", detail);
+            cx.refuse(Code::InvalidMessage, &at, "the two players", detail);
             return None;
         }
         Some(players)
@@ -824,7 +797,7 @@ impl Told {
     }
 
     /// Says in ids what 003 says by names, with the players in seat order.
-    fn by_ids(&mut self, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<()> {
+    fn by_ids(&mut self, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<()> {
         let chosen = self.chosen();
         let seats = self.seats(&chosen, at, cx)?;
         let winner = self.v1_winner(&seats, at, cx)?;
@@ -870,7 +843,7 @@ impl Told {
         &self,
         chosen: &[(PlayerId, Option<Value>)],
         at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
+        cx: &mut Cx<'_>,
     ) -> Option<[PlayerId; 2]> {
         if let [(first, _), (second, _)] = chosen {
             return Some([first.clone(), second.clone()]);
@@ -890,7 +863,7 @@ impl Told {
         &self,
         seats: &[PlayerId; 2],
         at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
+        cx: &mut Cx<'_>,
     ) -> Option<Option<PlayerId>> {
         let status = self.status?;
         let other = |loser: &PlayerId| seats.iter().find(|&seat| seat != loser);
@@ -910,7 +883,7 @@ impl Told {
             (None, MatchStatus::Win) => (Code::MissingField, "a win needs a winner; name it"),
         };
         let at = &at.member("winner", true);
-        cx.notes.refuse(code, at, "a player of the match", detail);
+        cx.refuse(code, at, "a player of the match", detail);
         None
     }
 
@@ -938,14 +911,14 @@ impl Told {
 }
 
 /// The two players whose points are told.
-fn two(score: &Dict<u32>, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<[PlayerId; 2]> {
+fn two(score: &Dict<u32>, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<[PlayerId; 2]> {
     let told: Vec<_> = known(Some(score)).map(|(id, _)| id).collect();
     let both = <[PlayerId; 2]>::try_from(told).ok();
     let both = both.filter(|_| score.0.len() == 2);
     if both.is_none() {
         let detail = "a score has the points of two players; name both and nobody else";
         let expected = "points by player id, for two";
-        cx.notes.refuse(Code::InvalidMessage, at, expected, detail);
+        cx.refuse(Code::InvalidMessage, at, expected, detail);
     }
     both
 }
@@ -987,13 +960,7 @@ fn chooser(name: &str) -> Option<PlayerId> {
 }
 
 impl Slot<Ending> for Summary {
-    fn read(
-        &self,
-        end: &mut Ending,
-        raw: &RawValue,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> bool {
+    fn read(&self, end: &mut Ending, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
         let Some(members) = object(raw, at, cx.notes) else {
             return false;
         };
@@ -1034,15 +1001,6 @@ impl Slot<Ending> for Summary {
 }
 
 impl OpenedDraw {
-    fn draft(_: &Hints<'_>) -> Self {
-        Self {
-            commitment: Commitment([0; 32]),
-            seed: Seed([0; 32]),
-            attempt: 1,
-            nonces: [String::new(), String::new()],
-        }
-    }
-
     /// Who had a share in the draw.
     fn guarantee(&self) -> &'static str {
         let shares = self.nonces.iter().filter(|nonce| !nonce.is_empty()).count();
@@ -1054,7 +1012,7 @@ impl OpenedDraw {
 struct DrawTold(Option<OpenedDraw>);
 
 impl crate::shape::Value for DrawTold {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         let mut draw = OpenedDraw::draft(cx.hints);
         let is_whole = DRAW_RECORD.read(&mut draw, raw, at, cx)?;
         Some(Self(is_whole.then_some(draw)))
@@ -1075,7 +1033,7 @@ impl crate::shape::Value for DrawTold {
 struct Pair;
 
 impl Codec<[String; 2]> for Pair {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<[String; 2]> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<[String; 2]> {
         Vec::<String>::read(raw, at, cx)?.try_into().ok()
     }
 

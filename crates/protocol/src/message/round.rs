@@ -6,16 +6,15 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value as Json};
 
-use crate::dialect::Hints;
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::secret::Commitment;
-use crate::shape::{Plain, Quiet, Round, Seen, Spelled, objects};
+use crate::shape::{Cx, Plain, Quiet, Round, Seen, Spelled, drafts, objects};
 use crate::token::AuthToken;
 
-use super::forms::{Form, as_it_is, parts};
+use super::Message;
+use super::forms::parts;
 use super::query::{MatchListing, RoundListing};
 use super::result::Score;
-use super::unnamed_match;
 
 /// The league begins.
 #[derive(Debug, Clone, PartialEq)]
@@ -171,7 +170,7 @@ pub struct Champion {
 
 objects! {
     /// A round begins.
-    ROUND_ANNOUNCEMENT: Announcement = "000 §4.3.1" {
+    pub(crate) ROUND_ANNOUNCEMENT: Announcement = "000 §4.3.1" {
         /// Which league.
         "league_id" [league_id] Expected;
         /// Which round.
@@ -197,7 +196,7 @@ objects! {
         "match_token" [token ?] Optional;
     }
     /// A round is over.
-    ROUND_COMPLETED: RoundCompleted = "000 §4.8.1" {
+    pub(crate) ROUND_COMPLETED: RoundCompleted = "000 §4.8.1" {
         /// Which league.
         "league_id" [league_id] Expected;
         /// Which round.
@@ -223,7 +222,7 @@ objects! {
         "technical_losses" [summary.technical_losses] Expected;
     }
     /// The table, after a round.
-    LEAGUE_STANDINGS_UPDATE: StandingsUpdate = "000 §4.7.1" {
+    pub(crate) LEAGUE_STANDINGS_UPDATE: StandingsUpdate = "000 §4.7.1" {
         /// Which league.
         "league_id" [league_id] Expected;
         /// After which round.
@@ -270,7 +269,7 @@ objects! {
         "losses" [losses] Expected;
     }
     /// The league is over.
-    LEAGUE_COMPLETED: LeagueCompleted = "000 §4.8.2" {
+    pub(crate) LEAGUE_COMPLETED: LeagueCompleted = "000 §4.8.2" {
         /// Which league.
         "league_id" [league_id] Expected;
         /// How many rounds were played.
@@ -304,7 +303,7 @@ objects! {
 
 objects! {
     /// The league begins.
-    LEAGUE_START_ANNOUNCEMENT: LeagueStart = "003 §LEAGUE_START_ANNOUNCEMENT" {
+    pub(crate) LEAGUE_START_ANNOUNCEMENT: LeagueStart = "003 §LEAGUE_START_ANNOUNCEMENT" {
         /// The UUID of the league.
         "league_id" [league_id] Expected;
         /// The first round.
@@ -342,7 +341,7 @@ objects! {
         "player2" [player_b] Needed;
     }
     /// A round is over.
-    ROUND_COMPLETE: RoundCompleted = "003 §ROUND_COMPLETE" {
+    pub(crate) ROUND_COMPLETE: RoundCompleted = "003 §ROUND_COMPLETE" {
         /// The UUID of the league.
         "league_id" [league_id] Expected;
         /// Which round.
@@ -375,7 +374,7 @@ objects! {
         "points" [points] Optional;
     }
     /// The league is over.
-    LEAGUE_COMPLETE: LeagueCompleted = "003 §LEAGUE_COMPLETE" {
+    pub(crate) LEAGUE_COMPLETE: LeagueCompleted = "003 §LEAGUE_COMPLETE" {
         /// The UUID of the league.
         "league_id" [league_id] Expected;
         /// The last round.
@@ -428,51 +427,24 @@ parts! {
     V1FirstPlace: Champion = V1_FIRST_PLACE;
 }
 
-pub(crate) static ANNOUNCEMENT: Form<Announcement> = Form {
-    object: &ROUND_ANNOUNCEMENT,
-    draft: |hints| Announcement {
-        league_id: hints.league(None),
-        round_id: 0,
-        matches: Vec::new(),
-    },
-    finish: |announced, _, _, _| Some(RoundAnnouncement::from(announced).into()),
-};
-pub(crate) static COMPLETED: Form<RoundCompleted> = Form {
-    object: &ROUND_COMPLETED,
-    draft: RoundCompleted::draft,
-    finish: as_it_is,
-};
-pub(crate) static STANDINGS: Form<StandingsUpdate> = Form {
-    object: &LEAGUE_STANDINGS_UPDATE,
-    draft: StandingsUpdate::draft,
-    finish: as_it_is,
-};
-pub(crate) static LEAGUE: Form<LeagueCompleted> = Form {
-    object: &LEAGUE_COMPLETED,
-    draft: LeagueCompleted::draft,
-    finish: as_it_is,
-};
-pub(crate) static V1_START: Form<LeagueStart> = Form {
-    object: &LEAGUE_START_ANNOUNCEMENT,
-    draft: |hints| LeagueStart {
-        league_id: hints.league(None),
-        total_rounds: 0,
-        total_players: 0,
-        game_type: hints.game(None),
-        schedule: Arc::new([]),
-    },
-    finish: |start, _, _, _| Some(start.with_game_in_schedule().into()),
-};
-pub(crate) static V1_COMPLETE: Form<RoundCompleted> = Form {
-    object: &ROUND_COMPLETE,
-    draft: RoundCompleted::draft,
-    finish: as_it_is,
-};
-pub(crate) static V1_LEAGUE: Form<LeagueCompleted> = Form {
-    object: &LEAGUE_COMPLETE,
-    draft: LeagueCompleted::draft,
-    finish: as_it_is,
-};
+drafts! {
+    Announcement { league_id, round_id, matches }
+    TokenedMatch { fixture, token }
+    AnnouncedMatch { match_id, game_type, player_a, player_b, referee_endpoint, commitment }
+    RoundCompleted { league_id, round_id, next_round_id, summary, standings }
+    RoundSummary { total_matches, wins, draws, technical_losses }
+    StandingsUpdate { league_id, round_id, standings }
+    StandingRow {
+        rank, shared_rank, player_id, display_name, played, wins, draws, losses, technical_losses,
+        points
+    }
+    LeagueCompleted { league_id, total_rounds, total_matches, champion, final_standings }
+    Champion { player_id, display_name, points, wins, losses, played }
+    LeagueStart { league_id, total_rounds, total_players, game_type, schedule }
+    RoundListing { round_id, matches }
+    MatchListing { match_id, game_type, player_a, player_b }
+    WinLossDraw { wins, losses, draws }
+}
 
 /// A [`RoundAnnouncement`] as it is on the wire: the token stands in the receiver's match.
 pub(crate) struct Announcement {
@@ -484,22 +456,6 @@ pub(crate) struct Announcement {
 struct TokenedMatch {
     fixture: AnnouncedMatch,
     token: Option<AuthToken>,
-}
-
-impl TokenedMatch {
-    fn draft(hints: &Hints<'_>) -> Self {
-        Self {
-            fixture: AnnouncedMatch {
-                match_id: unnamed_match(),
-                game_type: hints.game(None),
-                player_a: PlayerId::unknown(),
-                player_b: PlayerId::unknown(),
-                referee_endpoint: Arc::from(""),
-                commitment: None,
-            },
-            token: None,
-        }
-    }
 }
 
 impl From<&RoundAnnouncement> for Announcement {
@@ -520,106 +476,34 @@ impl From<&RoundAnnouncement> for Announcement {
     }
 }
 
-impl From<Announcement> for RoundAnnouncement {
+impl From<Announcement> for Message {
     fn from(announced: Announcement) -> Self {
         let own = announced.matches.iter().rev().find_map(|tokened| {
             let token = tokened.token.clone()?;
             Some((tokened.fixture.match_id.clone(), token))
         });
-        Self {
+        let matches = announced.matches.into_iter();
+        Self::from(RoundAnnouncement {
             league_id: announced.league_id,
             round_id: announced.round_id,
-            matches: announced
-                .matches
-                .into_iter()
-                .map(|tokened| tokened.fixture)
-                .collect(),
+            matches: matches.map(|tokened| tokened.fixture).collect(),
             own,
-        }
-    }
-}
-
-impl RoundCompleted {
-    fn draft(hints: &Hints<'_>) -> Self {
-        Self {
-            league_id: hints.league(None),
-            round_id: 0,
-            next_round_id: None,
-            summary: RoundSummary::default(),
-            standings: Arc::new([]),
-        }
-    }
-}
-
-impl StandingsUpdate {
-    pub(crate) fn draft(hints: &Hints<'_>) -> Self {
-        Self {
-            league_id: hints.league(None),
-            round_id: 0,
-            standings: Arc::new([]),
-        }
-    }
-}
-
-impl LeagueCompleted {
-    fn draft(hints: &Hints<'_>) -> Self {
-        Self {
-            league_id: hints.league(None),
-            total_rounds: 0,
-            total_matches: 0,
-            champion: None,
-            final_standings: Arc::new([]),
-        }
+        })
     }
 }
 
 impl LeagueStart {
     /// 003 names the game once, for all matches.
-    fn with_game_in_schedule(mut self) -> Self {
+    pub(crate) fn finish(mut self, _: &Seen<Self>, _: &mut Cx<'_>) -> Option<Message> {
         let rounds = Arc::make_mut(&mut self.schedule).iter_mut();
         for listing in rounds.flat_map(|round| &mut round.matches) {
             listing.game_type = self.game_type.clone();
         }
-        self
-    }
-}
-
-impl RoundListing {
-    fn draft(_: &Hints<'_>) -> Self {
-        Self {
-            round_id: 0,
-            matches: Vec::new(),
-        }
-    }
-}
-
-impl MatchListing {
-    fn draft(hints: &Hints<'_>) -> Self {
-        Self {
-            match_id: unnamed_match(),
-            game_type: hints.game(None),
-            player_a: PlayerId::unknown(),
-            player_b: PlayerId::unknown(),
-        }
+        Some(self.into())
     }
 }
 
 impl StandingRow {
-    pub(crate) fn draft(_: &Hints<'_>) -> Self {
-        Self {
-            rank: 0,
-            shared_rank: 0,
-            player_id: PlayerId::unknown(),
-            display_name: Arc::from(""),
-            played: 0,
-            wins: 0,
-            draws: 0,
-            losses: 0,
-            technical_losses: 0,
-            points: 0,
-        }
-    }
-
     fn settle(&mut self, seen: &Seen<Self>, _: u32) {
         self.shared_rank = self.rank;
         if !seen.has("played") {
@@ -645,17 +529,6 @@ impl StandingRow {
 }
 
 impl Champion {
-    fn draft(_: &Hints<'_>) -> Self {
-        Self {
-            player_id: PlayerId::unknown(),
-            display_name: Arc::from(""),
-            points: 0,
-            wins: 0,
-            losses: 0,
-            played: 0,
-        }
-    }
-
     fn draws(&self) -> u32 {
         let decided = self.wins.saturating_add(self.losses);
         self.played.saturating_sub(decided)

@@ -8,18 +8,12 @@ use serde_json::value::RawValue;
 use crate::finding::{Path, Reading};
 use crate::sender::Dialect;
 
-use super::{Codec, DecodeContext, Field, Object, Spelled, Value};
+use super::{Codec, Cx, Field, Object, Spelled, Value};
 
 /// Reads a member into a model and writes it from there.
 pub(crate) trait Slot<M>: Sync {
     /// Reads a member that is there and not null; says whether it could be read.
-    fn read(
-        &self,
-        model: &mut M,
-        raw: &RawValue,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> bool;
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool;
 
     /// Takes notice that the member is null.
     fn null(&self, _model: &mut M) {}
@@ -37,13 +31,7 @@ pub(crate) struct Lens<M, T, C> {
 }
 
 impl<M, T: 'static, C: Codec<T>> Slot<M> for Lens<M, T, C> {
-    fn read(
-        &self,
-        model: &mut M,
-        raw: &RawValue,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> bool {
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
         let value = C::read(raw, at, cx);
         value.map(|value| *(self.set)(model) = value).is_some()
     }
@@ -61,13 +49,7 @@ impl<M, T: 'static, C: Codec<T>> Slot<M> for Lens<M, T, C> {
 pub(crate) struct Maybe<M, T, C>(pub(crate) Lens<M, Option<T>, C>);
 
 impl<M, T: 'static, C: Codec<T>> Slot<M> for Maybe<M, T, C> {
-    fn read(
-        &self,
-        model: &mut M,
-        raw: &RawValue,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> bool {
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
         let value = C::read(raw, at, cx);
         let is_readable = value.is_some();
         if is_readable {
@@ -90,13 +72,7 @@ impl<M, T: 'static, C: Codec<T>> Slot<M> for Maybe<M, T, C> {
 pub(crate) struct Second<M, T, C>(pub(crate) Lens<M, T, C>);
 
 impl<M, T: Default + PartialEq + 'static, C: Codec<T>> Slot<M> for Second<M, T, C> {
-    fn read(
-        &self,
-        model: &mut M,
-        raw: &RawValue,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> bool {
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
         let value = C::read(raw, at, cx);
         let is_readable = value.is_some();
         let place = (self.0.set)(model);
@@ -122,13 +98,7 @@ pub(crate) struct Inside<M: 'static> {
 }
 
 impl<M> Slot<M> for Inside<M> {
-    fn read(
-        &self,
-        model: &mut M,
-        raw: &RawValue,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> bool {
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
         self.object.read(model, raw, at, cx).is_some()
     }
 
@@ -152,13 +122,7 @@ pub(crate) struct By<M, T> {
 }
 
 impl<M, T: Value> Slot<M> for By<M, T> {
-    fn read(
-        &self,
-        model: &mut M,
-        raw: &RawValue,
-        at: &Path<'_>,
-        cx: &mut DecodeContext<'_>,
-    ) -> bool {
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
         let value = T::read(raw, at, cx);
         let is_readable = value.is_some();
         (self.take)(model, value.map_or(Field::Unreadable, Field::Is));
@@ -182,7 +146,7 @@ impl<M, T: Value> Slot<M> for By<M, T> {
 pub(crate) struct Check<T>(pub(crate) PhantomData<fn() -> T>);
 
 impl<M, T: Value> Slot<M> for Check<T> {
-    fn read(&self, _: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> bool {
+    fn read(&self, _: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
         T::read(raw, at, cx).is_some()
     }
 

@@ -18,7 +18,7 @@ use crate::sender::{Dialect, Speech};
 use crate::time::{EXPECTED, TimeError, Timestamp};
 use crate::token::{AuthToken, MAX_TOKEN_LENGTH};
 
-use super::{DecodeContext, object, settled, wrong_kind};
+use super::{Cx, object, settled, wrong_kind};
 
 /// The longest text that a member may hold, in bytes.
 pub const MAX_TEXT_LENGTH: usize = 4_096;
@@ -28,7 +28,7 @@ pub const MAX_ELEMENTS: usize = 20_000;
 /// A value that can stand in a message, and knows its spelling in each dialect.
 pub(crate) trait Value: Sized {
     /// Reads the value, or notes why it cannot be read.
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self>;
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self>;
 
     fn spell(&self, dialect: Dialect) -> Spelled<'_>;
 
@@ -38,7 +38,7 @@ pub(crate) trait Value: Sized {
 
 /// A spelling of a type that has several, or belongs to somebody else.
 pub(crate) trait Codec<T> {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<T>;
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<T>;
 
     fn spell(value: &T, dialect: Dialect) -> Spelled<'_>;
 
@@ -49,7 +49,7 @@ pub(crate) trait Codec<T> {
 pub(crate) struct Plain;
 
 impl<T: Value> Codec<T> for Plain {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<T> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<T> {
         T::read(raw, at, cx)
     }
 
@@ -132,7 +132,7 @@ impl<T> Field<T> {
 /// What a text can mean.
 pub(crate) trait Vocabulary: Sized {
     /// Reads a text, or notes why it has no meaning.
-    fn parse(text: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self>;
+    fn parse(text: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self>;
 
     fn text(&self, dialect: Dialect) -> Cow<'_, str>;
 
@@ -141,7 +141,7 @@ pub(crate) trait Vocabulary: Sized {
 }
 
 impl<T: Vocabulary> Value for T {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         let text = read_text(raw, at, cx)?;
         T::parse(&text, at, cx)
     }
@@ -159,7 +159,7 @@ impl<T: Vocabulary> Value for T {
 pub(crate) fn read_text<'a>(
     raw: &'a RawValue,
     at: &Path<'_>,
-    cx: &mut DecodeContext<'_>,
+    cx: &mut Cx<'_>,
 ) -> Option<Cow<'a, str>> {
     let Some(text) = text(raw) else {
         wrong_kind(at, cx.notes, "a string", Kind::of(raw));
@@ -169,22 +169,16 @@ pub(crate) fn read_text<'a>(
 }
 
 /// A secret that is not too long.
-pub(crate) fn secret_text(text: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> bool {
+pub(crate) fn secret_text(text: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
     is_within(text, MAX_TOKEN_LENGTH, "secret", at, cx)
 }
 
-fn is_within(
-    text: &str,
-    most: usize,
-    what: &str,
-    at: &Path<'_>,
-    cx: &mut DecodeContext<'_>,
-) -> bool {
+fn is_within(text: &str, most: usize, what: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
     let is_within = text.len() <= most;
     if !is_within {
         let detail = format!("the {what} has {} bytes; send at most {most}", text.len());
         let expected = format!("a shorter {what}");
-        cx.notes.note(Code::InvalidMessage, at, expected, detail);
+        cx.note(Code::InvalidMessage, at, expected, detail);
     }
     is_within
 }
@@ -192,7 +186,7 @@ fn is_within(
 macro_rules! texts {
     ($($text:ty)*) => {$(
         impl Vocabulary for $text {
-            fn parse(text: &str, _: &Path<'_>, _: &mut DecodeContext<'_>) -> Option<Self> {
+            fn parse(text: &str, _: &Path<'_>, _: &mut Cx<'_>) -> Option<Self> {
                 Some(text.into())
             }
 
@@ -212,7 +206,7 @@ texts! { String SmolStr Arc<str> }
 macro_rules! ids {
     ($($id:ty)*) => {$(
         impl Vocabulary for $id {
-            fn parse(text: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+            fn parse(text: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
                 id(Self::new(text), text, at, cx)
             }
 
@@ -234,11 +228,11 @@ pub(crate) fn id<Id>(
     id: Result<Id, crate::id::IdError>,
     text: &str,
     at: &Path<'_>,
-    cx: &mut DecodeContext<'_>,
+    cx: &mut Cx<'_>,
 ) -> Option<Id> {
     if let Err(problem) = &id {
         let detail = format!("`{}` is no id: {problem}", excerpt(text));
-        cx.notes.note(Code::InvalidMessage, at, "an id", detail);
+        cx.note(Code::InvalidMessage, at, "an id", detail);
     }
     id.ok()
 }
@@ -248,7 +242,7 @@ pub(crate) fn id_schema() -> Json {
 }
 
 impl Vocabulary for AuthToken {
-    fn parse(text: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn parse(text: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         secret_text(text, at, cx).then(|| Self::new(text))
     }
 
@@ -262,7 +256,7 @@ impl Vocabulary for AuthToken {
 }
 
 impl Vocabulary for Timestamp {
-    fn parse(text: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn parse(text: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         let at = &at.under("000 §2.4.2");
         let problem = match Self::parse(text) {
             Ok(moment) => return Some(moment),
@@ -275,17 +269,15 @@ impl Vocabulary for Timestamp {
                 Some(moment)
             }
             TimeError::Spelling(moment) => {
-                cx.notes
-                    .forgive(Code::InvalidTimestamp, at, EXPECTED, detail);
+                cx.forgive(Code::InvalidTimestamp, at, EXPECTED, detail);
                 Some(moment)
             }
             TimeError::NotUtc(_) => {
-                cx.notes
-                    .refuse(Code::InvalidTimestamp, at, EXPECTED, detail);
+                cx.refuse(Code::InvalidTimestamp, at, EXPECTED, detail);
                 None
             }
             TimeError::NotATime => {
-                cx.notes.note(Code::InvalidTimestamp, at, EXPECTED, detail);
+                cx.note(Code::InvalidTimestamp, at, EXPECTED, detail);
                 None
             }
         }
@@ -344,14 +336,14 @@ pub(crate) trait Closed: Copy + PartialEq + 'static {
 }
 
 impl<T: Closed> Vocabulary for T {
-    fn parse(text: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn parse(text: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         let words = T::words(cx.dialect);
         let known = words.iter().find(|(_, word)| *word == text);
         if known.is_none() {
             let listed: Vec<String> = words.iter().map(|(_, word)| format!("`{word}`")).collect();
             let expected = listed.join(" or ");
             let detail = format!("found `{}`; send {expected}", excerpt(text));
-            cx.notes.note(T::CODE, at, expected, detail);
+            cx.note(T::CODE, at, expected, detail);
         }
         known.map(|(value, _)| *value)
     }
@@ -367,13 +359,13 @@ impl<T: Closed> Vocabulary for T {
 }
 
 impl Vocabulary for Code {
-    fn parse(text: &str, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn parse(text: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         let code = Self::parse(text);
         if code.is_none() {
             let detail = format!("`{}` is no error code of the league", excerpt(text));
             let expected = "a code of the closed list, from `E001` to `E013`, `E018` or `E021`";
             let at = &at.under("000 §2.9.3");
-            cx.notes.note(Self::InvalidMessage, at, expected, detail);
+            cx.note(Self::InvalidMessage, at, expected, detail);
         }
         code
     }
@@ -395,13 +387,13 @@ pub(crate) trait Choice {
 }
 
 impl<C: Choice> Codec<bool> for C {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<bool> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<bool> {
         let text = read_text(raw, at, cx)?;
         let [yes, no] = C::words(cx.dialect);
         if text != yes && text != no {
             let expected = format!("`{yes}` or `{no}`");
             let detail = format!("found `{}`; send {expected}", excerpt(&text));
-            cx.notes.note(Code::InvalidMessage, at, expected, detail);
+            cx.note(Code::InvalidMessage, at, expected, detail);
             return None;
         }
         Some(text == yes)
@@ -428,7 +420,7 @@ pub(crate) trait QuietText: Sized {
 pub(crate) struct Quiet;
 
 impl<T: QuietText> Codec<T> for Quiet {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<T> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<T> {
         T::parse(&read_text(raw, at, cx)?)
     }
 
@@ -469,12 +461,12 @@ hex! { Commitment Seed }
 
 /// A whole number that is not negative and fits into 32 bits: the league counts nothing higher.
 impl Value for u32 {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         let number = serde_json::from_str(raw.get()).ok();
         if number.is_none() {
             let detail = format!("found `{}`; send a whole number", excerpt(raw.get()));
             let expected = "a whole number from 0 to 4294967295";
-            cx.notes.note(Code::InvalidMessage, at, expected, detail);
+            cx.note(Code::InvalidMessage, at, expected, detail);
         }
         number
     }
@@ -490,7 +482,7 @@ impl Value for u32 {
 
 /// Any number that 64 bits can hold.
 impl Value for Number {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         let number = serde_json::from_str(raw.get()).ok();
         if number.is_none() {
             wrong_kind(at, cx.notes, "a number", Kind::of(raw));
@@ -508,7 +500,7 @@ impl Value for Number {
 }
 
 impl Value for bool {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         match raw.get() {
             "true" => Some(true),
             "false" => Some(false),
@@ -532,7 +524,7 @@ impl Value for bool {
 pub(crate) struct Round;
 
 impl Codec<u32> for Round {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<u32> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<u32> {
         if cx.dialect == Dialect::V1 {
             return u32::read(raw, at, cx);
         }
@@ -544,7 +536,7 @@ impl Codec<u32> for Round {
             let found = excerpt(raw.get());
             let detail = format!("found `{found}`; send the number of the round");
             let expected = "a round: `1` or `\"ROUND_1\"`";
-            cx.notes.note(Code::InvalidMessage, at, expected, detail);
+            cx.note(Code::InvalidMessage, at, expected, detail);
         }
         round
     }
@@ -582,7 +574,7 @@ impl Round {
 
 /// JSON that is passed through.
 impl Value for Json {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         settled(raw, at, cx.notes).then(|| serde_json::from_str(raw.get()).unwrap_or(Self::Null))
     }
 
@@ -597,7 +589,7 @@ impl Value for Json {
 
 /// JSON that is an object, passed through; what is none counts as an empty one.
 impl Value for Map<String, Json> {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         match Json::read(raw, at, cx)? {
             Json::Object(map) => Some(map),
             _ => Some(Self::new()),
@@ -622,8 +614,8 @@ impl Value for Map<String, Json> {
 pub(crate) fn read_elements<T>(
     raw: &RawValue,
     at: &Path<'_>,
-    cx: &mut DecodeContext<'_>,
-    mut read: impl FnMut(&RawValue, &Path<'_>, &mut DecodeContext<'_>) -> Option<T>,
+    cx: &mut Cx<'_>,
+    mut read: impl FnMut(&RawValue, &Path<'_>, &mut Cx<'_>) -> Option<T>,
 ) -> Option<Vec<T>> {
     if Kind::of(raw) != Kind::Array {
         wrong_kind(at, cx.notes, "an array", Kind::of(raw));
@@ -633,8 +625,7 @@ pub(crate) fn read_elements<T>(
     let length = elements.len();
     if length > MAX_ELEMENTS {
         let detail = format!("the array has {length} elements; send at most {MAX_ELEMENTS}");
-        cx.notes
-            .refuse(Code::InvalidMessage, at, "a shorter array", detail);
+        cx.refuse(Code::InvalidMessage, at, "a shorter array", detail);
         return None;
     }
     let mut list = Vec::with_capacity(length);
@@ -652,7 +643,7 @@ pub(crate) fn spell_list<T: Value>(values: &[T], dialect: Dialect) -> Spelled<'_
 macro_rules! lists {
     ($($list:ty)*) => {$(
         impl<T: Value> Value for $list {
-            fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+            fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
                 read_elements(raw, at, cx, T::read).map(Into::into)
             }
 
@@ -670,7 +661,7 @@ macro_rules! lists {
 lists! { Vec<T> Arc<[T]> }
 
 impl<T: Value> Value for Arc<T> {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         T::read(raw, at, cx).map(Self::new)
     }
 
@@ -697,7 +688,7 @@ impl<T> Dict<T> {
 }
 
 impl<T: Value> Value for Dict<T> {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut DecodeContext<'_>) -> Option<Self> {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         let members = object(raw, at, cx.notes)?;
         let mut entries = Vec::with_capacity(members.len());
         for (name, raw) in members.iter() {
