@@ -1,6 +1,6 @@
-// Lets the times on the board run on between two messages.
+// Keeps the clocks on the board running between two events.
 
-/** How long something takes, in the words of the server. */
+/** A duration, formatted as the server does. */
 export function inWords(millis) {
   const seconds = Math.floor(millis / 1000);
   if (seconds < 1) return "a moment";
@@ -9,12 +9,11 @@ export function inWords(millis) {
   return `${Math.floor(seconds / 3600).toLocaleString("en")} h ${Math.floor(seconds / 60) % 60} min`;
 }
 
-/** The time of day. */
 export function timeOfDay(date) {
   return date.toLocaleTimeString("en-GB");
 }
 
-/** Counts on from what the server said last, as long as the page is in touch. */
+/** Counts on from the last values of the server, while the page is connected. */
 export function runClock() {
   let known = null;
   let since = 0;

@@ -1,16 +1,16 @@
-// Follows the feed of the league and says whether the page is in touch with it.
+// Follows the feed of the league, and shows the state of the connection.
 
 import { timeOfDay } from "./clock.js";
 
-const SILENCE = 15000;
-const NEXT_TRY = 4000;
-const LAST_WORDS = 15000;
+const MAX_SILENCE = 15000;
+const RETRY_PAUSE = 4000;
+const FINAL_WAIT = 15000;
 
 /**
- * Hands every patch of the feed to `take`.
+ * Passes every patch of the feed to `take`.
  *
- * A browser has few connections for one server, so only a page that is looked at holds one, and
- * only as long as something can come.
+ * A browser has few connections per server, so only a visible page holds one, and only while
+ * something can still change.
  */
 export function followFeed(address, take) {
   let source = null;
@@ -47,11 +47,11 @@ export function followFeed(address, take) {
   function look() {
     if (!source) return;
     const now = Date.now();
-    const silent = now - heard > SILENCE;
+    const silent = now - heard > MAX_SILENCE;
     if (silent) sayLost(heard);
     const closed = source.readyState === EventSource.CLOSED;
-    if ((silent || closed) && now - tried > NEXT_TRY) listen();
-    ended = isSettled() && now - changed > LAST_WORDS;
+    if ((silent || closed) && now - tried > RETRY_PAUSE) listen();
+    ended = isSettled() && now - changed > FINAL_WAIT;
     if (ended) leave();
   }
 
@@ -68,26 +68,26 @@ function isOver() {
   return document.querySelector(".phase.over, [data-over]") !== null;
 }
 
-/** How the league is that the page shows. */
+/** The state of the league that the page shows. */
 function stateInWords() {
   if (document.body.dataset.replay) return "Replay";
   if (isOver()) return "Final";
   return document.querySelector(".standstill") ? "Interrupted" : "Live";
 }
 
-/** Says again how the league is, when the page itself shows another moment of it. */
+/** Shows the state again, when a replay begins or ends. */
 export function sayState() {
   if (document.body.dataset.touch === "live") sayTouch("live", stateInWords());
 }
 
-/** Whether nothing can change here any more: the verdict is there, and all that was said. */
+/** Whether nothing can change any more: the verification and all messages are there. */
 function isSettled() {
   const { page } = document.body.dataset;
   const last = { board: "#verdict:not(:empty)", match: ".messages, .said.silent" }[page];
   return isOver() && (!last || document.querySelector(last) !== null);
 }
 
-/** Says in the bar whether the page is in touch, unless it says so already. */
+/** Shows the state of the connection in the bar, if it has changed. */
 function sayTouch(state, words) {
   document.body.dataset.touch = state;
   const touch = document.getElementById("touch");

@@ -1,20 +1,20 @@
-// Unpacks what a report holds in packs: texts of JSON, packed so that the file is small.
+// Unpacks the compressed JSON of a report.
 
 const opened = new Map();
 
-/** What the pack of this id holds; it is unpacked once. */
+/** The content of a pack; each is unpacked once. */
 export function unpacked(id) {
   if (!opened.has(id)) opened.set(id, unpack(document.getElementById(id).textContent));
   return opened.get(id);
 }
 
 async function unpack(text) {
-  const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
 }
 
-/** Puts what is packed of a page in its place. A browser that cannot unpack leaves it as it is. */
+/** Replaces the placeholder of a page by its packed details, if the browser can unpack them. */
 export async function fillPacked(page) {
   const place = page.querySelector("[data-pack]");
   if (!place) return;

@@ -1,4 +1,4 @@
-// Where it begins: wakes up what the page has.
+// Entry point: starts what the page needs.
 
 import { runClock } from "./clock.js";
 import { checkDraws } from "./draw.js";
@@ -9,31 +9,31 @@ import { applyPatch } from "./patch.js";
 import { showPositions } from "./positions.js";
 
 const MOTION = 600;
-const REST = 1000;
-const MOST_HELD = 1000;
+const REFRESH_PAUSE = 1000;
+const MAX_HELD = 1000;
 const { page, feed, id } = document.body.dataset;
 
-/** Patches that wait until the replay is over; `null` when none is on. After too many the page is loaded anew. */
+/** Patches held back during a replay; `null` outside of one. After too many, the page is reloaded. */
 let held = null;
 
 function takePatch(patch) {
-  if (held) held = held.slice(-MOST_HELD).concat(patch);
+  if (held) held = held.slice(-MAX_HELD).concat(patch);
   else applyPatch(patch, document.hidden ? 0 : MOTION);
   offerReplay();
 }
 
-/** There is something to play back once there is a result. */
+/** Offers the replay once there is a result. */
 function offerReplay() {
   const replay = document.getElementById("replay");
   const played = Number(document.getElementById("progress")?.dataset.played ?? 0);
   if (replay && (feed || document.getElementById("film"))) replay.hidden = played === 0 && !held;
 }
 
-async function openFilm() {
+async function openRecording() {
   const own = document.getElementById("film");
   if (own) return unpacked("film");
   const answer = await fetch("/film.json");
-  if (!answer.ok) throw new Error(`no film: ${answer.status}`);
+  if (!answer.ok) throw new Error(`no replay: ${answer.status}`);
   return answer.json();
 }
 
@@ -46,7 +46,7 @@ function replayBegan() {
 function replayEnded() {
   const waiting = held ?? [];
   held = null;
-  if (waiting.length > MOST_HELD) location.reload();
+  if (waiting.length > MAX_HELD) location.reload();
   for (const patch of waiting) applyPatch(patch);
   delete document.body.dataset.replay;
   sayState();
@@ -55,12 +55,12 @@ function replayEnded() {
 let fetching = false;
 let stale = false;
 
-/** Whether something that changed is on this page; a round has all its matches. */
+/** Whether a changed id belongs to this page; a round includes all its matches. */
 function concerns(one) {
   return one === id || one === "*" || (page === "round" && one.startsWith(`${id}M`));
 }
 
-/** Gets the page anew when the feed says that what it is about has changed. */
+/** Refreshes the page when the feed says that its subject has changed. */
 async function takeTouched({ touched = [] }) {
   if (!touched.some(concerns)) return;
   stale = true;
@@ -69,7 +69,7 @@ async function takeTouched({ touched = [] }) {
   while (stale) {
     stale = false;
     await renew().catch(() => {});
-    await new Promise((done) => setTimeout(done, REST));
+    await new Promise((done) => setTimeout(done, REFRESH_PAUSE));
   }
   fetching = false;
 }
@@ -95,7 +95,7 @@ function enliven(inside) {
   showPositions(inside);
 }
 
-/** In a report only the page that shows is worth the work. */
+/** In a report, only the visible page is enlivened. */
 async function enlivenTarget() {
   const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target) return;
@@ -112,7 +112,7 @@ if (page === "report") {
   enliven(document);
 }
 if (document.getElementById("replay")) {
-  prepareReplay({ open: openFilm, began: replayBegan, ended: replayEnded });
+  prepareReplay({ open: openRecording, began: replayBegan, ended: replayEnded });
   offerReplay();
 }
 if (feed) {

@@ -1,17 +1,17 @@
-// Puts a patch in place: elements by their ids, then lists by the order of their keys.
-// The only HTML that ever comes in is what our own server drew.
+// Applies a patch: elements by their ids, then lists by the order of their keys.
+// The only HTML that arrives is drawn by our own server.
 
-const MOST_MARKED = 16;
+const MAX_MARKED = 16;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-/** The element that a piece of HTML stands for; a template reads table rows too. */
+/** Parses an element; a template accepts table rows too. */
 function elementOf(html) {
   const template = document.createElement("template");
   template.innerHTML = html;
   return template.content.firstElementChild;
 }
 
-/** Puts a patch in place. With a `motion` above 0, rows glide to their places in so many milliseconds. */
+/** Applies a patch. With a `motion` above 0, rows glide to their places in so many milliseconds. */
 export function applyPatch(patch, motion = 0) {
   const pace = calm.matches ? 0 : motion;
   const lists = Object.entries(patch.lists ?? {})
@@ -37,7 +37,7 @@ export function applyPatch(patch, motion = 0) {
   }
 }
 
-/** One patch that does what two do, one after the other. */
+/** Merges patches into one. */
 export function mergePatches(patches) {
   const merged = { set: {}, lists: {} };
   for (const patch of patches) {
@@ -47,7 +47,7 @@ export function mergePatches(patches) {
   return merged;
 }
 
-/** The present state of all parts that a patch names, as a patch. */
+/** The current state of all parts that a patch names, as a patch. */
 export function presentState(of) {
   const state = { set: {}, lists: {} };
   for (const id of Object.keys(of.lists ?? {})) {
@@ -80,7 +80,7 @@ function seenPlaces(list) {
   return places.filter(({ box }) => box.bottom > 0 && box.top < innerHeight);
 }
 
-/** Lets everything that was in sight come from where it was in its list; the list itself may have moved. */
+/** Moves visible items from their old places in their list; the list itself may have moved. */
 function glide(before, duration) {
   const moves = before.map(({ id, home, box }) => {
     const item = document.getElementById(id);
@@ -94,9 +94,9 @@ function glide(before, duration) {
   }
 }
 
-/** Marks what has changed; where nearly all of it has, a mark would say nothing. */
+/** Highlights what has changed, unless nearly everything has. */
 function flash(items) {
-  if (items.length > MOST_MARKED) return;
+  if (items.length > MAX_MARKED) return;
   for (const item of items) item.animate([{ backgroundColor: "var(--flash)" }, {}], { duration: 1600, easing: "ease-out" });
 }
 

@@ -1,8 +1,8 @@
-// Makes a viewer of the positions of a board game: one at a time, by steps or by itself.
+// Turns the positions of a board game into a viewer, with steps and playback.
 
 const SPEEDS = [["Slow", 2000], ["Normal", 1000], ["Fast", 400]];
 
-/** Makes a viewer of each list of positions inside an element. */
+/** Turns each list of positions inside an element into a viewer. */
 export function showPositions(inside) {
   for (const section of inside.querySelectorAll(".positions:not(.viewer)")) makeViewer(section);
 }

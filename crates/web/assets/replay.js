@@ -1,15 +1,15 @@
-// Plays a league back on the board: a film is a first state and what every moment changed in it.
+// Replays a league on the board. A recording is a first state and the changes of every frame.
 
 import { applyPatch, mergePatches, presentState } from "./patch.js";
 
-const SHORTEST_TICK = 60;
-const LONGEST_MOTION = 500;
+const MIN_TICK = 60;
+const MAX_MOTION = 500;
 
-/** The film with a patch for each moment, made from the texts of the moment before. */
-function unfolded({ start, frames }) {
+/** Decodes the deltas of a recording into patches. */
+function decoded({ start, frames }) {
   const texts = { ...start.set };
   const orders = Object.fromEntries(Object.entries(start.lists ?? {}).map(([id, keys]) => [id, keys.join("\n")]));
-  const open = ({ set = {}, lists = {}, edits = {}, moves = {} }) => {
+  const decode = ({ set = {}, lists = {}, edits = {}, moves = {} }) => {
     const whole = { set: { ...set }, lists: { ...lists } };
     for (const [id, changes] of Object.entries(edits)) whole.set[id] = edited(texts[id], changes);
     for (const [id, changes] of Object.entries(moves)) whole.lists[id] = edited(orders[id], changes).split("\n");
@@ -17,10 +17,10 @@ function unfolded({ start, frames }) {
     for (const [id, keys] of Object.entries(whole.lists)) orders[id] = keys.join("\n");
     return whole;
   };
-  return { start, frames: frames.map((frame) => ({ ...frame, patch: open(frame.patch) })) };
+  return { start, frames: frames.map((frame) => ({ ...frame, patch: decode(frame.patch) })) };
 }
 
-/** A text after edits: so many signs are kept, so many dropped, and others put in their place. */
+/** Applies edits to a text: how many characters to keep, how many to drop, and what to insert. */
 function edited(text, changes) {
   let fresh = "";
   let place = 0;
@@ -35,28 +35,28 @@ function inThousands(number) {
   return number.toLocaleString("en");
 }
 
-/** Makes the controls work. `open` fetches the film; `began` and `ended` tell when the board is not the present one. */
+/** Connects the controls. `open` fetches the recording; `began` and `ended` are called around a replay. */
 export function prepareReplay({ open, began, ended }) {
   const part = (name) => document.getElementById(`replay-${name}`);
   const [opener, controls, player, moment, speed, label] = ["open", "controls", "play", "moment", "speed", "label"].map(part);
-  let film = null;
+  let recording = null;
   let present = null;
   let at = 0;
   let timer = 0;
 
-  const results = (place) => (place === 0 ? 0 : film.frames[place - 1].results);
+  const results = (place) => (place === 0 ? 0 : recording.frames[place - 1].results);
 
-  /** The moment that comes next at this speed, and how long it takes until then. */
+  /** The next frame at this speed, and the pause until then. */
   function next() {
     const pause = (place) => ((results(place) - results(at)) * 1000) / Number(speed.value);
     let place = at + 1;
-    while (place < film.frames.length && pause(place) < SHORTEST_TICK) place += 1;
-    return { place, pause: Math.max(SHORTEST_TICK, pause(place)) };
+    while (place < recording.frames.length && pause(place) < MIN_TICK) place += 1;
+    return { place, pause: Math.max(MIN_TICK, pause(place)) };
   }
 
-  /** Offers the speeds at which a moment comes every second at least, and the highest in any case. */
+  /** Offers the speeds with at least one frame per second, and always the highest. */
   function offerSpeeds() {
-    const each = results(film.frames.length) / film.frames.length;
+    const each = results(recording.frames.length) / recording.frames.length;
     const options = [...speed.options];
     const highest = options.at(-1);
     for (const option of options) option.hidden = option.disabled = option !== highest && Number(option.value) < Math.round(each);
@@ -64,13 +64,13 @@ export function prepareReplay({ open, began, ended }) {
   }
 
   function show(next, motion) {
-    const target = Math.min(Math.max(next, 0), film.frames.length);
-    const from = target > at ? film.frames.slice(at, target) : [{ patch: film.start }, ...film.frames.slice(0, target)];
+    const target = Math.min(Math.max(next, 0), recording.frames.length);
+    const from = target > at ? recording.frames.slice(at, target) : [{ patch: recording.start }, ...recording.frames.slice(0, target)];
     if (target !== at || motion === 0) applyPatch(mergePatches(from.map((frame) => frame.patch)), motion);
     at = target;
     moment.value = String(at);
-    const words = at === 0 ? "Before the first result" : film.frames[at - 1].label;
-    label.textContent = `${inThousands(results(at))} of ${inThousands(results(film.frames.length))} results · ${words}`;
+    const words = at === 0 ? "Before the first result" : recording.frames[at - 1].label;
+    label.textContent = `${inThousands(results(at))} of ${inThousands(results(recording.frames.length))} results · ${words}`;
     moment.setAttribute("aria-valuetext", words);
   }
 
@@ -84,16 +84,16 @@ export function prepareReplay({ open, began, ended }) {
   function wait() {
     const { place, pause } = next();
     timer = setTimeout(() => {
-      show(place, Math.min(LONGEST_MOTION, pause * 0.8));
-      if (at >= film.frames.length) stop();
+      show(place, Math.min(MAX_MOTION, pause * 0.8));
+      if (at >= recording.frames.length) stop();
       else wait();
     }, pause);
   }
 
   function play() {
-    if (at >= film.frames.length) show(0, 0);
+    if (at >= recording.frames.length) show(0, 0);
     player.textContent = "Pause";
-    // A screen reader is told of single steps, not of a film that runs.
+    // A screen reader announces single steps, not running playback.
     label.setAttribute("aria-live", "off");
     wait();
   }
@@ -101,18 +101,18 @@ export function prepareReplay({ open, began, ended }) {
   async function start() {
     opener.disabled = true;
     try {
-      film = unfolded(await open());
+      recording = decoded(await open());
     } catch {
       opener.textContent = "The replay is not available now. Try again";
       return;
     } finally {
       opener.disabled = false;
     }
-    present = presentState(film.start);
+    present = presentState(recording.start);
     began();
     opener.hidden = true;
     controls.hidden = false;
-    moment.max = String(film.frames.length);
+    moment.max = String(recording.frames.length);
     offerSpeeds();
     show(0, 0);
     play();
@@ -130,8 +130,8 @@ export function prepareReplay({ open, began, ended }) {
 
   opener.addEventListener("click", start);
   player.addEventListener("click", () => (timer ? stop() : play()));
-  part("back").addEventListener("click", () => { stop(); show(at - 1, LONGEST_MOTION); });
-  part("forward").addEventListener("click", () => { stop(); show(at + 1, LONGEST_MOTION); });
-  moment.addEventListener("input", () => { stop(); show(Number(moment.value), SHORTEST_TICK * 3); });
+  part("back").addEventListener("click", () => { stop(); show(at - 1, MAX_MOTION); });
+  part("forward").addEventListener("click", () => { stop(); show(at + 1, MAX_MOTION); });
+  moment.addEventListener("input", () => { stop(); show(Number(moment.value), MIN_TICK * 3); });
   part("close").addEventListener("click", close);
 }

@@ -1,26 +1,24 @@
-//! The results of a league as plain tables: CSV, JSON, Markdown.
+//! The standings and results of a league as CSV, JSON and Markdown.
 
 use league_protocol::id::MatchId;
-use league_protocol::message::{MatchStatus, StandingRow};
+use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
 use serde_json::{Value, json};
 
 use crate::league_view::{LeagueObservations, LeagueView, RecordedResult, round_of};
 
-/// Which table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableKind {
-    /// Who stands where.
     Standings,
-    /// Every match that is over, in the order in which they ended.
+    /// Every finished match, in the order of the results.
     Matches,
 }
 
-/// A table as texts: the names of its columns, then its rows.
+/// The names of the columns, then the rows.
 type Rows = (Vec<&'static str>, Vec<Vec<String>>);
 
-/// A table with a comma between cells, as RFC 4180 has it.
+/// A table as CSV (RFC 4180).
 ///
-/// A name that a spreadsheet would take for a formula gets an apostrophe before it.
+/// A cell that a spreadsheet would take for a formula is prefixed with an apostrophe.
 pub fn csv(view: &LeagueView, table: TableKind) -> String {
     let (head, rows) = rows(view, table);
     let head = head.into_iter().map(str::to_owned).collect();
@@ -51,7 +49,7 @@ pub fn json(view: &LeagueView) -> Value {
     })
 }
 
-/// Both tables with a heading each.
+/// Both tables, with a heading each.
 pub fn markdown(view: &LeagueView) -> String {
     let summary = view.summary(&LeagueObservations::default());
     let mut text = format!("# {}\n\n", cell(&summary.title));
@@ -80,88 +78,87 @@ pub fn markdown(view: &LeagueView) -> String {
 
 fn rows(view: &LeagueView, table: TableKind) -> Rows {
     match table {
-        TableKind::Standings => standings(view),
-        TableKind::Matches => matches(view),
+        TableKind::Standings => {
+            let rows = view.league().standings();
+            table_of(&STANDINGS_COLUMNS, rows.iter())
+        }
+        TableKind::Matches => {
+            let matches = view.results().map(|(id, recorded)| FinishedMatch {
+                view,
+                id,
+                recorded,
+                result: &recorded.result,
+            });
+            table_of(&match_columns(), matches.collect::<Vec<_>>().iter())
+        }
     }
 }
 
-fn standings(view: &LeagueView) -> Rows {
-    let head = vec![
-        "rank",
-        "player_id",
-        "display_name",
-        "played",
-        "wins",
-        "draws",
-        "losses",
-        "technical_losses",
-        "points",
-    ];
-    let row = |row: &StandingRow| {
-        vec![
-            row.rank.to_string(),
-            row.player_id.to_string(),
-            row.display_name.to_string(),
-            row.played.to_string(),
-            row.wins.to_string(),
-            row.draws.to_string(),
-            row.losses.to_string(),
-            row.technical_losses.to_string(),
-            row.points.to_string(),
-        ]
-    };
-    (head, view.league().standings().iter().map(row).collect())
+/// A column: its name, and its cell of a row.
+type Column<R> = (&'static str, fn(&R) -> String);
+
+fn table_of<'r, R: 'r>(columns: &[Column<R>], rows: impl Iterator<Item = &'r R>) -> Rows {
+    let head = columns.iter().map(|(name, _)| *name);
+    let cells = |row: &R| columns.iter().map(|(_, cell)| cell(row)).collect();
+    (head.collect(), rows.map(cells).collect())
 }
 
-fn matches(view: &LeagueView) -> Rows {
-    let head = vec![
-        "match_id",
-        "round_id",
-        "recorded_at",
-        "referee_id",
-        "player_A_id",
-        "player_A_name",
-        "player_B_id",
-        "player_B_name",
-        "status",
-        "winner",
-        "points_A",
-        "points_B",
-        "choice_A",
-        "choice_B",
-        "reason",
-    ];
-    let rows = view
-        .results()
-        .map(|(match_id, recorded): (&MatchId, &RecordedResult)| {
-            let result = &recorded.result;
-            let name = |seat: usize| view.player_ref(&result.players[seat]).name;
-            let choice = |seat: usize| match result.choices.get(&result.players[seat]) {
-                Some(Value::String(text)) => text.clone(),
-                Some(other) => other.to_string(),
-                None => String::new(),
-            };
-            let winner = result.winner.as_ref().map(ToString::to_string);
-            let referee = recorded.referee.as_ref().map(ToString::to_string);
-            vec![
-                match_id.to_string(),
-                round_of(match_id).to_string(),
-                recorded.at.to_millis_text(),
-                referee.unwrap_or_default(),
-                result.players[0].to_string(),
-                name(0),
-                result.players[1].to_string(),
-                name(1),
-                status(result.status).to_owned(),
-                winner.unwrap_or_default(),
-                result.points[0].to_string(),
-                result.points[1].to_string(),
-                choice(0),
-                choice(1),
-                result.reason.clone(),
-            ]
-        });
-    (head, rows.collect())
+const STANDINGS_COLUMNS: [Column<StandingRow>; 9] = [
+    ("rank", |row| row.rank.to_string()),
+    ("player_id", |row| row.player_id.to_string()),
+    ("display_name", |row| row.display_name.to_string()),
+    ("played", |row| row.played.to_string()),
+    ("wins", |row| row.wins.to_string()),
+    ("draws", |row| row.draws.to_string()),
+    ("losses", |row| row.losses.to_string()),
+    ("technical_losses", |row| row.technical_losses.to_string()),
+    ("points", |row| row.points.to_string()),
+];
+
+/// A row of the table of matches.
+struct FinishedMatch<'v> {
+    view: &'v LeagueView,
+    id: &'v MatchId,
+    recorded: &'v RecordedResult,
+    result: &'v MatchResult,
+}
+
+const fn match_columns<'v>() -> [Column<FinishedMatch<'v>>; 15] {
+    [
+        ("match_id", |row| row.id.to_string()),
+        ("round_id", |row| round_of(row.id).to_string()),
+        ("recorded_at", |row| row.recorded.at.to_millis_text()),
+        ("referee_id", |row| text(row.recorded.referee.as_ref())),
+        ("player_A_id", |row| row.result.players[0].to_string()),
+        ("player_A_name", |row| row.name(0)),
+        ("player_B_id", |row| row.result.players[1].to_string()),
+        ("player_B_name", |row| row.name(1)),
+        ("status", |row| status(row.result.status).to_owned()),
+        ("winner", |row| text(row.result.winner.as_ref())),
+        ("points_A", |row| row.result.points[0].to_string()),
+        ("points_B", |row| row.result.points[1].to_string()),
+        ("choice_A", |row| row.choice(0)),
+        ("choice_B", |row| row.choice(1)),
+        ("reason", |row| row.result.reason.clone()),
+    ]
+}
+
+impl FinishedMatch<'_> {
+    fn name(&self, seat: usize) -> String {
+        self.view.player_ref(&self.result.players[seat]).name
+    }
+
+    fn choice(&self, seat: usize) -> String {
+        match self.result.choices.get(&self.result.players[seat]) {
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+            None => String::new(),
+        }
+    }
+}
+
+fn text(id: Option<&impl ToString>) -> String {
+    id.map(ToString::to_string).unwrap_or_default()
 }
 
 fn status(status: MatchStatus) -> &'static str {
@@ -177,7 +174,6 @@ fn csv_line(cells: &[String]) -> String {
     cells.join(",") + "\r\n"
 }
 
-/// A cell; quoted if it has to be.
 fn csv_cell(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if formula {
@@ -192,7 +188,7 @@ fn csv_cell(text: &str) -> String {
     }
 }
 
-/// A cell as what it is: a number, a text, or nothing.
+/// A cell as a number, a string or null, by its column.
 fn value(column: &str, cell: String) -> Value {
     match column {
         "winner" | "referee_id" | "choice_A" | "choice_B" if cell.is_empty() => Value::Null,
@@ -205,7 +201,7 @@ fn value(column: &str, cell: String) -> Value {
     }
 }
 
-/// A cell of Markdown: what would end it, or begin something else, is written as text.
+/// Escapes a cell for Markdown.
 fn cell(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for letter in text.chars() {

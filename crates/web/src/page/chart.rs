@@ -1,4 +1,4 @@
-//! Points over rounds, as a picture.
+//! The chart of points over rounds, as SVG.
 
 use std::fmt::Write as _;
 
@@ -7,20 +7,20 @@ use maud::{Markup, html};
 use super::format::{counted, cut, name};
 use crate::model::{Chart, ChartLine};
 
-/// How many lines have a colour, a pattern and a name; the others are grey.
+/// Lines with a colour, a pattern and a name; the others are grey.
 const COLOURED: usize = 8;
-/// The most points of a line with a colour; a longer one is thinned out.
+/// Points of a coloured line; a longer one is thinned out.
 const MAX_COLOURED_POINTS: usize = 64;
-/// The most points of a grey line.
+/// Points of a grey line.
 const MAX_GREY_POINTS: usize = 24;
-/// What `P01` would wish for, so that it gets the first colour.
-const FIRST_WISH: usize = (b'P' as usize + b'0' as usize + b'1' as usize) % COLOURED;
-/// The fewest rounds that the picture has room for, in a league that has as many.
+/// The preference of `P01`, which gets the first colour.
+const FIRST_PREFERENCE: usize = (b'P' as usize + b'0' as usize + b'1' as usize) % COLOURED;
+/// Rounds that the chart has room for at least, if the league has as many.
 const MIN_ROUNDS: u32 = 8;
-/// The longest name beside a line, in characters.
+/// The length of a name beside a line, in characters.
 const MAX_LABEL_CHARS: usize = 17;
 
-/// How wide the picture is; names stand to the right of it.
+/// The names are to the right of this.
 const WIDTH: f64 = 620.0;
 const HEIGHT: f64 = 360.0;
 /// The height of a chart with one line.
@@ -28,9 +28,9 @@ const LOW_HEIGHT: f64 = 220.0;
 const LEFT: f64 = 44.0;
 const RIGHT: f64 = 600.0;
 const TOP: f64 = 14.0;
-/// How much room the rounds take below.
+/// Space for the round numbers.
 const BELOW: f64 = 34.0;
-/// How far apart the names at the ends of lines stand.
+/// The distance between names at the ends of lines.
 const LABEL_HEIGHT: f64 = 21.0;
 
 /// The chart, or a sentence while there is nothing to draw.
@@ -67,7 +67,7 @@ pub(crate) fn chart(chart: &Chart) -> Markup {
     }
 }
 
-/// The names again, for screens that are too narrow to have them beside the lines.
+/// The names again, for screens too narrow to show them beside the lines.
 fn legend(lines: &[ChartLine], colours: &[usize]) -> Markup {
     html! {
         ol.legend { @for (line, colour) in lines.iter().zip(colours) {
@@ -79,7 +79,7 @@ fn legend(lines: &[ChartLine], colours: &[usize]) -> Markup {
     }
 }
 
-/// One line by itself, for the page of a player.
+/// A single line, for the page of a player.
 pub(crate) fn single(points: &[u32]) -> Markup {
     let rounds = u32::try_from(points.len().saturating_sub(1)).unwrap_or(u32::MAX);
     let scale = Scale::of(&[points], rounds, LOW_HEIGHT);
@@ -104,7 +104,7 @@ fn words(chart: &Chart, over: usize) -> String {
     text
 }
 
-/// How many rounds the picture has room for: all of them once half are over, fewer before.
+/// How many rounds the chart has room for: all once half are over, fewer before.
 fn shown_rounds(over: usize, rounds: u32) -> u32 {
     let over = u32::try_from(over).unwrap_or(u32::MAX);
     if over >= rounds / 2 {
@@ -113,7 +113,7 @@ fn shown_rounds(over: usize, rounds: u32) -> u32 {
     over.saturating_add(over / 4).max(MIN_ROUNDS).min(rounds)
 }
 
-/// Where rounds and points lie in the picture.
+/// Maps rounds and points to coordinates.
 struct Scale {
     rounds: u32,
     points: u32,
@@ -183,8 +183,8 @@ impl Scale {
     }
 }
 
-/// A colour for each line. It hangs on the player and not on its rank, so that a line that is
-/// overtaken stays what it was.
+/// A colour for each line. It depends on the player and not on the rank, so that a line keeps its
+/// colour when it is overtaken.
 fn colours(lines: &[ChartLine]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..lines.len()).collect();
     order.sort_by_key(|place| &lines[*place].player.id);
@@ -192,9 +192,9 @@ fn colours(lines: &[ChartLine]) -> Vec<usize> {
     let mut colours = vec![0; lines.len()];
     for place in order {
         let id = lines[place].player.id.as_str();
-        // Ids end in a number, so that neighbours wish for different colours.
-        let wish = id.bytes().map(usize::from).sum::<usize>() + COLOURED - FIRST_WISH;
-        let free = (wish..wish + COLOURED).map(|colour| colour % COLOURED);
+        // Ids end in a number, so neighbours prefer different colours.
+        let preferred = id.bytes().map(usize::from).sum::<usize>() + COLOURED - FIRST_PREFERENCE;
+        let free = (preferred..preferred + COLOURED).map(|colour| colour % COLOURED);
         let colour = free.into_iter().find(|colour| !taken[*colour]).unwrap_or(0);
         taken[colour] = true;
         colours[place] = colour;
@@ -202,7 +202,7 @@ fn colours(lines: &[ChartLine]) -> Vec<usize> {
     colours
 }
 
-/// Heights of the names beside the lines: near their ends, but never one on the other.
+/// Heights of the names beside the lines: near their ends, without overlap.
 fn label_heights(lines: &[ChartLine], scale: &Scale) -> Vec<f64> {
     let wanted = |line: &ChartLine| scale.y(line.points.last().copied().unwrap_or_default());
     let mut order: Vec<usize> = (0..lines.len()).collect();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_player_keeps_its_colour_whoever_overtakes_it() {
+    fn player_keeps_its_colour_at_any_rank() {
         let of = |numbers: &[u32]| {
             let lines: Vec<ChartLine> = numbers
                 .iter()
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn names_never_stand_on_each_other() {
+    fn names_do_not_overlap() {
         let lines = vec![line(vec![0, 5]); COLOURED];
         let scale = Scale::of(&[&[0, 5]], 1, HEIGHT);
         let mut heights = label_heights(&lines, &scale);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_thinned_out_and_keeps_its_ends() {
+    fn long_line_is_thinned_out_and_keeps_its_ends() {
         let points: Vec<u32> = (0..=10_000).collect();
         let scale = Scale::of(&[&points], 10_000, HEIGHT);
         let path = scale.path(&points, MAX_GREY_POINTS);
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rounds_of_a_long_league_fill_the_picture() {
+    fn first_rounds_of_a_long_league_fill_the_chart() {
         assert_eq!(shown_rounds(30, 399), 37);
         assert_eq!(shown_rounds(1, 399), MIN_ROUNDS);
         assert_eq!(shown_rounds(200, 399), 399);
