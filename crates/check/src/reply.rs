@@ -1,6 +1,6 @@
 //! What an agent answered to a call, as it stands, with or without the frame of JSON-RPC.
 
-use league_protocol::peer::{self, Told};
+use league_protocol::peer::{self, ToolResult};
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 
@@ -170,10 +170,10 @@ impl Reply {
 fn unwrapped(json: &Value) -> Option<Value> {
     let result = json.get("result")?;
     let content = result.get("content")?.as_array()?;
-    match peer::told(&to_raw_value(result).ok()?).ok()? {
-        Told::Message(message) => serde_json::from_str(message.get()).ok(),
-        Told::Nod => content.first()?.get("text").cloned(),
-        Told::Failed(_) => None,
+    match peer::tool_result(&to_raw_value(result).ok()?).ok()? {
+        ToolResult::Message(message) => serde_json::from_str(message.get()).ok(),
+        ToolResult::Acknowledged => content.first()?.get("text").cloned(),
+        ToolResult::Failed(_) => None,
     }
 }
 

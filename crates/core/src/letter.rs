@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use league_protocol::fault::Code;
 use league_protocol::message::Message;
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::{AuthToken, TokenHash};
 
 use crate::timeouts::Backoff;
@@ -39,7 +39,7 @@ pub struct Peer {
     /// How it speaks.
     pub dialect: Dialect,
     /// How it takes calls, if it is known; else whoever carries a letter finds out.
-    pub speech: Option<Speech>,
+    pub speech: Option<CallStyle>,
 }
 
 /// What a letter shows to prove its sender.

@@ -1,103 +1,280 @@
-//! How a peer is spoken to: what to send it, and what its answers say.
+//! Calls to a peer as bytes and headers: how it takes them, what to send, what its replies say.
 //!
-//! A peer takes calls in one of three manners, and [`Probe`] finds out which. Everything here is
-//! bytes and headers; sending them, waiting and trying again are left to others, so a child process
-//! that takes lines is spoken to just as a server behind HTTP.
+//! [`Probe`] finds out how a peer takes calls. Sending, waiting and trying again are left to others,
+//! so a child process that reads lines is called just as a server behind HTTP.
 
-mod arguments;
-mod events;
 mod probe;
 mod reply;
-mod request;
-mod result;
-mod tools;
 
-pub use arguments::Inputs;
-pub use events::{Events, Heard, MOST_EVENTS};
-pub use probe::{Found, Probe, Step};
-pub use reply::{Fault, LONGEST_QUOTE, Reply, is_expired, read};
-pub use request::{Header, Request, Verb, call, end, ping};
-pub use result::{Told, told};
-pub use tools::{LARGEST_SCHEMA, MOST_PAGES, MOST_TOOLS, Tools};
+pub use probe::{Inputs, MAX_PAGES, MAX_SCHEMA, MAX_TOOLS, Probe, ProbeStep, ToolList};
+pub use reply::{
+    EventStream, HttpReply, MAX_EVENTS, MAX_QUOTE, McpFault, StreamState, ToolResult, is_expired,
+    read, tool_result,
+};
 
-use crate::sender::{Form, Naming, Nesting, Speech};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::rpc;
+use crate::sender::CallStyle;
 
 /// The revision of MCP that has no handshake.
 pub const MODERN: &str = "2026-07-28";
 /// The newest revision that begins with `initialize`.
 pub const LEGACY: &str = "2025-11-25";
 /// The longest revision or session id that is kept, in bytes; both go back in headers.
-const LONGEST_NAME: usize = 256;
+const MAX_HEADER_TEXT: usize = 256;
 
 /// How a peer takes calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Manner {
-    /// Plain JSON-RPC, with a message in it.
-    Simple(Form),
-    /// MCP without a handshake.
-    Modern {
-        /// The revision that is spoken.
-        version: String,
-    },
-    /// MCP that begins with `initialize`.
-    Legacy(Session),
+pub struct PeerProfile {
+    /// [`CallStyle::Mcp`] if there is a session, otherwise the layout of plain calls.
+    pub style: CallStyle,
+    /// The revision of MCP, and the session if the peer keeps one.
+    pub session: Option<Session>,
+    /// The tools that it lists; `None` if it lists none that can be read.
+    pub tools: Option<ToolList>,
+    /// Whether the peer has replied at all.
+    pub heard: bool,
 }
 
-/// What a handshake came to.
+/// The revision of MCP that both sides speak.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// The revision that both speak.
     pub version: String,
-    /// What the server knows the session by; a stateless one gives none.
+    /// The server's name for the session; a stateless server gives none.
     pub id: Option<String>,
+    /// Whether it began with `initialize`, as revisions before [`MODERN`] do.
+    pub handshake: bool,
 }
 
-impl Manner {
-    /// What an agent would say of itself that takes calls like this.
-    pub const fn speech(&self) -> Speech {
-        match self {
-            Self::Simple(_) => Speech::Simple,
-            Self::Modern { .. } | Self::Legacy(_) => Speech::Mcp,
+impl PeerProfile {
+    /// A peer that takes plain calls as the documents show them.
+    pub const PLAIN: Self = Self::plain(CallStyle::Tool);
+
+    /// A peer that takes plain calls in this layout.
+    pub const fn plain(style: CallStyle) -> Self {
+        Self {
+            style,
+            session: None,
+            tools: None,
+            heard: true,
         }
     }
 
-    /// One word for people.
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Simple(_) => "simple",
-            Self::Modern { .. } => "modern",
-            Self::Legacy(_) => "legacy",
+    /// A peer that is called through MCP.
+    pub const fn mcp(session: Session) -> Self {
+        Self {
+            style: CallStyle::Mcp,
+            session: Some(session),
+            tools: None,
+            heard: true,
         }
     }
 
-    /// The simplified form as the documents have it.
-    pub const PLAIN: Self = Self::Simple(Form::of(Naming::Tool, Nesting::Bare));
-
-    /// The form of calls, if they are simplified.
-    pub const fn form(&self) -> Option<Form> {
-        match self {
-            Self::Simple(form) => Some(*form),
-            Self::Modern { .. } | Self::Legacy(_) => None,
+    /// One word for people: `simple`, `modern` or `legacy`.
+    pub fn as_str(&self) -> &'static str {
+        match &self.session {
+            None => "simple",
+            Some(session) if session.handshake => "legacy",
+            Some(_) => "modern",
         }
+    }
+
+    /// The layout of calls, if they are plain.
+    pub fn layout(&self) -> Option<CallStyle> {
+        self.session.is_none().then_some(self.style)
     }
 
     /// The revision of MCP, if it is MCP.
     pub fn version(&self) -> Option<&str> {
-        match self {
-            Self::Simple(_) => None,
-            Self::Modern { version } => Some(version),
-            Self::Legacy(session) => Some(&session.version),
-        }
+        Some(&self.session.as_ref()?.version)
     }
 
     /// Whether the peer keeps a session for us.
-    pub const fn has_session(&self) -> bool {
-        matches!(self, Self::Legacy(Session { id: Some(_), .. }))
+    pub fn has_session(&self) -> bool {
+        self.session
+            .as_ref()
+            .is_some_and(|session| session.id.is_some())
     }
+}
+
+/// One request to send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerRequest {
+    pub verb: Verb,
+    /// Headers for HTTP; a transport without headers leaves them out.
+    pub headers: Vec<Header>,
+    /// The JSON.
+    pub body: Vec<u8>,
+    /// The id that the reply repeats; without one no reply is owed.
+    pub id: Option<u64>,
+}
+
+/// A header's name and value.
+pub type Header = (&'static str, String);
+
+/// The method of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// Brings a message.
+    Post,
+    /// Ends a session.
+    Delete,
+}
+
+/// A call of a tool; `None` if the message has no JSON form.
+///
+/// `inputs` are those that the peer declares for the tool; without them it gets the message as it is.
+pub fn call(
+    profile: &PeerProfile,
+    id: u64,
+    tool: &str,
+    message: &impl Serialize,
+    inputs: Option<&Inputs>,
+) -> Option<PeerRequest> {
+    let Some(session) = &profile.session else {
+        return plain(profile.style, id, tool, message);
+    };
+    let Value::Object(members) = serde_json::to_value(message).ok()? else {
+        return None;
+    };
+    let arguments = match inputs {
+        Some(inputs) => inputs.shaped(members),
+        None => members,
+    };
+    let params = json!({"name": tool, "arguments": arguments});
+    mcp(session, id, "tools/call", Some(tool), params)
+}
+
+/// A plain JSON-RPC call in the layout that the peer understands.
+fn plain(style: CallStyle, id: u64, tool: &str, message: &impl Serialize) -> Option<PeerRequest> {
+    let body = if matches!(style, CallStyle::Simple | CallStyle::Tool) {
+        rpc::request(id, tool, Some(message)).ok()?
+    } else {
+        let message = serde_json::to_value(message).ok()?;
+        let kind = message["message_type"].as_str().unwrap_or(tool).to_owned();
+        let params = match style.holder() {
+            None => message,
+            Some("arguments") => json!({"name": tool, "arguments": message}),
+            Some(holder) => json!({holder: message}),
+        };
+        rpc::request(id, style.method(tool, &kind), Some(&params)).ok()?
+    };
+    Some(PeerRequest {
+        verb: Verb::Post,
+        headers: Vec::new(),
+        body,
+        id: Some(id),
+    })
+}
+
+/// Asks whether a peer is there; revisions without a handshake have no word for it but `discover`.
+pub fn ping(profile: &PeerProfile, id: u64) -> Option<PeerRequest> {
+    match &profile.session {
+        None => plain(CallStyle::Tool, id, "ping", &json!({})),
+        Some(session) if session.handshake => mcp(session, id, "ping", None, json!({})),
+        Some(session) => discover(&session.version, id),
+    }
+}
+
+/// Ends a session, if the server keeps one.
+pub fn end(session: &Session) -> Option<PeerRequest> {
+    session.id.as_ref()?;
+    Some(PeerRequest {
+        verb: Verb::Delete,
+        headers: session_headers(session),
+        body: Vec::new(),
+        id: None,
+    })
+}
+
+/// The first question to a peer of which nothing is known.
+fn discover(version: &str, id: u64) -> Option<PeerRequest> {
+    let session = Session {
+        version: version.to_owned(),
+        id: None,
+        handshake: false,
+    };
+    mcp(&session, id, "server/discover", None, json!({}))
+}
+
+/// The beginning of a handshake.
+fn initialize(id: u64) -> Option<PeerRequest> {
+    let params = json!({
+        "protocolVersion": LEGACY,
+        "capabilities": {},
+        "clientInfo": client(),
+    });
+    post(id, "initialize", params, Vec::new())
+}
+
+/// The end of a handshake.
+fn initialized(session: &Session) -> Option<PeerRequest> {
+    Some(PeerRequest {
+        verb: Verb::Post,
+        headers: session_headers(session),
+        body: rpc::notify("notifications/initialized", None::<&()>).ok()?,
+        id: None,
+    })
+}
+
+/// One page of the list of tools.
+fn list_tools(session: &Session, id: u64, cursor: Option<&str>) -> Option<PeerRequest> {
+    let params = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
+    mcp(session, id, "tools/list", None, params)
+}
+
+fn mcp(
+    session: &Session,
+    id: u64,
+    method: &str,
+    name: Option<&str>,
+    mut params: Value,
+) -> Option<PeerRequest> {
+    if session.handshake {
+        return post(id, method, params, session_headers(session));
+    }
+    params["_meta"] = meta(&session.version);
+    let mut headers = vec![
+        ("mcp-protocol-version", session.version.clone()),
+        ("mcp-method", method.to_owned()),
+    ];
+    headers.extend(name.map(|name| ("mcp-name", name.to_owned())));
+    post(id, method, params, headers)
+}
+
+fn post(id: u64, method: &str, params: Value, headers: Vec<Header>) -> Option<PeerRequest> {
+    Some(PeerRequest {
+        verb: Verb::Post,
+        headers,
+        body: rpc::request(id, method, Some(&params)).ok()?,
+        id: Some(id),
+    })
+}
+
+fn session_headers(session: &Session) -> Vec<Header> {
+    let mut headers = vec![("mcp-protocol-version", session.version.clone())];
+    headers.extend(session.id.clone().map(|id| ("mcp-session-id", id)));
+    headers
+}
+
+/// What a modern request says of its sender: no capability, so no peer can ask anything back.
+fn meta(version: &str) -> Value {
+    let mut meta = Map::new();
+    let mut add = |name: &str, value| meta.insert(format!("io.modelcontextprotocol/{name}"), value);
+    add("protocolVersion", version.into());
+    add("clientInfo", client());
+    add("clientCapabilities", json!({}));
+    Value::Object(meta)
+}
+
+fn client() -> Value {
+    json!({"name": "league", "version": env!("CARGO_PKG_VERSION")})
 }
 
 /// A text of a peer that may go into a header: visible, ASCII, short.
 fn header_text(text: &str) -> Option<String> {
     let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
-    (visible && (1..=LONGEST_NAME).contains(&text.len())).then(|| text.to_owned())
+    (visible && (1..=MAX_HEADER_TEXT).contains(&text.len())).then(|| text.to_owned())
 }

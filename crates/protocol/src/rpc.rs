@@ -36,26 +36,20 @@
 //!   Repeats inside `params` are for the reader of `params`, who has [`members::members`].
 //! - A posted response is answered without its id, since that id is one of ours.
 
-mod body;
-mod content_type;
-mod era;
-mod error;
 mod frame;
 mod id;
-mod in_flight;
 pub mod members;
-mod open;
 mod outgoing;
 mod reply;
 
-pub use body::{Broken, MAX_BODY, MAX_DEPTH};
-pub use content_type::check_content_type;
-pub use era::Era;
-pub use error::{Refusal, RpcError, Status};
-pub use frame::{Call, Frame, MAX_METHOD, Malformed, Notification, Params};
-pub use id::{Id, MAX_ID};
-pub use in_flight::{InFlight, MAX_IN_FLIGHT};
-pub(crate) use open::Array;
-pub use open::{Element, Incoming, MAX_BATCH, Opened, open, read};
-pub use outgoing::{MAX_OWN_ID, Unwritable, batch, fail, notify, request, respond};
+pub use frame::{
+    Call, Element, Era, Frame, Incoming, MAX_BATCH, MAX_METHOD, Malformed, Notification, Opened,
+    Params, check_content_type, open, read,
+};
+pub use id::{Id, InFlight, MAX_ID, MAX_IN_FLIGHT};
+pub(crate) use members::Array;
+pub use members::{Broken, MAX_BODY, MAX_DEPTH};
+pub use outgoing::{
+    MAX_OWN_ID, Refusal, RpcError, Status, Unwritable, batch, fail, notify, request, respond,
+};
 pub use reply::{PeerError, ReplyFault, Response, read_error, read_reply, read_response};

@@ -1,4 +1,4 @@
-//! Who says something, and in which dialect.
+//! Agents: who they are, which dialect they speak, and how they take calls.
 
 use std::fmt;
 
@@ -58,117 +58,121 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// How an agent takes calls, whatever the dialect of the messages in them (ruling 46).
+/// How an agent takes calls, whatever the dialect of the messages in them (rulings 46 and 49).
+///
+/// An agent declares `Simple` or `Mcp`. The other styles are never declared: they are layouts of a
+/// plain JSON-RPC call that the agent used itself, or that it turned out to understand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub enum Speech {
-    /// It says so itself: the method is the name of a tool, and the parameters are the message.
+pub enum CallStyle {
+    /// The method names the tool, and `params` is the message.
     Simple,
-    /// Calls of tools go through MCP, of whichever revision.
+    /// Tools are called through MCP, of whichever revision.
     Mcp,
-    /// Nobody said so, but it calls others like this (ruling 49).
-    Habit(Form),
+    /// The layout of `Simple`, not declared.
+    Tool,
+    /// The method is the type of the message.
+    Type,
+    /// The method is `mcp_message` for all messages.
+    Generic,
+    /// As `Tool`, with the message in `params.message`.
+    ToolMessage,
+    TypeMessage,
+    GenericMessage,
+    /// As `Tool`, with the message in `params.arguments`.
+    ToolArguments,
+    TypeArguments,
+    GenericArguments,
 }
 
-impl Speech {
-    /// The word in a message: `simple`, `mcp`, or that of a [`Form`].
+impl CallStyle {
+    /// The layouts of plain calls, the likeliest first.
+    pub const LAYOUTS: [Self; 9] = [
+        Self::Tool,
+        Self::Type,
+        Self::Generic,
+        Self::ToolMessage,
+        Self::TypeMessage,
+        Self::GenericMessage,
+        Self::ToolArguments,
+        Self::TypeArguments,
+        Self::GenericArguments,
+    ];
+    /// How many layouts are tried on an agent of which nothing is known.
+    pub const TRIED: usize = 7;
+    /// The method that stands for all messages.
+    pub const GENERIC_METHOD: &str = "mcp_message";
+
+    /// The word in messages, journals and reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Simple => "simple",
             Self::Mcp => "mcp",
-            Self::Habit(form) => form.as_str(),
+            Self::Tool => "tool",
+            Self::Type => "type",
+            Self::Generic => "generic",
+            Self::ToolMessage => "tool.message",
+            Self::TypeMessage => "type.message",
+            Self::GenericMessage => "generic.message",
+            Self::ToolArguments => "tool.arguments",
+            Self::TypeArguments => "type.arguments",
+            Self::GenericArguments => "generic.arguments",
         }
     }
 
-    /// Reads the word; another one says nothing.
+    /// Reads the word; any other word says nothing.
     pub fn parse(word: &str) -> Option<Self> {
-        let said = [Self::Simple, Self::Mcp].into_iter();
-        let mut all = said.chain(Form::ALL.into_iter().map(Self::Habit));
-        all.find(|speech| speech.as_str() == word)
+        let declared = [Self::Simple, Self::Mcp].into_iter();
+        declared
+            .chain(Self::LAYOUTS)
+            .find(|style| style.as_str() == word)
+    }
+
+    /// The layout of a plain call of this method, which may be the type of a message, with the
+    /// message in this member of `params`.
+    pub fn of_call(method: &str, is_type: bool, holder: Option<&str>) -> Self {
+        let column = match method {
+            Self::GENERIC_METHOD => 2,
+            _ => usize::from(is_type),
+        };
+        let row = match holder {
+            None => 0,
+            Some("message") => 1,
+            Some(_) => 2,
+        };
+        Self::LAYOUTS[3 * row + column]
+    }
+
+    /// The member of `params` that holds the message; `None` if `params` is the message.
+    pub const fn holder(self) -> Option<&'static str> {
+        match self {
+            Self::Simple | Self::Mcp | Self::Tool | Self::Type | Self::Generic => None,
+            Self::ToolMessage | Self::TypeMessage | Self::GenericMessage => Some("message"),
+            Self::ToolArguments | Self::TypeArguments | Self::GenericArguments => Some("arguments"),
+        }
+    }
+
+    /// The method of a plain call of a tool, with a message of a type.
+    pub const fn method<'m>(self, tool: &'m str, message_type: &'m str) -> &'m str {
+        match self {
+            Self::Type | Self::TypeMessage | Self::TypeArguments => message_type,
+            Self::Generic | Self::GenericMessage | Self::GenericArguments => Self::GENERIC_METHOD,
+            Self::Simple | Self::Mcp | Self::Tool | Self::ToolMessage | Self::ToolArguments => tool,
+        }
     }
 }
 
-impl From<Speech> for String {
-    fn from(speech: Speech) -> Self {
-        speech.as_str().to_owned()
+impl From<CallStyle> for String {
+    fn from(style: CallStyle) -> Self {
+        style.as_str().to_owned()
     }
 }
 
-impl TryFrom<String> for Speech {
+impl TryFrom<String> for CallStyle {
     type Error = String;
 
     fn try_from(word: String) -> Result<Self, String> {
-        Self::parse(&word).ok_or_else(|| format!("`{word}` is no way to take calls"))
-    }
-}
-
-/// How a call in the simplified form is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Form {
-    /// What the method is.
-    pub naming: Naming,
-    /// Where the message is.
-    pub nesting: Nesting,
-}
-
-/// What the method of a call is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Naming {
-    /// The name of a tool, as the documents have it.
-    #[default]
-    Tool,
-    /// The type of the message.
-    Type,
-    /// One word for all messages: `mcp_message`.
-    Generic,
-}
-
-/// Where in the parameters of a call the message is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Nesting {
-    /// The parameters are the message, as the documents have it.
-    #[default]
-    Bare,
-    /// Under `message`.
-    Message,
-    /// Under `arguments`.
-    Arguments,
-}
-
-impl Form {
-    /// Every form, the likeliest first.
-    pub const ALL: [Self; 9] = [
-        Self::of(Naming::Tool, Nesting::Bare),
-        Self::of(Naming::Type, Nesting::Bare),
-        Self::of(Naming::Generic, Nesting::Bare),
-        Self::of(Naming::Tool, Nesting::Message),
-        Self::of(Naming::Type, Nesting::Message),
-        Self::of(Naming::Generic, Nesting::Message),
-        Self::of(Naming::Tool, Nesting::Arguments),
-        Self::of(Naming::Type, Nesting::Arguments),
-        Self::of(Naming::Generic, Nesting::Arguments),
-    ];
-    /// How many forms are tried on an agent of which nothing is known.
-    pub const TRIED: usize = 7;
-
-    /// A form of these two.
-    pub const fn of(naming: Naming, nesting: Nesting) -> Self {
-        Self { naming, nesting }
-    }
-
-    /// The word in a message: `tool`, `type.message`, ….
-    pub const fn as_str(self) -> &'static str {
-        match (self.naming, self.nesting) {
-            (Naming::Tool, Nesting::Bare) => "tool",
-            (Naming::Tool, Nesting::Message) => "tool.message",
-            (Naming::Tool, Nesting::Arguments) => "tool.arguments",
-            (Naming::Type, Nesting::Bare) => "type",
-            (Naming::Type, Nesting::Message) => "type.message",
-            (Naming::Type, Nesting::Arguments) => "type.arguments",
-            (Naming::Generic, Nesting::Bare) => "generic",
-            (Naming::Generic, Nesting::Message) => "generic.message",
-            (Naming::Generic, Nesting::Arguments) => "generic.arguments",
-        }
+        Self::parse(&word).ok_or_else(|| format!("`{word}` is not a call style"))
     }
 }
 
@@ -199,17 +203,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_to_take_calls_is_read_as_it_is_written() {
-        let habits = Form::ALL.map(Speech::Habit);
-        for speech in [Speech::Simple, Speech::Mcp].into_iter().chain(habits) {
-            let written = serde_json::to_string(&speech).expect("it is a word");
-            let read: Speech = serde_json::from_str(&written).expect("it was written so");
-            assert_eq!(read, speech, "{written}");
+    fn call_styles_are_read_as_they_are_written() {
+        let declared = [CallStyle::Simple, CallStyle::Mcp].into_iter();
+        for style in declared.chain(CallStyle::LAYOUTS) {
+            let written = serde_json::to_string(&style).expect("it is a word");
+            let read: CallStyle = serde_json::from_str(&written).expect("it was written so");
+            assert_eq!(read, style, "{written}");
         }
-        for naming in [Naming::Tool, Naming::Type, Naming::Generic] {
-            for nesting in [Nesting::Bare, Nesting::Message, Nesting::Arguments] {
-                assert!(Form::ALL.contains(&Form::of(naming, nesting)));
-            }
+    }
+
+    #[test]
+    fn layouts_are_told_from_calls_that_are_written_in_them() {
+        for style in CallStyle::LAYOUTS {
+            let method = style.method("choose_parity", "CHOOSE_PARITY_CALL");
+            let is_type = method == "CHOOSE_PARITY_CALL";
+            assert_eq!(CallStyle::of_call(method, is_type, style.holder()), style);
         }
     }
 }

@@ -9,7 +9,7 @@ use league_protocol::message::{
     RegisterRequest, RoundAnnouncement, StartMatch, StartMatchPlayer, WinLossDraw,
 };
 use league_protocol::secret::Seed;
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::{AuthToken, TokenHash};
 
 use crate::Who;
@@ -207,7 +207,7 @@ fn false_order(setting: &Setting, match_id: MatchId, chance: &mut Chance) -> Sta
         player_id: PlayerId::numbered(number),
         endpoint: endpoint(first + number - 1),
         dialect: Dialect::V2,
-        speech: Some(Speech::Simple),
+        speech: Some(CallStyle::Simple),
         token_hash: TokenHash::of("tok-p01-guessed"),
         match_token: AuthToken::new("tok-r2m1-guessed"),
         record: WinLossDraw::default(),
@@ -242,7 +242,7 @@ fn villain() -> AgentMeta {
         game_types: Vec::new(),
         contact_endpoint: endpoint(VILLAIN).to_string(),
         max_concurrent_matches: None,
-        speech: Some(Speech::Simple),
+        speech: Some(CallStyle::Simple),
     }
 }
 

@@ -169,7 +169,7 @@ mod tests {
     use league_core::letter::{Credential, Peer};
     use league_core::timeouts::Timeouts;
     use league_protocol::message::Message;
-    use league_protocol::sender::{Agent, Dialect, Speech};
+    use league_protocol::sender::{Agent, CallStyle, Dialect};
 
     use super::*;
 
@@ -180,7 +180,7 @@ mod tests {
                 agent: Agent::Manager,
                 endpoint: "".into(),
                 dialect: Dialect::V2,
-                speech: Some(Speech::Simple),
+                speech: Some(CallStyle::Simple),
             }),
             message: Message::Ping,
             credential: Credential::None,

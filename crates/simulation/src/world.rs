@@ -7,7 +7,7 @@ use league_core::league::{League, Phase};
 use league_core::letter::Peer;
 use league_core::player::{MemoryRule, Player, PlayerRules};
 use league_core::referee::{Referee, RefereeRules};
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 
 use crate::actor::Desk;
@@ -74,7 +74,7 @@ impl World {
             agent: Agent::Manager,
             endpoint: endpoint(0),
             dialect: Dialect::V2,
-            speech: Some(Speech::Simple),
+            speech: Some(CallStyle::Simple),
         });
         let staff = Person {
             dialect: Dialect::V2,

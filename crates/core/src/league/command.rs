@@ -8,7 +8,7 @@ use league_protocol::message::{
     LeagueError, LeagueQuery, LeagueQueryResponse, MatchResultReport, Message, RegisterRequest,
     RegisterResponse, RoundListing,
 };
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::TokenHash;
 use league_protocol::{CURRENT_VERSION, MINIMUM_VERSION};
 use thiserror::Error;
@@ -73,7 +73,7 @@ pub struct Applicant {
     /// How it speaks.
     pub dialect: Dialect,
     /// How it takes calls: as it says, or as the way in which it registered shows.
-    pub speech: Option<Speech>,
+    pub speech: Option<CallStyle>,
     /// Whether its address may be called, or why not.
     pub endpoint: Result<(), String>,
     /// The chance that its token is made of.

@@ -8,7 +8,7 @@ use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::message::{
     AgentMeta, LeagueError, Message, RegisterRequest, RegisterResponse,
 };
-use league_protocol::sender::Speech;
+use league_protocol::sender::CallStyle;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use sha2::{Digest, Sha256};
@@ -320,7 +320,7 @@ impl Player {
                 game_types: self.rules.games.clone(),
                 contact_endpoint: self.rules.endpoint.clone(),
                 max_concurrent_matches: None,
-                speech: Some(Speech::Simple),
+                speech: Some(CallStyle::Simple),
             },
             wanted_id: self.rules.wanted_id.clone(),
             token: None,

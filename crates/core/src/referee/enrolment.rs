@@ -5,7 +5,7 @@ use std::sync::Arc;
 use league_protocol::CURRENT_VERSION;
 use league_protocol::id::{LeagueId, RefereeId};
 use league_protocol::message::{AgentMeta, Message, RegisterRequest, RegisterResponse};
-use league_protocol::sender::Speech;
+use league_protocol::sender::CallStyle;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
@@ -156,7 +156,7 @@ impl ManagerContact {
                 game_types: rules.games.clone(),
                 contact_endpoint: rules.endpoint.clone(),
                 max_concurrent_matches: Some(rules.max_concurrent),
-                speech: Some(Speech::Simple),
+                speech: Some(CallStyle::Simple),
             },
             wanted_id: known.or_else(|| rules.wanted_id.clone()),
             token: self.token.clone(),

@@ -9,7 +9,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, Mode, Score, StartMatch, WinLossDraw};
 use league_protocol::secret::{Commitment, Seed};
-use league_protocol::sender::{Dialect, Speech};
+use league_protocol::sender::{CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use serde::{Deserialize, Serialize};
@@ -410,7 +410,7 @@ pub struct SeatedPlayer {
     pub dialect: Dialect,
     /// How it takes calls, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub speech: Option<Speech>,
+    pub speech: Option<CallStyle>,
     /// The hash of the token it proves itself with.
     pub token_hash: TokenHash,
     /// Its record so far.

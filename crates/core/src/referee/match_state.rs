@@ -8,7 +8,7 @@ use league_games::{BadSettings, Rules, Seat, Table, Turn};
 use league_protocol::fault::Code;
 use league_protocol::id::GameType;
 use league_protocol::message::{MatchResult, MatchState};
-use league_protocol::sender::{Agent, Speech};
+use league_protocol::sender::{Agent, CallStyle};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
@@ -352,8 +352,8 @@ impl Slot {
     /// the player's own clock.
     pub(crate) fn latest(&self, asking: OpenQuestion) -> Timestamp {
         match self.peer.speech {
-            Some(Speech::Simple) => asking.deadline,
-            Some(Speech::Mcp | Speech::Habit(_)) | None => asking.deadline + CALL_STYLE_TIMEOUT,
+            Some(CallStyle::Simple) => asking.deadline,
+            _ => asking.deadline + CALL_STYLE_TIMEOUT,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use league_core::league::Command;
 use league_protocol::message::AgentMeta;
-use league_protocol::sender::{Agent, Speech};
+use league_protocol::sender::{Agent, CallStyle};
 use serde_json::json;
 
 use crate::world::{World, rules};
@@ -11,7 +11,7 @@ use crate::world::{World, rules};
 fn a_referee_is_told_how_its_players_take_calls() {
     let mut world = World::new(rules());
     let mut speaker = world.candidate("Speaker");
-    speaker.speech = Some(Speech::Mcp);
+    speaker.speech = Some(CallStyle::Mcp);
     world.when(&Command::RegisterPlayer(speaker)).unwrap();
     let mut stranger = world.candidate("Stranger");
     stranger.speech = None;
@@ -21,11 +21,11 @@ fn a_referee_is_told_how_its_players_take_calls() {
     world.settle();
     let orders = world.orders();
     let told = orders[0].1.players.each_ref().map(|player| player.speech);
-    assert_eq!(told, [Some(Speech::Mcp), None]);
+    assert_eq!(told, [Some(CallStyle::Mcp), None]);
     let again = world.replayed();
     let member = again.players().iter().next().unwrap();
     assert!(matches!(member.member().peer().agent, Agent::Player(_)));
-    assert_eq!(member.member().peer().speech, Some(Speech::Mcp));
+    assert_eq!(member.member().peer().speech, Some(CallStyle::Mcp));
 }
 
 #[test]

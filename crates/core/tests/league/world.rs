@@ -17,7 +17,7 @@ use league_protocol::message::{
     AgentMeta, MatchResultReport, Message, RegisterRequest, RegisterResponse, StartMatch,
     StartMatchAck,
 };
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 
@@ -333,14 +333,14 @@ pub(crate) fn candidate(name: &str, chance: u8) -> Applicant {
                 game_types: vec![GameType::new("even_odd").unwrap()],
                 contact_endpoint: format!("http://localhost/{}", name.to_lowercase()),
                 max_concurrent_matches: Some(1),
-                speech: Some(Speech::Simple),
+                speech: Some(CallStyle::Simple),
             },
             wanted_id: None,
             token: None,
         }),
         dialect: Dialect::V2,
         endpoint: Ok(()),
-        speech: Some(Speech::Simple),
+        speech: Some(CallStyle::Simple),
         chance: [chance; 32],
     }
 }

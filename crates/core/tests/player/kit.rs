@@ -15,7 +15,7 @@ use league_protocol::message::{
     ByPlayer, Enrolment, GameInvitation, GameOver, MatchResult, MatchStatus, Message, MoveCall,
     RegisterResponse, Role, RoundAnnouncement, WinLossDraw,
 };
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::{Map, Value, json};
@@ -135,7 +135,7 @@ pub(crate) fn rules() -> PlayerRules {
             agent: Agent::Manager,
             endpoint: "http://127.0.0.1:8000/mcp".into(),
             dialect: Dialect::V2,
-            speech: Some(Speech::Simple),
+            speech: Some(CallStyle::Simple),
         }),
         wanted_id: Some("P01".to_owned()),
         strict: false,

@@ -16,7 +16,7 @@ use league_protocol::message::{
     GameJoinAck, Message, Mode, MoveCall, MoveResponse, Score, StartMatch, StartMatchPlayer,
     WinLossDraw,
 };
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ pub(crate) fn rules() -> RefereeRules {
             agent: Agent::Manager,
             endpoint: "http://127.0.0.1:8000/mcp".into(),
             dialect: Dialect::V2,
-            speech: Some(Speech::Simple),
+            speech: Some(CallStyle::Simple),
         }),
     }
 }
@@ -92,7 +92,7 @@ pub(crate) fn order_between(match_id: &str, players: [u32; 2]) -> StartMatch {
             player_id: player(number),
             endpoint: format!("http://127.0.0.1:81{number:02}/mcp").into(),
             dialect: Dialect::V2,
-            speech: Some(Speech::Simple),
+            speech: Some(CallStyle::Simple),
             token_hash: token(number).hash(),
             match_token: SECRET.match_token(&league(), &match_id, &player(number)),
             record: WinLossDraw {

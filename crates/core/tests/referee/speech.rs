@@ -5,13 +5,13 @@ use std::time::Duration;
 use league_core::timeouts::CALL_STYLE_TIMEOUT;
 use league_protocol::fault::Code;
 use league_protocol::message::StartMatch;
-use league_protocol::sender::Speech;
+use league_protocol::sender::CallStyle;
 
 use crate::failing::failures;
 use crate::kit::*;
 
 /// A match whose second player takes calls like this.
-fn order_with(speech: Option<Speech>) -> StartMatch {
+fn order_with(speech: Option<CallStyle>) -> StartMatch {
     let mut order = order("R1M1");
     order.players[1].speech = speech;
     order
@@ -19,7 +19,7 @@ fn order_with(speech: Option<Speech>) -> StartMatch {
 
 #[test]
 fn the_question_keeps_its_own_clock_and_only_silence_waits_longer() {
-    for speech in [None, Some(Speech::Mcp)] {
+    for speech in [None, Some(CallStyle::Mcp)] {
         let mut house = House::started(order_with(speech));
         let known = house.only(1, "GAME_INVITATION");
         let unknown = house.only(2, "GAME_INVITATION");

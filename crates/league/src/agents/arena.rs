@@ -11,7 +11,7 @@ use league_core::machine::Machine;
 use league_core::player::{MemoryRule, Player, PlayerRules};
 use league_core::referee::{Referee, RefereeRules};
 use league_protocol::id::{PlayerId, RefereeId};
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -243,7 +243,7 @@ impl Arena {
             agent: Agent::Manager,
             endpoint: self.endpoint.as_str().into(),
             dialect,
-            speech: Some(Speech::Simple),
+            speech: Some(CallStyle::Simple),
         })
     }
 

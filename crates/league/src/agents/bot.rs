@@ -21,8 +21,8 @@ use codec::{understood, without_move, without_token, written};
 use launch::{BotProcess, Launch, LaunchError};
 use league_protocol::fault::Code;
 use league_protocol::message::{LeagueError, Message, MoveResponse};
-use league_protocol::peer::{Found, Manner};
-use league_protocol::sender::{Agent, Speech};
+use league_protocol::peer::PeerProfile;
+use league_protocol::sender::{Agent, CallStyle};
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -43,7 +43,7 @@ pub(crate) struct Bot {
     name: String,
     identity: OnceLock<Arc<Identity>>,
     /// How it is spoken to, if it was said.
-    speech: Option<Speech>,
+    speech: Option<CallStyle>,
     stage: Mutex<BotState>,
     started: AtomicU32,
     /// What its latest life complains of.
@@ -79,7 +79,7 @@ type Start = Option<Result<Arc<BotSession>, Arc<LaunchError>>>;
 struct BotSession {
     life: tokio::sync::Mutex<BotProcess>,
     link: PeerSession<Pipes>,
-    found: Arc<Found>,
+    found: Arc<PeerProfile>,
 }
 
 impl fmt::Debug for Bot {
@@ -99,7 +99,7 @@ impl Bot {
     pub(crate) async fn start(
         launch: Launch,
         name: String,
-        speech: Option<Speech>,
+        speech: Option<CallStyle>,
     ) -> Result<Arc<Self>, BotStartError> {
         let (news, waiting) = mpsc::channel(MAX_QUEUED_NEWS);
         let bot = Arc::new(Self {
@@ -193,13 +193,10 @@ impl Bot {
             .await
             .map_err(late)?
             .map_err(|error| LeagueError::new(Code::Connection, format!("the bot: {error}")))?;
-        let write = |found: &Found, id: u64| written(message, from, found, id);
+        let write = |found: &PeerProfile, id: u64| written(message, from, found, id);
         let (found, rest) = (Arc::clone(&present.found), until - Instant::now());
         match present.link.call(found, rest, write).await {
-            Ok(Some(called)) => {
-                let manner = &called.found.manner;
-                understood(message, &called.answer, called.id, manner)
-            }
+            Ok(Some(called)) => understood(message, &called.answer, called.id, &called.found),
             // It has no tool for that, so it does not want to know.
             Ok(None) => Ok(Message::Acknowledged),
             Err(error) => Err(unreached(&error)),
@@ -273,12 +270,8 @@ impl Bot {
         }
         let link = PeerSession::new(pipes);
         let found = match self.speech {
-            Some(Speech::Simple) => Arc::new(Found {
-                manner: Manner::PLAIN,
-                tools: None,
-                heard: true,
-            }),
-            Some(Speech::Mcp | Speech::Habit(_)) | None => link.found().await,
+            Some(CallStyle::Simple) => Arc::new(PeerProfile::PLAIN),
+            _ => link.found().await,
         };
         Ok(Arc::new(BotSession {
             life: tokio::sync::Mutex::new(started.life),

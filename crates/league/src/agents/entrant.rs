@@ -15,7 +15,7 @@ pub use league_core::player::{MatchOutcome, MatchRecord};
 use league_core::player::{Player, PlayerRules, Think};
 pub use league_games::Dice;
 use league_protocol::id::{GameType, IdError, PlayerId};
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -176,7 +176,7 @@ impl Entrant {
                 agent: Agent::Manager,
                 endpoint: manager.as_str().into(),
                 dialect: Dialect::V2,
-                speech: Some(Speech::Simple),
+                speech: Some(CallStyle::Simple),
             }),
             wanted_id: None,
             strict: false,

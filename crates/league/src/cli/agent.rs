@@ -15,7 +15,7 @@ use clap::Args;
 use league_core::letter::Peer;
 use league_core::machine::Machine;
 use league_protocol::id::LeagueId;
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -436,7 +436,7 @@ impl Joining {
             agent: Agent::Manager,
             endpoint: self.manager(ground).into(),
             dialect,
-            speech: Some(Speech::Simple),
+            speech: Some(CallStyle::Simple),
         })
     }
 

@@ -15,7 +15,7 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
-use league_protocol::peer::{self, Events, Heard, Verb};
+use league_protocol::peer::{self, EventStream, StreamState, Verb};
 use thiserror::Error;
 use tokio::net::TcpStream;
 
@@ -85,7 +85,7 @@ impl Client {
     pub(crate) async fn send(
         &self,
         endpoint: &Endpoint,
-        request: &peer::Request,
+        request: &peer::PeerRequest,
         timeout: Duration,
     ) -> Result<Answer, CallError> {
         let method = match request.verb {
@@ -214,7 +214,7 @@ async fn whole(body: Incoming) -> Result<Bytes, ExchangeError> {
 
 /// Reads a stream of events until the answer to a call has come; nothing if it never does.
 async fn events(mut body: Incoming, id: u64) -> Result<Bytes, ExchangeError> {
-    let mut events = Events::new(id);
+    let mut events = EventStream::new(id);
     let mut read = 0;
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| ExchangeError::Within(broken(&error)))?;
@@ -226,14 +226,14 @@ async fn events(mut body: Incoming, id: u64) -> Result<Bytes, ExchangeError> {
             return Err(ExchangeError::Within(CallError::TooLarge));
         }
         match events.hear(&more) {
-            Heard::Nothing => {}
-            Heard::Answer(json) => return Ok(json.into()),
-            Heard::Vain => return Ok(Bytes::new()),
+            StreamState::Waiting => {}
+            StreamState::Answer(json) => return Ok(json.into()),
+            StreamState::Exhausted => return Ok(Bytes::new()),
         }
     }
     match events.end() {
-        Heard::Answer(json) => Ok(json.into()),
-        Heard::Nothing | Heard::Vain => Ok(Bytes::new()),
+        StreamState::Answer(json) => Ok(json.into()),
+        StreamState::Waiting | StreamState::Exhausted => Ok(Bytes::new()),
     }
 }
 

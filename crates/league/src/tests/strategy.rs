@@ -17,7 +17,7 @@ use league_core::timeouts::Timeouts;
 use league_games::{Dice, Outcome, Seat, Table, Turn};
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::WinLossDraw;
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 
@@ -99,7 +99,7 @@ fn rules() -> PlayerRules {
             agent: Agent::Manager,
             endpoint: "http://localhost:8000/mcp".into(),
             dialect: Dialect::V2,
-            speech: Some(Speech::Simple),
+            speech: Some(CallStyle::Simple),
         }),
         wanted_id: None,
         strict: false,

@@ -15,7 +15,7 @@ use league_protocol::dialect::Hints;
 use league_protocol::encode::{Stamp, conversation, encode, tool};
 use league_protocol::id::{ConversationId, PlayerId};
 use league_protocol::message::Message;
-use league_protocol::peer::{self, Found, Request};
+use league_protocol::peer::{self, PeerProfile, PeerRequest};
 use league_protocol::sender::Agent;
 use league_protocol::token::AuthToken;
 
@@ -49,7 +49,7 @@ pub(crate) struct Outbound {
 #[derive(Debug)]
 pub(crate) enum Written {
     /// What is sent.
-    Request(Request),
+    Request(PeerRequest),
     /// The receiver's dialect has no words for it, or the receiver does not want to know.
     Nothing,
     /// The receiver owes an answer and has no tool of this name.
@@ -67,9 +67,9 @@ pub(crate) struct Understood {
 
 impl Outbound {
     /// Puts a letter into words for how its receiver takes calls.
-    pub(crate) fn write<T>(&self, letter: &Letter<T>, id: u64, found: &Found) -> Written {
+    pub(crate) fn write<T>(&self, letter: &Letter<T>, id: u64, found: &PeerProfile) -> Written {
         if letter.message == Message::Ping {
-            return peer::ping(&found.manner, id).map_or(Written::Nothing, Written::Request);
+            return peer::ping(found, id).map_or(Written::Nothing, Written::Request);
         }
         let own = tool(&letter.message);
         let offered = match &found.tools {
@@ -82,7 +82,7 @@ impl Outbound {
         };
         let token = self.proof(letter);
         let request = self.spoken(letter, token.as_ref(), |outgoing| {
-            peer::call(&found.manner, id, offered.0, outgoing, offered.1)
+            peer::call(found, id, offered.0, outgoing, offered.1)
         });
         request.map_or(Written::Nothing, Written::Request)
     }

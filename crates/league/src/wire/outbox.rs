@@ -14,8 +14,8 @@ use league_core::letter::{CallFailure, CallOutcome, Letter};
 use league_core::machine::Machine;
 use league_protocol::fault::Code;
 use league_protocol::id::MatchId;
-use league_protocol::peer::{Found, Manner, Request};
-use league_protocol::sender::{Form, Speech};
+use league_protocol::peer::{PeerProfile, PeerRequest};
+use league_protocol::sender::CallStyle;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -29,12 +29,8 @@ use crate::wire::sessions::link::{Carrier, PeerSession};
 pub(crate) use roads::OutboxContext;
 pub(crate) use subject::{is_application, match_of};
 
-/// How an agent is spoken to that says it takes calls simply.
-static SIMPLE: Found = Found {
-    manner: Manner::PLAIN,
-    tools: None,
-    heard: true,
-};
+/// Call style for peers that declared plain JSON-RPC.
+static SIMPLE: PeerProfile = PeerProfile::PLAIN;
 
 /// Carries the letters of one agent.
 pub(crate) struct LetterQueue<M: Machine> {
@@ -158,14 +154,14 @@ impl<M: Machine> LetterSender<M> {
         letter: &Letter<M::CorrelationId>,
         endpoint: &Endpoint,
     ) -> CallOutcome {
-        if letter.to.speech == Some(Speech::Simple) {
+        if letter.to.speech == Some(CallStyle::Simple) {
             let _pass = self.pass(letter).await?;
             let call = self.call_simply(letter, endpoint);
             return self.timed(letter, call).await;
         }
         let link = self.roads.peers.link(&letter.to, endpoint);
-        if let Some(Speech::Habit(form)) = letter.to.speech {
-            link.assume(form);
+        if let Some(layout) = letter.to.speech.filter(|style| *style != CallStyle::Mcp) {
+            link.assume(layout);
         }
         // Finding out is on nobody's clock: the letter's own begins when it goes out.
         let found = link.found().await;
@@ -219,15 +215,13 @@ impl<M: Machine> LetterSender<M> {
         let (client, timeout) = (&self.roads.client, letter.retry.timeout);
         match client.post(endpoint, request.body.into(), timeout).await {
             Ok(answer) => {
-                let heard = self
-                    .correspondence
-                    .read(letter, id, &SIMPLE.manner, &answer);
+                let heard = self.correspondence.read(letter, id, &SIMPLE, &answer);
                 if !heard.doubtful || !is_application(&letter.message) {
                     return Tried::Heard(heard.outcome);
                 }
                 // The manager is of another house, with other habits.
                 let link = self.roads.peers.link(&letter.to, endpoint);
-                link.assume(Form::default());
+                link.assume(CallStyle::Tool);
                 link.refuse_tools();
                 let (found, until) = (link.found().await, Instant::now() + timeout);
                 let other = self.call_otherwise(&link, &found, letter, until).await;
@@ -241,7 +235,7 @@ impl<M: Machine> LetterSender<M> {
     async fn call_over<C: Carrier>(
         &self,
         link: &PeerSession<C>,
-        found: Arc<Found>,
+        found: Arc<PeerProfile>,
         letter: &Letter<M::CorrelationId>,
     ) -> Tried {
         match self.written(letter, 0, &found) {
@@ -277,7 +271,7 @@ impl<M: Machine> LetterSender<M> {
     async fn call_otherwise<C: Carrier>(
         &self,
         link: &PeerSession<C>,
-        found: &Arc<Found>,
+        found: &Arc<PeerProfile>,
         letter: &Letter<M::CorrelationId>,
         until: Instant,
     ) -> Option<Understood> {
@@ -300,27 +294,26 @@ impl<M: Machine> LetterSender<M> {
     async fn call_once<C: Carrier>(
         &self,
         link: &PeerSession<C>,
-        found: Arc<Found>,
+        found: Arc<PeerProfile>,
         letter: &Letter<M::CorrelationId>,
         until: Instant,
-    ) -> Result<Option<(Arc<Found>, Understood)>, CallError> {
-        let write = |found: &Found, id| self.written(letter, id, found).ok().flatten();
+    ) -> Result<Option<(Arc<PeerProfile>, Understood)>, CallError> {
+        let write = |found: &PeerProfile, id| self.written(letter, id, found).ok().flatten();
         let left = until.duration_since(Instant::now());
         let called = link.call(found, left, write).await?;
         Ok(called.map(|called| {
-            let manner = &called.found.manner;
             let read = &self.correspondence;
-            let heard = read.read(letter, called.id, manner, &called.answer);
-            let form = manner.form();
-            if form == Some(Form::default()) && heard.doubtful {
+            let heard = read.read(letter, called.id, &called.found, &called.answer);
+            let layout = called.found.layout();
+            if layout == Some(CallStyle::Tool) && heard.doubtful {
                 link.refuse_tools();
             }
             // Whoever is called otherwise from the first may take the name of a tool as well.
-            if let Some(form) = form.filter(|form| *form != Form::default())
+            if let Some(layout) = layout.filter(|layout| *layout != CallStyle::Tool)
                 && heard.outcome.is_ok()
                 && link.refuses_tools()
             {
-                read.note_form(letter, form);
+                read.note_layout(letter, layout);
             }
             (called.found, heard)
         }))
@@ -331,8 +324,8 @@ impl<M: Machine> LetterSender<M> {
         &self,
         letter: &Letter<M::CorrelationId>,
         id: u64,
-        found: &Found,
-    ) -> Result<Option<Request>, CallFailure> {
+        found: &PeerProfile,
+    ) -> Result<Option<PeerRequest>, CallFailure> {
         match self.correspondence.write(letter, id, found) {
             Written::Request(request) => Ok(Some(request)),
             Written::Nothing => Ok(None),

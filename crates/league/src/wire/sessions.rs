@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use league_core::letter::Peer;
-use league_protocol::peer::Request;
+use league_protocol::peer::PeerRequest;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -61,7 +61,7 @@ pub(crate) struct Http {
 }
 
 impl Carrier for Http {
-    async fn carry(&self, request: &Request, timeout: Duration) -> Result<Answer, CallError> {
+    async fn carry(&self, request: &PeerRequest, timeout: Duration) -> Result<Answer, CallError> {
         self.client.send(&self.endpoint, request, timeout).await
     }
 }
@@ -116,13 +116,12 @@ impl Sessions {
             if let Some(tools) = found.as_ref().and_then(|found| found.tools.as_ref()) {
                 registry.add(&named.agent, tools);
             }
-            let manner = found.as_ref().map(|found| &found.manner);
             peers.push(json!({
                 "endpoint": endpoint,
                 "agent": &*named.agent,
-                "speech": manner.map(|manner| manner.as_str()),
-                "version": manner.and_then(|manner| manner.version()),
-                "session": manner.is_some_and(|manner| manner.has_session()),
+                "speech": found.as_ref().map(|found| found.as_str()),
+                "version": found.as_ref().and_then(|found| found.version()),
+                "session": found.as_ref().is_some_and(|found| found.has_session()),
                 "tools": found.as_ref().and_then(|found| Some(found.tools.as_ref()?.len())),
                 "state": state,
             }));

@@ -11,7 +11,7 @@ use crate::fault::Code;
 use crate::finding::{Path, Reading, excerpt};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::secret::{Commitment, Seed};
-use crate::sender::{Dialect, Speech};
+use crate::sender::{CallStyle, Dialect};
 use crate::shape::{
     Choice, Closed, Codec, Cx, Draft, Quiet, Round, Seen, Spelled, Value as _, drafts, objects,
     read_elements, read_text, secret_text,
@@ -107,7 +107,7 @@ pub struct StartMatchPlayer {
     /// How it speaks.
     pub dialect: Dialect,
     /// How it takes calls, if that is known.
-    pub speech: Option<Speech>,
+    pub speech: Option<CallStyle>,
     /// The hash of the token it proves itself with.
     pub token_hash: TokenHash,
     /// What the referee shows to this player to prove itself.

@@ -10,7 +10,7 @@ use crate::dialect::names::{player_id, player_name};
 use crate::fault::Code;
 use crate::finding::{Path, Reading};
 use crate::id::{GameType, LeagueId, PlayerId, RefereeId};
-use crate::sender::{Dialect, Speech};
+use crate::sender::{CallStyle, Dialect};
 use crate::shape::{Choice, Codec, Cx, Quiet, Seen, Spelled, Value, drafts, objects};
 use crate::token::AuthToken;
 
@@ -35,7 +35,7 @@ pub struct AgentMeta {
     pub max_concurrent_matches: Option<u32>,
     /// How it takes calls, if it says so; else that is found out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub speech: Option<Speech>,
+    pub speech: Option<CallStyle>,
 }
 
 /// A wish to be admitted.

@@ -1,36 +1,31 @@
-//! Finding out how a peer takes calls: three questions at most, and then what tools it has.
+//! Finds out how a peer takes calls: three questions at most, and then which tools it has.
 //!
-//! The verdict goes by the shape of what comes back, never by a status or by one code: servers
-//! refuse what they do not know in many ways. No question shows a token.
+//! The verdict goes by the shape of the reply, never by a status or by one code: servers refuse
+//! unknown methods in many ways. No question shows a token.
 
-use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
-use super::reply::{Fault, Reply, read};
-use super::request::{discover, initialize, initialized, list_tools};
-use super::{MODERN, MOST_PAGES, Manner, Request, Session, Tools, header_text};
+use super::reply::{HttpReply, McpFault, read};
+use super::{
+    MODERN, PeerProfile, PeerRequest, Session, discover, header_text, initialize, initialized,
+    list_tools,
+};
+use crate::rpc::members::{split, text};
 
 /// The codes that only a server without a handshake answers with.
 const MODERN_CODES: [i64; 3] = [-32_020, -32_021, -32_022];
 
-/// What was found out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// How the peer takes calls.
-    pub manner: Manner,
-    /// The tools that it lists; `None` if it lists none that can be read.
-    pub tools: Option<Tools>,
-    /// Whether anything came back at all.
-    pub heard: bool,
-}
-
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum ProbeStep {
     /// Send this, and tell what comes back.
-    Ask(Request),
-    /// All that can be found out is found out.
-    Found(Found),
+    Ask(PeerRequest),
+    /// The probe is over.
+    Found(PeerProfile),
 }
 
 /// A conversation with a peer about how it takes calls.
@@ -48,8 +43,8 @@ enum Stage {
     Initialize,
     Announce(Session),
     List {
-        manner: Manner,
-        tools: Tools,
+        session: Session,
+        tools: ToolList,
         pages: usize,
     },
     Done,
@@ -57,7 +52,7 @@ enum Stage {
 
 impl Probe {
     /// Begins; `id` is for the first question.
-    pub fn begin(id: u64) -> (Self, Step) {
+    pub fn begin(id: u64) -> (Self, ProbeStep) {
         let mut probe = Self {
             stage: Stage::Discover,
             asked: id,
@@ -68,7 +63,7 @@ impl Probe {
     }
 
     /// Begins again with a peer that has forgotten its session.
-    pub fn renew(id: u64) -> (Self, Step) {
+    pub fn renew(id: u64) -> (Self, ProbeStep) {
         let mut probe = Self {
             stage: Stage::Initialize,
             asked: id,
@@ -79,40 +74,40 @@ impl Probe {
     }
 
     /// Takes what came back, or that nothing did; `id` is for the next question.
-    pub fn hear(&mut self, reply: Option<&Reply<'_>>, id: u64) -> Step {
+    pub fn hear(&mut self, reply: Option<&HttpReply<'_>>, id: u64) -> ProbeStep {
         self.heard |= reply.is_some();
         match std::mem::replace(&mut self.stage, Stage::Done) {
             Stage::Discover => match reply.and_then(|reply| modern(reply, self.asked)) {
-                Some(version) => self.list(Manner::Modern { version }, id),
+                Some(session) => self.list(session, id),
                 None => {
                     self.stage = Stage::Initialize;
                     self.ask(initialize(id), id)
                 }
             },
-            Stage::Initialize => match reply.and_then(|reply| session(reply, self.asked)) {
+            Stage::Initialize => match reply.and_then(|reply| agreed(reply, self.asked)) {
                 Some(session) => {
                     let announcement = initialized(&session);
                     self.stage = Stage::Announce(session);
                     self.ask(announcement, id)
                 }
-                None => self.found(Manner::PLAIN, None),
+                None => self.found(None, None),
             },
-            // Nothing is owed to an announcement, so nothing that comes back matters.
-            Stage::Announce(session) => self.list(Manner::Legacy(session), id),
+            // Nothing is owed to an announcement, so the reply to it does not matter.
+            Stage::Announce(session) => self.list(session, id),
             Stage::List {
-                manner,
+                session,
                 tools,
                 pages,
-            } => self.page(reply, manner, tools, pages, id),
-            Stage::Done => self.found(Manner::PLAIN, None),
+            } => self.page(reply, session, tools, pages, id),
+            Stage::Done => self.found(None, None),
         }
     }
 
-    fn list(&mut self, manner: Manner, id: u64) -> Step {
-        let request = list_tools(&manner, id, None);
+    fn list(&mut self, session: Session, id: u64) -> ProbeStep {
+        let request = list_tools(&session, id, None);
         self.stage = Stage::List {
-            manner,
-            tools: Tools::default(),
+            session,
+            tools: ToolList::default(),
             pages: 1,
         };
         self.ask(request, id)
@@ -120,56 +115,60 @@ impl Probe {
 
     fn page(
         &mut self,
-        reply: Option<&Reply<'_>>,
-        manner: Manner,
-        mut tools: Tools,
+        reply: Option<&HttpReply<'_>>,
+        session: Session,
+        mut tools: ToolList,
         pages: usize,
         id: u64,
-    ) -> Step {
+    ) -> ProbeStep {
         let page = reply.and_then(|reply| read(reply, self.asked).ok());
         let next = page.and_then(|page| tools.add(&page));
         match next {
-            Some(Some(cursor)) if pages < MOST_PAGES => {
-                let request = list_tools(&manner, id, Some(&cursor));
-                let pages = pages + 1;
+            Some(Some(cursor)) if pages < MAX_PAGES => {
+                let request = list_tools(&session, id, Some(&cursor));
                 self.stage = Stage::List {
-                    manner,
+                    session,
                     tools,
-                    pages,
+                    pages: pages + 1,
                 };
                 self.ask(request, id)
             }
-            None if tools.is_empty() => self.found(manner, None),
-            _ => self.found(manner, Some(tools)),
+            None if tools.is_empty() => self.found(Some(session), None),
+            _ => self.found(Some(session), Some(tools)),
         }
     }
 
-    fn ask(&mut self, request: Option<Request>, id: u64) -> Step {
+    fn ask(&mut self, request: Option<PeerRequest>, id: u64) -> ProbeStep {
         self.asked = id;
         match request {
-            Some(request) => Step::Ask(request),
+            Some(request) => ProbeStep::Ask(request),
             // An id beyond what a peer could count to: there is nothing left to ask.
-            None => self.found(Manner::PLAIN, None),
+            None => self.found(None, None),
         }
     }
 
-    fn found(&mut self, manner: Manner, tools: Option<Tools>) -> Step {
+    fn found(&mut self, session: Option<Session>, tools: Option<ToolList>) -> ProbeStep {
         self.stage = Stage::Done;
-        Step::Found(Found {
-            manner,
+        ProbeStep::Found(PeerProfile {
             tools,
             heard: self.heard,
+            ..session.map_or(PeerProfile::PLAIN, PeerProfile::mcp)
         })
     }
 }
 
 /// The revision without a handshake that a peer speaks, if it speaks one.
-fn modern(reply: &Reply<'_>, id: u64) -> Option<String> {
-    match read(reply, id) {
-        Ok(result) => newest(&member(&result, "supportedVersions")?),
-        Err(Fault::Refused { code, .. }) if MODERN_CODES.contains(&code) => Some(MODERN.to_owned()),
-        Err(_) => None,
-    }
+fn modern(reply: &HttpReply<'_>, id: u64) -> Option<Session> {
+    let version = match read(reply, id) {
+        Ok(result) => newest(&member(&result, "supportedVersions")?)?,
+        Err(McpFault::Refused { code, .. }) if MODERN_CODES.contains(&code) => MODERN.to_owned(),
+        Err(_) => return None,
+    };
+    Some(Session {
+        version,
+        id: None,
+        handshake: false,
+    })
 }
 
 /// Ours if it is among them, else the newest without a handshake; revisions are dates.
@@ -177,26 +176,225 @@ fn newest(versions: &Value) -> Option<String> {
     let versions = versions.as_array()?.iter().filter_map(Value::as_str);
     let modern = versions.filter(|version| *version >= MODERN);
     let mut modern: Vec<String> = modern.filter_map(header_text).collect();
-    match modern.iter().any(|version| version == MODERN) {
-        true => Some(MODERN.to_owned()),
-        false => {
-            modern.sort_unstable();
-            modern.pop()
-        }
+    if modern.iter().any(|version| version == MODERN) {
+        return Some(MODERN.to_owned());
     }
+    modern.sort_unstable();
+    modern.pop()
 }
 
 /// The session that a handshake opened.
-fn session(reply: &Reply<'_>, id: u64) -> Option<Session> {
+fn agreed(reply: &HttpReply<'_>, id: u64) -> Option<Session> {
     let result = read(reply, id).ok()?;
     let version = member(&result, "protocolVersion")?;
     Some(Session {
         version: header_text(version.as_str()?)?,
         id: reply.session.and_then(header_text),
+        handshake: true,
     })
 }
 
 fn member(result: &RawValue, name: &str) -> Option<Value> {
-    let members = crate::rpc::members::split(result.get()).ok()?;
+    let members = split(result.get()).ok()?;
     serde_json::from_str(members.get(name)?.get()).ok()
+}
+
+/// The most tools of a peer that are kept.
+pub const MAX_TOOLS: usize = 256;
+/// The most pages of a list that are asked for.
+pub const MAX_PAGES: usize = 16;
+/// The largest schema of a tool that is read, in bytes; a tool with a larger one is sent all.
+pub const MAX_SCHEMA: usize = 64 * 1024;
+/// The longest name of a tool, in bytes.
+const MAX_TOOL_NAME: usize = 128;
+
+/// Two names of the tool that asks for a move: the one of Even/Odd, and the one of every game.
+const MOVES: [&str; 2] = ["choose_parity", "choose_move"];
+
+/// The tools that a peer lists.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolList {
+    inputs: BTreeMap<String, Inputs>,
+    /// A digest of each tool, so that a change is noticed.
+    digests: BTreeMap<String, [u8; 32]>,
+}
+
+impl ToolList {
+    /// Adds a page of the list; gives where the next one begins, or nothing if it is no list.
+    pub(crate) fn add(&mut self, page: &RawValue) -> Option<Option<String>> {
+        let members = split(page.get()).ok()?;
+        let tools: Vec<&RawValue> = serde_json::from_str(members.get("tools")?.get()).ok()?;
+        for tool in tools {
+            if self.inputs.len() >= MAX_TOOLS {
+                return Some(None);
+            }
+            self.add_tool(tool);
+        }
+        let next = members.get("nextCursor").and_then(text);
+        Some(next.map(|next| next.to_string()))
+    }
+
+    fn add_tool(&mut self, tool: &RawValue) -> Option<()> {
+        let members = split(tool.get()).ok()?;
+        let name = text(members.get("name")?)?;
+        if name.len() > MAX_TOOL_NAME {
+            return None;
+        }
+        let schema = members.get("inputSchema").map_or("null", RawValue::get);
+        let schema = if schema.len() > MAX_SCHEMA {
+            "null"
+        } else {
+            schema
+        };
+        let read: Value = serde_json::from_str(schema).ok()?;
+        self.inputs.insert(name.to_string(), Inputs::of(&read));
+        let digest = Sha256::digest(schema.as_bytes()).into();
+        self.digests.insert(name.to_string(), digest);
+        Some(())
+    }
+
+    /// The tool that a peer has for ours, under its own name, and what it takes.
+    pub fn offered(&self, tool: &str) -> Option<(&str, &Inputs)> {
+        let found = |name: &str| self.inputs.get_key_value(name);
+        let (name, inputs) = found(tool).or_else(|| {
+            let [one, other] = MOVES;
+            match tool {
+                _ if tool == one => found(other),
+                _ if tool == other => found(one),
+                _ => None,
+            }
+        })?;
+        Some((name, inputs))
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.inputs.keys().map(String::as_str)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.inputs.is_empty()
+    }
+
+    /// Tells one list from another.
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        for (name, digest) in &self.digests {
+            hash.update(Sha256::digest(name.as_bytes()));
+            hash.update(digest);
+        }
+        hash.finalize().into()
+    }
+}
+
+/// What a tool takes, as far as it matters for a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inputs {
+    declared: BTreeSet<String>,
+    /// Whether it takes what it does not declare.
+    open: bool,
+    /// The one input that takes a whole message.
+    whole: Option<Whole>,
+}
+
+/// An input that takes a whole message, and as what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Whole {
+    Object(String),
+    Text(String),
+}
+
+impl Whole {
+    fn name(&self) -> &str {
+        let (Self::Object(name) | Self::Text(name)) = self;
+        name
+    }
+}
+
+impl Inputs {
+    /// Reads an `inputSchema`; what is no schema declares nothing and takes everything.
+    ///
+    /// References are not followed. Some libraries refuse what is not declared without saying so,
+    /// so only a schema that takes more in so many words, or that declares nothing, is sent more.
+    pub fn of(schema: &Value) -> Self {
+        let properties = schema["properties"].as_object();
+        let declared: BTreeSet<String> = properties
+            .into_iter()
+            .flat_map(Map::keys)
+            .cloned()
+            .collect();
+        let more = &schema["additionalProperties"];
+        let says_more = more.as_bool().unwrap_or(more.is_object());
+        let refuses = more.as_bool() == Some(false);
+        Self {
+            open: says_more || declared.is_empty() && !refuses,
+            whole: properties.and_then(|properties| whole(properties, &schema["required"])),
+            declared,
+        }
+    }
+
+    /// The arguments that bring a message to the tool.
+    pub fn shaped(&self, message: Map<String, Value>) -> Map<String, Value> {
+        let own = |whole: &&Whole| !message.contains_key(whole.name());
+        // An input of the name of a field takes that field alone.
+        match self.whole.as_ref().filter(own) {
+            Some(Whole::Object(name)) => one(name, Value::Object(message)),
+            Some(Whole::Text(name)) => one(name, Value::Object(message).to_string().into()),
+            None if self.open => message,
+            None => {
+                let declared = |(name, _): &(String, Value)| self.declared.contains(name);
+                message.into_iter().filter(declared).collect()
+            }
+        }
+    }
+}
+
+fn one(name: &str, value: Value) -> Map<String, Value> {
+    Map::from_iter([(name.to_owned(), value)])
+}
+
+/// The only input that is needed, or the only one there is, if it can take a message.
+fn whole(properties: &Map<String, Value>, required: &Value) -> Option<Whole> {
+    let needed: Vec<&str> = required
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let name = match (&*needed, properties.len()) {
+        ([name], _) => *name,
+        ([], 1) => properties.keys().next()?.as_str(),
+        _ => return None,
+    };
+    let schema = properties.get(name)?;
+    match &schema["type"] {
+        Value::String(kind) if kind == "object" => Some(Whole::Object(name.to_owned())),
+        Value::String(kind) if kind == "string" && name_of_all(name) => {
+            Some(Whole::Text(name.to_owned()))
+        }
+        Value::Null if takes_objects(schema) => Some(Whole::Object(name.to_owned())),
+        _ => None,
+    }
+}
+
+/// A text that takes a message as JSON is known by its name alone.
+fn name_of_all(name: &str) -> bool {
+    ["message", "params", "payload", "envelope", "request"].contains(&name)
+}
+
+/// A schema without a `type`: a reference, a choice with an object in it, or anything at all.
+fn takes_objects(schema: &Value) -> bool {
+    let choices = schema["anyOf"].as_array().or(schema["oneOf"].as_array());
+    match choices {
+        Some(choices) => choices
+            .iter()
+            .any(|choice| choice["type"] == "object" || choice["$ref"].is_string()),
+        None => true,
+    }
 }

@@ -1,17 +1,274 @@
-//! One message: what its members say it is, by the rules of an era.
+//! Incoming bodies: one message, a batch, or a refusal, by the rules of an era.
+//!
+//! Opening a body needs no era: the body is split first, its era is found from its content, and the
+//! same members are then judged by the rules of that era.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::LazyLock;
 
+use memchr::memchr;
+use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 
-use super::era::Era;
-use super::error::{RpcError, Status};
 use super::id::Id;
-use super::members::{Kind, Members, MembersError, text};
-use super::open::Element;
-use super::outgoing::fail;
+use super::members::{
+    self, Array, Broken, Kind, Members, MembersError, body_text, is_space, members, split, text,
+};
+use super::outgoing::{Refusal, RpcError, Status, fail};
 use super::reply::{Response, read_response};
+use crate::finding::excerpt;
+
+/// Checks that a `Content-Type` announces JSON, whatever its parameters.
+///
+/// An absent header is refused as well: a web page can send a body without one to a stranger's
+/// port, while announcing JSON needs the permission of whoever listens there.
+///
+/// # Errors
+///
+/// Returns the error to answer with, under status 415.
+pub fn check_content_type(header: Option<&str>) -> Result<(), Refusal> {
+    // Almost everybody spells it so; all other spellings are taken apart.
+    if header == Some("application/json") || header.is_some_and(is_json) {
+        return Ok(());
+    }
+    let wanted = "The request must carry the header `Content-Type: application/json`.";
+    Err(Refusal {
+        error: RpcError::invalid_request(wanted),
+        status: Status::UnsupportedMediaType,
+    })
+}
+
+fn is_json(header: &str) -> bool {
+    const FAMILY: &str = "application/";
+    const SUFFIX: &str = "+json";
+    let media_type = header.split(';').next().unwrap_or_default().trim();
+    let Some((family, subtype)) = media_type.split_at_checked(FAMILY.len()) else {
+        return false;
+    };
+    let name = subtype
+        .len()
+        .checked_sub(SUFFIX.len())
+        .and_then(|end| subtype.split_at_checked(end))
+        .filter(|(_, suffix)| suffix.eq_ignore_ascii_case(SUFFIX))
+        .map(|(name, _)| name);
+    family.eq_ignore_ascii_case(FAMILY)
+        && (subtype.eq_ignore_ascii_case("json") || name.is_some_and(is_name))
+}
+
+fn is_name(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);
+    !text.is_empty() && text.bytes().all(allowed)
+}
+
+/// The rules that a peer frames its messages by.
+///
+/// Plain JSON-RPC and the revisions of MCP differ in what an id may be, in whether a body may hold
+/// several messages, and in how an error says that it could not read the id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// Plain JSON-RPC 2.0, where the method is the tool.
+    Simple,
+    /// MCP up to 2025-03-26, or without a version header: batches are served.
+    LegacyWithBatch,
+    /// MCP 2025-06-18 and 2025-11-25: batches are gone.
+    Legacy,
+    /// MCP from 2026-07-28 on: no sessions, no batches, no null ids in either direction.
+    Modern,
+}
+
+impl Era {
+    /// Finds the era of an `MCP-Protocol-Version` header, or nothing if no era has that version.
+    #[must_use]
+    pub fn of_version(version: &str) -> Option<Self> {
+        match version {
+            "2024-11-05" | "2025-03-26" => Some(Self::LegacyWithBatch),
+            "2025-06-18" | "2025-11-25" => Some(Self::Legacy),
+            "2026-07-28" => Some(Self::Modern),
+            _ => None,
+        }
+    }
+
+    /// Tells whether one body may hold several messages.
+    #[must_use]
+    pub fn takes_batches(self) -> bool {
+        matches!(self, Self::Simple | Self::LegacyWithBatch)
+    }
+
+    /// Tells whether the rules are those of MCP, of whatever revision.
+    #[must_use]
+    pub fn is_mcp(self) -> bool {
+        self != Self::Simple
+    }
+
+    /// Tells whether an error whose request id could not be read says `"id":null`, or has no `id`.
+    #[must_use]
+    pub fn writes_null_ids(self) -> bool {
+        self != Self::Modern
+    }
+}
+
+/// How many messages a batch may hold.
+pub const MAX_BATCH: usize = 64;
+
+/// A body, read by the rules of an era.
+#[derive(Debug, Clone)]
+pub enum Incoming<'a> {
+    /// One message.
+    Single(Frame<'a>),
+    /// Several messages, each to be served whatever becomes of the others.
+    Batch(Vec<Frame<'a>>),
+    /// No message at all.
+    Refused(Refusal),
+}
+
+/// Reads a body by the rules of an era.
+#[must_use]
+pub fn read(body: &[u8], era: Era) -> Incoming<'_> {
+    match open(body) {
+        Ok(opened) => opened.read(era),
+        Err(broken) => Incoming::Refused(broken.into()),
+    }
+}
+
+/// One message split into its members with repeated names kept, or why it cannot be split.
+pub type Element<'a> = Result<Members<'a>, MembersError>;
+
+/// A body that is JSON within our bounds, split but not judged.
+#[derive(Debug, Clone)]
+pub enum Opened<'a> {
+    /// Anything but an array.
+    Single(Element<'a>),
+    /// An array.
+    Batch {
+        /// The first [`MAX_BATCH`] elements.
+        elements: Vec<Element<'a>>,
+        /// How many there were.
+        length: usize,
+    },
+}
+
+/// Splits a body into the members of its messages.
+///
+/// # Errors
+///
+/// Refuses what is too large, is not JSON, or could not be parsed safely.
+pub fn open(body: &[u8]) -> Result<Opened<'_>, Broken> {
+    let text = body_text(body)?;
+    if !text.trim_start_matches(is_space).starts_with('[') {
+        return checked(split(text)).map(Opened::Single);
+    }
+    let array: Array<'_, MAX_BATCH> =
+        serde_json::from_str(text).map_err(|error| Broken::NotJson {
+            line: error.line(),
+            column: error.column(),
+        })?;
+    let split_each = array
+        .kept
+        .iter()
+        .map(|element| checked(split(element.get())));
+    let elements = split_each.collect::<Result<_, _>>()?;
+    Ok(Opened::Batch {
+        elements,
+        length: array.length,
+    })
+}
+
+impl<'a> Opened<'a> {
+    /// Tells the era from the `MCP-Protocol-Version` header and from what the body holds.
+    ///
+    /// Modern metadata inside is proof of the modern era, whatever the header says. Without header
+    /// and metadata, one method of MCP makes a body the oldest MCP, and all else is plain JSON-RPC.
+    /// `ping` belongs to both, and counts as plain. A version that nobody knows gives nothing.
+    #[must_use]
+    pub fn era(&self, version: Option<&str>) -> Option<Era> {
+        let named = version.map(Era::of_version);
+        let mut objects = self.elements().iter().flatten();
+        // A header that says so already saves the look inside.
+        if named == Some(Some(Era::Modern)) || objects.clone().any(has_modern_metadata) {
+            return Some(Era::Modern);
+        }
+        match named {
+            Some(era) => era,
+            None if objects.any(calls_mcp) => Some(Era::LegacyWithBatch),
+            None => Some(Era::Simple),
+        }
+    }
+
+    /// Lists the messages, split but not judged.
+    pub fn elements(&self) -> &[Element<'a>] {
+        match self {
+            Self::Single(element) => std::slice::from_ref(element),
+            Self::Batch { elements, .. } => elements,
+        }
+    }
+
+    /// Judges the messages by the rules of an era.
+    #[must_use]
+    pub fn read(self, era: Era) -> Incoming<'a> {
+        match self {
+            Self::Single(element) => Incoming::Single(frame(element, era, false)),
+            Self::Batch { elements, length } => match refused_batch(length, era) {
+                Some(refusal) => Incoming::Refused(refusal),
+                None => Incoming::Batch(
+                    elements
+                        .into_iter()
+                        .map(|element| frame(element, era, true))
+                        .collect(),
+                ),
+            },
+        }
+    }
+}
+
+fn refused_batch(length: usize, era: Era) -> Option<Refusal> {
+    if !era.takes_batches() {
+        return Some(Refusal::invalid(
+            "Batching is not supported in this protocol version. Send one object per body.",
+        ));
+    }
+    if length == 0 {
+        return Some(Refusal::invalid(
+            "The batch is empty. Send at least one message.",
+        ));
+    }
+    (length > MAX_BATCH).then(|| {
+        Refusal::invalid(format!(
+            "A batch may hold {MAX_BATCH} messages, not {length}."
+        ))
+    })
+}
+
+/// Lifts a syntax error to the body as a whole; all else concerns one message.
+fn checked(element: Element<'_>) -> Result<Element<'_>, Broken> {
+    match element {
+        Err(MembersError::Syntax { line, column }) => Err(Broken::NotJson { line, column }),
+        other => Ok(other),
+    }
+}
+
+fn calls_mcp(message: &Members<'_>) -> bool {
+    let method = message.get("method").and_then(members::text);
+    method.is_some_and(|method| method == "initialize" || method.contains('/'))
+}
+
+fn has_modern_metadata(message: &Members<'_>) -> bool {
+    const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+    let params = message
+        .get("params")
+        .filter(|params| may_have_metadata(params));
+    let params = params.and_then(|params| members(params.get()).ok());
+    let metadata = params.and_then(|params| members(params.get("_meta")?.get()).ok());
+    metadata.is_some_and(|metadata| metadata.has(VERSION))
+}
+
+/// Tells whether a member `_meta` can be anywhere in a value, so that most need no splitting: the
+/// name is there letter by letter, or something is escaped.
+fn may_have_metadata(value: &RawValue) -> bool {
+    static NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_meta"));
+    let bytes = value.get().as_bytes();
+    NAME.find(bytes).is_some() || memchr(b'\\', bytes).is_some()
+}
 
 /// The longest method name that is taken, in bytes.
 pub const MAX_METHOD: usize = 128;
@@ -123,7 +380,7 @@ impl<'a> Params<'a> {
 }
 
 /// Reads one message.
-pub(super) fn frame<'a>(element: Element<'a>, era: Era, in_batch: bool) -> Frame<'a> {
+pub(crate) fn frame<'a>(element: Element<'a>, era: Era, in_batch: bool) -> Frame<'a> {
     let read = element
         .map_err(|error| unreadable(&error))
         .and_then(|members| {
@@ -204,7 +461,7 @@ type Misplaced = (&'static str, RpcError);
 fn named_parts<'a>(members: &Members<'a>) -> Result<Parts<'a>, Misplaced> {
     let refused = |place, message: String| Err((place, RpcError::invalid_request(message)));
     if let Some(name) = members.repeated() {
-        let name = super::error::excerpt(name);
+        let name = excerpt(name);
         let message = format!("Member `{name}` appears more than once. Send each member once.");
         return refused("", message);
     }

@@ -1,13 +1,14 @@
-//! Request ids, kept as the token that was sent.
+//! Request ids, kept as the token that was sent, and the calls of a stream that wait under them.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::value::RawValue;
 
-use super::era::Era;
-use super::error::RpcError;
+use super::frame::Era;
 use super::members::Kind;
+use super::outgoing::RpcError;
 
 /// The longest id that is taken, in bytes of its JSON token.
 pub const MAX_ID: usize = 256;
@@ -92,5 +93,47 @@ fn is_whole(token: &str) -> bool {
     match exponent.parse::<i64>() {
         Ok(exponent) => exponent.saturating_add(place) >= 0,
         Err(_) => !exponent.starts_with('-'),
+    }
+}
+
+/// How many calls of one stream may wait at once.
+pub const MAX_IN_FLIGHT: usize = 1024;
+
+/// The ids of a stream's unanswered calls.
+#[derive(Debug, Clone, Default)]
+pub struct InFlight {
+    ids: BTreeSet<String>,
+}
+
+impl InFlight {
+    /// Notes a call.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error to answer with if the id is in use, or if too many calls wait already.
+    pub fn begin(&mut self, id: &Id<'_>) -> Result<(), RpcError> {
+        if self.ids.contains(&key(id)) {
+            let message = "`id` is in use by a call that still waits. Send another id.";
+            return Err(RpcError::invalid_request(message));
+        }
+        if self.ids.len() >= MAX_IN_FLIGHT {
+            let message = format!("{MAX_IN_FLIGHT} calls wait already. Wait for an answer first.");
+            return Err(RpcError::invalid_request(message));
+        }
+        self.ids.insert(key(id));
+        Ok(())
+    }
+
+    /// Notes that a call was answered.
+    pub fn end(&mut self, id: &Id<'_>) {
+        self.ids.remove(&key(id));
+    }
+}
+
+/// Spells a string in one way, however it was escaped; numbers stay as they are.
+fn key(id: &Id<'_>) -> String {
+    match serde_json::from_str::<String>(id.token()) {
+        Ok(text) => format!("\"{text}"),
+        Err(_) => id.token().to_owned(),
     }
 }

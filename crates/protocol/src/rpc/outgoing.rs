@@ -1,11 +1,16 @@
-//! What we send: members in the order that 000 prints them, ids spelled as they came.
+//! What we send: calls, answers and errors, with members in the order in which 000 prints them.
+
+use std::borrow::Cow;
+use std::fmt;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use thiserror::Error;
 
-use super::era::Era;
-use super::error::RpcError;
+use super::frame::Era;
 use super::id::Id;
+use super::members::Broken;
+use crate::finding::excerpt;
 
 /// The largest id of our own: beyond it, peers that count in floating point lose the last digit.
 pub const MAX_OWN_ID: u64 = (1 << 53) - 1;
@@ -133,4 +138,206 @@ fn error_object(error: &RpcError) -> String {
 )]
 fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap()
+}
+
+/// A JSON-RPC error that we answer with.
+///
+/// The message tells a person at the other end what was wrong and what to send instead. It never
+/// holds a path, a secret or the text of an internal failure.
+#[derive(Clone)]
+pub struct RpcError {
+    /// The number that programs look at.
+    pub code: i64,
+    /// The sentence that people look at.
+    pub message: Cow<'static, str>,
+    /// More, in a form that the code calls for.
+    pub data: Option<Box<RawValue>>,
+}
+
+/// Shows that there is more, and not what: it may repeat what somebody sent.
+impl fmt::Debug for RpcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RpcError")
+            .field("code", &self.code)
+            .field("message", &self.message)
+            .field("data", &self.data.as_ref().map(|_| format_args!("…")))
+            .finish()
+    }
+}
+
+impl RpcError {
+    /// The body is not JSON that we can parse.
+    pub const PARSE_ERROR: i64 = -32700;
+    /// The JSON is not a request.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// There is no such method.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The parameters do not fit the method.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// The fault is ours.
+    pub const INTERNAL_ERROR: i64 = -32603;
+
+    /// Makes an error of any code, without `data`.
+    pub fn new(code: i64, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+
+    /// Says that the body could not be parsed.
+    pub fn parse_error(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Self::PARSE_ERROR, message)
+    }
+
+    /// Says that the JSON is not a request.
+    pub fn invalid_request(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Self::INVALID_REQUEST, message)
+    }
+
+    /// Says that nobody here answers to that method.
+    #[must_use]
+    pub fn method_not_found(method: &str) -> Self {
+        let method = excerpt(method);
+        Self::new(
+            Self::METHOD_NOT_FOUND,
+            format!("There is no method `{method}` here."),
+        )
+    }
+
+    /// Says that the parameters do not fit the method.
+    pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Self::INVALID_PARAMS, message)
+    }
+
+    /// Says that the fault is ours, and nothing more.
+    #[must_use]
+    pub fn internal_error() -> Self {
+        let message = "The request was understood but could not be served. Try again later.";
+        Self::new(Self::INTERNAL_ERROR, message)
+    }
+
+    /// Says that a response was posted where none was asked for.
+    #[must_use]
+    pub fn unasked_response() -> Self {
+        let message = "This is a response, and nothing was asked. Send a request with a `method`.";
+        Self::invalid_request(message)
+    }
+
+    /// Adds `data`.
+    #[must_use]
+    pub fn with_data(self, data: Box<RawValue>) -> Self {
+        Self {
+            data: Some(data),
+            ..self
+        }
+    }
+
+    /// Suggests the HTTP status for an answer that holds this error alone.
+    ///
+    /// Only the standard codes are known here; the codes that MCP adds come with statuses of
+    /// their own.
+    #[must_use]
+    pub fn status(&self, era: Era) -> Status {
+        match self.code {
+            Self::PARSE_ERROR | Self::INVALID_REQUEST => Status::BadRequest,
+            Self::METHOD_NOT_FOUND if era == Era::Modern => Status::NotFound,
+            _ => Status::Ok,
+        }
+    }
+}
+
+/// A whole body turned away: nothing in it was read as a message, so no id is known.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    /// The error to answer with.
+    pub error: RpcError,
+    /// The HTTP status to answer under.
+    pub status: Status,
+}
+
+impl Refusal {
+    /// Writes the answer, which is one object even if the body was a batch.
+    #[must_use]
+    pub fn answer(&self, era: Era) -> Vec<u8> {
+        fail(None, &self.error, era)
+    }
+
+    /// Refuses a body that is JSON but not a message.
+    pub(crate) fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            error: RpcError::invalid_request(message),
+            status: Status::BadRequest,
+        }
+    }
+}
+
+impl From<Broken> for Refusal {
+    fn from(broken: Broken) -> Self {
+        let message = format!("Not readable: {broken}. Send {}.", remedy(broken));
+        match broken {
+            Broken::TooLarge => Self {
+                error: RpcError::invalid_request(message),
+                status: Status::PayloadTooLarge,
+            },
+            _ => Self {
+                error: RpcError::parse_error(message),
+                status: Status::BadRequest,
+            },
+        }
+    }
+}
+
+fn remedy(broken: Broken) -> &'static str {
+    match broken {
+        Broken::TooLarge => "a smaller body",
+        Broken::NotUtf8 => "JSON encoded as UTF-8",
+        Broken::ByteOrderMark => "UTF-8 without one",
+        Broken::TooDeep => "a flatter body",
+        Broken::LoneSurrogate => "both halves, or the character itself",
+        Broken::Empty | Broken::NotJson { .. } => "one JSON-RPC 2.0 object",
+    }
+}
+
+/// An HTTP status that goes with an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// 200: the body is the answer.
+    Ok,
+    /// 202: taken in, and there is nothing to say.
+    Accepted,
+    /// 400: the body holds the error.
+    BadRequest,
+    /// 404: modern MCP's status for an unknown method.
+    NotFound,
+    /// 413: the body is over the bound.
+    PayloadTooLarge,
+    /// 415: the body is not announced as JSON.
+    UnsupportedMediaType,
+}
+
+impl Status {
+    /// Returns the number.
+    #[must_use]
+    pub fn code(self) -> u16 {
+        match self {
+            Self::Ok => 200,
+            Self::Accepted => 202,
+            Self::BadRequest => 400,
+            Self::NotFound => 404,
+            Self::PayloadTooLarge => 413,
+            Self::UnsupportedMediaType => 415,
+        }
+    }
+
+    /// Suggests the status of a served message or batch by whether there is anything to answer.
+    #[must_use]
+    pub fn of_answer(answer: Option<&[u8]>) -> Self {
+        if answer.is_some() {
+            Self::Ok
+        } else {
+            Self::Accepted
+        }
+    }
 }

@@ -9,12 +9,10 @@ use std::fmt;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use super::body::Broken;
-use super::era::Era;
-use super::error::excerpt;
+use super::frame::{Era, Opened, open};
 use super::id::Id;
-use super::members::{Kind, Members, MembersError, members, text};
-use super::open::{Opened, open};
+use super::members::{Broken, Kind, Members, MembersError, members, text};
+use crate::finding::excerpt;
 
 /// Reads the answer to a call of ours: the result, or the peer's error.
 ///
@@ -37,7 +35,7 @@ pub fn read_reply(
     match response.id {
         Some(id) if id != Id::number(expected) => Err(ReplyFault::WrongId {
             expected,
-            found: excerpt(id.token()).into_owned(),
+            found: excerpt(id.token()),
         }),
         _ => Ok(response.outcome),
     }

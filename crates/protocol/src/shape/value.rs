@@ -14,7 +14,7 @@ use crate::id::{GameType, MatchId, RefereeId};
 use crate::lenient::no_zone;
 use crate::rpc::members::{Kind, text};
 use crate::secret::{Commitment, Seed};
-use crate::sender::{Dialect, Speech};
+use crate::sender::{CallStyle, Dialect};
 use crate::time::{EXPECTED, TimeError, Timestamp};
 use crate::token::{AuthToken, MAX_TOKEN_LENGTH};
 
@@ -433,7 +433,7 @@ impl<T: QuietText> Codec<T> for Quiet {
     }
 }
 
-impl QuietText for Speech {
+impl QuietText for CallStyle {
     fn parse(text: &str) -> Option<Self> {
         Self::parse(text)
     }

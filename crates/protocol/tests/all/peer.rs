@@ -10,11 +10,11 @@ mod probes;
 mod properties;
 mod results;
 
-use league_protocol::peer::Reply;
+use league_protocol::peer::HttpReply;
 
 /// An answer in JSON.
-fn json(status: u16, body: &str) -> Reply<'_> {
-    Reply {
+fn json(status: u16, body: &str) -> HttpReply<'_> {
+    HttpReply {
         status,
         session: None,
         body: body.as_bytes(),
@@ -22,8 +22,8 @@ fn json(status: u16, body: &str) -> Reply<'_> {
 }
 
 /// An answer that opens a session.
-fn session<'a>(body: &'a str, session: Option<&'a str>) -> Reply<'a> {
-    Reply {
+fn session<'a>(body: &'a str, session: Option<&'a str>) -> HttpReply<'a> {
+    HttpReply {
         session,
         ..json(200, body)
     }

@@ -6,7 +6,7 @@ use league_core::league::{Event, LeagueRules};
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{AgentMeta, MatchResult, MatchStatus};
-use league_protocol::sender::{Dialect, Speech};
+use league_protocol::sender::{CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 use league_web::league_view::{LeagueObservations, LeagueView};
@@ -31,7 +31,7 @@ fn meta(name: &str) -> AgentMeta {
         game_types: Vec::new(),
         contact_endpoint: "http://localhost:8101/mcp".to_owned(),
         max_concurrent_matches: None,
-        speech: Some(Speech::Simple),
+        speech: Some(CallStyle::Simple),
     }
 }
 

@@ -9,7 +9,7 @@ use league_protocol::fault::Code;
 use league_protocol::finding::{Notes, Reading, excerpt};
 use league_protocol::lenient::{self, Expected, Mended};
 use league_protocol::message::{EVEN_ODD, LeagueError, Message};
-use league_protocol::peer::{self, Found, Manner, Request, Told};
+use league_protocol::peer::{self, PeerProfile, PeerRequest, ToolResult};
 use league_protocol::rpc::members::split;
 use league_protocol::sender::{Agent, Dialect};
 use serde_json::Value;
@@ -29,7 +29,12 @@ pub(crate) fn without_token(mut message: Message) -> Message {
 }
 
 /// A message as the bot takes it; `None` if it has no tool for it.
-pub(crate) fn written(message: &Message, from: &Agent, found: &Found, id: u64) -> Option<Request> {
+pub(crate) fn written(
+    message: &Message,
+    from: &Agent,
+    found: &PeerProfile,
+    id: u64,
+) -> Option<PeerRequest> {
     let own = tool(message);
     let (name, inputs) = match &found.tools {
         Some(tools) => tools
@@ -45,7 +50,7 @@ pub(crate) fn written(message: &Message, from: &Agent, found: &Found, id: u64) -
         token: None,
     };
     let outgoing = encode(message, Dialect::V2, stamp, &hints(message))?;
-    peer::call(&found.manner, id, name, &outgoing, inputs)
+    peer::call(found, id, name, &outgoing, inputs)
 }
 
 /// What a message says that its answer may leave out.
@@ -70,16 +75,16 @@ pub(crate) fn understood(
     message: &Message,
     answer: &Answer,
     id: u64,
-    manner: &Manner,
+    profile: &PeerProfile,
 ) -> Result<Message, LeagueError> {
-    let (read, said) = if manner.form().is_some() {
+    let (read, said) = if profile.layout().is_some() {
         (simple(message, answer, id), text(&answer.body))
     } else {
         let result = peer::read(&answer.reply(), id).map_err(|fault| wrong(&fault.to_string()))?;
-        match peer::told(&result).map_err(|fault| wrong(&fault.to_string()))? {
-            Told::Message(said) => (exactly(message, &said), said.get().to_owned()),
-            Told::Nod => return Ok(Message::Acknowledged),
-            Told::Failed(words) => return Err(wrong(&format!("its tool failed: {words}"))),
+        match peer::tool_result(&result).map_err(|fault| wrong(&fault.to_string()))? {
+            ToolResult::Message(said) => (exactly(message, &said), said.get().to_owned()),
+            ToolResult::Acknowledged => return Ok(Message::Acknowledged),
+            ToolResult::Failed(words) => return Err(wrong(&format!("its tool failed: {words}"))),
         }
     };
     match read {
@@ -197,7 +202,7 @@ mod tests {
             session: None,
             body: Bytes::from(body),
         };
-        understood(message, &answer, 4, &Manner::PLAIN)
+        understood(message, &answer, 4, &PeerProfile::PLAIN)
     }
 
     #[test]

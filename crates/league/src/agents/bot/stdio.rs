@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use league_protocol::peer::Request;
+use league_protocol::peer::PeerRequest;
 use league_protocol::rpc::members::{split, text};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -116,7 +116,7 @@ impl Pipes {
         said.map_err(|error| CallError::Connection(error.to_string()))
     }
 
-    async fn exchange(&self, request: &Request) -> Result<Answer, CallError> {
+    async fn exchange(&self, request: &PeerRequest) -> Result<Answer, CallError> {
         let Some(id) = request.id else {
             self.say(&request.body).await?;
             return Ok(line(Bytes::new()));
@@ -134,7 +134,7 @@ impl Pipes {
 }
 
 impl Carrier for Pipes {
-    async fn carry(&self, request: &Request, timeout: Duration) -> Result<Answer, CallError> {
+    async fn carry(&self, request: &PeerRequest, timeout: Duration) -> Result<Answer, CallError> {
         let exchanged = tokio::time::timeout(timeout, self.exchange(request)).await;
         exchanged.unwrap_or(Err(CallError::Timeout(timeout)))
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use league_core::player::{Event, PlayerRules};
 use league_protocol::id::{LeagueId, PlayerId};
-use league_protocol::sender::{Dialect, Speech};
+use league_protocol::sender::{CallStyle, Dialect};
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::agents::bot::Bot;
@@ -230,10 +230,10 @@ enum BotSpeech {
 }
 
 impl BotSpeech {
-    const fn speech(self) -> Speech {
+    const fn speech(self) -> CallStyle {
         match self {
-            Self::Simple => Speech::Simple,
-            Self::Mcp => Speech::Mcp,
+            Self::Simple => CallStyle::Simple,
+            Self::Mcp => CallStyle::Mcp,
         }
     }
 }

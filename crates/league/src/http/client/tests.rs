@@ -1,6 +1,6 @@
 //! Servers that a test writes, byte by byte.
 
-use league_protocol::peer::{Request, Verb};
+use league_protocol::peer::{PeerRequest, Verb};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -25,8 +25,8 @@ async fn server(bytes: &'static str) -> Endpoint {
     Endpoint::parse(&format!("http://127.0.0.1:{port}/mcp")).unwrap()
 }
 
-fn request() -> Request {
-    Request {
+fn request() -> PeerRequest {
+    PeerRequest {
         verb: Verb::Post,
         headers: vec![("mcp-method", "tools/call".to_owned())],
         body: b"{}".to_vec(),

@@ -9,7 +9,7 @@ use league_core::machine::Machine;
 use league_core::player::{Event, MemoryRule, Player, PlayerRules};
 use league_core::timeouts::Timeouts;
 use league_protocol::id::{LeagueId, PlayerId};
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 
 use super::{Rebuilt, ReplayError, names_in, read};
@@ -79,7 +79,7 @@ fn rules(memory: MemoryRule) -> PlayerRules {
             agent: Agent::Manager,
             endpoint: Arc::from(""),
             dialect: Dialect::V2,
-            speech: Some(Speech::Simple),
+            speech: Some(CallStyle::Simple),
         }),
         wanted_id: None,
         strict: false,

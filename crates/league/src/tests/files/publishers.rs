@@ -18,7 +18,7 @@ use league_core::player::{Event, MatchOutcome, MatchRecord, MemoryRule, Player, 
 use league_core::referee;
 use league_core::timeouts::Timeouts;
 use league_protocol::id::{GameType, MatchId, PlayerId, RefereeId};
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use serde_json::json;
 
@@ -217,7 +217,7 @@ fn player() -> Player {
             agent: Agent::Manager,
             endpoint: "http://localhost:8000/mcp".into(),
             dialect: Dialect::V2,
-            speech: Some(Speech::Simple),
+            speech: Some(CallStyle::Simple),
         }),
         wanted_id: None,
         strict: false,

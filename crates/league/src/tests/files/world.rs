@@ -16,7 +16,7 @@ use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
     AgentMeta, GameJoinAck, Message, MoveResponse, RegisterRequest, RegisterResponse,
 };
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 use serde_json::json;
@@ -368,14 +368,14 @@ fn candidate(name: &str, chance: u32) -> Applicant {
                 game_types: vec![even_odd()],
                 contact_endpoint: format!("http://localhost/{chance}"),
                 max_concurrent_matches: Some(2),
-                speech: Some(Speech::Simple),
+                speech: Some(CallStyle::Simple),
             },
             wanted_id: None,
             token: None,
         }),
         dialect: Dialect::V2,
         endpoint: Ok(()),
-        speech: Some(Speech::Simple),
+        speech: Some(CallStyle::Simple),
         chance: [u8::try_from(chance).unwrap(); 32],
     }
 }
@@ -394,7 +394,7 @@ fn referee_rules() -> RefereeRules {
             agent: Agent::Manager,
             endpoint: "http://127.0.0.1:8000/mcp".into(),
             dialect: Dialect::V2,
-            speech: Some(Speech::Simple),
+            speech: Some(CallStyle::Simple),
         }),
     }
 }

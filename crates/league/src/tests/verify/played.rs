@@ -19,7 +19,7 @@ use league_protocol::message::{
     AgentMeta, ByPlayer, MatchResult, MatchResultReport, MatchStatus, Message, OpenedDraw,
     RegisterRequest, RegisterResponse, StartMatch,
 };
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 use serde_json::json;
@@ -215,14 +215,14 @@ fn candidate(kind: &str, number: u8) -> Applicant {
                 game_types: vec![GameType::new("even_odd").unwrap()],
                 contact_endpoint: format!("http://localhost/{number}"),
                 max_concurrent_matches: Some(1),
-                speech: Some(Speech::Simple),
+                speech: Some(CallStyle::Simple),
             },
             wanted_id: None,
             token: None,
         }),
         dialect: Dialect::V2,
         endpoint: Ok(()),
-        speech: Some(Speech::Simple),
+        speech: Some(CallStyle::Simple),
         chance: [number; 32],
     }
 }

@@ -21,9 +21,9 @@ pub(super) fn failed(text: &str) -> CallFailure {
     }
 }
 
-pub(super) fn faulty(fault: &peer::Fault) -> CallFailure {
+pub(super) fn faulty(fault: &peer::McpFault) -> CallFailure {
     let code = match fault {
-        peer::Fault::Status(_) => Code::Connection,
+        peer::McpFault::Status(_) => Code::Connection,
         _ => Code::InvalidMessage,
     };
     let detail = fault.to_string();
@@ -34,7 +34,7 @@ pub(super) fn faulty(fault: &peer::Fault) -> CallFailure {
 pub(super) fn unusable(notes: &mut Notes, answer: &client::Answer) -> CallFailure {
     if answer.status >= 400 {
         notes.findings.clear();
-        return faulty(&peer::Fault::Status(answer.status));
+        return faulty(&peer::McpFault::Status(answer.status));
     }
     first_of(notes)
 }

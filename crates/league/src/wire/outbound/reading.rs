@@ -11,9 +11,9 @@ use league_protocol::finding::{Notes, Path, Reading};
 use league_protocol::id::PlayerId;
 use league_protocol::lenient::{self, Expected, Mended};
 use league_protocol::message::{EVEN_ODD, Message};
-use league_protocol::peer::{self, Manner, Told};
+use league_protocol::peer::{self, PeerProfile, ToolResult};
 use league_protocol::rpc::members::split;
-use league_protocol::sender::{Dialect, Form};
+use league_protocol::sender::{CallStyle, Dialect};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -35,7 +35,7 @@ impl Outbound {
         &self,
         letter: &Letter<T>,
         id: u64,
-        manner: &Manner,
+        profile: &PeerProfile,
         answer: &client::Answer,
     ) -> Understood {
         let mut read = Read {
@@ -43,11 +43,9 @@ impl Outbound {
             said: None,
             mended: None,
         };
-        let understood = match manner {
-            Manner::Simple(_) => self.read_simple(letter, id, answer, &mut read),
-            Manner::Modern { .. } | Manner::Legacy(_) => {
-                self.read_mcp(letter, id, answer, &mut read)
-            }
+        let understood = match profile.style {
+            CallStyle::Mcp => self.read_mcp(letter, id, answer, &mut read),
+            _ => self.read_simple(letter, id, answer, &mut read),
         };
         self.keep(letter, &read, &understood.outcome, answer);
         self.forgiven(letter, &read.notes);
@@ -68,12 +66,12 @@ impl Outbound {
     }
 
     /// Notes that an agent wants calls in this form, and refuses the one that the documents have.
-    pub(crate) fn note_form<T>(&self, letter: &Letter<T>, form: Form) {
+    pub(crate) fn note_layout<T>(&self, letter: &Letter<T>, layout: CallStyle) {
         let mut notes = Notes::new(self.identity.reading());
         let detail = format!(
             "calls are understood in the form `{}` only; take the name of a tool as the method, \
              and the message as the parameters",
-            form.as_str()
+            layout.as_str()
         );
         let expected = "the name of a tool";
         forgive(
@@ -116,17 +114,17 @@ impl Outbound {
     ) -> Understood {
         let result = peer::read(&answer.reply(), id);
         let told = result.and_then(|result| match letter.message {
-            Message::Ping => Ok(Told::Nod),
-            _ => peer::told(&result),
+            Message::Ping => Ok(ToolResult::Acknowledged),
+            _ => peer::tool_result(&result),
         });
         let (outcome, doubtful) = match told {
-            Ok(Told::Message(raw)) => {
+            Ok(ToolResult::Message(raw)) => {
                 let outcome = self.understand(letter, &raw, &mut read.said, &mut read.notes);
                 return self.settled(letter, outcome, raw.get().as_bytes(), read);
             }
-            Ok(Told::Nod) => (Ok(nod()), false),
+            Ok(ToolResult::Acknowledged) => (Ok(nod()), false),
             // A tool that is gone fails like any other.
-            Ok(Told::Failed(text)) => (Err(failed(&text)), true),
+            Ok(ToolResult::Failed(text)) => (Err(failed(&text)), true),
             Err(fault) => (Err(faulty(&fault)), true),
         };
         Understood { outcome, doubtful }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use league_core::letter::{CallFailure, CallOutcome, Letter};
 use league_protocol::fault::Code;
 use league_protocol::message::{Message, RegisterResponse};
-use league_protocol::peer::Fault;
+use league_protocol::peer::McpFault;
 
 use super::Outbound;
 use crate::wire::outbox::is_application;
@@ -121,7 +121,7 @@ fn coded(code: Code, detail: &str) -> String {
 
 /// Whether a failure looks like the answer of somebody else than a manager.
 fn is_elsewhere(failure: &CallFailure) -> bool {
-    let missing = [404, 405].map(|status| Fault::Status(status).to_string());
+    let missing = [404, 405].map(|status| McpFault::Status(status).to_string());
     failure.code == Code::InvalidMessage || missing.contains(&failure.detail)
 }
 
@@ -135,7 +135,7 @@ mod tests {
             code,
             detail: detail.to_owned(),
         };
-        let status = |status| failed(Code::Connection, &Fault::Status(status).to_string());
+        let status = |status| failed(Code::Connection, &McpFault::Status(status).to_string());
         assert!(is_elsewhere(&status(404)));
         assert!(is_elsewhere(&status(405)));
         assert!(is_elsewhere(&failed(Code::InvalidMessage, "no message")));

@@ -2,7 +2,7 @@
 
 use league_protocol::rpc::members::{Members, split};
 use league_protocol::rpc::{Call, RpcError};
-use league_protocol::sender::{Dialect, Nesting};
+use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 use serde_json::value::RawValue;
@@ -32,26 +32,21 @@ impl<'c> Asked<'c> {
         self.found().map(|(message, _)| message)
     }
 
-    /// Where the message in it is.
-    pub(super) fn nesting(&self) -> Nesting {
-        self.found().map_or(Nesting::Bare, |(_, nesting)| nesting)
+    /// The member of the parameters that holds the message, if they are not the message.
+    pub(super) fn holder(&self) -> Option<&'static str> {
+        self.found().and_then(|(_, holder)| holder)
     }
 
-    fn found(&self) -> Option<(&'c RawValue, Nesting)> {
+    fn found(&self) -> Option<(&'c RawValue, Option<&'static str>)> {
         let params = self.params?;
         let members: Members<'c> = split(params.get()).ok()?;
         if members.has("message_type") {
-            return Some((params, Nesting::Bare));
+            return Some((params, None));
         }
-        let places = [
-            ("message", Nesting::Message),
-            ("arguments", Nesting::Arguments),
-        ];
-        let mut places = places.iter();
-        let (inner, nesting) =
-            places.find_map(|(name, nesting)| Some((members.get(name)?, *nesting)))?;
+        let mut holders = ["message", "arguments"].into_iter();
+        let (inner, holder) = holders.find_map(|name| Some((members.get(name)?, name)))?;
         let is_message = split(inner.get()).is_ok_and(|members| members.has("message_type"));
-        is_message.then_some((inner, nesting))
+        is_message.then_some((inner, Some(holder)))
     }
 
     /// The parameters as a message of a kind, with what of the envelope was left out put in.

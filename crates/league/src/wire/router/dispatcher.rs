@@ -14,7 +14,7 @@ use league_protocol::id::{ConversationId, MatchId};
 use league_protocol::message::{LeagueError, Message, RegisterResponse};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use league_protocol::schema::message_names;
-use league_protocol::sender::{Agent, Dialect, Form, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -131,14 +131,14 @@ impl<R: AgentService> Dispatcher<R> {
         }
         match (asked.message(), entry) {
             (Some(raw), entry) => {
-                let form = kindness::form_of(asked);
+                let layout = kindness::layout_of(asked);
                 let told = ToldOf {
                     raw,
                     caller,
                     entry,
                     method: Some(asked.tool),
-                    speech: (form != Form::default()).then_some(Speech::Habit(form)),
-                    forgiven: kindness::note_form(form).into_iter().collect(),
+                    speech: (layout != CallStyle::Tool).then_some(layout),
+                    forgiven: kindness::note_layout(layout).into_iter().collect(),
                 };
                 Some(self.hear(told).await)
             }
@@ -203,7 +203,7 @@ impl<R: AgentService> Dispatcher<R> {
             caller,
             entry: Some(entry),
             method: Some(tool),
-            speech: Some(Speech::Mcp),
+            speech: Some(CallStyle::Mcp),
             forgiven: Vec::new(),
         };
         if let Some(raw) = asked.message() {

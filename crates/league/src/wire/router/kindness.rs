@@ -8,7 +8,7 @@ use league_protocol::finding::{Finding, Notes, Path, Reading, excerpt};
 use league_protocol::lenient::{self, Expected, Mended};
 use league_protocol::rpc::members::split;
 use league_protocol::schema::message_names;
-use league_protocol::sender::{Dialect, Form, Naming, Nesting};
+use league_protocol::sender::{CallStyle, Dialect};
 use serde_json::value::RawValue;
 
 use super::asked::Asked;
@@ -87,25 +87,17 @@ fn other_name(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// In which form a call with a message in it was written.
-pub(super) fn form_of(asked: &Asked<'_>) -> Form {
+/// The layout of a call with a message in it.
+pub(super) fn layout_of(asked: &Asked<'_>) -> CallStyle {
     let is_type = message_names(&Dialect::ALL).any(|(_, name)| name == asked.tool);
-    let naming = match asked.tool {
-        "mcp_message" => Naming::Generic,
-        _ if is_type => Naming::Type,
-        _ => Naming::Tool,
-    };
-    Form::of(naming, asked.nesting())
+    CallStyle::of_call(asked.tool, is_type, asked.holder())
 }
 
-/// What is to be said of a form that the documents do not have.
-pub(super) fn note_form(form: Form) -> Option<Finding> {
-    let detail = match form.nesting {
-        Nesting::Bare => return None,
-        Nesting::Message => "the message is in `params.message`; send it as `params`",
-        Nesting::Arguments => "the message is in `params.arguments`; send it as `params`",
-    };
-    note("params", "a message", detail.to_owned())
+/// The finding for a layout that the documents do not have.
+pub(super) fn note_layout(layout: CallStyle) -> Option<Finding> {
+    let holder = layout.holder()?;
+    let detail = format!("the message is in `params.{holder}`; send it as `params`");
+    note("params", "a message", detail)
 }
 
 /// What is to be said of a method that is neither a tool nor the type of a message.

@@ -8,7 +8,7 @@ use league_protocol::finding::{Finding, Reading};
 use league_protocol::id::{ConversationId, PlayerId, RefereeId};
 use league_protocol::lenient;
 use league_protocol::message::{LeagueError, Message};
-use league_protocol::sender::{Agent, Dialect, Speech};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::AuthToken;
 use serde_json::value::RawValue;
 
@@ -27,7 +27,7 @@ pub(super) struct ToldOf<'t> {
     /// What the call was named.
     pub(super) method: Option<&'t str>,
     /// How the caller calls, which tells how it may want to be called.
-    pub(super) speech: Option<Speech>,
+    pub(super) speech: Option<CallStyle>,
     /// What had to be forgiven before the message was read.
     pub(super) forgiven: Vec<Finding>,
 }

@@ -9,8 +9,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use league_core::timeouts::CALL_STYLE_TIMEOUT;
-use league_protocol::peer::{self, Found, Manner, Probe, Reply, Request, Step};
-use league_protocol::sender::Form;
+use league_protocol::peer::{self, HttpReply, PeerProfile, PeerRequest, Probe, ProbeStep};
+use league_protocol::sender::CallStyle;
 use tokio::time::Instant;
 
 use super::{HEARTBEAT, KEPT_ALIVE};
@@ -26,7 +26,7 @@ pub(crate) trait Carrier: Send + Sync + 'static {
     /// Carries a request once.
     fn carry(
         &self,
-        request: &Request,
+        request: &PeerRequest,
         timeout: Duration,
     ) -> impl Future<Output = Result<Answer, CallError>> + Send;
 }
@@ -42,7 +42,7 @@ pub(crate) struct PeerSession<C> {
 
 #[derive(Default)]
 struct Held {
-    found: Option<Arc<Found>>,
+    found: Option<Arc<PeerProfile>>,
     /// Whether the peer has turned out otherwise since, or nobody answered.
     doubted: bool,
     /// Whether the peer has answered a call that was written so.
@@ -58,7 +58,7 @@ struct Held {
 /// A call that was answered.
 pub(crate) struct Called {
     /// How the peer was spoken to.
-    pub(crate) found: Arc<Found>,
+    pub(crate) found: Arc<PeerProfile>,
     /// The id of the call.
     pub(crate) id: u64,
     /// What came back.
@@ -82,7 +82,7 @@ impl<C: Carrier> PeerSession<C> {
     }
 
     /// How the peer takes calls; found out now if nobody has before.
-    pub(crate) async fn found(&self) -> Arc<Found> {
+    pub(crate) async fn found(&self) -> Arc<PeerProfile> {
         if let Some(found) = self.settled() {
             return found;
         }
@@ -94,9 +94,9 @@ impl<C: Carrier> PeerSession<C> {
     }
 
     /// Takes for known, until it turns out otherwise, how a peer is said to take calls.
-    pub(crate) fn assume(&self, form: Form) {
+    pub(crate) fn assume(&self, layout: CallStyle) {
         self.held_mut(|held| {
-            let assumed = || Arc::new(simple(form));
+            let assumed = || Arc::new(PeerProfile::plain(layout));
             held.found.get_or_insert_with(assumed);
         });
     }
@@ -105,15 +105,15 @@ impl<C: Carrier> PeerSession<C> {
     /// answered in the present one.
     pub(crate) fn other_forms(
         &self,
-        found: &Arc<Found>,
-    ) -> impl Iterator<Item = Arc<Found>> + use<C> {
+        found: &Arc<PeerProfile>,
+    ) -> impl Iterator<Item = Arc<PeerProfile>> + use<C> {
         let settled = self.held(|held| held.exhausted || held.proved && held.is(found));
-        let tried = found.manner.form().filter(|_| !settled);
-        let others = Form::ALL
+        let tried = found.layout().filter(|_| !settled);
+        let others = CallStyle::LAYOUTS
             .into_iter()
-            .take(Form::TRIED)
-            .filter(move |form| tried.is_some_and(|tried| tried != *form));
-        others.map(|form| Arc::new(simple(form)))
+            .take(CallStyle::TRIED)
+            .filter(move |layout| tried.is_some_and(|tried| tried != *layout));
+        others.map(|layout| Arc::new(PeerProfile::plain(layout)))
     }
 
     /// No form worked: the others are not tried again as long as the peer is known.
@@ -132,7 +132,7 @@ impl<C: Carrier> PeerSession<C> {
     }
 
     /// The peer has answered a call that was written so.
-    pub(crate) fn prove(&self, found: &Arc<Found>) {
+    pub(crate) fn prove(&self, found: &Arc<PeerProfile>) {
         if self.held(|held| held.proved && held.is(found)) {
             return;
         }
@@ -152,16 +152,16 @@ impl<C: Carrier> PeerSession<C> {
     /// Says why nothing came back.
     pub(crate) async fn call(
         &self,
-        found: Arc<Found>,
+        found: Arc<PeerProfile>,
         timeout: Duration,
-        write: impl Fn(&Found, u64) -> Option<Request>,
+        write: impl Fn(&PeerProfile, u64) -> Option<PeerRequest>,
     ) -> Result<Option<Called>, CallError> {
         let began = Instant::now();
         self.held_mut(|held| held.used_at = Some(began));
         let Some((id, answer)) = self.once(&found, timeout, &write).await? else {
             return Ok(None);
         };
-        if !peer::is_expired(&found.manner, &answer.reply()) {
+        if !peer::is_expired(&found, &answer.reply()) {
             return Ok(Some(Called { found, id, answer }));
         }
         // Nobody gains time by forgetting: only the handshake is off the clock.
@@ -173,9 +173,9 @@ impl<C: Carrier> PeerSession<C> {
 
     async fn once(
         &self,
-        found: &Found,
+        found: &PeerProfile,
         timeout: Duration,
-        write: impl Fn(&Found, u64) -> Option<Request>,
+        write: impl Fn(&PeerProfile, u64) -> Option<PeerRequest>,
     ) -> Result<Option<(u64, Answer)>, CallError> {
         let id = self.id();
         let Some(request) = write(found, id) else {
@@ -186,14 +186,14 @@ impl<C: Carrier> PeerSession<C> {
     }
 
     /// The peer did not do as it was found to: the next call finds out anew.
-    pub(crate) fn doubt(&self, found: &Arc<Found>) {
+    pub(crate) fn doubt(&self, found: &Arc<PeerProfile>) {
         self.held_mut(|held| {
             held.doubted |= held.is(found);
         });
     }
 
     /// What is known of the peer, and one word on how sure that is.
-    pub(crate) fn known(&self) -> (Option<Arc<Found>>, &'static str) {
+    pub(crate) fn known(&self) -> (Option<Arc<PeerProfile>>, &'static str) {
         self.held(|held| {
             let state = match &held.found {
                 None => "unknown",
@@ -212,7 +212,7 @@ impl<C: Carrier> PeerSession<C> {
     /// Keeps an idle session alive; ends one that nobody uses any more.
     pub(crate) async fn look_after(&self) {
         let (found, used_at) = self.held(|held| (held.found.clone(), held.used_at));
-        let Some(found) = found.filter(|found| found.manner.has_session()) else {
+        let Some(found) = found.filter(|found| found.has_session()) else {
             return;
         };
         let idle = used_at.map_or(KEPT_ALIVE, |at| at.elapsed());
@@ -222,10 +222,10 @@ impl<C: Carrier> PeerSession<C> {
         if idle < HEARTBEAT {
             return;
         }
-        let beat = peer::ping(&found.manner, self.id());
+        let beat = peer::ping(&found, self.id());
         if let Some(beat) = beat
             && let Ok(answer) = self.carrier.carry(&beat, ONE_QUESTION).await
-            && peer::is_expired(&found.manner, &answer.reply())
+            && peer::is_expired(&found, &answer.reply())
         {
             self.renewed(&found).await;
         }
@@ -234,47 +234,45 @@ impl<C: Carrier> PeerSession<C> {
     /// Ends the session with the peer, if there is one; whoever calls next opens another.
     pub(crate) async fn end(&self) {
         let found = self.held_mut(|held| {
-            let with_session = |found: &mut Arc<Found>| found.manner.has_session();
+            let with_session = |found: &mut Arc<PeerProfile>| found.has_session();
             held.found.take_if(with_session)
         });
         let Some(found) = found else { return };
-        if let Manner::Legacy(session) = &found.manner
-            && let Some(end) = peer::end(session)
-        {
+        if let Some(end) = found.session.as_ref().and_then(peer::end) {
             // A server that does not end sessions forgets them by itself.
             let _ = self.carrier.carry(&end, ONE_QUESTION).await;
         }
     }
 
     /// A new session with a peer that has forgotten this one; all who notice share it.
-    async fn renewed(&self, old: &Arc<Found>) -> Arc<Found> {
+    async fn renewed(&self, old: &Arc<PeerProfile>) -> Arc<PeerProfile> {
         let _alone = self.asking.lock().await;
         let known = self.held(|held| held.found.clone());
         if let Some(other) = known.filter(|known| !Arc::ptr_eq(known, old)) {
             return other;
         }
         let mut found = self.converse(Probe::renew).await;
-        if found.manner.form().is_some() {
+        if found.layout().is_some() {
             return self.find_out().await;
         }
         found.tools = found.tools.or_else(|| old.tools.clone());
         self.keep(found)
     }
 
-    async fn find_out(&self) -> Arc<Found> {
+    async fn find_out(&self) -> Arc<PeerProfile> {
         let found = self.converse(Probe::begin).await;
         self.keep(found)
     }
 
     /// Puts the questions, one after the other, within the budget of all of them.
-    async fn converse(&self, begin: fn(u64) -> (Probe, Step)) -> Found {
+    async fn converse(&self, begin: fn(u64) -> (Probe, ProbeStep)) -> PeerProfile {
         let until = Instant::now() + CALL_STYLE_TIMEOUT;
         let (mut probe, mut step) = begin(self.id());
         let mut hung = false;
         loop {
             let request = match step {
-                Step::Ask(request) => request,
-                Step::Found(mut found) => {
+                ProbeStep::Ask(request) => request,
+                ProbeStep::Found(mut found) => {
                     found.heard |= hung;
                     return found;
                 }
@@ -288,10 +286,10 @@ impl<C: Carrier> PeerSession<C> {
         }
     }
 
-    fn keep(&self, found: Found) -> Arc<Found> {
+    fn keep(&self, found: PeerProfile) -> Arc<PeerProfile> {
         let found = Arc::new(found);
         self.held_mut(|held| {
-            let digest = |found: &Found| found.tools.as_ref().map(|tools| tools.digest());
+            let digest = |found: &PeerProfile| found.tools.as_ref().map(|tools| tools.digest());
             let before = held.found.as_ref().and_then(|found| digest(found));
             if before.is_some() && before != digest(&found) {
                 tracing::warn!(
@@ -308,7 +306,7 @@ impl<C: Carrier> PeerSession<C> {
     }
 
     /// What is known, if it can be relied on or it is too early to ask again.
-    fn settled(&self) -> Option<Arc<Found>> {
+    fn settled(&self) -> Option<Arc<PeerProfile>> {
         self.held(|held| {
             let early = held.found_at.is_some_and(|at| at.elapsed() < REST);
             held.found.clone().filter(|_| !held.doubted || early)
@@ -329,25 +327,16 @@ impl<C: Carrier> PeerSession<C> {
 }
 
 impl Held {
-    fn is(&self, found: &Arc<Found>) -> bool {
+    fn is(&self, found: &Arc<PeerProfile>) -> bool {
         let held = self.found.as_ref();
         held.is_some_and(|held| Arc::ptr_eq(held, found))
     }
 }
 
-/// A peer that takes calls in a simplified form.
-const fn simple(form: Form) -> Found {
-    Found {
-        manner: Manner::Simple(form),
-        tools: None,
-        heard: true,
-    }
-}
-
 impl Answer {
     /// What came back, as it is read.
-    pub(crate) fn reply(&self) -> Reply<'_> {
-        Reply {
+    pub(crate) fn reply(&self) -> HttpReply<'_> {
+        HttpReply {
             status: self.status,
             session: self.session.as_deref(),
             body: &self.body,

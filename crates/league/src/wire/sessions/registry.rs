@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use league_protocol::peer::Tools;
+use league_protocol::peer::ToolList;
 
 /// The most tools that are named.
 pub(crate) const MOST_NAMES: usize = 1_024;
@@ -16,7 +16,7 @@ pub(crate) struct Registry {
 
 impl Registry {
     /// Adds the tools of a server.
-    pub(crate) fn add(&mut self, server: &str, tools: &Tools) {
+    pub(crate) fn add(&mut self, server: &str, tools: &ToolList) {
         for tool in tools.names() {
             let servers = self.servers.entry(tool.to_owned()).or_default();
             servers.push(server.to_owned());
@@ -44,12 +44,12 @@ impl Registry {
 
 #[cfg(test)]
 mod tests {
-    use league_protocol::peer::{Probe, Reply, Step};
+    use league_protocol::peer::{HttpReply, Probe, ProbeStep};
     use serde_json::json;
 
     use super::*;
 
-    fn tools(names: &[&str]) -> Tools {
+    fn tools(names: &[&str]) -> ToolList {
         let tools: Vec<_> = names.iter().map(|name| json!({"name": name})).collect();
         let answers = [
             json!({"jsonrpc": "2.0", "id": 1, "result": {"supportedVersions": ["2026-07-28"]}}),
@@ -58,7 +58,7 @@ mod tests {
         let (mut probe, mut step) = Probe::begin(1);
         for answer in answers {
             let body = answer.to_string();
-            let reply = Reply {
+            let reply = HttpReply {
                 status: 200,
                 session: None,
                 body: body.as_bytes(),
@@ -66,8 +66,8 @@ mod tests {
             step = probe.hear(Some(&reply), 2);
         }
         match step {
-            Step::Found(found) => found.tools.unwrap(),
-            Step::Ask(_) => panic!("it has all it needs"),
+            ProbeStep::Found(found) => found.tools.unwrap(),
+            ProbeStep::Ask(_) => panic!("it has all it needs"),
         }
     }
 

@@ -21,7 +21,7 @@ const TAKEN_OUT: &str = "…";
 /// Keeps what was said, with which status of HTTP, and why it could not be read.
 pub(crate) fn verbatim(said: &[u8], status: u16, problem: Option<&str>) -> Verbatim {
     if status >= 400 && !said.is_empty() {
-        let broken = peer::Fault::Status(status);
+        let broken = peer::McpFault::Status(status);
         return Verbatim {
             text: None,
             bytes: said.len() as u64,

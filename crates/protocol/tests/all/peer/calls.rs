@@ -1,6 +1,6 @@
 //! What is sent: exact bytes and headers for each manner, and arguments that fit their tool.
 
-use league_protocol::peer::{Inputs, LEGACY, MODERN, Manner, Session, Verb, call, end, ping};
+use league_protocol::peer::{Inputs, LEGACY, MODERN, PeerProfile, Session, Verb, call, end, ping};
 use serde_json::{Map, Value, json};
 
 fn message() -> Value {
@@ -8,23 +8,26 @@ fn message() -> Value {
         "auth_token": "tok-r1m1", "context": {"round_id": 1}})
 }
 
-fn modern() -> Manner {
-    Manner::Modern {
+fn modern() -> PeerProfile {
+    PeerProfile::mcp(Session {
         version: MODERN.to_owned(),
-    }
+        id: None,
+        handshake: false,
+    })
 }
 
 fn session(id: Option<&str>) -> Session {
     Session {
         version: LEGACY.to_owned(),
         id: id.map(str::to_owned),
+        handshake: true,
     }
 }
 
 #[test]
 fn a_simple_peer_is_called_by_the_name_of_the_tool() {
     let request = call(
-        &Manner::PLAIN,
+        &PeerProfile::PLAIN,
         3,
         "choose_parity",
         &json!({"match_id": "R1M1"}),
@@ -75,12 +78,12 @@ fn a_peer_with_a_session_is_shown_it_every_time() {
         ("mcp-session-id", "b8e19a872ebd".to_owned()),
     ];
     let session = session(Some("b8e19a872ebd"));
-    let manner = Manner::Legacy(session.clone());
-    let request = call(&manner, 3, "choose_parity", &message(), None).unwrap();
+    let profile = PeerProfile::mcp(session.clone());
+    let request = call(&profile, 3, "choose_parity", &message(), None).unwrap();
     assert_eq!(request.headers, both);
     let body: Value = serde_json::from_slice(&request.body).unwrap();
     assert_eq!(body["params"].as_object().unwrap().len(), 2, "{body}");
-    let beat = ping(&manner, 9).unwrap();
+    let beat = ping(&profile, 9).unwrap();
     assert_eq!(beat.headers, both);
     assert_eq!(
         String::from_utf8(beat.body).unwrap(),

@@ -1,34 +1,35 @@
 //! Finding out how peers take calls, by what real servers answer.
 
 use league_protocol::peer::{
-    Found, LEGACY, MODERN, MOST_PAGES, Manner, Probe, Reply, Request, Session, Step,
+    HttpReply, LEGACY, MAX_PAGES, MODERN, PeerProfile, PeerRequest, Probe, ProbeStep, Session,
 };
+use league_protocol::sender::CallStyle;
 use serde_json::{Value, json};
 
 use super::{json, session};
 
 const DISCOVERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete"}}"#;
-const NO_SESSION: &str = r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: Missing session ID"}}"#;
+const NO_SESSION: &str = r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad PeerRequest: Missing session ID"}}"#;
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"p","version":"2"}}}"#;
 const UNKNOWN: &str = r#"{"error":"Unknown method"}"#;
 
 /// Answers every question with the next reply, and gives what was asked and found.
-fn probed(replies: &[Option<Reply<'_>>]) -> (Vec<Request>, Found) {
+fn probed(replies: &[Option<HttpReply<'_>>]) -> (Vec<PeerRequest>, PeerProfile) {
     let (mut probe, mut step) = Probe::begin(1);
     let mut asked = Vec::new();
     let mut replies = replies.iter();
     for id in 2.. {
         match step {
-            Step::Ask(request) => asked.push(request),
-            Step::Found(found) => return (asked, found),
+            ProbeStep::Ask(request) => asked.push(request),
+            ProbeStep::Found(found) => return (asked, found),
         }
         step = probe.hear(replies.next().copied().flatten().as_ref(), id);
     }
     unreachable!()
 }
 
-fn methods(asked: &[Request]) -> Vec<String> {
-    let method = |request: &Request| {
+fn methods(asked: &[PeerRequest]) -> Vec<String> {
+    let method = |request: &PeerRequest| {
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         body["method"].as_str().unwrap().to_owned()
     };
@@ -41,12 +42,7 @@ fn a_modern_server_is_known_by_the_versions_that_it_lists() {
     let (asked, found) = probed(&[Some(json(200, DISCOVERED)), Some(json(200, list))]);
     assert_eq!(methods(&asked), ["server/discover", "tools/list"]);
     assert_eq!(asked[0].headers[1].1, "server/discover");
-    assert_eq!(
-        found.manner,
-        Manner::Modern {
-            version: MODERN.to_owned()
-        }
-    );
+    assert_eq!((found.as_str(), found.version()), ("modern", Some(MODERN)));
     let tools = found.tools.unwrap();
     assert_eq!(tools.names().collect::<Vec<_>>(), ["choose_parity"]);
     assert_eq!(tools.offered("choose_move").unwrap().0, "choose_parity");
@@ -58,7 +54,7 @@ fn the_codes_of_modern_servers_mean_a_modern_server() {
     for code in [-32020, -32021, -32022] {
         let body = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "no"}});
         let (_, found) = probed(&[Some(json(400, &body.to_string()))]);
-        assert!(matches!(found.manner, Manner::Modern { .. }), "{code}");
+        assert_eq!(found.as_str(), "modern", "{code}");
         assert_eq!(found.tools, None);
     }
 }
@@ -68,7 +64,7 @@ fn a_newer_revision_is_spoken_where_ours_is_not_and_an_older_one_is_not_modern()
     let body = json!({"jsonrpc": "2.0", "id": 1,
         "result": {"supportedVersions": ["2027-02-01", "2025-11-25", "2027-09-01"]}});
     let (asked, found) = probed(&[Some(json(200, &body.to_string()))]);
-    assert_eq!(found.manner.version(), Some("2027-09-01"));
+    assert_eq!(found.version(), Some("2027-09-01"));
     assert_eq!(asked[1].headers[0].1, "2027-09-01");
     let body = json!({"jsonrpc": "2.0", "id": 1, "result": {"supportedVersions": ["2025-11-25"]}});
     let (asked, _) = probed(&[Some(json(200, &body.to_string()))]);
@@ -98,16 +94,17 @@ fn a_server_with_a_handshake_keeps_its_session() {
     let session = Session {
         version: LEGACY.to_owned(),
         id: Some("9bdc60302d48".to_owned()),
+        handshake: true,
     };
-    assert_eq!(found.manner, Manner::Legacy(session));
-    assert!(found.manner.has_session());
+    assert_eq!(found.session, Some(session));
+    assert!(found.has_session());
 }
 
 #[test]
 fn a_session_that_does_not_fit_a_header_is_none() {
     for bad in ["", "a b", "a\r\nx: y", "é", &"x".repeat(257)] {
         let (_, found) = probed(&[None, Some(session(INITIALIZED, Some(bad)))]);
-        assert!(!found.manner.has_session(), "{bad:?}");
+        assert!(!found.has_session(), "{bad:?}");
     }
 }
 
@@ -133,7 +130,7 @@ fn whoever_shows_no_shape_of_mcp_is_spoken_to_simply() {
     ] {
         let (asked, found) = probed(&[reply, reply]);
         assert_eq!(methods(&asked), ["server/discover", "initialize"]);
-        assert_eq!(found.manner, Manner::PLAIN);
+        assert_eq!(found.layout(), Some(CallStyle::Tool));
         assert_eq!(found.heard, reply.is_some());
     }
 }
@@ -173,9 +170,9 @@ fn pages_are_read_up_to_a_bound_and_a_changed_list_is_noticed() {
     let mut replies = vec![Some(json(200, DISCOVERED))];
     replies.extend(pages.iter().map(|page| Some(json(200, page))));
     let (asked, found) = probed(&replies);
-    assert_eq!(asked.len(), 1 + MOST_PAGES);
+    assert_eq!(asked.len(), 1 + MAX_PAGES);
     let tools = found.tools.unwrap();
-    assert_eq!(tools.len(), MOST_PAGES);
+    assert_eq!(tools.len(), MAX_PAGES);
     replies[1] = Some(json(200, &others[0]));
     let other = probed(&replies).1.tools.unwrap();
     assert_ne!(tools.digest(), other.digest());

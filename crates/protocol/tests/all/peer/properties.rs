@@ -1,6 +1,6 @@
 //! Nothing that a peer sends makes anything but a verdict.
 
-use league_protocol::peer::{Events, Inputs, Probe, Reply, Step, read, told};
+use league_protocol::peer::{EventStream, HttpReply, Inputs, Probe, ProbeStep, read, tool_result};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -57,25 +57,25 @@ proptest! {
         let (mut probe, mut step) = Probe::begin(1);
         let mut asked = 0;
         for (body, status) in &bodies {
-            let Step::Ask(_) = step else { break };
+            let ProbeStep::Ask(_) = step else { break };
             asked += 1;
-            let reply = Reply { status: *status, session: Some(body), body: body.as_bytes() };
+            let reply = HttpReply { status: *status, session: Some(body), body: body.as_bytes() };
             step = probe.hear(Some(&reply), 1);
         }
-        prop_assert!(matches!(step, Step::Found(_)));
+        prop_assert!(matches!(step, ProbeStep::Found(_)));
         prop_assert!(asked <= MOST_QUESTIONS);
     }
 
     #[test]
     fn no_answer_panics(body in body(), bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         for body in [body.as_bytes(), &bytes] {
-            let reply = Reply { status: 200, session: None, body };
-            let _ = read(&reply, 1).map(|result| told(&result));
-            let mut events = Events::new(1);
+            let reply = HttpReply { status: 200, session: None, body };
+            let _ = read(&reply, 1).map(|result| tool_result(&result));
+            let mut events = EventStream::new(1);
             let _ = (events.hear(body), events.end());
         }
         if let Ok(raw) = serde_json::from_str::<&RawValue>(&body) {
-            let _ = told(raw);
+            let _ = tool_result(raw);
         }
     }
 

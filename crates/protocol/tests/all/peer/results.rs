@@ -1,6 +1,8 @@
 //! What comes back of calls: messages in every wrapping, nods, failures and faults.
 
-use league_protocol::peer::{Fault, LONGEST_QUOTE, Manner, Session, Told, is_expired, read, told};
+use league_protocol::peer::{
+    MAX_QUOTE, McpFault, PeerProfile, Session, ToolResult, is_expired, read, tool_result,
+};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
@@ -8,10 +10,10 @@ use super::json;
 
 /// What a result tells: the message, `None` for a nod.
 fn message(result: &Value) -> Option<Value> {
-    match told(&to_raw_value(result).unwrap()).unwrap() {
-        Told::Message(raw) => Some(serde_json::from_str(raw.get()).unwrap()),
-        Told::Nod => None,
-        Told::Failed(text) => panic!("{text}"),
+    match tool_result(&to_raw_value(result).unwrap()).unwrap() {
+        ToolResult::Message(raw) => Some(serde_json::from_str(raw.get()).unwrap()),
+        ToolResult::Acknowledged => None,
+        ToolResult::Failed(text) => panic!("{text}"),
     }
 }
 
@@ -46,11 +48,11 @@ fn words_and_silence_are_a_nod() {
 fn a_tool_that_failed_is_quoted_shortly() {
     let result =
         json!({"content": [{"type": "text", "text": "bad \u{202e}".repeat(500)}], "isError": true});
-    let Told::Failed(text) = told(&to_raw_value(&result).unwrap()).unwrap() else {
+    let ToolResult::Failed(text) = tool_result(&to_raw_value(&result).unwrap()).unwrap() else {
         panic!("it failed");
     };
     // What could deceive is spelled out, eight characters for one.
-    assert!(text.chars().count() <= 8 * LONGEST_QUOTE, "{text}");
+    assert!(text.chars().count() <= 8 * MAX_QUOTE, "{text}");
     assert!(!text.contains('\u{202e}'));
 }
 
@@ -64,10 +66,10 @@ fn a_failure_that_is_a_message_is_read_as_one() {
 #[test]
 fn whoever_wants_something_first_is_not_given_it() {
     let result = json!({"resultType": "input_required", "inputRequests": {}});
-    let fault = told(&to_raw_value(&result).unwrap()).unwrap_err();
-    assert_eq!(fault, Fault::Incomplete("input_required".to_owned()));
-    let fault = told(&to_raw_value(&json!({"status": "ok"})).unwrap()).unwrap_err();
-    assert_eq!(fault, Fault::Shapeless);
+    let fault = tool_result(&to_raw_value(&result).unwrap()).unwrap_err();
+    assert_eq!(fault, McpFault::Incomplete("input_required".to_owned()));
+    let fault = tool_result(&to_raw_value(&json!({"status": "ok"})).unwrap()).unwrap_err();
+    assert_eq!(fault, McpFault::Shapeless);
 }
 
 #[test]
@@ -78,27 +80,31 @@ fn an_answer_is_read_if_it_answers_this_call() {
         r#"{"content":[]}"#
     );
     // The answer to another call is no answer to this one.
-    assert_eq!(read(&json(200, body), 4).unwrap_err(), Fault::Unreadable);
-    assert_eq!(read(&json(503, "busy"), 3).unwrap_err(), Fault::Status(503));
-    assert_eq!(read(&json(200, "[]"), 3).unwrap_err(), Fault::Unreadable);
+    assert_eq!(read(&json(200, body), 4).unwrap_err(), McpFault::Unreadable);
+    assert_eq!(
+        read(&json(503, "busy"), 3).unwrap_err(),
+        McpFault::Status(503)
+    );
+    assert_eq!(read(&json(200, "[]"), 3).unwrap_err(), McpFault::Unreadable);
     let refused = r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"Unknown tool"}}"#;
     let fault = read(&json(200, refused), 3).unwrap_err();
-    assert!(matches!(fault, Fault::Refused { code: -32602, .. }));
+    assert!(matches!(fault, McpFault::Refused { code: -32602, .. }));
 }
 
 #[test]
 fn a_forgotten_session_is_known() {
-    let legacy = Manner::Legacy(Session {
+    let legacy = PeerProfile::mcp(Session {
         version: "2025-11-25".to_owned(),
         id: Some("x".to_owned()),
+        handshake: true,
     });
     let unknown = r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Session not found"}}"#;
     assert!(is_expired(&legacy, &json(404, unknown)));
     assert!(is_expired(
         &legacy,
-        &json(400, "Bad Request: Missing session ID")
+        &json(400, "Bad PeerRequest: Missing session ID")
     ));
     assert!(!is_expired(&legacy, &json(400, "bad arguments")));
     assert!(!is_expired(&legacy, &json(200, "session")));
-    assert!(!is_expired(&Manner::PLAIN, &json(404, unknown)));
+    assert!(!is_expired(&PeerProfile::PLAIN, &json(404, unknown)));
 }

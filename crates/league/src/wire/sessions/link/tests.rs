@@ -11,12 +11,12 @@ type Said = Result<(u16, Option<&'static str>, Value), CallError>;
 
 /// Answers by a script, and keeps what was asked.
 struct Scripted {
-    script: fn(&Request) -> Said,
-    asked: Mutex<Vec<Request>>,
+    script: fn(&PeerRequest) -> Said,
+    asked: Mutex<Vec<PeerRequest>>,
 }
 
 impl Scripted {
-    fn link(script: fn(&Request) -> Said) -> Arc<PeerSession<Self>> {
+    fn link(script: fn(&PeerRequest) -> Said) -> Arc<PeerSession<Self>> {
         Arc::new(PeerSession::new(Self {
             script,
             asked: Mutex::default(),
@@ -32,7 +32,7 @@ impl PeerSession<Scripted> {
 }
 
 impl Carrier for Scripted {
-    async fn carry(&self, request: &Request, _: Duration) -> Result<Answer, CallError> {
+    async fn carry(&self, request: &PeerRequest, _: Duration) -> Result<Answer, CallError> {
         self.asked.lock().unwrap().push(request.clone());
         // Whoever else wants to ask has the chance to.
         tokio::task::yield_now().await;
@@ -47,20 +47,20 @@ impl Carrier for Scripted {
     }
 }
 
-fn method(request: &Request) -> String {
+fn method(request: &PeerRequest) -> String {
     match serde_json::from_slice::<Value>(&request.body) {
         Ok(body) => body["method"].as_str().unwrap_or_default().to_owned(),
         Err(_) => format!("{:?}", request.verb),
     }
 }
 
-fn session_of(request: &Request) -> Option<&str> {
+fn session_of(request: &PeerRequest) -> Option<&str> {
     let mut headers = request.headers.iter();
     let (_, session) = headers.find(|(name, _)| *name == "mcp-session-id")?;
     Some(session)
 }
 
-fn legacy(request: &Request) -> Said {
+fn legacy(request: &PeerRequest) -> Said {
     Ok(match method(request).as_str() {
         "initialize" => (
             200,
@@ -91,7 +91,7 @@ async fn all_who_need_a_peer_at_once_share_one_finding_out() {
         })
         .collect();
     for one in all {
-        assert!(one.await.unwrap().manner.has_session());
+        assert!(one.await.unwrap().has_session());
     }
     let once = [
         "server/discover",
@@ -106,7 +106,7 @@ async fn all_who_need_a_peer_at_once_share_one_finding_out() {
 async fn whoever_is_not_there_is_asked_again_but_not_at_once() {
     let link = Scripted::link(|_| Err(CallError::Connection("refused".to_owned())));
     for _ in 0..5 {
-        assert_eq!(link.found().await.manner, Manner::PLAIN);
+        assert_eq!(link.found().await.layout(), Some(CallStyle::Tool));
     }
     assert_eq!(link.methods(), ["server/discover", "initialize"]);
     link.rested();
@@ -119,7 +119,7 @@ async fn whoever_hangs_on_the_questions_is_spoken_to_simply_from_then_on() {
     let link = Scripted::link(|_| Err(CallError::Timeout(ONE_QUESTION)));
     link.found().await;
     link.rested();
-    assert_eq!(link.found().await.manner, Manner::PLAIN);
+    assert_eq!(link.found().await.layout(), Some(CallStyle::Tool));
     assert_eq!(link.methods().len(), 2);
 }
 
@@ -173,7 +173,7 @@ async fn a_beat_that_finds_the_session_gone_opens_another() {
     link.look_after().await;
     let after = link.found().await;
     assert!(!Arc::ptr_eq(&before, &after));
-    assert!(after.manner.has_session());
+    assert!(after.has_session());
 }
 
 #[tokio::test]
@@ -187,7 +187,7 @@ async fn a_call_in_a_forgotten_session_is_made_once_more_in_a_new_one() {
         _ => legacy(request),
     });
     let found = link.found().await;
-    let call = |found: &Found, id| peer::call(&found.manner, id, "choose_parity", &json!({}), None);
+    let call = |found: &PeerProfile, id| peer::call(found, id, "choose_parity", &json!({}), None);
     let called = link.call(found, ONE_QUESTION, call).await.unwrap().unwrap();
     assert_eq!(called.answer.status, 404, "and not a third time");
     let calls = link

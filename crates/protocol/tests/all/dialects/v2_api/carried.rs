@@ -6,7 +6,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, RefereeId};
 use league_protocol::message::*;
 use league_protocol::secret::{Commitment, Seed};
-use league_protocol::sender::{Dialect, Speech};
+use league_protocol::sender::{CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::json;
@@ -58,7 +58,7 @@ fn start_match() -> Message {
         player_id: player(number),
         endpoint: "http://127.0.0.1:8101/mcp".into(),
         dialect: Dialect::V2Api,
-        speech: Some(Speech::Simple),
+        speech: Some(CallStyle::Simple),
         token_hash: TokenHash::of("tok"),
         match_token: AuthToken::new("tok-r1m1"),
         record: WinLossDraw::default(),
