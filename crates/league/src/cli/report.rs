@@ -141,12 +141,12 @@ impl Report {
 fn contents(source: &ReportSource) -> String {
     let league = source.view().league();
     format!(
-        "{} and {}: {} of {} played, a film of {}",
+        "{} and {}: {} of {} played, a replay of {}",
         count(league.players().len() as u64, "player"),
         count(league.referees().len() as u64, "referee"),
         league.matches_played(),
         count(league.schedule().total_matches(), "match"),
-        count(source.frames() as u64, "moment")
+        count(source.frames() as u64, "frame")
     )
 }
 

@@ -74,7 +74,7 @@ fn a_report_is_small_and_says_what_it_is() {
     assert_eq!(told["event"], "report", "{report:?}");
     assert_eq!(told["format"], "html", "{report:?}");
     assert_eq!(told["bytes"], bytes, "{report:?}");
-    let contents = "12 players and 2 referees: 66 of 66 matches played, a film of 67 moments";
+    let contents = "12 players and 2 referees: 66 of 66 matches played, a replay of 67 frames";
     assert!(report.errors.contains(contents), "{report:?}");
     assert!(bytes < 66 * 7_000, "{bytes} bytes for 66 matches");
 
