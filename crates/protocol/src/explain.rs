@@ -1,9 +1,8 @@
 //! Tells what a piece of JSON is, in which dialect, and what is wrong with it.
 
-mod called;
 mod frame;
-mod made_out;
 mod pieces;
+mod repaired;
 
 use std::fmt;
 
@@ -21,9 +20,9 @@ use crate::lenient::nearest;
 use crate::rpc::members::{Members, split};
 use crate::sender::Dialect;
 use crate::shape::not_an_object;
-pub use made_out::explain_leniently;
 use pieces::Line;
 pub use pieces::{LARGEST_TEXT, MOST_PIECES};
+pub use repaired::explain_leniently;
 
 /// What was found out about one piece of JSON.
 #[derive(Debug, Clone, Serialize)]

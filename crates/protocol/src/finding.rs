@@ -5,9 +5,9 @@ use std::fmt;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use crate::discretion::hidden;
 use crate::fault::Code;
 use crate::lenient::{Grace, severity};
+use crate::redact::hidden;
 
 /// How a message is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

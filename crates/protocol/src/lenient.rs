@@ -1,4 +1,4 @@
-//! Every kindness to others, in one place, each with its reason.
+//! Everything a lenient reader forgives, in one place, each with its reason.
 //!
 //! We send exactly what the documents show. What we forgive in others is decided here and nowhere
 //! else: a strict reader forgives nothing, a lenient one forgives what leaves the meaning of a
@@ -15,18 +15,17 @@ use crate::sender::Dialect;
 use crate::shape::{Codec, Cx, Extra, Plain, Round, settled};
 
 mod application;
-mod mend;
+mod repair;
 mod reply;
 mod spelling;
-mod synonyms;
 
 pub use application::application;
-pub(crate) use mend::{Candidates, candidates, tells};
-pub use mend::{Expected, LARGEST_MENDED, Mended, meant, mend};
+pub(crate) use repair::{Candidates, candidates, tells};
+pub use repair::{Expected, MAX_REPAIRED, Repair, meant, repair};
 pub use reply::reply;
 pub(crate) use reply::{Found, response};
 pub(crate) use spelling::nearest;
-use synonyms::synonyms;
+use spelling::synonyms;
 
 /// How much of a departure can be forgiven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,6 @@
 
 pub mod decode;
 pub mod dialect;
-pub mod discretion;
 pub mod document;
 pub mod encode;
 pub mod explain;
@@ -12,6 +11,7 @@ pub mod id;
 pub mod lenient;
 pub mod message;
 pub mod peer;
+pub mod redact;
 pub mod rpc;
 pub mod schema;
 pub mod secret;

@@ -7,15 +7,13 @@
 //! An object is split once. Each member is read on its own, so that one wrong member is one
 //! finding and not the end.
 
-mod settled;
 mod slot;
 mod value;
 
-pub(crate) use settled::settled;
 pub(crate) use slot::{By, Check, Inside, Lens, Maybe, Second, Slot};
 pub(crate) use value::{
     Choice, Closed, Codec, Dict, Field, Plain, Quiet, Round, Spelled, Value, Vocabulary, id,
-    id_schema, no_time, read_elements, read_text, secret_text, spell_list, utc_schema,
+    id_schema, no_time, read_elements, read_text, secret_text, settled, spell_list, utc_schema,
 };
 pub use value::{MAX_ELEMENTS, MAX_TEXT_LENGTH};
 

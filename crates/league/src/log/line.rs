@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use league_protocol::discretion::{is_secret_name, masked as mask};
+use league_protocol::redact::{is_secret_name, masked as mask};
 use league_protocol::time::Timestamp;
 use league_protocol::token;
 use serde::ser::{SerializeMap, SerializeStruct};

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use league_protocol::discretion::{hidden, is_secret_name, masked};
 use league_protocol::id::MatchId;
+use league_protocol::redact::{hidden, is_secret_name, masked};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 

@@ -109,7 +109,7 @@ fn remedy(broken: Broken) -> (&'static str, &'static str) {
         ),
         Broken::TooDeep => ("a flatter message", "nest it less deeply"),
         Broken::LoneSurrogate => ("whole characters", "escape both halves, or neither"),
-        Broken::NotJson { .. } => ("JSON", "mend it there: a message must be JSON"),
+        Broken::NotJson { .. } => ("JSON", "repair it there: a message must be JSON"),
         Broken::Empty => OBJECT,
     }
 }

@@ -4,7 +4,7 @@ use crate::CURRENT_VERSION;
 use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading, excerpt};
 use crate::id::GameType;
-use crate::lenient::mend::fold;
+use crate::lenient::repair::fold;
 use crate::message::AgentMeta;
 
 /// Reads version, game and address as they are meant, and takes one who names no game for a player

@@ -1,7 +1,5 @@
-//! What a misspelled name was meant to be. A reader tells it; only what mends a message acts on it,
+//! What a misspelled name was meant to be. A reader tells it; only what repairs a message acts on it,
 //! and only where a value of the right kind has no other place.
-
-use super::synonyms;
 
 /// How many letters may be wrong in a name that is still recognised.
 const MOST_WRONG: usize = 2;
@@ -16,7 +14,7 @@ pub(super) fn meant<'n>(
 ) -> Option<&'n str> {
     let mut known = missing
         .clone()
-        .filter(|name| synonyms(name).contains(&unknown));
+        .filter(|name| synonyms(name).any(|word| word == unknown));
     // A word that may stand for two names that are missing stands for neither.
     let synonym = known.next().filter(|_| known.next().is_none());
     synonym.or_else(|| nearest(unknown, missing))
@@ -55,6 +53,52 @@ fn distance(one: &str, other: &str) -> Option<usize> {
     }
     row.last().copied()
 }
+
+/// Names that people use for a field, beside other ways to write it.
+pub(super) fn synonyms(field: &str) -> impl Iterator<Item = &'static str> {
+    let lines = SYNONYMS.lines().filter_map(|line| line.split_once(": "));
+    let own = lines.filter(move |(name, _)| *name == field);
+    own.flat_map(|(_, words)| words.split(' '))
+}
+
+/// A field, and the words that people use for it.
+const SYNONYMS: &str = "
+display_name: name player_name agent_name referee_name bot_name team_name nickname username
+contact_endpoint: endpoint endpoint_url url address callback callback_url contact contact_url
+contact_endpoint: server_url base_url uri mcp_endpoint
+game_types: games game_type game supported_games supported_game_types
+version: agent_version player_version
+max_concurrent_matches: max_matches capacity max_concurrent
+player_id: id agent_id assigned_id player
+referee_id: id agent_id assigned_id
+auth_token: token access_token api_key session_token
+match_id: game_id match
+round_id: round round_number
+league_id: league
+opponent_id: opponent opponent_player_id
+role_in_match: role your_role
+deadline: expires_at respond_by
+accept: accepted accepts ready join joined will_play status response answer decision ack
+accept: acknowledged ok success result
+accepted: accept status response ack ok success result
+parity_choice: choice parity move pick guess selection value answer bet decision play result
+choice: move value action selection play answer
+value: choice parity_choice parity move pick
+status: result outcome state registration_status response ready accept accepted success
+status: registered ok
+winner_player_id: winner winner_id
+drawn_number: number random_number draw drawn
+number_parity: parity result_parity
+standings: table ranking rankings leaderboard
+final_standings: standings table rankings
+query_type: query type
+timestamp: time ts sent_at
+conversation_id: conversation correlation_id request_id
+sender: from source
+error_code: code
+error_description: error_message description message detail
+reason: message detail error
+";
 
 #[cfg(test)]
 mod tests {

@@ -9,16 +9,17 @@ use serde_json::{Map, Number, Value as Json, json};
 use smol_str::SmolStr;
 
 use crate::fault::Code;
-use crate::finding::{Path, Reading, excerpt};
+use crate::finding::{Notes, Path, Reading, excerpt};
 use crate::id::{GameType, MatchId, RefereeId};
 use crate::lenient::no_zone;
-use crate::rpc::members::{Kind, text};
+use crate::rpc::MAX_DEPTH;
+use crate::rpc::members::{Kind, MembersError, split, text};
 use crate::secret::{Commitment, Seed};
 use crate::sender::{CallStyle, Dialect};
 use crate::time::{EXPECTED, TimeError, Timestamp};
 use crate::token::{AuthToken, MAX_TOKEN_LENGTH};
 
-use super::{Cx, object, settled, wrong_kind};
+use super::{Cx, not_an_object, object, wrong_kind};
 
 /// The longest text that a member may hold, in bytes.
 pub const MAX_TEXT_LENGTH: usize = 4_096;
@@ -710,4 +711,56 @@ impl<T: Value> Value for Dict<T> {
     fn schema(dialect: Dialect, reading: Reading) -> Json {
         json!({"type": "object", "additionalProperties": T::schema(dialect, reading)})
     }
+}
+
+/// Whether free JSON means one thing: each name once, each number one that can be held.
+///
+/// A repeated name is never forgiven, since readers differ in which of the two they take. What
+/// cannot be held is forgiven where the message does not hang on it, and counts as not there.
+pub(crate) fn settled(raw: &RawValue, at: &Path<'_>, notes: &mut Notes) -> bool {
+    settled_within(raw, at, notes, MAX_DEPTH)
+}
+
+fn settled_within(raw: &RawValue, at: &Path<'_>, notes: &mut Notes, depth: usize) -> bool {
+    match Kind::of(raw) {
+        Kind::Object | Kind::Array if depth == 0 => {
+            let detail =
+                format!("the value nests deeper than {MAX_DEPTH} levels; send a flatter one");
+            notes.refuse(Code::InvalidMessage, at, "a flatter value", detail);
+            false
+        }
+        Kind::Object => settled_object(raw, at, notes, depth - 1),
+        Kind::Array => settled_array(raw, at, notes, depth - 1),
+        Kind::Number => settled_number(raw, at, notes),
+        Kind::String | Kind::Boolean | Kind::Null => true,
+    }
+}
+
+fn settled_object(raw: &RawValue, at: &Path<'_>, notes: &mut Notes, depth: usize) -> bool {
+    let split = split(raw.get());
+    let problem = match &split {
+        Err(problem) => Some(problem.clone()),
+        Ok(members) => members.repeated().map(MembersError::repeated),
+    };
+    if let Some(problem) = problem {
+        not_an_object(&problem, at, notes);
+        return false;
+    }
+    let mut members = split.into_iter().flatten();
+    members.all(|(name, value)| settled_within(value, &at.member(&name, true), notes, depth))
+}
+
+fn settled_array(raw: &RawValue, at: &Path<'_>, notes: &mut Notes, depth: usize) -> bool {
+    let elements: Vec<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
+    let mut elements = elements.into_iter().enumerate();
+    elements.all(|(index, value)| settled_within(value, &at.element(index), notes, depth))
+}
+
+fn settled_number(raw: &RawValue, at: &Path<'_>, notes: &mut Notes) -> bool {
+    let held = serde_json::from_str::<serde_json::Number>(raw.get()).is_ok();
+    if !held {
+        let detail = "the number is out of range; send one that a 64-bit float can hold";
+        notes.note(Code::InvalidMessage, at, "a number in range", detail);
+    }
+    held
 }

@@ -6,7 +6,7 @@ mod carried;
 mod contradictions;
 mod frames;
 mod meant;
-mod mended;
+mod repaired;
 mod replies;
 mod secrets;
 

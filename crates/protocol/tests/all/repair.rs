@@ -1,9 +1,9 @@
-//! Whatever is mended, nothing panics, nothing is invented, and what is mended stays as it is.
+//! Whatever is repaired, nothing panics, nothing is invented, and what is repaired stays as it is.
 //!
 //! For a long run: `PROPTEST_CASES=1000000 cargo test --release -p league-protocol repair::`.
 
 use league_protocol::finding::{Notes, Reading};
-use league_protocol::lenient::{Expected, Mended, mend};
+use league_protocol::lenient::{Expected, Repair, repair};
 use league_protocol::sender::Dialect;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -104,11 +104,11 @@ fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     members.prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>()))
 }
 
-fn mended(content: &str, expected: &Expected<'_>) -> Option<Value> {
+fn repaired(content: &str, expected: &Expected<'_>) -> Option<Value> {
     let mut notes = Notes::new(Reading::Lenient);
-    match mend(content, expected, &mut notes)? {
-        Mended::Message(message) => serde_json::from_str(message.get()).ok(),
-        Mended::Complaint(_) => None,
+    match repair(content, expected, &mut notes)? {
+        Repair::Message(message) => serde_json::from_str(message.get()).ok(),
+        Repair::Complaint(_) => None,
     }
 }
 
@@ -133,7 +133,7 @@ fn fold(text: &str) -> String {
     letters.collect::<String>().to_ascii_lowercase()
 }
 
-/// What a mended message chooses and shows, wherever it does.
+/// What a repaired message chooses and shows, wherever it does.
 fn chosen(message: &Value) -> Vec<&Value> {
     let places = [
         &message["parity_choice"],
@@ -161,7 +161,7 @@ fn method() -> impl Strategy<Value = Option<&'static str>> {
 
 proptest! {
     #[test]
-    fn nothing_is_invented_and_what_is_mended_stays(
+    fn nothing_is_invented_and_what_is_repaired_stays(
         came in object(value()),
         method in method(),
         dialect in dialect(),
@@ -170,7 +170,7 @@ proptest! {
         let mut types = TYPES;
         types.rotate_left(first);
         let expected = Expected { types: &types, method, dialect };
-        let Some(once) = mended(&came.to_string(), &expected) else {
+        let Some(once) = repaired(&came.to_string(), &expected) else {
             return Ok(());
         };
         let mut said = Vec::new();
@@ -185,14 +185,14 @@ proptest! {
             prop_assert!(said.iter().any(|text| text == token), "{token} is nowhere in {came}");
         }
         let again = Expected { method: None, ..expected };
-        let twice = mended(&once.to_string(), &again);
+        let twice = repaired(&once.to_string(), &again);
         prop_assert_eq!(twice, Some(once));
     }
 
     #[test]
     fn whatever_the_text_nothing_panics(text in "\\PC{0,200}", dialect in dialect()) {
         let expected = Expected { types: &TYPES, method: Some("choose_parity"), dialect };
-        mended(&text, &expected);
+        repaired(&text, &expected);
     }
 }
 
@@ -204,7 +204,7 @@ fn a_choice_of_somebody_else_is_not_taken() {
         method: None,
         dialect: None,
     };
-    let mended =
-        mended(&came.to_string(), &expected).expect("it is taken for the type that is due");
-    assert_eq!(mended.get("parity_choice"), None);
+    let repaired =
+        repaired(&came.to_string(), &expected).expect("it is taken for the type that is due");
+    assert_eq!(repaired.get("parity_choice"), None);
 }

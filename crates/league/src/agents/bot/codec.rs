@@ -7,7 +7,7 @@ use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, conversation, encode, tool};
 use league_protocol::fault::Code;
 use league_protocol::finding::{Notes, Reading, excerpt};
-use league_protocol::lenient::{self, Expected, Mended};
+use league_protocol::lenient::{self, Expected, Repair};
 use league_protocol::message::{EVEN_ODD, LeagueError, Message};
 use league_protocol::peer::{self, PeerProfile, PeerRequest, ToolResult};
 use league_protocol::rpc::members::split;
@@ -127,9 +127,9 @@ fn meant(message: &Message, said: &str) -> Option<Result<Message, LeagueError>> 
         dialect: Some(Dialect::V2),
     };
     types.first()?;
-    match lenient::mend(said, &expected, &mut Notes::new(Reading::Lenient))? {
-        Mended::Message(mended) => exactly(message, &mended).ok().map(Ok),
-        Mended::Complaint(words) => Some(Err(wrong(&words))),
+    match lenient::repair(said, &expected, &mut Notes::new(Reading::Lenient))? {
+        Repair::Message(mended) => exactly(message, &mended).ok().map(Ok),
+        Repair::Complaint(words) => Some(Err(wrong(&words))),
     }
 }
 

@@ -9,7 +9,7 @@ use league_protocol::dialect::SenderName;
 use league_protocol::fault::Code;
 use league_protocol::finding::{Notes, Path, Reading};
 use league_protocol::id::PlayerId;
-use league_protocol::lenient::{self, Expected, Mended};
+use league_protocol::lenient::{self, Expected, Repair};
 use league_protocol::message::{EVEN_ODD, Message};
 use league_protocol::peer::{self, PeerProfile, ToolResult};
 use league_protocol::rpc::members::split;
@@ -155,9 +155,9 @@ impl Outbound {
             dialect: Some(letter.to.dialect),
         };
         let said = std::str::from_utf8(said).unwrap_or_default();
-        let (outcome, doubtful) = match lenient::mend(said, &expected, &mut mending) {
-            Some(Mended::Complaint(words)) => (Err(complaint(&words)), true),
-            Some(Mended::Message(raw)) => {
+        let (outcome, doubtful) = match lenient::repair(said, &expected, &mut mending) {
+            Some(Repair::Complaint(words)) => (Err(complaint(&words)), true),
+            Some(Repair::Message(raw)) => {
                 let mut made = None;
                 let mended = self.understand(letter, &raw, &mut made, &mut mending);
                 match mended {

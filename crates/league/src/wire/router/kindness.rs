@@ -5,7 +5,7 @@
 
 use league_protocol::fault::Code;
 use league_protocol::finding::{Finding, Notes, Path, Reading, excerpt};
-use league_protocol::lenient::{self, Expected, Mended};
+use league_protocol::lenient::{self, Expected, Repair};
 use league_protocol::rpc::members::split;
 use league_protocol::schema::message_names;
 use league_protocol::sender::{CallStyle, Dialect};
@@ -51,12 +51,12 @@ pub(super) fn make_out(
         dialect: None,
     };
     let mut notes = Notes::new(Reading::Lenient);
-    match lenient::mend(params, &expected, &mut notes)? {
-        Mended::Message(message) => Some(MadeOut {
+    match lenient::repair(params, &expected, &mut notes)? {
+        Repair::Message(message) => Some(MadeOut {
             message,
             findings: notes.findings,
         }),
-        Mended::Complaint(_) => None,
+        Repair::Complaint(_) => None,
     }
 }
 

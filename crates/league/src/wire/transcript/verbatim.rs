@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
-use league_protocol::discretion::without_secrets;
 use league_protocol::peer;
+use league_protocol::redact::without_secrets;
 
 use crate::storage::record::Verbatim;
 

@@ -3,7 +3,7 @@
 use league_protocol::message::Message;
 use serde_json::json;
 
-use super::mended::{ADMITTED, mended};
+use super::repaired::{ADMITTED, repaired};
 
 const REGISTER: &[&str] = &["LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST"];
 
@@ -40,7 +40,7 @@ fn a_registration_is_made_out_by_method_nesting_and_names() {
         ),
     ] {
         let Some((Message::PlayerRegisterRequest(request), _)) =
-            mended(&said, REGISTER, Some(method))
+            repaired(&said, REGISTER, Some(method))
         else {
             panic!("nothing is made of {method} {said}");
         };
@@ -58,7 +58,7 @@ fn a_registration_is_made_out_by_method_nesting_and_names() {
         assert_eq!(games, ["even_odd"], "{said}");
     }
     let referee = json!({"referee_name": "Rex", "endpoint": "http://localhost:2/mcp"});
-    let made = mended(&referee, REGISTER, Some("referee_register"));
+    let made = repaired(&referee, REGISTER, Some("referee_register"));
     assert!(matches!(
         made,
         Some((Message::RefereeRegisterRequest(_), _))
@@ -73,7 +73,7 @@ fn an_admission_is_made_out_in_the_words_of_other_managers() {
         json!({"success": true, "data": {"player_id": "P07", "auth_token": "tok-x"}}),
         json!({"message_type": "REGISTRATION_RESPONSE", "status": "ok", "id": "P07", "token": "tok-x"}),
     ] {
-        let Some((Message::PlayerRegisterResponse(response), _)) = mended(&said, ADMITTED, None)
+        let Some((Message::PlayerRegisterResponse(response), _)) = repaired(&said, ADMITTED, None)
         else {
             panic!("nothing is made of {said}");
         };

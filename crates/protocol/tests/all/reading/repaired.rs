@@ -4,7 +4,7 @@ use league_protocol::decode::decode;
 use league_protocol::dialect::Hints;
 use league_protocol::finding::{Notes, Reading, Severity};
 use league_protocol::id::{MatchId, PlayerId};
-use league_protocol::lenient::{Expected, LARGEST_MENDED, Mended, meant, mend};
+use league_protocol::lenient::{Expected, MAX_REPAIRED, Repair, meant, repair};
 use league_protocol::message::Message;
 use league_protocol::sender::Dialect;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ const CHOICE: &[&str] = &["CHOOSE_PARITY_RESPONSE", "LEAGUE_ERROR", "GAME_ERROR"
 pub(crate) const ADMITTED: &[&str] = &["LEAGUE_REGISTER_RESPONSE", "LEAGUE_ERROR"];
 
 /// What is made of some content, and the places at which something was forgiven.
-pub(crate) fn mended(
+pub(crate) fn repaired(
     content: &Value,
     types: &[&'static str],
     method: Option<&str>,
@@ -27,7 +27,7 @@ pub(crate) fn mended(
         method,
         dialect,
     };
-    let Mended::Message(raw) = mend(&content.to_string(), &expected, &mut notes)? else {
+    let Repair::Message(raw) = repair(&content.to_string(), &expected, &mut notes)? else {
         return None;
     };
     let mut decoded = decode(&raw, Reading::Lenient, dialect).ok()?;
@@ -98,7 +98,7 @@ fn an_acceptance_is_made_out_however_it_is_said() {
             json!({"message_type": "GAME_JOIN_ACK", "accept": "no"}),
         ),
     ] {
-        let Some((Message::GameJoinAck(ack), forgiven)) = mended(&said, JOIN, None) else {
+        let Some((Message::GameJoinAck(ack), forgiven)) = repaired(&said, JOIN, None) else {
             panic!("nothing is made of {said}");
         };
         assert_eq!(ack.accept, accepts, "{said}");
@@ -116,7 +116,7 @@ fn a_move_is_made_out_wherever_it_is() {
         json!({"message_type": "GAME_MOVE_RESPONSE", "match_id": "R1M1", "move": 4}),
         json!({"message_type": "GAME_MOVE_RESPONSE", "move_data": 4}),
     ] {
-        let made = mended(&said, MOVE, None);
+        let made = repaired(&said, MOVE, None);
         let Some((Message::MoveResponse(response), forgiven)) = made else {
             panic!("nothing is made of {said}");
         };
@@ -147,7 +147,8 @@ fn a_choice_is_made_out_wherever_it_is() {
         json!({"result": {"choice": "even"}, "error": null}),
         json!({"result": {"choice": "even"}, "error": ""}),
     ] {
-        let Some((Message::MoveResponse(response), forgiven)) = mended(&said, CHOICE, None) else {
+        let Some((Message::MoveResponse(response), forgiven)) = repaired(&said, CHOICE, None)
+        else {
             panic!("nothing is made of {said}");
         };
         assert_eq!(response.choice, "even", "{said}");
@@ -169,7 +170,7 @@ fn what_could_mean_two_things_is_left_alone() {
         json!(null),
         json!({}),
     ] {
-        assert!(mended(&said, CHOICE, None).is_none(), "{said}");
+        assert!(repaired(&said, CHOICE, None).is_none(), "{said}");
     }
     for said in [
         json!({"accepted": true, "ready": false, "message_type": "GAME_JOIN_ACK"}),
@@ -186,14 +187,14 @@ fn what_could_mean_two_things_is_left_alone() {
         json!({"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "player_id": {}}),
         json!({"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "player_id": []}),
     ] {
-        assert!(mended(&said, JOIN, None).is_none(), "{said}");
+        assert!(repaired(&said, JOIN, None).is_none(), "{said}");
     }
     for said in [
         json!({"choice": "even", "move": "odd"}),
         json!({"opponent_last_choice": "even"}),
         json!({"message_type": "GAME_JOIN_ACK", "parity_choice": "even"}),
     ] {
-        assert!(mended(&said, CHOICE, None).is_none(), "{said}");
+        assert!(repaired(&said, CHOICE, None).is_none(), "{said}");
     }
 }
 
@@ -245,24 +246,24 @@ fn a_complaint_is_told_in_its_own_words() {
             method: None,
             dialect: Some(Dialect::V2),
         };
-        match mend(&said.to_string(), &expected, &mut notes) {
-            Some(Mended::Complaint(told)) => assert_eq!(told, words),
+        match repair(&said.to_string(), &expected, &mut notes) {
+            Some(Repair::Complaint(told)) => assert_eq!(told, words),
             other => panic!("{said}: {other:?}"),
         }
     }
 }
 
 #[test]
-fn nothing_is_mended_for_a_strict_reader_or_out_of_a_heap() {
+fn nothing_is_repaired_for_a_strict_reader_or_out_of_a_heap() {
     let expected = Expected {
         types: CHOICE,
         method: None,
         dialect: Some(Dialect::V2),
     };
     let said = json!({"choice": "even"}).to_string();
-    assert!(mend(&said, &expected, &mut Notes::new(Reading::Strict)).is_none());
-    let heap = json!({"choice": "even", "beside": "x".repeat(LARGEST_MENDED)}).to_string();
-    assert!(mend(&heap, &expected, &mut Notes::new(Reading::Lenient)).is_none());
+    assert!(repair(&said, &expected, &mut Notes::new(Reading::Strict)).is_none());
+    let heap = json!({"choice": "even", "beside": "x".repeat(MAX_REPAIRED)}).to_string();
+    assert!(repair(&heap, &expected, &mut Notes::new(Reading::Lenient)).is_none());
 }
 
 #[test]
@@ -316,7 +317,7 @@ fn a_protocol_is_taken_by_any_spelling_of_its_name_and_no_other() {
     ] {
         let said =
             json!({"protocol": named, "message_type": "CHOOSE_PARITY_RESPONSE", "choice": "odd"});
-        assert_eq!(mended(&said, CHOICE, None).is_some(), taken, "{named}");
+        assert_eq!(repaired(&said, CHOICE, None).is_some(), taken, "{named}");
     }
 }
 
@@ -333,9 +334,9 @@ fn a_name_that_is_there_twice_is_never_forgiven() {
             method: None,
             dialect: Some(Dialect::V2),
         };
-        let made = mend(said, &expected, &mut notes);
+        let made = repair(said, &expected, &mut notes);
         let chosen = match &made {
-            Some(Mended::Message(raw)) => raw.get().contains("parity_choice"),
+            Some(Repair::Message(raw)) => raw.get().contains("parity_choice"),
             _ => false,
         };
         assert!(!chosen, "{said}: {made:?}");
@@ -351,7 +352,7 @@ fn what_is_forgiven_in_a_choice_does_not_repeat_it() {
         dialect: Some(Dialect::V2),
     };
     let said = r#"{"parity_choice":"ODD"}"#;
-    assert!(mend(said, &expected, &mut notes).is_some());
+    assert!(repair(said, &expected, &mut notes).is_some());
     for finding in &notes.findings {
         let shown = format!("{} {}", finding.detail, finding.expected);
         assert!(!shown.contains("ODD"), "{shown}");
@@ -366,7 +367,7 @@ fn the_result_of_a_response_is_where_a_message_belongs() {
         "timestamp": "2025-01-15T10:30:00Z", "conversation_id": "c", "match_id": "R1M1",
         "player_id": "P01", "arrival_timestamp": "2025-01-15T10:30:00Z", "accept": "yes",
     }});
-    let (_, forgiven) = mended(&answer, JOIN, None).unwrap();
+    let (_, forgiven) = repaired(&answer, JOIN, None).unwrap();
     assert_eq!(forgiven, ["accept"], "and nothing else was done to it");
 }
 
@@ -398,7 +399,7 @@ fn what_belongs_to_the_frame_is_no_part_of_the_message() {
         }}),
         json!({"message_type": "CHOOSE_PARITY_RESPONSE", "choice": "even", "_meta": {"player": "P98"}}),
     ] {
-        let Some((Message::MoveResponse(response), _)) = mended(&said, CHOICE, None) else {
+        let Some((Message::MoveResponse(response), _)) = repaired(&said, CHOICE, None) else {
             panic!("nothing is made of {said}");
         };
         assert_eq!(response.choice, "even", "{said}");
@@ -409,7 +410,7 @@ fn what_belongs_to_the_frame_is_no_part_of_the_message() {
         );
     }
     let own = json!({"id": "P07", "choice": "even"});
-    let Some((Message::MoveResponse(response), _)) = mended(&own, CHOICE, None) else {
+    let Some((Message::MoveResponse(response), _)) = repaired(&own, CHOICE, None) else {
         panic!("nothing is made of {own}");
     };
     let named = response.player_id.as_ref().map(PlayerId::as_str);
@@ -420,7 +421,7 @@ fn what_belongs_to_the_frame_is_no_part_of_the_message() {
     );
     let admission = json!({"jsonrpc": "2.0", "id": 7, "status": "REGISTERED", "token": "tok-x"});
     assert!(
-        mended(&admission, ADMITTED, None).is_none(),
+        repaired(&admission, ADMITTED, None).is_none(),
         "nobody was given an id"
     );
 }

@@ -27,8 +27,8 @@ pub(crate) use candidates::{Candidates, candidates, tells};
 pub(crate) use names::fold;
 pub use names::meant;
 
-/// The largest message that is mended, in bytes; what is larger is judged as it is.
-pub const LARGEST_MENDED: usize = 64 * 1024;
+/// The largest message that is repaired, in bytes; what is larger is judged as it is.
+pub const MAX_REPAIRED: usize = 64 * 1024;
 
 /// How often a message is looked over; one that is still not settled then means too many things.
 const MOST_PASSES: usize = 8;
@@ -65,9 +65,9 @@ pub struct Expected<'e> {
     pub dialect: Option<Dialect>,
 }
 
-/// What a message is mended to.
+/// What a message is repaired to.
 #[derive(Debug)]
-pub enum Mended {
+pub enum Repair {
     /// A message in the words of its dialect.
     Message(Box<RawValue>),
     /// No message but a complaint, in the sender's own words.
@@ -77,20 +77,20 @@ pub enum Mended {
 /// Looks for the message that is meant by a body, by parameters or by a result.
 ///
 /// `None` if there is none, or if what is there could mean several things.
-pub fn mend(content: &str, expected: &Expected<'_>, notes: &mut Notes) -> Option<Mended> {
-    if notes.reading == Reading::Strict || content.len() > LARGEST_MENDED {
+pub fn repair(content: &str, expected: &Expected<'_>, notes: &mut Notes) -> Option<Repair> {
+    if notes.reading == Reading::Strict || content.len() > MAX_REPAIRED {
         return None;
     }
     let content = inside::parsed(content)?;
-    let mut mending = Notes::new(notes.reading);
+    let mut repairing = Notes::new(notes.reading);
     let mut found = inside::find(content)?;
     let refusal = found.refusal.take();
     if let Some(complaint) = refusal.or_else(|| inside::complaint(&found.message)) {
-        return Some(Mended::Complaint(complaint));
+        return Some(Repair::Complaint(complaint));
     }
-    let message = rewritten(found, expected, &mut mending)?;
-    notes.findings.append(&mut mending.findings);
-    Some(Mended::Message(message))
+    let message = rewritten(found, expected, &mut repairing)?;
+    notes.findings.append(&mut repairing.findings);
+    Some(Repair::Message(message))
 }
 
 fn rewritten(

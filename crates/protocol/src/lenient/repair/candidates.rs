@@ -2,7 +2,8 @@
 
 use serde_json::value::RawValue;
 
-use super::{LARGEST_MENDED, SCHEMAS, inside, names};
+use super::names::listed;
+use super::{MAX_REPAIRED, SCHEMAS, inside, names};
 use crate::dialect::types;
 use crate::rpc::members::{Kind, Members, members, text};
 use crate::sender::Dialect;
@@ -18,7 +19,7 @@ pub(crate) enum Candidates {
 
 /// The types that a message may be, by its own word and by the method that it came with.
 pub(crate) fn candidates(content: &str, method: &str) -> Option<Candidates> {
-    if content.len() > LARGEST_MENDED {
+    if content.len() > MAX_REPAIRED {
         return None;
     }
     let all: Vec<&'static str> = Dialect::ALL.into_iter().flat_map(types).copied().collect();
@@ -36,19 +37,8 @@ pub(crate) fn candidates(content: &str, method: &str) -> Option<Candidates> {
 }
 
 /// Fields that say where a message belongs, not what it is.
-const SHARED: [&str; 11] = [
-    "protocol",
-    "message_type",
-    "sender",
-    "timestamp",
-    "conversation_id",
-    "auth_token",
-    "league_id",
-    "round_id",
-    "match_id",
-    "player_id",
-    "game_type",
-];
+const SHARED: &str = "protocol message_type sender timestamp conversation_id auth_token league_id round_id \
+    match_id player_id game_type";
 
 /// Whether a message has a field that tells its type, and comes from one who may say such things.
 pub(crate) fn tells(message: &RawValue, kind: &str, dialect: Dialect) -> bool {
@@ -63,13 +53,13 @@ pub(crate) fn tells(message: &RawValue, kind: &str, dialect: Dialect) -> bool {
             .get(name)
             .is_some_and(|raw| Kind::of(raw) != Kind::Null)
     };
-    telling.any(|name| !SHARED.contains(&name) && said(name)) && may_say(&members, kind)
+    telling.any(|name| !listed(SHARED, name) && said(name)) && may_say(&members, kind)
 }
 
 /// Whether the sender is one who says such a thing; whoever names no sender may be anybody.
 fn may_say(members: &Members<'_>, kind: &str) -> bool {
     let sender = members.get("sender").and_then(text).unwrap_or_default();
-    let (player, referee) = (PLAYERS.contains(&kind), REFEREES.contains(&kind));
+    let (player, referee) = (listed(PLAYERS, kind), listed(REFEREES, kind));
     let said_by = |role: &str| sender.starts_with(role);
     ANYBODY.contains(&kind)
         || if said_by("player") {
@@ -84,29 +74,9 @@ fn may_say(members: &Members<'_>, kind: &str) -> bool {
 /// What each may say who is asked, or takes part.
 const ANYBODY: [&str; 2] = ["LEAGUE_ERROR", "GAME_ERROR"];
 /// What only players say, or players and referees.
-const PLAYERS: [&str; 8] = [
-    "LEAGUE_REGISTER_REQUEST",
-    "GAME_JOIN_ACK",
-    "GAME_INVITATION_RESPONSE",
-    "CHOOSE_PARITY_RESPONSE",
-    "GAME_MOVE_RESPONSE",
-    "PLAY_RESPONSE",
-    "LEAGUE_QUERY",
-    "QUERY_STANDINGS_REQUEST",
-];
+const PLAYERS: &str = "LEAGUE_REGISTER_REQUEST GAME_JOIN_ACK GAME_INVITATION_RESPONSE CHOOSE_PARITY_RESPONSE \
+    GAME_MOVE_RESPONSE PLAY_RESPONSE LEAGUE_QUERY QUERY_STANDINGS_REQUEST";
 /// What only referees say, or referees and players.
-const REFEREES: [&str; 13] = [
-    "REFEREE_REGISTER_REQUEST",
-    "START_MATCH_ACK",
-    "GAME_INVITATION",
-    "GAME_START",
-    "CHOOSE_PARITY_CALL",
-    "GAME_MOVE_CALL",
-    "PLAY_REQUEST",
-    "PLAY_VALIDATION",
-    "GAME_OVER",
-    "GAME_RESULT",
-    "MATCH_RESULT_REPORT",
-    "LEAGUE_QUERY",
-    "QUERY_STANDINGS_REQUEST",
-];
+const REFEREES: &str = "REFEREE_REGISTER_REQUEST START_MATCH_ACK GAME_INVITATION GAME_START CHOOSE_PARITY_CALL \
+    GAME_MOVE_CALL PLAY_REQUEST PLAY_VALIDATION GAME_OVER GAME_RESULT MATCH_RESULT_REPORT \
+    LEAGUE_QUERY QUERY_STANDINGS_REQUEST";

@@ -212,7 +212,7 @@ fn choose<'s>(
         (!found.is_empty()).then_some(found)
     };
     let folded = fold(name);
-    let words: Vec<String> = synonyms(name).iter().map(|word| fold(word)).collect();
+    let words: Vec<String> = synonyms(name).map(fold).collect();
     let near = |stray: &str| nearest(stray, std::iter::once(folded.as_str())).is_some();
     let telling = needed && (words_of(schema).is_some() || is_flag(schema));
     let akin = |stray: &str| {

@@ -1,16 +1,16 @@
-//! What a lenient league makes of a message that cannot be read as it is.
+//! Explains messages that a lenient league can read only after a repair.
 
 use serde_json::value::RawValue;
 
 use super::{Explanation, Lens, message, one, piece, pieces};
 use crate::fault::Code;
 use crate::finding::{Finding, Notes, Reading, Severity, harmless};
-use crate::lenient::{Candidates, Expected, Mended, candidates, mend, tells};
+use crate::lenient::{Candidates, Expected, Repair, candidates, repair, tells};
 use crate::rpc::members::{Members, split, text};
 use crate::sender::Dialect;
 
-/// How much of a message that was made out is shown, in characters.
-const LONGEST: usize = 480;
+/// How much of a repaired message is shown, in characters.
+const MAX_SHOWN: usize = 480;
 
 /// Explains bytes as a lenient league takes them: what it can make out is no error but a deviation,
 /// and the first finding says what it is taken for. Without a dialect it is found out.
@@ -83,7 +83,7 @@ fn soften(raw: &RawValue, lens: Lens, explanation: &mut Explanation) {
     if !errors.all(|finding| finding.path.starts_with(place)) {
         return;
     }
-    let Some(taken) = made_out(&content, lens, explanation.kind) else {
+    let Some(taken) = repaired(&content, lens, explanation.kind) else {
         return;
     };
     for finding in &mut explanation.findings {
@@ -101,13 +101,13 @@ fn soften(raw: &RawValue, lens: Lens, explanation: &mut Explanation) {
 ///
 /// A league knows what it has asked for; here nobody does. So a word that is no type must nearly
 /// be one, or the rest of the message must leave one type only.
-fn made_out(content: &Content<'_>, lens: Lens, kind: &'static str) -> Option<Explanation> {
+fn repaired(content: &Content<'_>, lens: Lens, kind: &'static str) -> Option<Explanation> {
     match candidates(content.raw.get(), &content.method)? {
         Candidates::Named(named) => taken_for(named, content, lens, kind).map(|(taken, _)| taken),
         Candidates::Alike(alike) => {
             let readings = alike.into_iter().filter_map(|name| {
-                let (taken, mended) = taken_for(name, content, lens, kind)?;
-                tells(&mended, name, taken.dialect?).then_some(taken)
+                let (taken, repaired) = taken_for(name, content, lens, kind)?;
+                tells(&repaired, name, taken.dialect?).then_some(taken)
             });
             single(readings.collect())
         }
@@ -135,16 +135,16 @@ fn taken_for(
         dialect: lens.dialect,
     };
     let mut notes = Notes::new(Reading::Lenient);
-    let Mended::Message(mended) = mend(content.raw.get(), &expected, &mut notes)? else {
+    let Repair::Message(repaired) = repair(content.raw.get(), &expected, &mut notes)? else {
         return None;
     };
-    let taken = message(&mended, lens, kind);
-    taken.valid.then_some((taken, mended))
+    let taken = message(&repaired, lens, kind);
+    taken.valid.then_some((taken, repaired))
 }
 
 /// What it is taken for.
 fn said(taken: &Explanation, path: String) -> Finding {
-    let shown = harmless(taken.again.text(), LONGEST);
+    let shown = harmless(taken.again.text(), MAX_SHOWN);
     Finding {
         code: Code::InvalidMessage,
         path,

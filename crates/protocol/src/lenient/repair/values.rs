@@ -2,33 +2,13 @@
 
 use serde_json::{Number, Value};
 
-use super::names::fold;
+use super::names::{fold, listed};
 
 /// Words that say yes, folded.
-const YES: [&str; 17] = [
-    "true",
-    "yes",
-    "y",
-    "ok",
-    "okay",
-    "accept",
-    "accepted",
-    "ready",
-    "success",
-    "joined",
-    "join",
-    "registered",
-    "confirmed",
-    "ack",
-    "acknowledged",
-    "approved",
-    "agreed",
-];
+const YES: &str = "true yes y ok okay accept accepted ready success joined join registered confirmed ack \
+    acknowledged approved agreed";
 /// Words that say no, folded.
-const NO: [&str; 12] = [
-    "false", "no", "n", "decline", "declined", "reject", "rejected", "refuse", "refused", "denied",
-    "failed", "busy",
-];
+const NO: &str = "false no n decline declined reject rejected refuse refused denied failed busy";
 
 /// Whether a value has the form that a schema asks for; patterns and lengths are left to readers.
 pub(super) fn fits(schema: &Value, value: &Value) -> bool {
@@ -84,17 +64,7 @@ pub(super) fn coerced(schema: &Value, value: &Value) -> Option<Value> {
 }
 
 /// Names, folded, that say nothing of the one value that they hold.
-const PLAIN: [&str; 9] = [
-    "value",
-    "choice",
-    "move",
-    "answer",
-    "parity",
-    "paritychoice",
-    "result",
-    "content",
-    "text",
-];
+const PLAIN: &str = "value choice move answer parity paritychoice result content text";
 
 /// The one value of an object that adds nothing to it: `{"value": "even"}`.
 fn alone(value: &Value) -> Option<&Value> {
@@ -105,7 +75,7 @@ fn alone(value: &Value) -> Option<&Value> {
 
 /// Whether a name says nothing of the value that it holds, so that the value alone says as much.
 pub(super) fn is_telling_nothing(name: &str) -> bool {
-    PLAIN.contains(&fold(name).as_str())
+    listed(PLAIN, &fold(name))
 }
 
 /// Whether a value stands for none.
@@ -167,13 +137,11 @@ fn word(words: &[&str], value: &Value) -> Option<Value> {
         _ => return None,
     };
     let same = words.iter().find(|word| fold(word) == said);
-    let meaning = |side: &[&str]| {
-        let said = side.contains(&said.as_str());
-        words
-            .iter()
-            .find(|word| said && side.contains(&fold(word).as_str()))
+    let meaning = |side: &str| {
+        let said = listed(side, &said);
+        words.iter().find(|word| said && listed(side, &fold(word)))
     };
-    let found = same.or_else(|| meaning(&YES)).or_else(|| meaning(&NO));
+    let found = same.or_else(|| meaning(YES)).or_else(|| meaning(NO));
     found.map(|&word| word.into())
 }
 
@@ -187,8 +155,8 @@ fn yes_or_no(value: &Value) -> Option<bool> {
         },
         Value::String(said) => {
             let said = fold(said);
-            let yes = YES.contains(&said.as_str());
-            (yes || NO.contains(&said.as_str())).then_some(yes)
+            let yes = listed(YES, &said);
+            (yes || listed(NO, &said)).then_some(yes)
         }
         _ => None,
     }
