@@ -3,7 +3,7 @@
 pub(crate) mod document_writer;
 pub mod documents;
 pub(crate) mod files;
-pub(crate) mod projection;
+pub(crate) mod publishers;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub mod root;

@@ -17,7 +17,7 @@ use crate::config::SystemConfig;
 use crate::http::endpoint::AllowList;
 use crate::http::gate::Gate;
 use crate::http::server::{Limits, Service};
-use crate::storage::document_writer::Archivist;
+use crate::storage::document_writer::DocumentWriter;
 use crate::storage::record::{Opening, Record};
 use crate::storage::root::Root;
 use crate::storage::secrets::SecretError;
@@ -41,7 +41,7 @@ pub(crate) struct Shared {
     /// What was forgiven whom.
     pub(crate) deviations: Deviations,
     /// Writes the documents under `data/`.
-    pub(crate) archivist: Archivist,
+    pub(crate) document_writer: DocumentWriter,
     /// What is found out about other agents.
     pub(crate) observed: Observations,
     /// How many agents there are in this process.
@@ -56,15 +56,16 @@ impl Shared {
     /// What agents share that keep their files here, as the configuration has it.
     pub(crate) fn new(root: Root, system: &SystemConfig, chance: Chance) -> Self {
         let roads = OutboxContext::new(AllowList::of(system));
-        let (deviations, archivist) = (Deviations::default(), Archivist::new(root.clone()));
+        let (deviations, document_writer) =
+            (Deviations::default(), DocumentWriter::new(root.clone()));
         let latencies = roads.latencies.clone();
         Self {
-            observed: Observations::new(deviations.clone(), latencies, archivist.clone()),
+            observed: Observations::new(deviations.clone(), latencies, document_writer.clone()),
             root,
             roads,
             chance,
             deviations,
-            archivist,
+            document_writer,
             crowd: 1,
             limits: Limits {
                 body: system.limits.max_body_bytes,

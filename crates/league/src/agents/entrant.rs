@@ -209,7 +209,7 @@ async fn stay(
     running.desk.end().await;
     running.ended.await.map_err(io::Error::other)??;
     shared.roads.peers.close().await;
-    shared.archivist.finish();
+    shared.document_writer.finish();
     lived
 }
 

@@ -27,8 +27,8 @@ use crate::agents::{RunningAgent, missing, not_for_me, tools, unattended};
 use crate::chance::Chance;
 use crate::http::endpoint::{AllowList, OwnAddresses};
 use crate::http::server::Service;
-use crate::storage::document_writer::Archivist;
-use crate::storage::projection::publisher::LeaguePublisher;
+use crate::storage::document_writer::DocumentWriter;
+use crate::storage::publishers::LeaguePublisher;
 use crate::storage::record::{Opening, Record};
 use crate::storage::secrets::{LeagueKeys, SecretError};
 use crate::storage::store::Durability;
@@ -59,7 +59,7 @@ pub(crate) fn start(
     let mut clerk = ManagerObserver {
         league_id: league_id.clone(),
         publisher: LeaguePublisher::new(league_id.clone()),
-        archivist: shared.archivist.clone(),
+        document_writer: shared.document_writer.clone(),
         news,
         untold: Vec::new(),
     };
@@ -126,7 +126,7 @@ fn identity_of(league: &League) -> Arc<Identity> {
 struct ManagerObserver {
     league_id: LeagueId,
     publisher: LeaguePublisher,
-    archivist: Archivist,
+    document_writer: DocumentWriter,
     news: Option<UnboundedSender<News>>,
     untold: Vec<News>,
 }
@@ -182,7 +182,7 @@ impl Observer<League> for ManagerObserver {
 
     fn settle(&mut self, at: Timestamp, league: &League) {
         self.tell();
-        self.archivist.publish(self.publisher.due(at, league));
+        self.document_writer.publish(self.publisher.due(at, league));
     }
 
     fn wakeup(&self) -> Option<Timestamp> {
@@ -190,7 +190,8 @@ impl Observer<League> for ManagerObserver {
     }
 
     fn end(&mut self, at: Timestamp, league: &League) {
-        self.archivist.publish(self.publisher.rest(at, league));
+        self.document_writer
+            .publish(self.publisher.rest(at, league));
     }
 }
 

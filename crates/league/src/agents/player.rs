@@ -28,8 +28,8 @@ use crate::agents::{RunningAgent, keep_tokens, not_for_me, not_in_yet, tools, un
 use crate::chance::Chance;
 use crate::clock;
 use crate::http::server::Service;
-use crate::storage::document_writer::Archivist;
-use crate::storage::projection::publisher::PlayerPublisher;
+use crate::storage::document_writer::DocumentWriter;
+use crate::storage::publishers::PlayerPublisher;
 use crate::storage::record::{Opening, Record};
 use crate::storage::secrets;
 use crate::storage::store::Durability;
@@ -92,7 +92,7 @@ pub(crate) fn start(
             token_file,
             announced,
             publisher,
-            archivist: shared.archivist.clone(),
+            document_writer: shared.document_writer.clone(),
         }),
         first: if over {
             Vec::new()
@@ -362,7 +362,7 @@ pub(crate) struct PlayerObserver {
     /// Tells that a match was announced.
     pub(crate) announced: watch::Sender<()>,
     pub(crate) publisher: PlayerPublisher,
-    pub(crate) archivist: Archivist,
+    pub(crate) document_writer: DocumentWriter,
 }
 
 impl Observer<Player> for PlayerObserver {
@@ -407,7 +407,7 @@ impl Observer<Player> for PlayerObserver {
     }
 
     fn settle(&mut self, at: Timestamp, player: &Player) {
-        self.archivist.publish(self.publisher.due(at, player));
+        self.document_writer.publish(self.publisher.due(at, player));
     }
 
     fn wakeup(&self) -> Option<Timestamp> {
@@ -415,7 +415,8 @@ impl Observer<Player> for PlayerObserver {
     }
 
     fn end(&mut self, at: Timestamp, player: &Player) {
-        self.archivist.publish(self.publisher.rest(at, player));
+        self.document_writer
+            .publish(self.publisher.rest(at, player));
     }
 }
 

@@ -26,8 +26,8 @@ use crate::agents::{
 use crate::http::endpoint::{AllowList, BadEndpoint, Endpoint, LONGEST_ENDPOINT};
 use crate::http::local;
 use crate::http::server::Service;
-use crate::storage::document_writer::Archivist;
-use crate::storage::projection::publisher::RefereePublisher;
+use crate::storage::document_writer::DocumentWriter;
+use crate::storage::publishers::RefereePublisher;
 use crate::storage::record::{Opening, Record};
 use crate::storage::secrets;
 use crate::storage::store::Durability;
@@ -64,7 +64,7 @@ pub(crate) fn start(
         failures: shared.observed.failures().clone(),
         token_file,
         publisher: RefereePublisher::default(),
-        archivist: shared.archivist.clone(),
+        document_writer: shared.document_writer.clone(),
     };
     let restored = restore(
         Place {
@@ -109,7 +109,7 @@ struct RefereeObserver {
     failures: Failures,
     token_file: PathBuf,
     publisher: RefereePublisher,
-    archivist: Archivist,
+    document_writer: DocumentWriter,
 }
 
 /// A match that is held, as it was ordered, and what has gone wrong in it.
@@ -209,7 +209,7 @@ impl Observer<Referee> for RefereeObserver {
     }
 
     fn settle(&mut self, at: Timestamp, _: &Referee) {
-        self.archivist.publish(self.publisher.due(at));
+        self.document_writer.publish(self.publisher.due(at));
     }
 
     fn wakeup(&self) -> Option<Timestamp> {
@@ -217,7 +217,7 @@ impl Observer<Referee> for RefereeObserver {
     }
 
     fn end(&mut self, at: Timestamp, _: &Referee) {
-        self.archivist.publish(self.publisher.rest(at));
+        self.document_writer.publish(self.publisher.rest(at));
     }
 }
 

@@ -165,7 +165,7 @@ impl<M: Machine> Serving<M> {
             self.shared.observed.conclude();
         }
         self.shared.observed.publish();
-        self.shared.archivist.finish();
+        self.shared.document_writer.finish();
         match ended {
             Ok(Ok(())) => lived,
             failed => Err(stopped(failed)),

@@ -12,8 +12,9 @@ use crate::cli::failure::{Failure, Kind, bad_config, chain};
 use crate::cli::text::count;
 use crate::cli::{Answer, Output};
 use crate::log::escape;
-use crate::storage::documents::{MatchDocument, MatchRepository, RepositoryError};
-use crate::storage::record::{Said, Verbatim};
+use crate::storage::documents::{
+    MatchDocument, MatchRepository, RepositoryError, TranscriptMessage, Verbatim,
+};
 use crate::storage::replay::{Rebuilt, ReplayError, leagues, rebuild};
 use crate::storage::root::{DEFAULT_ROOT, Root};
 
@@ -242,7 +243,7 @@ pub(crate) fn print_text(document: &MatchDocument, out: &mut impl Write) -> io::
         return writeln!(out, "  nothing is told of it before it is over");
     }
     writeln!(out)?;
-    let widest = |part: fn(&Said) -> &str| {
+    let widest = |part: fn(&TranscriptMessage) -> &str| {
         let widths = document.transcript.iter().map(part);
         widths.map(|text| text.chars().count()).max().unwrap_or(0)
     };
@@ -287,7 +288,7 @@ pub(crate) fn print_json(document: &MatchDocument, out: &mut impl Write) -> io::
 }
 
 /// The time of day; a match seldom lasts longer.
-fn time_of_day(said: &Said) -> String {
+fn time_of_day(said: &TranscriptMessage) -> String {
     let text = said.timestamp.to_millis_text();
     let time = text.split_once('T').map_or(&*text, |(_, time)| time);
     time.trim_end_matches('Z').to_owned()
@@ -295,7 +296,7 @@ fn time_of_day(said: &Said) -> String {
 
 /// What a message says besides what stands in the line already, in one line, and what was really
 /// said if it was read as that or not at all.
-fn content(said: &Said) -> String {
+fn content(said: &TranscriptMessage) -> String {
     let told = match &said.message {
         Value::Object(members) => told(members, |name| !KNOWN.contains(&name)),
         _ => String::new(),
@@ -368,8 +369,8 @@ mod tests {
 
     use super::*;
 
-    fn said(message: Value, verbatim: Option<Verbatim>) -> Said {
-        Said {
+    fn said(message: Value, verbatim: Option<Verbatim>) -> TranscriptMessage {
+        TranscriptMessage {
             timestamp: Timestamp::default(),
             from: "player:P01".to_owned(),
             to: "referee:REF01".to_owned(),

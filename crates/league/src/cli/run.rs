@@ -164,7 +164,7 @@ impl Run {
         let closed = arena.close().await.map_err(not_opened);
         shared.roads.peers.close().await;
         shared.observed.publish();
-        shared.archivist.finish();
+        shared.document_writer.finish();
         let ended = ended?;
         closed?;
         match ended {

@@ -10,8 +10,8 @@ use league_web::model::{
     Deviation, FailureCount, LatencySummary, MatchTimes, OriginalText, TranscriptMessage,
 };
 
+use crate::storage::documents;
 use crate::storage::documents::{MatchDocument, MatchRepository};
-use crate::storage::record;
 use crate::storage::root::Root;
 use crate::wire::deviations::Count;
 use crate::wire::observed::{self, Failed, ObservedDocument};
@@ -103,7 +103,7 @@ pub(crate) fn referee_record(
     })
 }
 
-fn shown_verbatim(said: record::Verbatim) -> OriginalText {
+fn shown_verbatim(said: documents::Verbatim) -> OriginalText {
     OriginalText {
         text: said.text,
         bytes: said.bytes,

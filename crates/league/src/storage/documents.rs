@@ -2,14 +2,15 @@
 //!
 //! Each file has a document type and a repository (000 §10.5). Every document carries
 //! `schema_version`, an id, `last_updated` and `version`, the number of the last journal entry that
-//! it reflects. The files are made from journals and never read back as truth; making the documents
-//! is left to [`projection`](crate::storage::projection).
+//! it reflects. The files are made from journals, by pure functions that stand beside each document,
+//! and never read back as truth. When they are written is left to `publishers`.
 
 mod history;
 mod matches;
 mod rounds;
 mod standings;
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,12 +19,19 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use super::files::{self, read_bounded};
+use super::root::Root;
 
+pub(crate) use history::history;
 pub use history::{HistoryDocument, PlayerHistoryRepository};
-pub use matches::{DrawDocument, Lifecycle, MatchDocument, MatchRepository};
+pub use matches::{
+    DrawDocument, Lifecycle, MatchDocument, MatchRepository, TranscriptMessage, Verbatim,
+};
+pub(crate) use matches::{MatchChange, MatchesProjection, result_of};
+pub(crate) use rounds::RoundsProjection;
 pub use rounds::{
     MatchEntry, ResultEntry, RoundEntry, RoundStatus, RoundsDocument, RoundsRepository,
 };
+pub(crate) use standings::standings;
 pub use standings::{StandingEntry, StandingsDocument, StandingsRepository};
 
 /// The form of all these files.
@@ -37,28 +45,60 @@ const MAX_FILE: u64 = 1024 * 1024 * 1024;
 pub enum RepositoryError {
     /// It is there and cannot be read.
     #[error("could not read `{}`", file.display())]
-    Unreadable {
-        /// Which file.
-        file: PathBuf,
-        /// What the operating system says.
-        source: io::Error,
-    },
+    Unreadable { file: PathBuf, source: io::Error },
     /// It cannot be put in place.
     #[error("could not write `{}`", file.display())]
-    Unwritable {
-        /// Which file.
-        file: PathBuf,
-        /// What the operating system says.
-        source: io::Error,
-    },
+    Unwritable { file: PathBuf, source: io::Error },
     /// It does not hold what it should.
     #[error("`{}` does not hold what it should", file.display())]
     WrongForm {
-        /// Which file.
         file: PathBuf,
-        /// Where and why.
         source: serde_json::Error,
     },
+}
+
+/// A document of which there is one file for each id.
+pub trait Document: Serialize + DeserializeOwned {
+    /// What the file belongs to.
+    type Id: Clone + fmt::Debug;
+
+    /// The document that tells nothing yet.
+    fn empty(id: Self::Id) -> Self;
+
+    /// Its file.
+    fn file(root: &Root, id: &Self::Id) -> PathBuf;
+}
+
+/// Reads and replaces a document.
+#[derive(Debug, Clone)]
+pub struct Repository<D: Document> {
+    id: D::Id,
+    file: PathBuf,
+}
+
+impl<D: Document> Repository<D> {
+    /// Finds the file below a root.
+    pub fn new(root: &Root, id: D::Id) -> Self {
+        Self {
+            file: D::file(root, &id),
+            id,
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.file
+    }
+
+    /// Reads the document; an empty one if there is no file yet.
+    pub fn load(&self) -> Result<D, RepositoryError> {
+        let found = load(&self.file)?;
+        Ok(found.unwrap_or_else(|| D::empty(self.id.clone())))
+    }
+
+    /// Puts a document in the place of the former one.
+    pub fn save(&self, document: &D) -> Result<(), RepositoryError> {
+        save(&self.file, document)
+    }
 }
 
 /// Reads a document; `None` if there is no such file.

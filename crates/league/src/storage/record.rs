@@ -5,10 +5,9 @@ use std::path::Path;
 
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{LeagueId, MatchId};
-use league_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use crate::storage::documents::TranscriptMessage;
 use crate::storage::store::{Entry, read_backwards};
 
 /// One entry of a journal.
@@ -47,47 +46,10 @@ pub(crate) struct Opening {
 /// What was said in a match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Transcript {
-    /// Which match.
     pub(crate) match_id: MatchId,
-    /// Which attempt at it.
     pub(crate) attempt: u32,
     /// The messages, oldest first.
-    pub(crate) messages: Vec<Said>,
-}
-
-/// A message as the record of a match keeps it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Said {
-    /// When.
-    pub(crate) timestamp: Timestamp,
-    /// Who said it.
-    pub(crate) from: String,
-    /// To whom.
-    pub(crate) to: String,
-    /// What kind of message it is.
-    pub(crate) message_type: String,
-    /// The message as it was read, without tokens; nothing if it was too long to be kept, or could
-    /// not be read.
-    pub(crate) message: Value,
-    /// What was really said, where it was read as something else or not at all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) verbatim: Option<Verbatim>,
-}
-
-/// What was really said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Verbatim {
-    /// The beginning of it, with secrets masked and U+FFFD for bytes that are no text; nothing if it
-    /// came with an HTTP status that says that something broke, or if it is not certain that no
-    /// secret is left in it.
-    pub(crate) text: Option<String>,
-    /// How many bytes there were.
-    pub(crate) bytes: u64,
-    /// Whether the text goes on where it ends here.
-    pub(crate) cut: bool,
-    /// Why it could not be read; nothing if it was read as the message beside it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) problem: Option<String>,
+    pub(crate) messages: Vec<TranscriptMessage>,
 }
 
 /// Whether the league with this journal is over; not if there is no journal, or none that can be
@@ -116,6 +78,7 @@ pub(crate) fn is_over(journal: &Path) -> bool {
 mod tests {
     use league_core::league::ReportProblem;
     use league_protocol::id::RefereeId;
+    use league_protocol::time::Timestamp;
 
     use super::*;
     use crate::storage::store::{Durability, Journal, Store};

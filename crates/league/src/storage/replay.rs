@@ -20,8 +20,9 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::config::ConfigError;
+use crate::storage::document_writer::DocumentFiles;
 use crate::storage::documents::RepositoryError;
-use crate::storage::projection::publisher::{Archive, LeaguePublisher};
+use crate::storage::publishers::LeaguePublisher;
 use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::{Entry, Journal, StoreError};
@@ -119,7 +120,7 @@ fn rebuild_league(root: &Root, league_id: &LeagueId) -> Result<u64, ReplayError>
         Some(Err(source)) => return Err(ReplayError::Rules { file, source }),
         Some(Ok(league)) => league,
     };
-    let mut archive = Archive::new(root.clone());
+    let mut archive = DocumentFiles::new(root.clone());
     for publication in publisher.rest(Timestamp::default(), &league) {
         archive.write(&publication)?;
     }

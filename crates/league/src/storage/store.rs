@@ -14,7 +14,7 @@ use league_protocol::time::Timestamp;
 
 #[cfg(test)]
 pub(crate) use error::Damage;
-pub use error::StoreError;
+pub(crate) use error::StoreError;
 pub(crate) use follow::{Follower, read_backwards};
 #[cfg(test)]
 pub(crate) use journal::Cut;

@@ -15,16 +15,15 @@ use league_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::clock;
-use crate::storage::document_writer::Archivist;
+use crate::storage::document_writer::{DocumentWriter, Publication};
 use crate::storage::documents::{RepositoryError, SCHEMA_VERSION, load, save};
-use crate::storage::projection::publisher::Publication;
 use crate::storage::root::Root;
 use crate::wire::deviations::{Count, Deviations};
 pub(crate) use failures::{Failed, Failures};
 pub(crate) use latencies::{Latencies, Latency};
 
 /// The least time between two writings.
-const SHORTEST_GAP: Duration = Duration::from_secs(1);
+const MIN_GAP: Duration = Duration::from_secs(1);
 /// What each agent adds to that time.
 const AN_AGENT: Duration = Duration::from_millis(1);
 
@@ -71,7 +70,7 @@ pub(crate) struct Observations {
     deviations: Deviations,
     latencies: Latencies,
     failures: Failures,
-    archivist: Archivist,
+    document_writer: DocumentWriter,
     place: Arc<OnceLock<(LeagueId, String)>>,
     written: Arc<AtomicU64>,
     concluded: Arc<AtomicBool>,
@@ -79,12 +78,16 @@ pub(crate) struct Observations {
 
 impl Observations {
     /// Gathers from here.
-    pub(crate) fn new(deviations: Deviations, latencies: Latencies, archivist: Archivist) -> Self {
+    pub(crate) fn new(
+        deviations: Deviations,
+        latencies: Latencies,
+        document_writer: DocumentWriter,
+    ) -> Self {
         Self {
             deviations,
             latencies,
             failures: Failures::default(),
-            archivist,
+            document_writer,
             place: Arc::default(),
             written: Arc::default(),
             concluded: Arc::default(),
@@ -115,7 +118,7 @@ impl Observations {
         tokio::spawn(async move {
             loop {
                 let agents = u32::try_from(observed.latencies.agents()).unwrap_or(u32::MAX);
-                tokio::time::sleep(SHORTEST_GAP + AN_AGENT.saturating_mul(agents)).await;
+                tokio::time::sleep(MIN_GAP + AN_AGENT.saturating_mul(agents)).await;
                 observed.publish();
             }
         });
@@ -157,7 +160,7 @@ impl Observations {
             version,
             agents: self.agents(),
         };
-        self.archivist
+        self.document_writer
             .publish(vec![Publication::Observed(document)]);
     }
 

@@ -14,7 +14,8 @@ use league_protocol::redact::{hidden, is_secret_name, masked};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 
-use crate::storage::record::{Said, Transcript, Verbatim};
+use crate::storage::documents::{TranscriptMessage, Verbatim};
+use crate::storage::record::Transcript;
 pub(crate) use verbatim::verbatim;
 
 /// How many messages of a match are kept; the rest of an endless quarrel is left out.
@@ -40,7 +41,7 @@ pub(crate) struct Transcripts(Arc<Mutex<BTreeMap<MatchId, Kept>>>);
 struct Kept {
     /// How much of it was given out already.
     given: usize,
-    waiting: Vec<Said>,
+    waiting: Vec<TranscriptMessage>,
 }
 
 impl Transcripts {
@@ -63,7 +64,7 @@ impl Transcripts {
         if message.to_string().len() > LARGEST_SAID {
             message = Value::Null;
         }
-        let said = Said {
+        let said = TranscriptMessage {
             timestamp,
             from,
             to,

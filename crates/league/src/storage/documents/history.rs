@@ -1,20 +1,19 @@
 //! `data/players/<player_id>/history.json`: what a player remembers (000 §9.4.4).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use league_core::player::{MatchOutcome, MatchRecord, Statistics};
+use league_core::player::{MatchOutcome, MatchRecord, Player, Statistics};
 use league_protocol::id::PlayerId;
 use league_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{RepositoryError, SCHEMA_VERSION, load, save};
+use super::{Document, Repository, RepositoryError, SCHEMA_VERSION};
 use crate::storage::root::Root;
 
 /// What a player remembers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HistoryDocument {
-    /// The form of the file.
     pub schema_version: String,
     /// Who remembers.
     pub player_id: PlayerId,
@@ -28,9 +27,10 @@ pub struct HistoryDocument {
     pub matches: Vec<Arc<MatchRecord>>,
 }
 
-impl HistoryDocument {
-    /// A memory with nothing in it.
-    pub fn new(player_id: PlayerId) -> Self {
+impl Document for HistoryDocument {
+    type Id = PlayerId;
+
+    fn empty(player_id: PlayerId) -> Self {
         Self {
             schema_version: SCHEMA_VERSION.to_owned(),
             player_id,
@@ -40,42 +40,20 @@ impl HistoryDocument {
             matches: Vec::new(),
         }
     }
+
+    fn file(root: &Root, player_id: &PlayerId) -> PathBuf {
+        root.history(player_id)
+    }
 }
 
+impl HistoryDocument {}
+
 /// Reads and replaces what a player remembers.
-#[derive(Debug, Clone)]
-pub struct PlayerHistoryRepository {
-    player_id: PlayerId,
-    file: PathBuf,
-}
+pub type PlayerHistoryRepository = Repository<HistoryDocument>;
 
 impl PlayerHistoryRepository {
     /// How many matches [`add_match`](Self::add_match) keeps.
     pub const MOST_MATCHES: usize = 10_000;
-
-    /// Finds the file below a root.
-    pub fn new(root: &Root, player_id: PlayerId) -> Self {
-        Self {
-            file: root.history(&player_id),
-            player_id,
-        }
-    }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.file
-    }
-
-    /// Reads the memory; an empty one if there is no file yet.
-    pub fn load(&self) -> Result<HistoryDocument, RepositoryError> {
-        let found = load(&self.file)?;
-        Ok(found.unwrap_or_else(|| HistoryDocument::new(self.player_id.clone())))
-    }
-
-    /// Puts a memory in the place of the former one.
-    pub fn save(&self, history: &HistoryDocument) -> Result<(), RepositoryError> {
-        save(&self.file, history)
-    }
 
     /// Adds a match and saves; for players of one's own that keep no journal.
     ///
@@ -112,4 +90,17 @@ fn count(stats: &mut Statistics, record: &MatchRecord) {
             one_more(&mut stats.technical_losses);
         }
     }
+}
+
+/// What a player remembers that has taken in all entries up to `version`, the last one at `at`;
+/// `None` until it has an id.
+pub(crate) fn history(player: &Player, version: u64, at: Timestamp) -> Option<HistoryDocument> {
+    Some(HistoryDocument {
+        schema_version: SCHEMA_VERSION.to_owned(),
+        player_id: player.player_id()?.clone(),
+        last_updated: at,
+        version,
+        stats: *player.memory().statistics(),
+        matches: player.memory().history().map(Arc::clone).collect(),
+    })
 }

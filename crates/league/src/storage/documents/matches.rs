@@ -1,38 +1,42 @@
 //! `data/matches/<league_id>/<match_id>.json`: one match (000 §9.4.3, ruling 30).
 //!
 //! In a league of very many matches a referee writes one file of lines for each round instead; the
-//! repository finds a match in either.
+//! repository finds a match in either. [`MatchesProjection`] makes the documents from a referee's
+//! journal. A match counts as over once the manager has taken its result: until then it may still
+//! be played again by another referee with the same secret, so nothing hidden shows before that.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
-use league_protocol::message::{MatchState, OpenedDraw};
+use league_core::referee::{Event, MatchOrder, ReportAnswer};
+use league_protocol::dialect::Hints;
+use league_protocol::encode::{Sender, Stamp, encode};
+use league_protocol::id::{ConversationId, GameType, LeagueId, MatchId, RefereeId};
+use league_protocol::message::{GameOver, MatchResult, MatchState, Message, OpenedDraw};
 use league_protocol::secret::{Commitment, Seed};
+use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{RepositoryError, SCHEMA_VERSION, load, save, unwritable};
-use crate::storage::record::Said;
+use crate::storage::record::Record;
 use crate::storage::root::Root;
+use crate::wire::transcript::LONGEST_TRANSCRIPT;
 
 /// The longest line that is read from a file of lines, in bytes.
-const LONGEST_LINE: u64 = 16 * 1024 * 1024;
+const MAX_LINE: u64 = 16 * 1024 * 1024;
 
 /// One match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatchDocument {
-    /// The form of the file.
     pub schema_version: String,
-    /// Which league.
     pub league_id: LeagueId,
-    /// Which round.
     pub round_id: u32,
-    /// Which match.
     pub match_id: MatchId,
-    /// What is played.
     pub game_type: GameType,
     /// Who runs it.
     pub referee_id: Option<RefereeId>,
@@ -43,7 +47,7 @@ pub struct MatchDocument {
     /// How far it is, and since when.
     pub lifecycle: Lifecycle,
     /// What was said, oldest first; empty until the match is over.
-    pub transcript: Vec<Said>,
+    pub transcript: Vec<TranscriptMessage>,
     /// How it ended, as GAME_OVER tells it; none until the match is over.
     pub result: Option<Value>,
     /// How the draw came about; none until the match is over.
@@ -53,7 +57,6 @@ pub struct MatchDocument {
 /// How far a match is, and since when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lifecycle {
-    /// How far.
     pub state: MatchState,
     /// Counts the referees that were given this match, from 1.
     pub attempt: u32,
@@ -92,6 +95,37 @@ impl DrawDocument {
             guarantee: ["commitment", "one nonce", "both nonces"][shares].to_owned(),
         }
     }
+}
+
+/// A message as the record of a match keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TranscriptMessage {
+    pub timestamp: Timestamp,
+    pub from: String,
+    pub to: String,
+    pub message_type: String,
+    /// The message as it was read, without tokens; nothing if it was too long to be kept, or could
+    /// not be read.
+    pub message: Value,
+    /// What was really said, where it was read as something else or not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verbatim: Option<Verbatim>,
+}
+
+/// What was really said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verbatim {
+    /// The beginning of it, with secrets masked and U+FFFD for bytes that are no text; nothing if it
+    /// came with an HTTP status that says that something broke, or if it is not certain that no
+    /// secret is left in it.
+    pub text: Option<String>,
+    /// How many bytes there were.
+    pub bytes: u64,
+    /// Whether the text goes on where it ends here.
+    pub cut: bool,
+    /// Why it could not be read; nothing if it was read as the message beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// Reads and replaces the matches of a league.
@@ -309,7 +343,7 @@ fn for_each_line<T: serde::de::DeserializeOwned>(
     let mut line = Vec::new();
     loop {
         line.clear();
-        let read = (&mut lines).take(LONGEST_LINE).read_until(b'\n', &mut line);
+        let read = (&mut lines).take(MAX_LINE).read_until(b'\n', &mut line);
         if read.map_err(unreadable)? == 0 {
             return Ok(());
         }
@@ -317,4 +351,229 @@ fn for_each_line<T: serde::de::DeserializeOwned>(
             take(found);
         }
     }
+}
+
+/// How many matches that are over wait for what was said in them; the oldest is let go first.
+const MAX_WITHOUT_TRANSCRIPT: usize = 1_000;
+
+/// Gathers the matches of one referee.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MatchesProjection {
+    referee_id: Option<RefereeId>,
+    matches: BTreeMap<MatchId, MatchProgress>,
+    /// Matches that are over, by the entry that closed them.
+    over: BTreeMap<u64, MatchId>,
+}
+
+/// What an entry changed.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum MatchChange {
+    /// Nothing that a document shows.
+    Nothing,
+    /// A match that goes on; [`MatchesProjection::document`] has it.
+    GoesOn(MatchId),
+    /// A match is over, and nothing will be added to it but perhaps what was said.
+    Over(Box<MatchDocument>),
+}
+
+#[derive(Debug, Clone)]
+struct MatchProgress {
+    fixture: Arc<MatchOrder>,
+    lifecycle: Lifecycle,
+    result: Option<Arc<MatchResult>>,
+    transcript: Vec<TranscriptMessage>,
+    /// What the manager said to the result, and in which entry.
+    closed: Option<(ReportAnswer, u64)>,
+    version: u64,
+    at: Timestamp,
+}
+
+impl MatchesProjection {
+    /// Takes in an entry of the referee's journal.
+    pub(crate) fn take_in(
+        &mut self,
+        sequence: u64,
+        at: Timestamp,
+        record: &Record<Event>,
+    ) -> MatchChange {
+        let match_id = match record {
+            Record::Opened(_) => return MatchChange::Nothing,
+            Record::Event(Event::Enrolled { referee_id, .. }) => {
+                self.referee_id = Some(referee_id.clone());
+                return MatchChange::Nothing;
+            }
+            Record::Event(Event::MatchOpened { fixture, at }) => {
+                let gathered = MatchProgress::new(fixture, sequence, *at);
+                self.replace(&fixture.match_id, gathered);
+                return MatchChange::GoesOn(fixture.match_id.clone());
+            }
+            Record::Event(event) => event.match_id(),
+            Record::Transcript(transcript) => Some(&transcript.match_id),
+        };
+        let found = match_id.and_then(|id| self.matches.get_mut(id).map(|found| (id, found)));
+        let Some((match_id, found)) = found else {
+            return MatchChange::Nothing;
+        };
+        if !found.take_in(record, sequence) {
+            return MatchChange::Nothing;
+        }
+        found.version = sequence;
+        found.at = at;
+        match found.closed {
+            None => MatchChange::GoesOn(match_id.clone()),
+            Some((_, closed)) => self.end(match_id, closed),
+        }
+    }
+
+    /// A match that goes on, or is lately over, as everybody may see it.
+    pub(crate) fn document(&self, match_id: &MatchId) -> Option<MatchDocument> {
+        let found = self.matches.get(match_id)?;
+        Some(found.document(self.referee_id.as_ref()))
+    }
+
+    /// Who the referee is, once it is known.
+    pub(crate) fn referee_id(&self) -> Option<&RefereeId> {
+        self.referee_id.as_ref()
+    }
+
+    fn replace(&mut self, match_id: &MatchId, gathered: MatchProgress) {
+        let before = self.matches.insert(match_id.clone(), gathered);
+        if let Some((_, closed)) = before.and_then(|before| before.closed) {
+            self.over.remove(&closed);
+        }
+    }
+
+    fn end(&mut self, match_id: &MatchId, closed: u64) -> MatchChange {
+        let Some(found) = self.matches.get(match_id) else {
+            return MatchChange::Nothing;
+        };
+        let document = found.document(self.referee_id.as_ref());
+        if found.transcript.is_empty() {
+            self.over.insert(closed, match_id.clone());
+            if self.over.len() > MAX_WITHOUT_TRANSCRIPT
+                && let Some((_, oldest)) = self.over.pop_first()
+            {
+                self.matches.remove(&oldest);
+            }
+        } else {
+            self.over.remove(&closed);
+            self.matches.remove(match_id);
+        }
+        MatchChange::Over(Box::new(document))
+    }
+}
+
+impl MatchProgress {
+    fn new(fixture: &Arc<MatchOrder>, version: u64, at: Timestamp) -> Self {
+        Self {
+            fixture: Arc::clone(fixture),
+            lifecycle: Lifecycle {
+                state: MatchState::WaitingForPlayers,
+                attempt: fixture.attempt,
+                created_at: at,
+                started_at: None,
+                finished_at: None,
+            },
+            result: None,
+            transcript: Vec::new(),
+            closed: None,
+            version,
+            at,
+        }
+    }
+
+    /// Whether the entry changed anything.
+    fn take_in(&mut self, record: &Record<Event>, sequence: u64) -> bool {
+        match record {
+            Record::Event(Event::Started { at, .. }) => {
+                self.lifecycle.state = MatchState::CollectingChoices;
+                self.lifecycle.started_at = Some(*at);
+            }
+            Record::Event(Event::Decided { result, at, .. }) => {
+                self.lifecycle.state = MatchState::DrawingNumber;
+                self.lifecycle.finished_at = Some(*at);
+                self.result = Some(Arc::clone(result));
+            }
+            Record::Event(Event::Closed { report, .. }) => {
+                self.lifecycle.state = MatchState::Finished;
+                self.closed = Some((*report, sequence));
+            }
+            Record::Transcript(said) if said.attempt == self.fixture.attempt => {
+                let room = LONGEST_TRANSCRIPT.saturating_sub(self.transcript.len());
+                self.transcript
+                    .extend(said.messages.iter().take(room).cloned());
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// A result that the manager refused is not the result of the match.
+    fn counts(&self) -> bool {
+        let verdict = self.closed.map(|(verdict, _)| verdict);
+        matches!(
+            verdict,
+            Some(ReportAnswer::Acknowledged | ReportAnswer::Unanswered)
+        )
+    }
+
+    fn document(&self, referee: Option<&RefereeId>) -> MatchDocument {
+        let MatchOrder {
+            league_id,
+            round_id,
+            match_id,
+            game_type,
+            ..
+        } = &*self.fixture;
+        let shown = self.result.as_ref().filter(|_| self.counts());
+        let mut lifecycle = self.lifecycle.clone();
+        lifecycle.finished_at = lifecycle.finished_at.filter(|_| self.closed.is_some());
+        MatchDocument {
+            schema_version: SCHEMA_VERSION.to_owned(),
+            league_id: league_id.clone(),
+            round_id: *round_id,
+            match_id: match_id.clone(),
+            game_type: game_type.clone(),
+            referee_id: referee.cloned(),
+            last_updated: self.at,
+            version: self.version,
+            lifecycle,
+            transcript: if shown.is_some() {
+                self.transcript.clone()
+            } else {
+                Vec::new()
+            },
+            result: shown.and_then(|result| result_of(over(&self.fixture, result))),
+            draw: shown.and_then(|result| result.draw.as_ref().map(DrawDocument::of)),
+        }
+    }
+}
+
+fn over(fixture: &MatchOrder, result: &Arc<MatchResult>) -> GameOver {
+    GameOver {
+        league_id: fixture.league_id.clone(),
+        round_id: fixture.round_id,
+        match_id: fixture.match_id.clone(),
+        game_type: fixture.game_type.clone(),
+        receiver: result.players[0].clone(),
+        result: Arc::clone(result),
+    }
+}
+
+/// The result as GAME_OVER tells it; the draw has a place of its own in the document.
+pub(crate) fn result_of(over: GameOver) -> Option<Value> {
+    let message = Message::from(over);
+    let stamp = Stamp {
+        sender: Sender::Agent(&Agent::Manager),
+        at: Timestamp::default(),
+        conversation: &ConversationId::new(""),
+        token: None,
+    };
+    let told = encode(&message, Dialect::V2, stamp, &Hints::default())?;
+    let mut told = serde_json::to_value(&told).ok()?;
+    let mut result = told.get_mut("game_result")?.take();
+    if let Some(members) = result.as_object_mut() {
+        members.remove("draw");
+    }
+    Some(result)
 }

@@ -1,23 +1,22 @@
 //! `data/leagues/<league_id>/rounds.json`: the rounds so far (000 §9.4.2, ruling 30).
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use league_core::league::{Event, League, Round};
 use league_protocol::id::{LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchStatus, RoundSummary};
 use league_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{RepositoryError, SCHEMA_VERSION, load, save};
+use super::{Document, Repository, SCHEMA_VERSION};
 use crate::storage::root::Root;
 
 /// The rounds of a league.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundsDocument {
-    /// The form of the file.
     pub schema_version: String,
-    /// Which league.
     pub league_id: LeagueId,
     /// When a round last changed.
     pub last_updated: Timestamp,
@@ -27,9 +26,10 @@ pub struct RoundsDocument {
     pub rounds: Vec<Arc<RoundEntry>>,
 }
 
-impl RoundsDocument {
-    /// A list without rounds.
-    pub fn new(league_id: LeagueId) -> Self {
+impl Document for RoundsDocument {
+    type Id = LeagueId;
+
+    fn empty(league_id: LeagueId) -> Self {
         Self {
             schema_version: SCHEMA_VERSION.to_owned(),
             league_id,
@@ -39,6 +39,12 @@ impl RoundsDocument {
         }
     }
 
+    fn file(root: &Root, league_id: &LeagueId) -> PathBuf {
+        root.rounds(league_id)
+    }
+}
+
+impl RoundsDocument {
     /// One of the rounds.
     pub fn round(&self, round_id: u32) -> Option<&RoundEntry> {
         let mut rounds = self.rounds.iter();
@@ -78,7 +84,6 @@ pub enum RoundStatus {
 /// One match of a round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatchEntry {
-    /// Which match.
     pub match_id: MatchId,
     /// Who sits at seat A.
     #[serde(rename = "player_A_id")]
@@ -115,34 +120,154 @@ impl ResultEntry {
 }
 
 /// Reads and replaces the rounds of a league.
+pub type RoundsRepository = Repository<RoundsDocument>;
+
+/// How many matches are listed in all; with more, the oldest rounds keep their summary only.
+const MAX_LISTED_MATCHES: usize = 100_000;
+
+/// Gathers the rounds of a league.
 #[derive(Debug, Clone)]
-pub struct RoundsRepository {
-    league_id: LeagueId,
-    file: PathBuf,
+pub(crate) struct RoundsProjection {
+    document: RoundsDocument,
+    listed: usize,
+    most_listed: usize,
+    /// The first round that still lists its matches, by its place.
+    first_listed: usize,
 }
 
-impl RoundsRepository {
-    /// Finds the file below a root.
-    pub fn new(root: &Root, league_id: LeagueId) -> Self {
+impl RoundsProjection {
+    /// Begins with no rounds.
+    pub(crate) fn new(league_id: LeagueId) -> Self {
+        Self::with_limit(league_id, MAX_LISTED_MATCHES)
+    }
+
+    /// Begins with no rounds, and lists so many matches at most beside those of the last round.
+    pub(crate) fn with_limit(league_id: LeagueId, most_listed: usize) -> Self {
         Self {
-            file: root.rounds(&league_id),
-            league_id,
+            document: RoundsDocument::empty(league_id),
+            listed: 0,
+            most_listed,
+            first_listed: 0,
         }
     }
 
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.file
+    /// Takes in an entry that `league` has just taken in; tells whether the rounds changed.
+    pub(crate) fn take_in(
+        &mut self,
+        sequence: u64,
+        at: Timestamp,
+        event: &Event,
+        league: &League,
+    ) -> bool {
+        match event {
+            Event::RoundOpened { .. } => {
+                if let Some(round) = league.round() {
+                    self.open(entry(round, at, league));
+                }
+            }
+            Event::MatchesMoved { moves, .. } => {
+                for moved in moves {
+                    self.change(&moved.match_id, |entry| entry.referee_id = moved.to.clone());
+                }
+            }
+            Event::ResultRecorded {
+                match_id,
+                referee,
+                result,
+                ..
+            } => self.finish(match_id, referee.as_ref(), result, league),
+            Event::RoundClosed { .. } => {
+                if let Some(round) = self.last() {
+                    round.status = RoundStatus::Completed;
+                    round.completed_at = Some(at);
+                }
+            }
+            _ => return false,
+        }
+        self.document.version = sequence;
+        self.document.last_updated = at;
+        true
     }
 
-    /// Reads the rounds; none if there is no file yet.
-    pub fn load(&self) -> Result<RoundsDocument, RepositoryError> {
-        let found = load(&self.file)?;
-        Ok(found.unwrap_or_else(|| RoundsDocument::new(self.league_id.clone())))
+    /// The rounds so far.
+    pub(crate) fn document(&self) -> &RoundsDocument {
+        &self.document
     }
 
-    /// Puts rounds in the place of the former ones.
-    pub fn save(&self, rounds: &RoundsDocument) -> Result<(), RepositoryError> {
-        save(&self.file, rounds)
+    /// How many matches are listed.
+    pub(crate) fn listed(&self) -> usize {
+        self.listed
+    }
+
+    fn last(&mut self) -> Option<&mut RoundEntry> {
+        self.document.rounds.last_mut().map(Arc::make_mut)
+    }
+
+    fn open(&mut self, round: RoundEntry) {
+        self.listed += round.matches.len();
+        self.document.rounds.push(Arc::new(round));
+        let last = self.document.rounds.len() - 1;
+        while self.listed > self.most_listed && self.first_listed < last {
+            let oldest = Arc::make_mut(&mut self.document.rounds[self.first_listed]);
+            self.listed -= oldest.matches.len();
+            oldest.matches = Vec::new();
+            self.first_listed += 1;
+        }
+    }
+
+    fn finish(
+        &mut self,
+        match_id: &MatchId,
+        referee: Option<&RefereeId>,
+        result: &MatchResult,
+        league: &League,
+    ) {
+        self.change(match_id, |entry| {
+            entry.referee_id = referee.cloned();
+            entry.result = Some(ResultEntry::of(result));
+        });
+        if let (Some(round), Some(now)) = (self.last(), league.round()) {
+            round.summary = now.summary();
+        }
+    }
+
+    /// Changes a match of the last round, the only one whose matches change.
+    fn change(&mut self, match_id: &MatchId, change: impl FnOnce(&mut MatchEntry)) {
+        let Some(round) = self.last() else { return };
+        let found = place(match_id)
+            .and_then(|place| round.matches.get_mut(place))
+            .filter(|entry| entry.match_id == *match_id);
+        if let Some(entry) = found {
+            change(entry);
+        }
+    }
+}
+
+/// The place in its round, from 0, that a match id names: `R2M1` is place 0.
+fn place(match_id: &MatchId) -> Option<usize> {
+    let (_, number) = match_id.as_str().split_once('M')?;
+    number.parse::<usize>().ok()?.checked_sub(1)
+}
+
+fn entry(round: &Round, at: Timestamp, league: &League) -> RoundEntry {
+    let matches = round.fixtures().iter().filter_map(|fixture| {
+        let [a, b] = league.seats_of(fixture)?;
+        Some(MatchEntry {
+            match_id: fixture.match_id().clone(),
+            player_a_id: a.clone(),
+            player_b_id: b.clone(),
+            referee_id: league
+                .referee_of(fixture)
+                .map(|referee| referee.id().clone()),
+            result: None,
+        })
+    });
+    RoundEntry {
+        round_id: round.number(),
+        status: RoundStatus::InProgress,
+        started_at: at,
+        completed_at: None,
+        matches: matches.collect(),
+        summary: round.summary(),
     }
 }

@@ -1,24 +1,24 @@
 //! `data/leagues/<league_id>/standings.json`: the table (000 §9.4.1).
 
 use std::cmp::Reverse;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use league_core::league::{League, Phase};
 use league_core::player::MatchOutcome;
 use league_protocol::id::{LeagueId, PlayerId};
+use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{RepositoryError, SCHEMA_VERSION, load, save};
+use super::{Document, Repository, RepositoryError, SCHEMA_VERSION};
 use crate::clock;
 use crate::storage::root::Root;
 
 /// The table of a league.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StandingsDocument {
-    /// The form of the file.
     pub schema_version: String,
-    /// Which league.
     pub league_id: LeagueId,
     /// When the table last changed.
     pub last_updated: Timestamp,
@@ -30,9 +30,10 @@ pub struct StandingsDocument {
     pub standings: Vec<StandingEntry>,
 }
 
-impl StandingsDocument {
-    /// A table with nobody in it.
-    pub fn new(league_id: LeagueId) -> Self {
+impl Document for StandingsDocument {
+    type Id = LeagueId;
+
+    fn empty(league_id: LeagueId) -> Self {
         Self {
             schema_version: SCHEMA_VERSION.to_owned(),
             league_id,
@@ -42,28 +43,29 @@ impl StandingsDocument {
             standings: Vec::new(),
         }
     }
+
+    fn file(root: &Root, league_id: &LeagueId) -> PathBuf {
+        root.standings(league_id)
+    }
 }
+
+impl StandingsDocument {}
 
 /// One player's row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StandingEntry {
     /// 1, 2, 3, 4: no two rows share one.
     pub rank: u32,
-    /// Who.
     pub player_id: PlayerId,
     /// The name that people see.
     pub display_name: Arc<str>,
-    /// Matches played.
     pub played: u32,
-    /// Matches won.
     pub wins: u32,
-    /// Matches drawn.
     pub draws: u32,
     /// Matches lost, technical losses among them.
     pub losses: u32,
     /// Matches lost by not playing.
     pub technical_losses: u32,
-    /// Points.
     pub points: u32,
 }
 
@@ -99,37 +101,9 @@ impl StandingEntry {
 }
 
 /// Reads and replaces the table of a league.
-#[derive(Debug, Clone)]
-pub struct StandingsRepository {
-    league_id: LeagueId,
-    file: PathBuf,
-}
+pub type StandingsRepository = Repository<StandingsDocument>;
 
 impl StandingsRepository {
-    /// Finds the file below a root.
-    pub fn new(root: &Root, league_id: LeagueId) -> Self {
-        Self {
-            file: root.standings(&league_id),
-            league_id,
-        }
-    }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.file
-    }
-
-    /// Reads the table; an empty one if there is no file yet.
-    pub fn load(&self) -> Result<StandingsDocument, RepositoryError> {
-        let found = load(&self.file)?;
-        Ok(found.unwrap_or_else(|| StandingsDocument::new(self.league_id.clone())))
-    }
-
-    /// Puts a table in the place of the former one.
-    pub fn save(&self, standings: &StandingsDocument) -> Result<(), RepositoryError> {
-        save(&self.file, standings)
-    }
-
     /// Adds a result to a player's row, orders the rows anew and saves.
     ///
     /// This is for managers of one's own. The file does not know who beat whom, so that of the
@@ -166,5 +140,39 @@ fn order(rows: &mut [StandingEntry]) {
     });
     for (rank, row) in (1..).zip(rows) {
         row.rank = rank;
+    }
+}
+
+/// The table of a league that has taken in all entries up to `version`, the last one at `at`.
+pub(crate) fn standings(league: &League, version: u64, at: Timestamp) -> StandingsDocument {
+    StandingsDocument {
+        schema_version: SCHEMA_VERSION.to_owned(),
+        league_id: league.rules().league_id.clone(),
+        last_updated: at,
+        version,
+        rounds_completed: rounds_completed(league),
+        standings: league.standings().iter().map(standing_entry).collect(),
+    }
+}
+
+fn rounds_completed(league: &League) -> u32 {
+    match (league.phase(), league.round()) {
+        (Phase::Registering, _) | (_, None) => 0,
+        (_, Some(round)) if round.open() == 0 => round.number(),
+        (_, Some(round)) => round.number().saturating_sub(1),
+    }
+}
+
+fn standing_entry(row: &StandingRow) -> StandingEntry {
+    StandingEntry {
+        rank: row.rank,
+        player_id: row.player_id.clone(),
+        display_name: Arc::clone(&row.display_name),
+        played: row.played,
+        wins: row.wins,
+        draws: row.draws,
+        losses: row.losses,
+        technical_losses: row.technical_losses,
+        points: row.points,
     }
 }

@@ -14,7 +14,8 @@ use league_protocol::time::Timestamp;
 
 use super::{Rebuilt, ReplayError, names_in, read};
 use crate::config::ConfigLoader;
-use crate::storage::projection::publisher::{Archive, PlayerPublisher};
+use crate::storage::document_writer::DocumentFiles;
+use crate::storage::publishers::PlayerPublisher;
 use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::Entry;
@@ -25,7 +26,7 @@ pub(super) fn rebuild(
     rebuilt: &mut Rebuilt,
 ) -> Result<(), ReplayError> {
     let memory = memory_rule(root)?;
-    let mut archive = Archive::new(root.clone());
+    let mut archive = DocumentFiles::new(root.clone());
     for name in names_in(&root.players_folder())? {
         let Ok(id) = PlayerId::new(&name) else {
             continue;

@@ -8,8 +8,9 @@ use league_protocol::id::{LeagueId, MatchId, RefereeId};
 use league_protocol::time::Timestamp;
 
 use super::{Rebuilt, ReplayError, names_in, read};
+use crate::storage::document_writer::{DocumentFiles, Publication};
 use crate::storage::documents::MatchRepository;
-use crate::storage::projection::publisher::{Archive, Publication, RefereePublisher};
+use crate::storage::publishers::RefereePublisher;
 use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::Entry;
@@ -79,7 +80,7 @@ fn rebuild_one(
     rebuilt: &mut Rebuilt,
 ) -> Result<(), ReplayError> {
     let mut publisher = RefereePublisher::default();
-    let mut archive = Archive::new(root.clone());
+    let mut archive = DocumentFiles::new(root.clone());
     let matches = MatchRepository::new(root, league.clone());
     let mut write = |due: Vec<Publication>| -> Result<u64, ReplayError> {
         let mut written = 0;

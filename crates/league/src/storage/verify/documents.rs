@@ -9,10 +9,11 @@ use league_protocol::time::Timestamp;
 use super::difference::difference;
 use super::{Behind, Checked, Disagreement};
 use crate::storage::documents::{
-    RepositoryError, RoundsDocument, RoundsRepository, StandingsDocument, StandingsRepository,
+    Document, RepositoryError, RoundsDocument, RoundsRepository, StandingsDocument,
+    StandingsRepository,
 };
-use crate::storage::projection::publisher::changes_table;
-use crate::storage::projection::{RoundsProjection, standings};
+use crate::storage::documents::{RoundsProjection, standings};
+use crate::storage::publishers::changes_table;
 use crate::storage::root::Root;
 
 /// The documents that are there, and the rounds as the journal tells them.
@@ -42,8 +43,8 @@ impl Documents {
         let found_list = list.path().exists().then(|| list.load()).transpose()?;
         // A document that tells nothing yet reflects no entry.
         let found_table =
-            found_table.filter(|found| *found != StandingsDocument::new(league.clone()));
-        let found_list = found_list.filter(|found| *found != RoundsDocument::new(league.clone()));
+            found_table.filter(|found| *found != StandingsDocument::empty(league.clone()));
+        let found_list = found_list.filter(|found| *found != RoundsDocument::empty(league.clone()));
         Ok(Self {
             table: found_table.map(|found| (table.path().to_owned(), found)),
             list: found_list.map(|found| (list.path().to_owned(), found)),

@@ -17,8 +17,7 @@ use super::claim::{CHANGED, Claim, Fingerprint, fingerprint};
 use super::difference::{Difference, first_difference};
 use super::testimony::Testimony;
 use super::{Behind, Checked, Disagreement, MATCH_FILES, Stop, transcript};
-use crate::storage::documents::{DrawDocument, MatchDocument, MatchRepository};
-use crate::storage::projection::told;
+use crate::storage::documents::{DrawDocument, MatchDocument, MatchRepository, result_of};
 use crate::storage::root::Root;
 
 /// What the file of a match shows of its end.
@@ -41,7 +40,7 @@ impl Shown {
             result: Arc::clone(result),
         };
         Self {
-            result: told(over),
+            result: result_of(over),
             draw: result.draw.as_ref().map(DrawDocument::of),
         }
     }

@@ -13,7 +13,7 @@ use super::claim::{Claim, Fingerprint, Reach, fingerprint};
 use super::matches::MatchFiles;
 use super::testimony::Testimony;
 use super::{Checked, Finding, Stop, names, read_journal, replay, transcript};
-use crate::storage::projection::{Change, MatchesProjection};
+use crate::storage::documents::{MatchChange, MatchesProjection};
 use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::{Entry, Journal};
@@ -139,11 +139,11 @@ impl<'a> Bench<'a> {
     }
 
     /// Compares the file of a match with what this line makes of it.
-    fn compare(&mut self, line: u64, change: Change) -> Result<(), Finding> {
+    fn compare(&mut self, line: u64, change: MatchChange) -> Result<(), Finding> {
         let (match_id, document) = match change {
-            Change::Nothing => return Ok(()),
-            Change::GoesOn(match_id) => (match_id, None),
-            Change::Over(document) => {
+            MatchChange::Nothing => return Ok(()),
+            MatchChange::GoesOn(match_id) => (match_id, None),
+            MatchChange::Over(document) => {
                 if let Some(what) = transcript::problem(&document) {
                     let what = format!("match `{}`: {what}", document.match_id);
                     return Err(Finding::Line(what));

@@ -22,8 +22,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use super::difference::{Difference, first_difference};
-use crate::storage::documents::MatchDocument;
-use crate::storage::record::Said;
+use crate::storage::documents::{MatchDocument, TranscriptMessage};
 use crate::wire::transcript::LONGEST_TRANSCRIPT;
 
 /// What it means if they do not fit.
@@ -142,7 +141,7 @@ fn sent(document: &MatchDocument, player: &PlayerId) -> Option<Vec<Move>> {
 }
 
 /// Whether its referee says that it could make nothing of a message, so that it cannot count.
-fn was_not_read(said: &Said) -> bool {
+fn was_not_read(said: &TranscriptMessage) -> bool {
     let verbatim = said.verbatim.as_ref();
     verbatim.is_some_and(|verbatim| verbatim.problem.is_some())
 }
@@ -150,7 +149,8 @@ fn was_not_read(said: &Said) -> bool {
 /// Whether the transcript begins with the match, and nothing was left out at its end.
 fn is_whole(document: &MatchDocument, player: &PlayerId) -> bool {
     let to = Agent::Player(player.clone()).to_string();
-    let invited = |said: &Said| said.to == to && said.message_type == "GAME_INVITATION";
+    let invited =
+        |said: &TranscriptMessage| said.to == to && said.message_type == "GAME_INVITATION";
     document.transcript.len() < LONGEST_TRANSCRIPT && document.transcript.iter().any(invited)
 }
 
@@ -187,7 +187,11 @@ impl<'a> End<'a> {
 }
 
 /// Whether the referee told another end, to a player or to the manager.
-fn end_problem(document: &MatchDocument, over: &GameOver, said: &Said) -> Option<String> {
+fn end_problem(
+    document: &MatchDocument,
+    over: &GameOver,
+    said: &TranscriptMessage,
+) -> Option<String> {
     let players = &over.result.players;
     let label = |player: &&PlayerId| Agent::Player((*player).clone()).to_string() == said.to;
     let reader = players.iter().find(label);
@@ -198,7 +202,7 @@ fn end_problem(document: &MatchDocument, over: &GameOver, said: &Said) -> Option
     };
     let (found, dialect) = read(&said.message, None, &hints)?;
     let found = end_of(&found)?;
-    // Said and heard again in the same dialect, it lacks what that dialect does not tell.
+    // TranscriptMessage and heard again in the same dialect, it lacks what that dialect does not tell.
     let expected = said_in(over, &found, dialect, reader, &hints)?;
     let expected = end_of(&expected)?;
     let Difference {

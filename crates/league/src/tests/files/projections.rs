@@ -5,13 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::storage::document_writer::{DocumentFiles, Publication};
+use crate::storage::documents::{MatchChange, MatchesProjection, RoundsProjection, standings};
 use crate::storage::documents::{
     MatchDocument, MatchRepository, RoundEntry, RoundStatus, RoundsRepository, StandingsRepository,
 };
-use crate::storage::projection::publisher::{
-    Archive, LeaguePublisher, Publication, RefereePublisher,
-};
-use crate::storage::projection::{Change, MatchesProjection, RoundsProjection, standings};
+use crate::storage::publishers::{LeaguePublisher, RefereePublisher};
 use crate::storage::record::Record;
 use crate::storage::root::Root;
 use league_core::draw::{self, commitment};
@@ -27,7 +26,7 @@ use crate::tests::files::world::{Entry, SECRET, Witness, World, league_id, nonce
 /// Writes every document after every entry, and looks at all files each time.
 struct Files {
     folder: TempDir,
-    archive: Archive,
+    archive: DocumentFiles,
     manager: LeaguePublisher,
     referees: BTreeMap<RefereeId, RefereePublisher>,
     looks: usize,
@@ -37,7 +36,7 @@ impl Files {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         Self {
-            archive: Archive::new(Root::new(folder.path())),
+            archive: DocumentFiles::new(Root::new(folder.path())),
             manager: LeaguePublisher::new(league_id()),
             referees: BTreeMap::new(),
             looks: 0,
@@ -233,7 +232,7 @@ fn the_same_journals_give_the_same_documents() {
         let mut projection = MatchesProjection::default();
         for (sequence, at, record) in &whistle.journal {
             let change = projection.take_in(*sequence, *at, record);
-            if let Change::Over(document) = change {
+            if let MatchChange::Over(document) = change {
                 let written = matches.load(&document.match_id).unwrap().unwrap();
                 assert_eq!(written, *document);
                 found += 1;

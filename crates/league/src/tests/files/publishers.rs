@@ -4,10 +4,10 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::storage::document_writer::{DocumentFiles, Publication};
 use crate::storage::documents::{MatchDocument, MatchRepository};
-use crate::storage::projection::publisher::{
-    Archive, LeaguePublisher, MOST_MATCH_FILES, PlayerPublisher, Publication, RefereePublisher,
-    SHORTEST_GAP,
+use crate::storage::publishers::{
+    LeaguePublisher, MAX_MATCH_FILES, MIN_GAP, PlayerPublisher, RefereePublisher,
 };
 use crate::storage::record::Record;
 use crate::storage::root::Root;
@@ -73,7 +73,7 @@ fn a_change_that_waited_is_due_half_a_second_later() {
         publisher.take_in(*sequence, *moment, record, &league);
         assert_eq!(publisher.due(at(0), &league).len(), written);
     }
-    assert_eq!(publisher.wakeup(), Some(at(0) + SHORTEST_GAP));
+    assert_eq!(publisher.wakeup(), Some(at(0) + MIN_GAP));
     assert!(publisher.due(at(499), &league).is_empty());
     let due = publisher.due(at(500), &league);
     assert!(
@@ -118,7 +118,7 @@ fn a_match_that_goes_on_is_shown_after_a_while() {
     publisher.take_in(*sequence, *moment, record);
     assert!(publisher.due(*moment).is_empty());
     let later = publisher.wakeup().unwrap();
-    assert_eq!(later, *moment + SHORTEST_GAP);
+    assert_eq!(later, *moment + MIN_GAP);
     let due = publisher.due(later);
     let [Publication::Match(document)] = &due[..] else {
         panic!("{due:?}");
@@ -137,7 +137,7 @@ fn what_stands_in_its_file_already_is_not_written_again() {
     let root = Root::new(folder.path());
     let matches = MatchRepository::new(&root, league_id());
     let due = due_in_time(&mut RefereePublisher::default(), &world);
-    let mut archive = Archive::new(root.clone());
+    let mut archive = DocumentFiles::new(root.clone());
     due.iter().for_each(|one| archive.write(one).unwrap());
     let whole = matches.path(&MatchId::numbered(1, 1));
     let broken = matches.path(&MatchId::numbered(1, 2));
@@ -145,7 +145,7 @@ fn what_stands_in_its_file_already_is_not_written_again() {
     let before = fs::metadata(&whole).unwrap().modified().unwrap();
     fs::write(&broken, "{").unwrap();
     fs::remove_file(&absent).unwrap();
-    let mut restarted = Archive::new(root);
+    let mut restarted = DocumentFiles::new(root);
     due.iter().for_each(|one| restarted.write(one).unwrap());
     assert_eq!(fs::metadata(&whole).unwrap().modified().unwrap(), before);
     for file in [broken, absent] {
@@ -167,9 +167,9 @@ fn in_a_league_of_very_many_a_match_is_a_line() {
     let world = World::played(2, 1, &mut ());
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
-    let mut archive = Archive::new(root.clone());
+    let mut archive = DocumentFiles::new(root.clone());
     let many = 224;
-    assert!(many * (2 * many - 1) > MOST_MATCH_FILES);
+    assert!(many * (2 * many - 1) > MAX_MATCH_FILES);
     let journal = numbered(&world, 224);
     for _ in ["first start", "second start"] {
         let mut publisher = RefereePublisher::default();
@@ -180,7 +180,7 @@ fn in_a_league_of_very_many_a_match_is_a_line() {
                 archive.write(&due).unwrap();
             }
         }
-        archive = Archive::new(root.clone());
+        archive = DocumentFiles::new(root.clone());
     }
     let file = root.round_of_matches(&league_id(), 1, &RefereeId::numbered(1));
     let text = fs::read_to_string(&file).unwrap();

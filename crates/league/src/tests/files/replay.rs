@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::storage::projection::publisher::{Archive, LeaguePublisher, RefereePublisher};
+use crate::storage::document_writer::DocumentFiles;
+use crate::storage::publishers::{LeaguePublisher, RefereePublisher};
 use crate::storage::record::{Opening, Record};
 use crate::storage::replay::{Rebuilt, ReplayError, leagues, rebuild};
 use crate::storage::root::Root;
@@ -63,7 +64,7 @@ fn finished() -> (TempDir, Root) {
         opening("league_manager", Some(rules.clone())),
         &world.journal,
     );
-    let mut archive = Archive::new(root.clone());
+    let mut archive = DocumentFiles::new(root.clone());
     let mut league = League::new(rules, SECRET).unwrap();
     let mut publisher = LeaguePublisher::new(league_id());
     for (sequence, at, record) in &world.journal {

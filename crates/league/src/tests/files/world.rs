@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::storage::record::{Record, Said, Transcript};
+use crate::storage::documents::TranscriptMessage;
+use crate::storage::record::{Record, Transcript};
 use league_core::breaker::BreakerRule;
 use league_core::draw::LeagueSecret;
 use league_core::league::{self as manager, Applicant, League, LeagueRules};
@@ -48,7 +49,7 @@ pub(crate) struct World {
 pub(crate) struct Whistle {
     machine: Referee,
     pub(crate) journal: Vec<Entry<referee::Event>>,
-    said: BTreeMap<MatchId, Vec<Said>>,
+    said: BTreeMap<MatchId, Vec<TranscriptMessage>>,
 }
 
 enum Post {
@@ -250,7 +251,7 @@ impl World {
             }
             _ => return Message::Acknowledged,
         };
-        let said = Said {
+        let said = TranscriptMessage {
             timestamp: self.now,
             from: format!("player:{player}"),
             to: format!("referee:{referee}"),

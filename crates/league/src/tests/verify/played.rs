@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::storage::documents::{RoundsProjection, standings};
 use crate::storage::documents::{RoundsRepository, StandingsRepository};
-use crate::storage::projection::{RoundsProjection, standings};
 use crate::storage::record::{Opening, Record};
 use crate::storage::root::Root;
 use crate::storage::store::{Durability, Entry, Journal, Store};

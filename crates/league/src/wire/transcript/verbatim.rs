@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use league_protocol::peer;
 use league_protocol::redact::without_secrets;
 
-use crate::storage::record::Verbatim;
+use crate::storage::documents::Verbatim;
 
 /// How much is kept of what was said, in bytes.
 pub(crate) const LONGEST_VERBATIM: usize = 4 * 1024;

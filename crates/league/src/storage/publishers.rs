@@ -1,0 +1,346 @@
+//! When documents are written: soon after they change, but not at every change.
+//!
+//! A publisher takes in the entries of one journal and says which documents are due. It does no
+//! IO: what is due is handed to an [`DocumentFiles`], wherever that may block. A document is written at
+//! most twice a second, a large one less often, and always at the end of a round and of a league.
+//! After a restart a publisher is fed the whole journal and finds out by the versions in the files
+//! which of them are behind.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use league_core::league::{self, League};
+use league_core::player::{self, Player};
+use league_core::referee;
+use league_protocol::id::{LeagueId, MatchId};
+use league_protocol::time::Timestamp;
+
+#[cfg(doc)]
+use super::document_writer::DocumentFiles;
+use super::document_writer::Publication;
+use super::documents::{
+    MatchChange, MatchDocument, MatchesProjection, RoundsProjection, history, standings,
+};
+use super::record::Record;
+
+/// Says when the documents of a manager are due.
+#[derive(Debug, Clone)]
+pub(crate) struct LeaguePublisher {
+    rounds: RoundsProjection,
+    table: Throttle,
+    list: Throttle,
+}
+
+impl LeaguePublisher {
+    /// Begins with an empty journal.
+    pub(crate) fn new(league_id: LeagueId) -> Self {
+        Self {
+            rounds: RoundsProjection::new(league_id),
+            table: Throttle::default(),
+            list: Throttle::default(),
+        }
+    }
+
+    /// Takes in an entry that `league` has just taken in.
+    pub(crate) fn take_in(
+        &mut self,
+        sequence: u64,
+        at: Timestamp,
+        record: &Record<league::Event>,
+        league: &League,
+    ) {
+        let Record::Event(event) = record else { return };
+        if self.rounds.take_in(sequence, at, event, league) {
+            self.list.change(sequence, at);
+        }
+        if changes_table(event) {
+            self.table.change(sequence, at);
+        }
+        if matches!(
+            event,
+            league::Event::LeagueStarted { .. }
+                | league::Event::RoundClosed { .. }
+                | league::Event::LeagueCompleted { .. }
+        ) {
+            self.hurry();
+        }
+    }
+
+    /// The documents that are due now; they count as written.
+    pub(crate) fn due(&mut self, now: Timestamp, league: &League) -> Vec<Publication> {
+        let mut due = Vec::new();
+        if let Some((version, at)) = self.table.take(now, league.players().len()) {
+            due.push(Publication::Standings(standings(league, version, at)));
+        }
+        let listed = self.rounds.listed();
+        if self.list.take(now, listed).is_some() {
+            due.push(Publication::Rounds(self.rounds.document().clone()));
+        }
+        due
+    }
+
+    /// All that has changed, whether it is due or not: for the end of the process.
+    pub(crate) fn rest(&mut self, now: Timestamp, league: &League) -> Vec<Publication> {
+        self.hurry();
+        self.due(now, league)
+    }
+
+    /// When something is due next.
+    pub(crate) fn wakeup(&self) -> Option<Timestamp> {
+        [self.table.due(), self.list.due()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn hurry(&mut self) {
+        self.table.hurry();
+        self.list.hurry();
+    }
+}
+
+/// Whether the table is another after this entry.
+pub(crate) fn changes_table(event: &league::Event) -> bool {
+    matches!(
+        event,
+        league::Event::PlayerRegistered { .. }
+            | league::Event::AgentReturned { .. }
+            | league::Event::LeagueStarted { .. }
+            | league::Event::ResultRecorded { .. }
+            | league::Event::RoundClosed { .. }
+    )
+}
+
+/// Says when the document of a player is due.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PlayerPublisher {
+    memory: Throttle,
+    crowd: usize,
+}
+
+/// How many rows each player of the same process counts as, so that a thousand of them do not
+/// write their memories all the time.
+const ROWS_A_PLAYER: usize = 100;
+
+impl PlayerPublisher {
+    /// A publisher among those of so many players in one process.
+    pub(crate) fn among(players: usize) -> Self {
+        Self {
+            memory: Throttle::default(),
+            crowd: players,
+        }
+    }
+
+    /// Takes in an entry of the player's journal.
+    pub(crate) fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<player::Event>) {
+        match record {
+            Record::Event(player::Event::Remembered { .. } | player::Event::Enrolled { .. }) => {
+                self.memory.change(sequence, at);
+            }
+            Record::Event(player::Event::LeagueCompleted { .. }) => self.memory.hurry(),
+            _ => {}
+        }
+    }
+
+    /// The document, if it is due now; it counts as written.
+    pub(crate) fn due(&mut self, now: Timestamp, player: &Player) -> Vec<Publication> {
+        let remembered = player.memory().history().len();
+        let rows = remembered.max(self.crowd.saturating_mul(ROWS_A_PLAYER));
+        let due = self.memory.take(now, rows);
+        let document = due.and_then(|(version, at)| history(player, version, at));
+        document.map(Publication::History).into_iter().collect()
+    }
+
+    /// The document if it has changed, whether it is due or not: for the end of the process.
+    pub(crate) fn rest(&mut self, now: Timestamp, player: &Player) -> Vec<Publication> {
+        self.memory.hurry();
+        self.due(now, player)
+    }
+
+    /// When something is due next.
+    pub(crate) fn wakeup(&self) -> Option<Timestamp> {
+        self.memory.due()
+    }
+}
+
+/// In a league of more matches than this, each is a line in a file of its round.
+pub(crate) const MAX_MATCH_FILES: u64 = 100_000;
+
+/// Says when the documents of a referee are due.
+///
+/// A match that goes on is first shown when it has gone on for a while, so that one that is played
+/// in a moment is written once.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RefereePublisher {
+    matches: MatchesProjection,
+    waiting: BTreeMap<MatchId, Timestamp>,
+    over: Vec<MatchDocument>,
+    files: u64,
+    many: bool,
+}
+
+impl RefereePublisher {
+    /// Takes in an entry of the referee's journal.
+    ///
+    /// Documents of matches that are over gather here until [`due`](Self::due) takes them: whoever
+    /// feeds a long journal asks after each batch.
+    pub(crate) fn take_in(
+        &mut self,
+        sequence: u64,
+        at: Timestamp,
+        record: &Record<referee::Event>,
+    ) {
+        match self.matches.take_in(sequence, at, record) {
+            MatchChange::Nothing => {}
+            MatchChange::GoesOn(match_id) => {
+                self.waiting.entry(match_id).or_insert(at + MIN_GAP);
+            }
+            MatchChange::Over(document) => {
+                self.waiting.remove(&document.match_id);
+                self.count(&document.match_id);
+                self.over.push(*document);
+            }
+        }
+    }
+
+    /// The documents that are due now; they count as written.
+    pub(crate) fn due(&mut self, now: Timestamp) -> Vec<Publication> {
+        let waiting = &mut self.waiting;
+        let mut going = Vec::new();
+        if !self.many {
+            waiting.retain(|match_id, due| {
+                let wait = now < *due;
+                if !wait {
+                    going.push(match_id.clone());
+                }
+                wait
+            });
+        } else {
+            waiting.clear();
+        }
+        let going = going.iter().filter_map(|id| self.matches.document(id));
+        let over = std::mem::take(&mut self.over);
+        let mut due: Vec<Publication> = going.map(Publication::Match).collect();
+        due.extend(over.into_iter().map(|document| self.place(document)));
+        due
+    }
+
+    /// All that has changed, whether it is due or not: for the end of the process.
+    pub(crate) fn rest(&mut self, now: Timestamp) -> Vec<Publication> {
+        self.waiting.values_mut().for_each(|due| *due = now);
+        self.due(now)
+    }
+
+    /// When something is due next.
+    pub(crate) fn wakeup(&self) -> Option<Timestamp> {
+        if !self.over.is_empty() {
+            return Some(Timestamp::default());
+        }
+        self.waiting.values().min().copied()
+    }
+
+    fn place(&self, document: MatchDocument) -> Publication {
+        match self.matches.referee_id() {
+            Some(referee) if self.many => Publication::MatchLine {
+                referee: referee.clone(),
+                document,
+            },
+            _ => Publication::Match(document),
+        }
+    }
+
+    /// A referee is not told how many matches its league has. It knows by the number of a match
+    /// how many its round has at least, and so how many the league has at least.
+    fn count(&mut self, match_id: &MatchId) {
+        self.files += 1;
+        let number = match_id.as_str().split_once('M');
+        let number: u64 = number
+            .and_then(|(_, number)| number.parse().ok())
+            .unwrap_or(0);
+        let at_least = number.saturating_mul(number.saturating_mul(2).saturating_sub(1));
+        self.many |= self.files.max(at_least) > MAX_MATCH_FILES;
+    }
+}
+
+/// The least time between two writings of one document.
+pub(crate) const MIN_GAP: Duration = Duration::from_millis(500);
+/// What each row of a document adds to that time, so that writing takes a small part of it.
+pub(crate) const GAP_PER_ROW: Duration = Duration::from_micros(100);
+
+/// Whether a document has changed, and when it may be written again.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Throttle {
+    changed: Option<(u64, Timestamp)>,
+    urgent: bool,
+    not_before: Timestamp,
+}
+
+impl Throttle {
+    /// Notes a change by an entry.
+    pub(crate) fn change(&mut self, sequence: u64, at: Timestamp) {
+        self.changed = Some((sequence, at));
+    }
+
+    /// Notes that the change must not wait.
+    pub(crate) fn hurry(&mut self) {
+        self.urgent = true;
+    }
+
+    /// The entry that changed the document last, if it is due; it then counts as written.
+    pub(crate) fn take(&mut self, now: Timestamp, rows: usize) -> Option<(u64, Timestamp)> {
+        if !self.urgent && now < self.not_before {
+            return None;
+        }
+        let rows = u32::try_from(rows).unwrap_or(u32::MAX);
+        let changed = self.changed.take()?;
+        self.urgent = false;
+        self.not_before = now + MIN_GAP.max(GAP_PER_ROW.saturating_mul(rows));
+        Some(changed)
+    }
+
+    /// When the document is due, if it has changed.
+    pub(crate) fn due(&self) -> Option<Timestamp> {
+        let due = if self.urgent {
+            Timestamp::default()
+        } else {
+            self.not_before
+        };
+        self.changed.map(|_| due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    #[test]
+    fn a_document_is_written_at_once_and_then_twice_a_second() {
+        let mut throttle = Throttle::default();
+        assert_eq!(throttle.take(at(1_000), 4), None, "nothing changed");
+        throttle.change(1, at(1_000));
+        assert_eq!(throttle.take(at(1_000), 4), Some((1, at(1_000))));
+        throttle.change(2, at(1_001));
+        throttle.change(3, at(1_002));
+        assert_eq!(throttle.take(at(1_499), 4), None);
+        assert_eq!(throttle.due(), Some(at(1_500)));
+        assert_eq!(throttle.take(at(1_500), 4), Some((3, at(1_002))));
+        assert_eq!(throttle.due(), None);
+    }
+
+    #[test]
+    fn what_is_urgent_does_not_wait_and_what_is_large_waits_longer() {
+        let mut throttle = Throttle::default();
+        throttle.change(1, at(0));
+        throttle.take(at(0), 100_000).unwrap();
+        throttle.change(2, at(1));
+        assert_eq!(throttle.due(), Some(at(10_000)));
+        throttle.hurry();
+        assert_eq!(throttle.take(at(1), 100_000), Some((2, at(1))));
+        throttle.change(3, at(2));
+        assert_eq!(throttle.take(at(2), 100_000), None);
+    }
+}
