@@ -15,7 +15,8 @@ use crate::log::escape;
 use crate::storage::documents::{
     MatchDocument, MatchRepository, RepositoryError, TranscriptMessage, Verbatim,
 };
-use crate::storage::replay::{Rebuilt, ReplayError, leagues, rebuild};
+use crate::storage::files::leagues_below;
+use crate::storage::replay::{Rebuilt, ReplayError, rebuild};
 use crate::storage::root::{DEFAULT_ROOT, Root};
 
 /// Make the files under data/ again from the journals, or step through a match
@@ -59,7 +60,7 @@ impl Replay {
             return self.step(&root, &chosen, match_id, out);
         }
         for league in &chosen {
-            let rebuilt = rebuild(&root, league).map_err(|error| self.not_rebuilt(error))?;
+            let rebuilt = rebuild(&root, league).map_err(|error| self.not_rebuilt(error.into()))?;
             self.tell(league, &rebuilt, out)?;
         }
         Ok(Answer::Yes)
@@ -70,7 +71,7 @@ impl Replay {
         if let Some(league) = &self.league_id {
             return Ok(vec![league.clone()]);
         }
-        let found = leagues(root).map_err(|error| self.not_rebuilt(error))?;
+        let found = leagues_below(root).map_err(|error| self.not_rebuilt(error.into()))?;
         if found.is_empty() {
             let cause = format!(
                 "there is no league below `{}`",

@@ -9,7 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use league_protocol::id::LeagueId;
 use serde::Serialize;
+use thiserror::Error;
+
+use super::root::Root;
 
 /// Tells the temporary files of one process apart.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
@@ -22,6 +26,39 @@ pub(crate) fn read_bounded(file: &Path, max: u64) -> io::Result<Vec<u8>> {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     Ok(content)
+}
+
+/// A folder that cannot be listed.
+#[derive(Debug, Error)]
+#[error("could not list `{}`", folder.display())]
+pub(crate) struct FolderError {
+    pub(crate) folder: PathBuf,
+    pub(crate) source: io::Error,
+}
+
+/// The names in a folder, in order; none if there is no such folder.
+pub(crate) fn names_in(folder: &Path) -> Result<Vec<String>, FolderError> {
+    let failed = |source| FolderError {
+        folder: folder.to_owned(),
+        source,
+    };
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(failed)?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.extend(entry.map_err(failed)?.file_name().into_string());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The leagues below a root that have a journal.
+pub(crate) fn leagues_below(root: &Root) -> Result<Vec<LeagueId>, FolderError> {
+    let names = names_in(&root.as_path().join("data/leagues"))?;
+    let ids = names.iter().filter_map(|name| LeagueId::new(name).ok());
+    Ok(ids.filter(|id| root.league_journal(id).exists()).collect())
 }
 
 /// A value as people like to read it, with a newline at the end.

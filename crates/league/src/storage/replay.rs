@@ -3,26 +3,30 @@
 //! What stands in the files is not looked at. A referee's lines of a round are removed first; every
 //! other file is replaced in one step, so that readers may go on. Journals are only read.
 
-mod players;
-mod referees;
-
+use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use league_core::draw::LeagueSecret;
 use league_core::league::{Event, League, RulesError};
+use league_core::letter::Peer;
 use league_core::machine::Machine;
-use league_protocol::id::LeagueId;
+use league_core::player::{self, MemoryRule, Player, PlayerRules};
+use league_core::referee;
+use league_core::timeouts::Timeouts;
+use league_protocol::id::{LeagueId, MatchId, PlayerId, RefereeId};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::config::ConfigError;
-use crate::storage::document_writer::DocumentFiles;
-use crate::storage::documents::RepositoryError;
-use crate::storage::publishers::LeaguePublisher;
+use crate::config::{ConfigError, ConfigLoader};
+use crate::storage::document_writer::{DocumentFiles, Publication};
+use crate::storage::documents::{MatchRepository, RepositoryError};
+use crate::storage::files::{FolderError, names_in};
+use crate::storage::publishers::{LeaguePublisher, PlayerPublisher, RefereePublisher};
 use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::{Entry, Journal, StoreError};
@@ -53,14 +57,9 @@ pub(crate) enum ReplayError {
     /// How much players remember cannot be found out.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A folder cannot be looked into.
-    #[error("could not look into `{}`", folder.display())]
-    Folder {
-        /// Which folder.
-        folder: PathBuf,
-        /// What the operating system says.
-        source: io::Error,
-    },
+    /// A folder cannot be listed, or a file in it not removed.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
 }
 
 /// What was made again.
@@ -80,16 +79,9 @@ pub(crate) fn rebuild(root: &Root, league: &LeagueId) -> Result<Rebuilt, ReplayE
         entries: rebuild_league(root, league)?,
         ..Rebuilt::default()
     };
-    referees::rebuild(root, league, &mut rebuilt)?;
-    players::rebuild(root, league, &mut rebuilt)?;
+    rebuild_matches(root, league, &mut rebuilt)?;
+    rebuild_players(root, league, &mut rebuilt)?;
     Ok(rebuilt)
-}
-
-/// The leagues below a root that have a journal.
-pub(crate) fn leagues(root: &Root) -> Result<Vec<LeagueId>, ReplayError> {
-    let names = names_in(&root.as_path().join("data/leagues"))?;
-    let ids = names.iter().filter_map(|name| LeagueId::new(name).ok());
-    Ok(ids.filter(|id| root.league_journal(id).exists()).collect())
 }
 
 /// Makes table and rounds again; gives the number of entries.
@@ -120,9 +112,9 @@ fn rebuild_league(root: &Root, league_id: &LeagueId) -> Result<u64, ReplayError>
         Some(Err(source)) => return Err(ReplayError::Rules { file, source }),
         Some(Ok(league)) => league,
     };
-    let mut archive = DocumentFiles::new(root.clone());
+    let mut files = DocumentFiles::new(root.clone());
     for publication in publisher.rest(Timestamp::default(), &league) {
-        archive.write(&publication)?;
+        files.write(&publication)?;
     }
     Ok(read)
 }
@@ -143,21 +135,166 @@ fn read<Fact: DeserializeOwned>(
     failed.map_or(Ok(end.last), Err)
 }
 
-/// The names in a folder, in order; none if there is no such folder.
-fn names_in(folder: &Path) -> Result<Vec<String>, ReplayError> {
-    let broken = |source| ReplayError::Folder {
-        folder: folder.to_owned(),
-        source,
-    };
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(broken)?,
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        let name = entry.map_err(broken)?.file_name();
-        names.extend(name.into_string());
+/// The latest attempt at each match, over all referees.
+type Attempts = BTreeMap<MatchId, u32>;
+
+fn rebuild_matches(
+    root: &Root,
+    league: &LeagueId,
+    rebuilt: &mut Rebuilt,
+) -> Result<(), ReplayError> {
+    let names = names_in(&root.referees_folder(league))?;
+    let referees = names.iter().filter_map(|name| RefereeId::new(name).ok());
+    let referees: Vec<RefereeId> = referees
+        .filter(|referee| root.referee_journal(league, referee).exists())
+        .collect();
+    let mut attempts = Attempts::new();
+    for referee in &referees {
+        note_attempts(root, league, referee, &mut attempts)?;
+        remove_lines(root, league, referee)?;
     }
-    names.sort();
-    Ok(names)
+    for referee in &referees {
+        rebuild_matches_of(root, league, referee, &attempts, rebuilt)?;
+    }
+    Ok(())
+}
+
+fn note_attempts(
+    root: &Root,
+    league: &LeagueId,
+    referee: &RefereeId,
+    attempts: &mut Attempts,
+) -> Result<(), ReplayError> {
+    let file = root.referee_journal(league, referee);
+    read(&file, |entry: Entry<Record<referee::Event>>| {
+        if let Record::Event(referee::Event::MatchOpened { fixture, .. }) = &entry.fact {
+            let latest = attempts.entry(fixture.match_id.clone()).or_default();
+            *latest = fixture.attempt.max(*latest);
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Lines are added and not replaced, so that the old ones have to go first.
+fn remove_lines(root: &Root, league: &LeagueId, referee: &RefereeId) -> Result<(), ReplayError> {
+    let folder = root.matches_folder(league);
+    let ending = format!(".{referee}.jsonl");
+    for name in names_in(&folder)? {
+        if name.starts_with("round_") && name.ends_with(&ending) {
+            let removed = fs::remove_file(folder.join(name));
+            removed.map_err(|source| FolderError {
+                folder: folder.clone(),
+                source,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn rebuild_matches_of(
+    root: &Root,
+    league: &LeagueId,
+    referee: &RefereeId,
+    attempts: &Attempts,
+    rebuilt: &mut Rebuilt,
+) -> Result<(), ReplayError> {
+    let mut publisher = RefereePublisher::default();
+    let mut files = DocumentFiles::new(root.clone());
+    let matches = MatchRepository::new(root, league.clone());
+    let mut write = |due: Vec<Publication>| -> Result<u64, ReplayError> {
+        let mut written = 0;
+        for publication in due {
+            match &publication {
+                Publication::Match(document) => {
+                    let latest = attempts.get(&document.match_id);
+                    if latest != Some(&document.lifecycle.attempt) {
+                        continue;
+                    }
+                    matches.replace(document)?;
+                }
+                _ => files.write(&publication)?,
+            }
+            written += 1;
+        }
+        Ok(written)
+    };
+    let file = root.referee_journal(league, referee);
+    let entries = read(&file, |entry: Entry<Record<referee::Event>>| {
+        publisher.take_in(entry.sequence, entry.at, &entry.fact);
+        // Only what is over: what goes on is written once, at the end.
+        rebuilt.matches += write(publisher.due(Timestamp::default()))?;
+        Ok(())
+    })?;
+    rebuilt.matches += write(publisher.rest(Timestamp::LAST))?;
+    rebuilt.entries += entries;
+    Ok(())
+}
+
+/// A player without a journal has its memory in the file alone; that one is left as it is.
+fn rebuild_players(
+    root: &Root,
+    league: &LeagueId,
+    rebuilt: &mut Rebuilt,
+) -> Result<(), ReplayError> {
+    let memory = memory_rule(root)?;
+    let mut files = DocumentFiles::new(root.clone());
+    for name in names_in(&root.players_folder())? {
+        let Ok(id) = PlayerId::new(&name) else {
+            continue;
+        };
+        let file = root.player_journal(&id);
+        if !file.exists() {
+            continue;
+        }
+        let mut player = Player::new(player_rules(memory));
+        let mut publisher = PlayerPublisher::default();
+        let mut took_part = false;
+        let entries = read(&file, |entry: Entry<Record<player::Event>>| {
+            if let Record::Event(event) = &entry.fact {
+                player.apply(event);
+                took_part |= matches!(event, player::Event::Enrolled { league_id, .. } if league_id == league);
+            }
+            publisher.take_in(entry.sequence, entry.at, &entry.fact);
+            Ok(())
+        })?;
+        if !took_part {
+            continue;
+        }
+        rebuilt.entries += entries;
+        for publication in publisher.rest(Timestamp::default(), &player) {
+            files.write(&publication)?;
+            rebuilt.players += 1;
+        }
+    }
+    Ok(())
+}
+
+/// How much is remembered, if a file says so; none is written here.
+fn memory_rule(root: &Root) -> Result<MemoryRule, ReplayError> {
+    if !root.player_defaults().exists() {
+        return Ok(MemoryRule::default());
+    }
+    let defaults = ConfigLoader::new(root.clone()).load_player_defaults()?;
+    Ok(defaults.memory.rule())
+}
+
+/// Of its rules a player's memory depends on nothing but how much it keeps.
+fn player_rules(memory: MemoryRule) -> PlayerRules {
+    PlayerRules {
+        display_name: String::new(),
+        version: String::new(),
+        endpoint: String::new(),
+        games: Vec::new(),
+        timeouts: Timeouts::default(),
+        manager: Arc::new(Peer {
+            agent: Agent::Manager,
+            endpoint: Arc::from(""),
+            dialect: Dialect::V2,
+            speech: Some(CallStyle::Simple),
+        }),
+        wanted_id: None,
+        strict: false,
+        memory,
+    }
 }

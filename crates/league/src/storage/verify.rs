@@ -5,21 +5,13 @@
 //! table is added up a second time in another way. What others wrote down of a match, referees,
 //! players and the files made from their journals, must be the same.
 
-mod claim;
 mod difference;
-mod documents;
-mod matches;
-mod memory;
+mod evidence;
+mod manager;
 mod players;
 mod referees;
-mod replay;
-mod table;
-mod testimony;
 mod transcript;
-mod verdict;
 
-use std::fs;
-use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -27,17 +19,17 @@ use league_core::league;
 use league_protocol::id::LeagueId;
 use league_protocol::time::Timestamp;
 use league_protocol::token::hex;
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::storage::documents::RepositoryError;
+use crate::storage::files::{FolderError, leagues_below};
 use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::{End, Entry, Journal, StoreError, holder};
-use documents::Documents;
-use matches::MatchFiles;
-use replay::Replay;
-use testimony::Testimony;
-pub(crate) use verdict::{Behind, Checked, MOST_DISPUTED, NotCompared, Verdict, Wrong};
+use evidence::Evidence;
+use manager::{ManagerDocuments, ManagerReplay};
+use referees::MatchFiles;
 
 /// How far a league is that is not over and that nobody plays on this machine.
 const INTERRUPTED: &str = "interrupted";
@@ -45,6 +37,114 @@ const INTERRUPTED: &str = "interrupted";
 const MEMORIES: &str = "memories of players";
 /// What the files of matches are called where they are not compared.
 const MATCH_FILES: &str = "files of matches";
+
+/// How much of what players remember otherwise is told one by one.
+pub(crate) const MAX_DISPUTED: usize = 20;
+
+/// What was found out about a league.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Verdict {
+    /// Which league.
+    pub(crate) league_id: LeagueId,
+    /// Whether all that was looked at holds.
+    pub(crate) verified: bool,
+    /// The first thing that does not hold.
+    pub(crate) wrong: Option<Wrong>,
+    /// What was looked at; if something is wrong, up to there.
+    pub(crate) checked: Checked,
+}
+
+/// Something that does not hold, or is remembered otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Wrong {
+    /// In which file, below the root.
+    pub(crate) file: PathBuf,
+    /// In which line of a journal, from 1.
+    pub(crate) line: Option<u64>,
+    /// What is wrong with it, and what was expected.
+    pub(crate) what: String,
+}
+
+impl Wrong {
+    fn new(file: &Path, line: Option<u64>, what: impl Into<String>) -> Self {
+        Self {
+            file: file.to_owned(),
+            line,
+            what: what.into(),
+        }
+    }
+}
+
+/// What was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub(crate) struct Checked {
+    /// How far the league is: `registering`, `running` or `completed`; `interrupted` if it is not
+    /// over and nobody plays it on this machine.
+    pub(crate) phase: Option<String>,
+    /// Whether all chance came from a seed that was given.
+    pub(crate) reproducible: bool,
+    /// Lines of the manager's journal.
+    pub(crate) lines: u64,
+    /// The SHA-256 of its last line: whoever noted it before knows that nothing was changed since.
+    pub(crate) head: Option<String>,
+    /// Bytes at its end that were not written to their end.
+    pub(crate) unfinished_bytes: u64,
+    /// Players that are in.
+    pub(crate) players: usize,
+    /// Referees that are in.
+    pub(crate) referees: usize,
+    /// Rounds that have begun.
+    pub(crate) rounds: u32,
+    /// Results, each with its draw opened and its game played again.
+    pub(crate) results: u64,
+    /// Matches there are in all.
+    pub(crate) matches: u64,
+    /// ManagerDocuments that agree with the journal.
+    pub(crate) documents: Vec<PathBuf>,
+    /// Referees whose journals were looked at.
+    pub(crate) referee_journals: u64,
+    /// Lines of the referees' journals.
+    pub(crate) referee_lines: u64,
+    /// Results that no referee ran, as the manager ruled on them.
+    pub(crate) ruled: u64,
+    /// Results that their referees' journals tell just as the manager's does.
+    pub(crate) confirmed: u64,
+    /// Files of matches that agree with the journals.
+    pub(crate) match_files: u64,
+    /// Files of players that remember matches as the manager's journal tells them.
+    pub(crate) player_files: u64,
+    /// What players remember otherwise; at most [`MAX_DISPUTED`] of it.
+    ///
+    /// A player may say what it likes, so its word alone overturns nothing; whoever runs the
+    /// league has to look.
+    pub(crate) disputed: Vec<Wrong>,
+    /// How much more players remember otherwise.
+    pub(crate) disputed_more: u64,
+    /// Files that agree with an earlier line of their journal: nobody has written them since.
+    pub(crate) behind: Vec<Behind>,
+    /// What could not be compared; nothing is said about it.
+    pub(crate) not_compared: Vec<NotCompared>,
+}
+
+/// A file that agrees with an earlier line of its journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Behind {
+    /// Which file, below the root.
+    pub(crate) file: PathBuf,
+    /// Up to which line of its journal it tells.
+    pub(crate) line: u64,
+}
+
+/// Something that could not be compared.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct NotCompared {
+    /// How many of them.
+    pub(crate) count: u64,
+    /// What they are, in the plural.
+    pub(crate) what: String,
+    /// Why not.
+    pub(crate) why: String,
+}
 
 /// Why a league could not be looked at; says nothing about the league.
 #[derive(Debug, Error)]
@@ -61,13 +161,8 @@ pub(crate) enum VerifyError {
         root: PathBuf,
     },
     /// A folder cannot be listed.
-    #[error("could not list `{}`", folder.display())]
-    Folder {
-        /// Which folder.
-        folder: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Folder(#[from] FolderError),
     /// A journal cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -78,13 +173,7 @@ pub(crate) enum VerifyError {
 
 /// Lists the leagues that have a journal below a root.
 pub(crate) fn leagues(root: &Root) -> Result<Vec<LeagueId>, VerifyError> {
-    let folder = root.as_path().join("data/leagues");
-    let mut leagues: Vec<LeagueId> = names(&folder)?
-        .into_iter()
-        .filter_map(|name| LeagueId::new(name).ok())
-        .filter(|league| root.league_journal(league).exists())
-        .collect();
-    leagues.sort();
+    let leagues = leagues_below(root)?;
     if leagues.is_empty() {
         return Err(VerifyError::NoLeague(root.as_path().to_owned()));
     }
@@ -131,11 +220,11 @@ enum Stop {
 
 impl Stop {
     fn wrong(file: &Path, line: Option<u64>, what: impl Into<String>) -> Self {
-        Self::Wrong(Wrong {
-            file: file.to_owned(),
-            line,
-            what: what.into(),
-        })
+        Self::Wrong(Wrong::new(file, line, what))
+    }
+
+    fn folder(error: FolderError) -> Self {
+        Self::Failed(error.into())
     }
 }
 
@@ -171,13 +260,28 @@ fn verify_all(root: &Root, league: &LeagueId, checked: &mut Checked) -> Result<(
     }
     // Before the journal, so that a league that is going on cannot have written what the journal,
     // as it was read, does not reach.
-    let documents = Documents::load(root, league)?;
-    let mut testimony = Testimony::new(root, league);
-    let gathered = gather(root, league, &mut testimony, checked);
-    let mut replay = Replay::new(league, documents, testimony);
-    let end = read_journal(&journal, |entry| replay.take_in(entry));
-    replay.tell(checked);
-    if !replay.is_over() && holder(&journal).is_none() {
+    let documents = ManagerDocuments::load(root, league)?;
+    let mut evidence = Evidence::new(root, league);
+    let gathered = gather(root, league, &mut evidence);
+    let mut replay = ManagerReplay::new(league, documents, evidence);
+    let compared = compare(&journal, &mut replay, gathered);
+    replay.evidence.sum_up();
+    *checked = replay.evidence.checked;
+    tell_missing(root, league, compared?, checked);
+    Ok(())
+}
+
+/// Reads the manager's journal and compares; `gathered` says how many players keep files here.
+fn compare(
+    journal: &Path,
+    replay: &mut ManagerReplay<'_>,
+    gathered: Result<usize, Stop>,
+) -> Result<usize, Stop> {
+    let end = read_journal(journal, |entry| replay.apply(entry));
+    replay.note_progress();
+    let is_over = replay.is_over();
+    let checked = &mut replay.evidence.checked;
+    if !is_over && holder(journal).is_none() {
         checked.phase = Some(INTERRUPTED.to_owned());
     }
     let end = end?;
@@ -186,14 +290,16 @@ fn verify_all(root: &Root, league: &LeagueId, checked: &mut Checked) -> Result<(
     checked.unfinished_bytes = end.unfinished.map_or(0, |cut| cut.bytes);
     replay
         .check_table()
-        .map_err(|what| Stop::wrong(&journal, Some(end.last.max(1)), what))?;
-    let mut testimony = replay.finish(end.last, checked)?;
+        .map_err(|what| Stop::wrong(journal, Some(end.last.max(1)), what))?;
+    let ManagerReplay {
+        documents,
+        evidence,
+        ..
+    } = replay;
+    documents.finish(end.last, &mut evidence.checked)?;
     let remembering = gathered?;
-    let agreed = testimony.finish();
-    testimony.tell(checked);
-    agreed?;
-    tell_missing(root, league, remembering, checked);
-    Ok(())
+    evidence.finish()?;
+    Ok(remembering)
 }
 
 /// Tells which files are not here that a league has; so many of its players keep theirs here.
@@ -225,18 +331,13 @@ fn tell_missing(root: &Root, league: &LeagueId, remembering: usize, checked: &mu
 }
 
 /// Takes down what others say of the league; says how many players keep their files here.
-fn gather(
-    root: &Root,
-    league: &LeagueId,
-    testimony: &mut Testimony,
-    checked: &mut Checked,
-) -> Result<usize, Stop> {
+fn gather(root: &Root, league: &LeagueId, evidence: &mut Evidence) -> Result<usize, Stop> {
     let since = beginning(&root.league_journal(league));
     // A file is written after the line of the journal that it tells of, so it is read before.
-    let mut files = MatchFiles::load(root, league, since, testimony)?;
-    referees::gather(root, league, &mut files, testimony, checked)?;
-    files.finish(testimony, checked)?;
-    players::gather(root, league, since, testimony)
+    let mut files = MatchFiles::load(root, league, since, evidence)?;
+    referees::gather(root, league, &mut files, evidence)?;
+    files.finish(evidence)?;
+    players::gather(root, league, since, evidence)
 }
 
 /// When a league began: what was written before is of another that bore its name.
@@ -277,30 +378,12 @@ enum Finding {
     /// The line itself is wrong.
     Line(String),
     /// Something else is not what it must be after this line.
-    Elsewhere(Disagreement),
+    Elsewhere(Wrong),
 }
 
-/// Something that does not agree with a journal.
-#[derive(Debug)]
-struct Disagreement {
-    file: PathBuf,
-    line: Option<u64>,
-    what: String,
-}
-
-impl From<Disagreement> for Wrong {
-    fn from(found: Disagreement) -> Self {
-        Self {
-            file: found.file,
-            line: found.line,
-            what: found.what,
-        }
-    }
-}
-
-impl From<Disagreement> for Stop {
-    fn from(found: Disagreement) -> Self {
-        Self::Wrong(found.into())
+impl From<Wrong> for Stop {
+    fn from(found: Wrong) -> Self {
+        Self::Wrong(found)
     }
 }
 
@@ -308,24 +391,4 @@ impl From<Disagreement> for Stop {
 fn below(root: &Root, file: &Path) -> PathBuf {
     let below = file.strip_prefix(root.as_path());
     below.unwrap_or(file).to_owned()
-}
-
-/// The names in a folder; none if there is no such folder.
-fn names(folder: &Path) -> Result<Vec<String>, VerifyError> {
-    let failed = |source| VerifyError::Folder {
-        folder: folder.to_owned(),
-        source,
-    };
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
-    };
-    let name = |entry: io::Result<fs::DirEntry>| entry.map(|entry| entry.file_name());
-    let names = entries.map(name).collect::<Result<Vec<_>, _>>();
-    let names = names.map_err(failed)?;
-    Ok(names
-        .into_iter()
-        .filter_map(|name| name.into_string().ok())
-        .collect())
 }

@@ -5,16 +5,16 @@ use serde_json::Value;
 
 /// Where two documents first differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Difference {
-    pub(super) path: String,
+pub(crate) struct Difference {
+    pub(crate) path: String,
     /// What one has there, between backticks.
-    pub(super) found: String,
+    pub(crate) found: String,
     /// What the other has there.
-    pub(super) expected: String,
+    pub(crate) expected: String,
 }
 
 /// Says where `found` first differs from `expected`.
-pub(super) fn first_difference(
+pub(crate) fn first_difference(
     found: &impl Serialize,
     expected: &impl Serialize,
 ) -> Option<Difference> {
@@ -29,7 +29,7 @@ pub(super) fn first_difference(
 }
 
 /// The same in words, where one of the two is known to be right.
-pub(super) fn difference(found: &impl Serialize, expected: &impl Serialize) -> Option<String> {
+pub(crate) fn difference(found: &impl Serialize, expected: &impl Serialize) -> Option<String> {
     let Difference {
         path,
         found,
@@ -77,17 +77,17 @@ fn within(
 }
 
 /// More of a value than this helps nobody.
-const MOST_SHOWN: usize = 80;
+const MAX_SHOWN: usize = 80;
 
 fn shown(value: Option<&Value>) -> String {
     let Some(value) = value else {
         return "missing".to_owned();
     };
     let text = value.to_string();
-    if text.chars().count() <= MOST_SHOWN {
+    if text.chars().count() <= MAX_SHOWN {
         return format!("`{text}`");
     }
-    let beginning: String = text.chars().take(MOST_SHOWN).collect();
+    let beginning: String = text.chars().take(MAX_SHOWN).collect();
     format!("`{beginning}…`")
 }
 

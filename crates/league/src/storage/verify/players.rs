@@ -10,42 +10,41 @@ use league_core::player::{Event, MatchRecord};
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::time::Timestamp;
 
-use super::claim::Claim;
-use super::memory::Memory;
-use super::testimony::Testimony;
-use super::{Finding, MEMORIES, Stop, names, read_journal, replay};
+use super::evidence::{Evidence, RememberedMatch, Statement};
+use super::manager::check_opening;
+use super::{Finding, MEMORIES, Stop, read_journal};
 use crate::storage::documents::{PlayerHistoryRepository, RepositoryError, SCHEMA_VERSION};
+use crate::storage::files::names_in;
 use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::Entry;
 
 /// Takes down what each player remembers; says of how many there is anything here.
-pub(super) fn gather(
+pub(crate) fn gather(
     root: &Root,
     league: &LeagueId,
     since: Timestamp,
-    testimony: &mut Testimony,
+    evidence: &mut Evidence,
 ) -> Result<usize, Stop> {
     let mut here = BTreeSet::new();
-    let mut players: Vec<PlayerId> = names(&root.players_folder())
-        .map_err(Stop::Failed)?
+    let players: Vec<PlayerId> = names_in(&root.players_folder())
+        .map_err(Stop::folder)?
         .into_iter()
         .filter_map(|name| PlayerId::new(name).ok())
         .collect();
-    players.sort();
     for player in players {
-        let mut diary = Diary {
+        let mut reader = PlayerFiles {
             league,
             since,
             player: None,
             source: 0,
             here: &mut here,
-            testimony: &mut *testimony,
+            evidence: &mut *evidence,
         };
-        diary.read_history(root, &player)?;
-        match diary.read_journal(&root.player_journal(&player)) {
+        reader.read_history(root, &player)?;
+        match reader.read_journal(&root.player_journal(&player)) {
             // Whatever a player does to its own journal, the league is none the worse for it.
-            Err(Stop::Wrong(damage)) => testimony.dispute(damage),
+            Err(Stop::Wrong(damage)) => evidence.dispute(damage),
             read => read?,
         }
     }
@@ -53,7 +52,7 @@ pub(super) fn gather(
 }
 
 /// The files of one player while they are read.
-struct Diary<'a> {
+struct PlayerFiles<'a> {
     league: &'a LeagueId,
     since: Timestamp,
     /// Who it is in this league, once that is known.
@@ -61,10 +60,10 @@ struct Diary<'a> {
     source: usize,
     /// Who has said anything of this league.
     here: &'a mut BTreeSet<PlayerId>,
-    testimony: &'a mut Testimony,
+    evidence: &'a mut Evidence,
 }
 
-impl Diary<'_> {
+impl PlayerFiles<'_> {
     /// A memory without a journal is written by a program of the player's own, in whatever form.
     fn read_history(&mut self, root: &Root, player: &PlayerId) -> Result<(), Stop> {
         let repository = PlayerHistoryRepository::new(root, player.clone());
@@ -72,13 +71,13 @@ impl Diary<'_> {
             Ok(history) if history.schema_version == SCHEMA_VERSION => history,
             Ok(_) | Err(RepositoryError::WrongForm { .. }) => {
                 self.here.insert(player.clone());
-                self.testimony
+                self.evidence
                     .leave_out(MEMORIES.to_owned(), "they have another form");
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
         };
-        self.source = self.testimony.source(repository.path());
+        self.source = self.evidence.source(repository.path());
         for record in &history.matches {
             self.remember(None, &history.player_id, record);
         }
@@ -89,19 +88,19 @@ impl Diary<'_> {
         if !journal.exists() {
             return Ok(());
         }
-        self.source = self.testimony.source(journal);
+        self.source = self.evidence.source(journal);
         read_journal(journal, |entry: Entry<Record<Event>>| {
             let opened = matches!(entry.fact, Record::Opened(_));
-            replay::check_opening(entry.sequence, opened).map_err(Finding::Line)?;
+            check_opening(entry.sequence, opened).map_err(Finding::Line)?;
             if let Record::Event(event) = &entry.fact {
-                self.take_in(&entry, event);
+                self.apply(&entry, event);
             }
             Ok(())
         })?;
         Ok(())
     }
 
-    fn take_in(&mut self, entry: &Entry<Record<Event>>, event: &Event) {
+    fn apply(&mut self, entry: &Entry<Record<Event>>, event: &Event) {
         let line = Some(entry.sequence);
         match event {
             Event::Enrolled {
@@ -118,8 +117,8 @@ impl Diary<'_> {
                 commitment: Some(promise),
                 ..
             } if self.player.is_some() && entry.at >= self.since => {
-                let claim = Claim::Promised(*promise);
-                self.testimony.add(self.source, line, match_id, claim);
+                let statement = Statement::Promised(*promise);
+                self.evidence.add(self.source, line, match_id, statement);
             }
             // Until it is let in again, what follows is of no league that is known.
             Event::LeagueCompleted { .. } => self.player = None,
@@ -135,9 +134,9 @@ impl Diary<'_> {
     fn remember(&mut self, line: Option<u64>, player: &PlayerId, record: &MatchRecord) {
         if record.league_id == *self.league && record.at >= self.since {
             self.here.insert(player.clone());
-            let claim = Claim::Remembered(Box::new(Memory::of(player, record)));
-            self.testimony
-                .add(self.source, line, &record.match_id, claim);
+            let statement = Statement::Remembered(Box::new(RememberedMatch::of(player, record)));
+            self.evidence
+                .add(self.source, line, &record.match_id, statement);
         }
     }
 }

@@ -1,54 +1,62 @@
-//! What the referees of a league wrote down of it: their journals, and the files made from these.
+//! What the referees of a league wrote down of it: their journals, and the files of matches, which
+//! are compared with what the journals make of them.
+//!
+//! Where the journal of a referee is not here, its files are taken down as its word, to be compared
+//! with the manager's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use league_core::referee::{Event, ReportAnswer};
-use league_protocol::id::{LeagueId, MatchId, RefereeId};
-use league_protocol::message::MatchResult;
+use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
+use league_protocol::message::{GameOver, MatchResult};
+use league_protocol::time::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
 
-use super::claim::{Claim, Fingerprint, Reach, fingerprint};
-use super::matches::MatchFiles;
-use super::testimony::Testimony;
-use super::{Checked, Finding, Stop, names, read_journal, replay, transcript};
-use crate::storage::documents::{MatchChange, MatchesProjection};
+use super::difference::{Difference, first_difference};
+use super::evidence::{CHANGED, Evidence, Fingerprint, Reach, Statement, fingerprint};
+use super::manager::check_opening;
+use super::{Behind, Checked, Finding, MATCH_FILES, Stop, Wrong, below, read_journal, transcript};
+use crate::storage::documents::{
+    DrawDocument, MatchChange, MatchDocument, MatchRepository, MatchesProjection, result_of,
+};
+use crate::storage::files::names_in;
 use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::{Entry, Journal};
 
 /// Takes down how each referee's matches ended, and compares the files of matches with it.
-pub(super) fn gather(
+pub(crate) fn gather(
     root: &Root,
     league: &LeagueId,
     files: &mut MatchFiles,
-    testimony: &mut Testimony,
-    checked: &mut Checked,
+    evidence: &mut Evidence,
 ) -> Result<(), Stop> {
     let folder = root.referees_folder(league);
-    let mut referees: Vec<RefereeId> = names(&folder)
-        .map_err(Stop::Failed)?
+    let referees: Vec<RefereeId> = names_in(&folder)
+        .map_err(Stop::folder)?
         .into_iter()
         .filter_map(|name| RefereeId::new(name).ok())
         .collect();
-    referees.sort();
     for referee in referees {
         let journal = root.referee_journal(league, &referee);
         if !journal.exists() {
             continue;
         }
-        let mut bench = Bench::new(league, &journal, files);
-        let end = read_journal(&journal, |entry| bench.take_in(&entry))?;
-        bench.finish(referee, testimony);
-        checked.referee_journals += 1;
-        checked.referee_lines += end.last;
+        let mut reader = RefereeJournal::new(league, &journal, files);
+        let end = read_journal(&journal, |entry| reader.apply(&entry))?;
+        reader.finish(referee, evidence);
+        evidence.checked.referee_journals += 1;
+        evidence.checked.referee_lines += end.last;
     }
     Ok(())
 }
 
 /// The end of a match that stands in a line of a referee's journal.
-pub(super) fn decided(journal: &Path, line: Option<u64>) -> Option<Arc<MatchResult>> {
+pub(crate) fn decided(journal: &Path, line: Option<u64>) -> Option<Arc<MatchResult>> {
     let mut found = None;
     let read = Journal::read(journal, |entry: Entry<Record<Event>>| {
         if Some(entry.sequence) < line {
@@ -63,7 +71,7 @@ pub(super) fn decided(journal: &Path, line: Option<u64>) -> Option<Arc<MatchResu
 }
 
 /// How an attempt at a match ended.
-struct Ended {
+struct EndedAttempt {
     line: u64,
     referee: Option<RefereeId>,
     result: Fingerprint,
@@ -71,18 +79,18 @@ struct Ended {
 }
 
 /// A referee's journal while it is read.
-struct Bench<'a> {
+struct RefereeJournal<'a> {
     league: &'a LeagueId,
     journal: &'a Path,
     files: &'a mut MatchFiles,
     matches: MatchesProjection,
     /// The attempt that ended last in each match that is not closed.
     open: BTreeMap<MatchId, u32>,
-    ended: BTreeMap<(MatchId, u32), Ended>,
+    ended: BTreeMap<(MatchId, u32), EndedAttempt>,
     reach: Reach,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> RefereeJournal<'a> {
     fn new(league: &'a LeagueId, journal: &'a Path, files: &'a mut MatchFiles) -> Self {
         Self {
             league,
@@ -95,9 +103,9 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn take_in(&mut self, entry: &Entry<Record<Event>>) -> Result<(), Finding> {
+    fn apply(&mut self, entry: &Entry<Record<Event>>) -> Result<(), Finding> {
         let opened = matches!(entry.fact, Record::Opened(_));
-        replay::check_opening(entry.sequence, opened).map_err(Finding::Line)?;
+        check_opening(entry.sequence, opened).map_err(Finding::Line)?;
         if let Record::Event(event) = &entry.fact {
             self.note(entry.sequence, event);
         }
@@ -115,7 +123,7 @@ impl<'a> Bench<'a> {
                 match_id, result, ..
             } => {
                 let attempt = result.draw.as_ref().map_or(1, |opened| opened.attempt);
-                let ended = Ended {
+                let ended = EndedAttempt {
                     line,
                     referee: self.matches.referee_id().cloned(),
                     result: fingerprint(result),
@@ -159,23 +167,297 @@ impl<'a> Bench<'a> {
     }
 
     /// Hands over what was found; `slot` is the referee that the journal is kept for.
-    fn finish(self, slot: RefereeId, testimony: &mut Testimony) {
-        let source = testimony.source(self.journal);
+    fn finish(self, slot: RefereeId, evidence: &mut Evidence) {
+        let source = evidence.source(self.journal);
         for ((match_id, attempt), ended) in self.ended {
             let Some(referee) = ended.referee else {
                 continue;
             };
-            let claim = Claim::Ran {
+            let statement = Statement::Ran {
                 referee,
                 attempt,
                 result: ended.result,
                 taken: ended.taken,
             };
-            testimony.add(source, Some(ended.line), &match_id, claim);
+            evidence.add(source, Some(ended.line), &match_id, statement);
         }
         let referee = self.matches.referee_id().cloned().unwrap_or(slot);
         let mut reach = self.reach;
         reach.source = source;
-        testimony.add_referee(referee, reach);
+        evidence.add_referee(referee, reach);
     }
+}
+
+/// What the file of a match shows of its end.
+#[derive(Debug, Serialize)]
+pub(crate) struct ShownEnd {
+    result: Option<Value>,
+    draw: Option<DrawDocument>,
+}
+
+impl ShownEnd {
+    /// What it must show of this end.
+    pub(crate) fn of(league: &LeagueId, game: &GameType, result: &Arc<MatchResult>) -> Self {
+        // Of the message that tells an end, the file shows the end alone.
+        let over = GameOver {
+            league_id: league.clone(),
+            round_id: 1,
+            match_id: MatchId::numbered(1, 1),
+            game_type: game.clone(),
+            receiver: result.players[0].clone(),
+            result: Arc::clone(result),
+        };
+        Self {
+            result: result_of(over),
+            draw: result.draw.as_ref().map(DrawDocument::of),
+        }
+    }
+}
+
+impl From<MatchDocument> for ShownEnd {
+    fn from(document: MatchDocument) -> Self {
+        Self {
+            result: document.result,
+            draw: document.draw,
+        }
+    }
+}
+
+/// A match as a file has it.
+#[derive(Debug)]
+struct MatchFile {
+    file: Arc<Path>,
+    match_id: MatchId,
+    referee: RefereeId,
+    document: Fingerprint,
+}
+
+/// The files of a league's matches.
+#[derive(Debug)]
+pub(crate) struct MatchFiles {
+    root: Root,
+    repository: MatchRepository,
+    /// By the line of a referee's journal that they tell of.
+    kept: BTreeMap<u64, Vec<MatchFile>>,
+    /// Those that agree, and up to which line.
+    agreed: BTreeMap<MatchId, (Arc<Path>, u64)>,
+    /// Those of which the journal knows more.
+    behind: BTreeSet<MatchId>,
+}
+
+impl MatchFiles {
+    /// Reads the files; what was written before the league began is of another one.
+    pub(crate) fn load(
+        root: &Root,
+        league: &LeagueId,
+        since: Timestamp,
+        evidence: &mut Evidence,
+    ) -> Result<Self, Stop> {
+        let repository = MatchRepository::new(root, league.clone());
+        let mut files = Self {
+            root: root.clone(),
+            repository: repository.clone(),
+            kept: BTreeMap::new(),
+            agreed: BTreeMap::new(),
+            behind: BTreeSet::new(),
+        };
+        let mut misplaced = None;
+        let mut leave_out = |why| evidence.leave_out(MATCH_FILES.to_owned(), why);
+        let others = repository.visit(|file, document| {
+            let lines = file.extension().is_some_and(|ending| ending == "jsonl");
+            if document.lifecycle.created_at < since {
+                leave_out("they are older than the league");
+            } else if document.league_id != *league
+                || !lines && repository.path(&document.match_id) != *file
+            {
+                let (match_id, league) = (&document.match_id, &document.league_id);
+                let what = format!("it tells of match `{match_id}` of `{league}`");
+                misplaced.get_or_insert_with(|| Wrong::new(file, None, what));
+            } else {
+                match document.referee_id.clone() {
+                    Some(referee) => files.keep(file, referee, &document),
+                    None => leave_out("they name no referee"),
+                }
+            }
+        })?;
+        for _ in 0..others {
+            leave_out("they have another form");
+        }
+        misplaced.map_or(Ok(files), |found| Err(found.into()))
+    }
+
+    /// Compares the file that tells of this line, if there is one, with what the line makes of it.
+    pub(crate) fn compare(
+        &mut self,
+        journal: &Path,
+        line: u64,
+        match_id: &MatchId,
+        referee: Option<&RefereeId>,
+        made: impl FnOnce() -> Option<MatchDocument>,
+    ) -> Result<(), Wrong> {
+        let Some(kept) = self.take(line, match_id, referee) else {
+            if self.agreed.contains_key(match_id) {
+                self.behind.insert(match_id.clone());
+            }
+            return Ok(());
+        };
+        let Some(mut expected) = made() else {
+            return Ok(());
+        };
+        expected.referee_id = Some(kept.referee);
+        if kept.document != fingerprint(&expected) {
+            // One that was written anew meanwhile is as good as not there.
+            let Some(found) = self.find(&kept.file, match_id, line) else {
+                return Ok(());
+            };
+            if let Some(differs) = first_difference(&found, &expected) {
+                return Err(self.differs(journal, line, match_id, &kept.file, &differs));
+            }
+        }
+        self.behind.remove(match_id);
+        self.agreed.insert(match_id.clone(), (kept.file, line));
+        Ok(())
+    }
+
+    /// Takes down the files whose journals are not here; one that no line of its journal made is
+    /// wrong.
+    pub(crate) fn finish(mut self, evidence: &mut Evidence) -> Result<(), Stop> {
+        let kept = std::mem::take(&mut self.kept);
+        let mut left = BTreeSet::new();
+        for (version, kept) in kept {
+            for kept in kept {
+                if evidence.has_journal_of(&kept.referee) {
+                    let (match_id, referee) = (&kept.match_id, &kept.referee);
+                    let what = format!(
+                        "match `{match_id}`: `version` is `{version}`, and no such line of the \
+                         journal of `{referee}` is about it: {CHANGED}"
+                    );
+                    return Err(Wrong::new(&kept.file, None, what).into());
+                }
+                left.insert((kept.match_id, version));
+            }
+        }
+        evidence.checked.match_files += self.agreed.len() as u64;
+        self.tell(&mut evidence.checked);
+        if left.is_empty() {
+            return Ok(());
+        }
+        self.take_down(&left, evidence)
+    }
+
+    fn take_down(
+        &self,
+        left: &BTreeSet<(MatchId, u64)>,
+        evidence: &mut Evidence,
+    ) -> Result<(), Stop> {
+        let mut wrong = None;
+        self.repository.visit(|file, document| {
+            let known = left.contains(&(document.match_id.clone(), document.version));
+            let referee = document.referee_id.clone().filter(|_| known);
+            let Some(referee) = referee.filter(|_| document.result.is_some()) else {
+                return;
+            };
+            if let Some(what) = transcript::problem(&document) {
+                let what = format!("match `{}`: {what}", document.match_id);
+                wrong.get_or_insert_with(|| Wrong::new(file, None, what));
+                return;
+            }
+            let (match_id, attempt) = (document.match_id.clone(), document.lifecycle.attempt);
+            let shown = fingerprint(&ShownEnd::from(document));
+            let source = evidence.source(file);
+            let statement = Statement::Shown {
+                referee,
+                attempt,
+                shown,
+            };
+            evidence.add(source, None, &match_id, statement);
+        })?;
+        wrong.map_or(Ok(()), |found| Err(found.into()))
+    }
+
+    fn tell(&self, checked: &mut Checked) {
+        let behind = self.behind.iter().filter_map(|id| self.agreed.get(id));
+        checked.behind.extend(behind.map(|(file, line)| Behind {
+            file: file.to_path_buf(),
+            line: *line,
+        }));
+    }
+
+    fn keep(&mut self, file: &Path, referee: RefereeId, document: &MatchDocument) {
+        let kept = MatchFile {
+            file: Arc::from(file),
+            match_id: document.match_id.clone(),
+            referee,
+            document: fingerprint(document),
+        };
+        self.kept.entry(document.version).or_default().push(kept);
+    }
+
+    fn take(
+        &mut self,
+        line: u64,
+        match_id: &MatchId,
+        referee: Option<&RefereeId>,
+    ) -> Option<MatchFile> {
+        let kept = self.kept.get_mut(&line)?;
+        let at = kept.iter().position(|kept| {
+            let same_referee = referee.is_none_or(|referee| kept.referee == *referee);
+            kept.match_id == *match_id && same_referee
+        })?;
+        let found = kept.swap_remove(at);
+        if kept.is_empty() {
+            self.kept.remove(&line);
+        }
+        Some(found)
+    }
+
+    fn differs(
+        &self,
+        journal: &Path,
+        line: u64,
+        match_id: &MatchId,
+        file: &Path,
+        differs: &Difference,
+    ) -> Wrong {
+        let Difference {
+            path,
+            found,
+            expected,
+        } = differs;
+        let journal = below(&self.root, journal);
+        let what = format!(
+            "match `{match_id}`: `{path}` is {found}, and line {line} of `{}` makes it \
+             {expected}: {CHANGED}",
+            journal.display()
+        );
+        Wrong::new(file, None, what)
+    }
+
+    /// The match as a file has it now; `None` if it was written anew since.
+    fn find(&self, file: &Path, match_id: &MatchId, version: u64) -> Option<MatchDocument> {
+        let mut found = None;
+        let read = self.repository.read(file, |document| {
+            if document.match_id == *match_id && document.version == version {
+                found = Some(document);
+            }
+        });
+        read.ok().and(found)
+    }
+}
+
+/// What a file shows of the end of a match.
+pub(crate) fn shown(
+    root: &Root,
+    league: &LeagueId,
+    file: &Path,
+    match_id: &MatchId,
+) -> Option<ShownEnd> {
+    let mut found = None;
+    let repository = MatchRepository::new(root, league.clone());
+    let read = repository.read(file, |document| {
+        if document.match_id == *match_id && document.result.is_some() {
+            found = Some(document.into());
+        }
+    });
+    read.ok().and(found)
 }

@@ -29,7 +29,7 @@ use crate::wire::transcript::LONGEST_TRANSCRIPT;
 const CHANGED: &str = "the result or the transcript was changed after the match";
 
 /// Says what in the transcript of a match cannot have led to its result.
-pub(super) fn problem(document: &MatchDocument) -> Option<String> {
+pub(crate) fn problem(document: &MatchDocument) -> Option<String> {
     let over = ended(document)?;
     let mut players = over.result.players.iter();
     let choice = players.find_map(|player| choice_problem(document, &over.result, player));
@@ -218,12 +218,12 @@ fn end_problem(
 }
 
 /// The two messages that tell an end.
-enum Told<'a> {
+enum EndMessage<'a> {
     Over(&'a GameOver),
     Report(&'a MatchResultReport),
 }
 
-impl Told<'_> {
+impl EndMessage<'_> {
     fn result(&self) -> &MatchResult {
         match self {
             Self::Over(over) => &over.result,
@@ -232,10 +232,10 @@ impl Told<'_> {
     }
 }
 
-fn end_of(message: &Message) -> Option<Told<'_>> {
+fn end_of(message: &Message) -> Option<EndMessage<'_>> {
     match message {
-        Message::GameOver(over) => Some(Told::Over(over)),
-        Message::MatchResultReport(report) => Some(Told::Report(report)),
+        Message::GameOver(over) => Some(EndMessage::Over(over)),
+        Message::MatchResultReport(report) => Some(EndMessage::Report(report)),
         _ => None,
     }
 }
@@ -243,17 +243,17 @@ fn end_of(message: &Message) -> Option<Told<'_>> {
 /// The end that the document tells, in a message of the same kind and dialect.
 fn said_in(
     over: &GameOver,
-    like: &Told<'_>,
+    like: &EndMessage<'_>,
     dialect: Dialect,
     reader: Option<&PlayerId>,
     hints: &Hints<'_>,
 ) -> Option<Message> {
     let message = match like {
-        Told::Over(_) => Message::from(GameOver {
+        EndMessage::Over(_) => Message::from(GameOver {
             receiver: reader.unwrap_or(&over.receiver).clone(),
             ..over.clone()
         }),
-        Told::Report(report) => Message::from(MatchResultReport {
+        EndMessage::Report(report) => Message::from(MatchResultReport {
             result: over.result.clone(),
             ..(*report).clone()
         }),

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::storage::document_writer::DocumentFiles;
+use crate::storage::files::leagues_below;
 use crate::storage::publishers::{LeaguePublisher, RefereePublisher};
 use crate::storage::record::{Opening, Record};
-use crate::storage::replay::{Rebuilt, ReplayError, leagues, rebuild};
+use crate::storage::replay::{Rebuilt, ReplayError, rebuild};
 use crate::storage::root::Root;
 use crate::storage::store::{Durability, Journal, Store};
 use league_core::league::{self as manager, League};
@@ -166,9 +167,9 @@ fn files_that_were_deleted_or_changed_come_back_as_they_were() {
 #[test]
 fn the_leagues_below_a_root_are_found() {
     let (_folder, root) = finished();
-    assert_eq!(leagues(&root).unwrap(), [league_id()]);
+    assert_eq!(leagues_below(&root).unwrap(), [league_id()]);
     assert!(
-        leagues(&Root::new(root.as_path().join("nowhere")))
+        leagues_below(&Root::new(root.as_path().join("nowhere")))
             .unwrap()
             .is_empty()
     );

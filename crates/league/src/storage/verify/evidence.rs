@@ -1,0 +1,482 @@
+//! What others wrote down of the league's matches, held against what the manager wrote.
+//!
+//! All of it is gathered before the manager's journal is read: nobody hears of a result that the
+//! manager has not written, so that whatever others know must be found there. Of each word so much
+//! is kept as tells whether it is the same; where it is not, its file is opened again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use league_core::player::{MatchOutcome, MatchRecord};
+use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
+use league_protocol::message::{MatchResult, MatchStatus};
+use league_protocol::secret::Commitment;
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::difference::{Difference, first_difference};
+use super::referees::{ShownEnd, decided, shown};
+use super::{Checked, MATCH_FILES, MAX_DISPUTED, MEMORIES, NotCompared, Wrong, below};
+use crate::storage::root::Root;
+
+/// The most words of others that are kept at once; what is beyond is not compared.
+const MAX_STATEMENTS: usize = 4_000_000;
+
+/// Why a file that was read once cannot be quoted.
+const WRITTEN_ANEW: &str = "they were written anew meanwhile";
+
+/// Where something was written.
+#[derive(Debug, Clone, Copy)]
+struct Source {
+    source: usize,
+    line: Option<u64>,
+}
+
+/// All that others wrote down, and what came of comparing it.
+#[derive(Debug)]
+pub(crate) struct Evidence {
+    /// What was looked at so far.
+    pub(crate) checked: Checked,
+    root: Root,
+    league: LeagueId,
+    sources: Vec<PathBuf>,
+    statements: BTreeMap<MatchId, Vec<(Source, Statement)>>,
+    kept: usize,
+    referees: BTreeMap<RefereeId, Reach>,
+    /// Results of which their referee's journal, which is here, has nothing.
+    untold: Vec<(u64, u32, MatchId, RefereeId)>,
+    agreed_files: BTreeSet<usize>,
+    agreed_players: BTreeSet<usize>,
+    not_compared: BTreeMap<(String, &'static str), u64>,
+}
+
+impl Evidence {
+    pub(crate) fn new(root: &Root, league: &LeagueId) -> Self {
+        Self {
+            checked: Checked::default(),
+            root: root.clone(),
+            league: league.clone(),
+            sources: Vec::new(),
+            statements: BTreeMap::new(),
+            kept: 0,
+            referees: BTreeMap::new(),
+            untold: Vec::new(),
+            agreed_files: BTreeSet::new(),
+            agreed_players: BTreeSet::new(),
+            not_compared: BTreeMap::new(),
+        }
+    }
+
+    /// Names a file that others are quoted from.
+    pub(crate) fn source(&mut self, file: &Path) -> usize {
+        self.sources.push(file.to_owned());
+        self.sources.len() - 1
+    }
+
+    /// Takes down what stands in a line of a file, or in the file as a whole.
+    pub(crate) fn add(
+        &mut self,
+        source: usize,
+        line: Option<u64>,
+        of: &MatchId,
+        statement: Statement,
+    ) {
+        if self.kept >= MAX_STATEMENTS {
+            return self.leave_out("words of others".to_owned(), "there are too many of them");
+        }
+        self.kept += 1;
+        let statements = self.statements.entry(of.clone()).or_default();
+        statements.push((Source { source, line }, statement));
+    }
+
+    /// Takes down that the journal of a referee is here.
+    pub(crate) fn add_referee(&mut self, referee: RefereeId, reach: Reach) {
+        self.referees.insert(referee, reach);
+    }
+
+    /// Whether the journal of a referee is here.
+    pub(crate) fn has_journal_of(&self, referee: &RefereeId) -> bool {
+        self.referees.contains_key(referee)
+    }
+
+    /// Counts something that cannot be compared.
+    pub(crate) fn leave_out(&mut self, what: String, why: &'static str) {
+        *self.not_compared.entry((what, why)).or_default() += 1;
+    }
+
+    /// Takes down what a player says otherwise; its word alone overturns nothing.
+    pub(crate) fn dispute(&mut self, found: Wrong) {
+        let checked = &mut self.checked;
+        if checked.disputed.len() < MAX_DISPUTED {
+            checked.disputed.push(found);
+        } else {
+            checked.disputed_more += 1;
+        }
+    }
+
+    /// Compares a result of the manager with all that was said of its match.
+    pub(crate) fn compare(&mut self, recorded: RecordedResult<'_>) -> Result<(), Wrong> {
+        let statements = self
+            .statements
+            .remove(recorded.match_id)
+            .unwrap_or_default();
+        self.kept -= statements.len();
+        let mut told = false;
+        for (at, statement) in &statements {
+            match statement {
+                Statement::Ran {
+                    referee,
+                    attempt,
+                    result,
+                    taken,
+                } if recorded.is_by(referee, *attempt) => {
+                    told = true;
+                    self.hear_referee(*at, recorded, result, *taken)?;
+                }
+                Statement::Ran {
+                    attempt,
+                    taken: true,
+                    ..
+                } => return Err(self.taken_otherwise(*at, recorded, *attempt)),
+                Statement::Ran { .. } => {}
+                Statement::Shown {
+                    referee,
+                    attempt,
+                    shown,
+                } => {
+                    if recorded.is_by(referee, *attempt) {
+                        self.see_file(*at, recorded, shown)?;
+                    }
+                }
+                Statement::Remembered(memory) => self.hear_player(*at, recorded, memory),
+                Statement::Promised(promise) => self.hear_promise(*at, recorded, promise),
+            }
+        }
+        match recorded.referee {
+            Some(referee) if !told => self.miss(recorded, referee),
+            Some(_) => {}
+            None => self.checked.ruled += 1,
+        }
+        Ok(())
+    }
+
+    /// Looks at what is left when the manager's journal has been read to its end.
+    pub(crate) fn finish(&mut self) -> Result<(), Wrong> {
+        for (line, round, match_id, referee) in std::mem::take(&mut self.untold) {
+            let Some(reach) = self.referees.get(&referee) else {
+                continue;
+            };
+            if reach.over || round < reach.round || line <= reach.line {
+                let manager = self.manager(line);
+                return Err(self.disagreement(
+                    Source {
+                        source: reach.source,
+                        line: None,
+                    },
+                    format!(
+                        "match `{match_id}`: {manager} has a result by `{referee}`, whose journal \
+                         goes on and knows nothing of it: {CHANGED}"
+                    ),
+                ));
+            }
+            self.leave_out(
+                format!("results of `{referee}`"),
+                "its journal ends before them",
+            );
+        }
+        for (match_id, statements) in std::mem::take(&mut self.statements) {
+            for (at, statement) in statements {
+                if let Statement::Ran { taken: true, .. } | Statement::Shown { .. } = statement {
+                    let journal = self.journal();
+                    let what = format!(
+                        "match `{match_id}`: the manager took this result, and `{journal}` has \
+                         none of it: one of the two was changed after the match, or the journal \
+                         was cut or copied earlier"
+                    );
+                    return Err(self.disagreement(at, what));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds up what was compared and what was not.
+    pub(crate) fn sum_up(&mut self) {
+        let left_out = std::mem::take(&mut self.not_compared).into_iter();
+        let checked = &mut self.checked;
+        checked.match_files += self.agreed_files.len() as u64;
+        checked.player_files = self.agreed_players.len() as u64;
+        checked
+            .not_compared
+            .extend(left_out.map(|((what, why), count)| NotCompared {
+                count,
+                what,
+                why: why.to_owned(),
+            }));
+    }
+
+    fn hear_referee(
+        &mut self,
+        at: Source,
+        recorded: RecordedResult<'_>,
+        told: &Fingerprint,
+        taken: bool,
+    ) -> Result<(), Wrong> {
+        if *told != fingerprint(recorded.result) {
+            let Some(found) = decided(&self.sources[at.source], at.line) else {
+                self.leave_out("results of referees".to_owned(), WRITTEN_ANEW);
+                return Ok(());
+            };
+            if let Some(differs) = first_difference(&found, recorded.result) {
+                return Err(self.differs(at, recorded, &differs));
+            }
+        }
+        self.checked.confirmed += 1;
+        let reach = recorded.referee.and_then(|id| self.referees.get_mut(id));
+        if let Some(reach) = reach.filter(|_| taken) {
+            reach.line = reach.line.max(recorded.line);
+        }
+        Ok(())
+    }
+
+    fn taken_otherwise(&self, at: Source, recorded: RecordedResult<'_>, attempt: u32) -> Wrong {
+        let (match_id, manager) = (recorded.match_id, self.manager(recorded.line));
+        let whose = match recorded.referee {
+            Some(referee) => format!("that of `{referee}`, attempt {}", recorded.attempt),
+            None => "a ruling of the manager".to_owned(),
+        };
+        let what = format!(
+            "match `{match_id}`: the manager took this result of attempt {attempt}, and {manager} \
+             has {whose}: {CHANGED}"
+        );
+        self.disagreement(at, what)
+    }
+
+    fn see_file(
+        &mut self,
+        at: Source,
+        recorded: RecordedResult<'_>,
+        found: &Fingerprint,
+    ) -> Result<(), Wrong> {
+        let expected = ShownEnd::of(&self.league, recorded.game, recorded.result);
+        if *found != fingerprint(&expected) {
+            let Some(found) = self.shown(at, recorded.match_id) else {
+                self.leave_out(MATCH_FILES.to_owned(), WRITTEN_ANEW);
+                return Ok(());
+            };
+            if let Some(differs) = first_difference(&found, &expected) {
+                return Err(self.differs(at, recorded, &differs));
+            }
+        }
+        self.agreed_files.insert(at.source);
+        Ok(())
+    }
+
+    fn shown(&self, at: Source, match_id: &MatchId) -> Option<ShownEnd> {
+        shown(&self.root, &self.league, &self.sources[at.source], match_id)
+    }
+
+    /// Of a match that changed hands a player may have heard another end first.
+    fn hear_player(&mut self, at: Source, recorded: RecordedResult<'_>, memory: &RememberedMatch) {
+        match memory.difference(recorded.result) {
+            _ if memory.game != *recorded.game => {}
+            None => {
+                self.agreed_players.insert(at.source);
+            }
+            Some(_) if recorded.referee.is_none() || recorded.attempt > 1 => self.leave_out(
+                MEMORIES.to_owned(),
+                "the match changed hands, and they may have heard an earlier end",
+            ),
+            Some(differs) => self.dispute(self.differs(at, recorded, &differs).into()),
+        }
+    }
+
+    fn hear_promise(&mut self, at: Source, recorded: RecordedResult<'_>, promise: &Commitment) {
+        let opened = recorded.result.draw.as_ref();
+        if opened.is_none_or(|opened| opened.commitment == *promise) {
+            return;
+        }
+        let (match_id, manager) = (recorded.match_id, self.manager(recorded.line));
+        let what = format!(
+            "match `{match_id}`: the player was told another promise on the draw than the one in \
+             {manager}: {CHANGED}"
+        );
+        self.dispute(self.disagreement(at, what).into());
+    }
+
+    /// A result of which its referee has said nothing.
+    fn miss(&mut self, recorded: RecordedResult<'_>, referee: &RefereeId) {
+        if self.has_journal_of(referee) {
+            let match_id = recorded.match_id.clone();
+            let missed = (recorded.line, recorded.round, match_id, referee.clone());
+            self.untold.push(missed);
+        } else {
+            self.leave_out(format!("results of `{referee}`"), "its journal is not here");
+        }
+    }
+
+    fn differs(&self, at: Source, recorded: RecordedResult<'_>, differs: &Difference) -> Wrong {
+        let (match_id, manager) = (recorded.match_id, self.manager(recorded.line));
+        let Difference {
+            path,
+            found,
+            expected,
+        } = differs;
+        let what = format!(
+            "match `{match_id}`: `{path}` is {found}, and {manager} has {expected}: {CHANGED}"
+        );
+        self.disagreement(at, what)
+    }
+
+    fn disagreement(&self, at: Source, what: String) -> Wrong {
+        Wrong {
+            file: self.sources[at.source].clone(),
+            line: at.line,
+            what,
+        }
+    }
+
+    fn manager(&self, line: u64) -> String {
+        format!("line {line} of `{}`", self.journal())
+    }
+
+    fn journal(&self) -> String {
+        let journal = self.root.league_journal(&self.league);
+        below(&self.root, &journal).display().to_string()
+    }
+}
+
+/// Tells one document from another.
+pub(crate) type Fingerprint = [u8; 32];
+
+/// The fingerprint of a document.
+pub(crate) fn fingerprint(document: &impl Serialize) -> Fingerprint {
+    Sha256::digest(serde_json::to_vec(document).unwrap_or_default()).into()
+}
+
+/// Says why two records of one match can differ.
+pub(crate) const CHANGED: &str = "one of the two was changed after the match";
+
+/// What somebody wrote down of a match.
+#[derive(Debug)]
+pub(crate) enum Statement {
+    /// A referee's journal has the end of a match that it ran.
+    Ran {
+        referee: RefereeId,
+        attempt: u32,
+        result: Fingerprint,
+        /// Whether the manager took it, as the referee says.
+        taken: bool,
+    },
+    /// The file of a match shows its end, and the journal behind it is not here.
+    Shown {
+        referee: RefereeId,
+        attempt: u32,
+        shown: Fingerprint,
+    },
+    /// A player remembers a match.
+    Remembered(Box<RememberedMatch>),
+    /// A player was told the promise on the draw of a match.
+    Promised(Commitment),
+}
+
+/// A result as the manager wrote it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecordedResult<'a> {
+    pub(crate) line: u64,
+    pub(crate) round: u32,
+    pub(crate) match_id: &'a MatchId,
+    pub(crate) referee: Option<&'a RefereeId>,
+    pub(crate) attempt: u32,
+    pub(crate) game: &'a GameType,
+    pub(crate) result: &'a Arc<MatchResult>,
+}
+
+/// Up to where a referee's journal must know what the manager took from it.
+///
+/// Clocks differ and files are copied at different moments, so this follows from what each can
+/// only have written after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Reach {
+    /// Its journal.
+    pub(crate) source: usize,
+    /// The latest round of which it was given a match.
+    pub(crate) round: u32,
+    /// Whether it heard that the league is over.
+    pub(crate) over: bool,
+    /// The line of the manager's journal with the latest result that it knows to be taken.
+    pub(crate) line: u64,
+}
+
+impl RecordedResult<'_> {
+    pub(crate) fn is_by(&self, referee: &RefereeId, attempt: u32) -> bool {
+        self.referee == Some(referee) && self.attempt == attempt
+    }
+}
+
+/// What a player remembers of a match; what it never heard it does not have.
+#[derive(Debug, Serialize)]
+pub(crate) struct RememberedMatch {
+    /// What was played; that of another game is of another league, whatever its name.
+    #[serde(skip)]
+    pub(crate) game: GameType,
+    player_id: PlayerId,
+    opponent_id: Option<PlayerId>,
+    result: MatchOutcome,
+    points: u32,
+    my_choice: Option<Value>,
+    opponent_choice: Option<Value>,
+}
+
+impl RememberedMatch {
+    pub(crate) fn of(player: &PlayerId, record: &MatchRecord) -> Self {
+        let opponent = Some(&record.opponent_id).filter(|opponent| !opponent.is_unknown());
+        Self {
+            game: record.game_type.clone(),
+            player_id: player.clone(),
+            opponent_id: opponent.cloned(),
+            result: record.result,
+            points: record.points,
+            my_choice: record.my_choice.clone(),
+            opponent_choice: record.opponent_choice.clone(),
+        }
+    }
+
+    /// Where it first differs from what the player can have heard of this end.
+    pub(crate) fn difference(&self, result: &MatchResult) -> Option<Difference> {
+        let Some(seat) = result.players.iter().position(|id| *id == self.player_id) else {
+            return Some(Difference {
+                path: "player_id".to_owned(),
+                found: format!("`{}`", self.player_id),
+                expected: format!("`{}` and `{}`", result.players[0], result.players[1]),
+            });
+        };
+        let opponent = &result.players[1 - seat.min(1)];
+        let chosen = |player: &PlayerId, remembered: &Option<Value>| {
+            let heard = remembered.is_some();
+            result.choices.get(player).filter(|_| heard).cloned()
+        };
+        let expected = Self {
+            game: self.game.clone(),
+            player_id: self.player_id.clone(),
+            opponent_id: self.opponent_id.as_ref().map(|_| opponent.clone()),
+            result: verdict(result, &self.player_id),
+            points: result.points[seat],
+            my_choice: chosen(&self.player_id, &self.my_choice),
+            opponent_choice: chosen(opponent, &self.opponent_choice),
+        };
+        first_difference(self, &expected)
+    }
+}
+
+/// How an end looks from a player's side.
+fn verdict(result: &MatchResult, player: &PlayerId) -> MatchOutcome {
+    match result.status {
+        MatchStatus::Draw => MatchOutcome::Draw,
+        _ if result.winner.as_ref() == Some(player) => MatchOutcome::Win,
+        MatchStatus::Win => MatchOutcome::Loss,
+        MatchStatus::TechnicalLoss => MatchOutcome::TechnicalLoss,
+    }
+}

@@ -1,0 +1,398 @@
+//! The manager's journal, applied to a league of its own, entry by entry; its documents and its table
+//! compared with what follows from it.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use league_core::draw::LeagueSecret;
+use league_core::league::{Event, League};
+use league_core::machine::Machine;
+use league_protocol::id::{LeagueId, PlayerId};
+use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow};
+use league_protocol::time::Timestamp;
+
+use super::difference::difference;
+use super::evidence::{Evidence, RecordedResult};
+use super::{Behind, Checked, Finding, Wrong};
+use crate::storage::documents::{
+    Document, RepositoryError, RoundsDocument, RoundsProjection, RoundsRepository,
+    StandingsDocument, StandingsRepository, standings,
+};
+use crate::storage::publishers::changes_table;
+use crate::storage::record::{Opening, Record};
+use crate::storage::root::Root;
+use crate::storage::store::Entry;
+
+/// What a manager calls itself at the beginning of its journal.
+const ROLE: &str = "league_manager";
+
+/// The secret is the manager's alone. Nothing that is checked follows from it.
+const NO_SECRET: LeagueSecret = LeagueSecret([0; 32]);
+
+/// A league that is made again.
+pub(crate) struct ManagerReplay<'a> {
+    league_id: &'a LeagueId,
+    league: Option<League>,
+    reproducible: bool,
+    tally: Tally,
+    results: u64,
+    pub(crate) documents: ManagerDocuments,
+    pub(crate) evidence: Evidence,
+}
+
+impl<'a> ManagerReplay<'a> {
+    pub(crate) fn new(
+        league_id: &'a LeagueId,
+        documents: ManagerDocuments,
+        evidence: Evidence,
+    ) -> Self {
+        Self {
+            league_id,
+            league: None,
+            reproducible: false,
+            tally: Tally::default(),
+            results: 0,
+            documents,
+            evidence,
+        }
+    }
+
+    /// Takes in the next entry, if it can follow.
+    pub(crate) fn apply(&mut self, entry: Entry<Record<Event>>) -> Result<(), Finding> {
+        let opened = matches!(entry.fact, Record::Opened(_));
+        check_opening(entry.sequence, opened).map_err(Finding::Line)?;
+        match entry.fact {
+            Record::Opened(opening) => self.open(*opening).map_err(Finding::Line),
+            Record::Event(event) => self.go_on(entry.sequence, entry.at, &event),
+            Record::Transcript(_) => Err(Finding::Line(
+                "what was said in a match stands in its referee's journal, not here".to_owned(),
+            )),
+        }
+    }
+
+    /// Notes what was looked at so far.
+    pub(crate) fn note_progress(&mut self) {
+        let checked = &mut self.evidence.checked;
+        checked.reproducible = self.reproducible;
+        checked.results = self.results;
+        let Some(league) = &self.league else { return };
+        checked.phase = Some(league.phase().to_string());
+        checked.players = league.players().len();
+        checked.referees = league.referees().len();
+        checked.rounds = league.round().map_or(0, |round| round.number());
+        checked.matches = league.schedule().total_matches();
+    }
+
+    /// Whether the league is over, or nothing is known of it.
+    pub(crate) fn is_over(&self) -> bool {
+        self.league.as_ref().is_none_or(League::is_over)
+    }
+
+    /// Compares the table of the league as it is now.
+    pub(crate) fn check_table(&self) -> Result<(), String> {
+        let league = self.league.as_ref().ok_or_else(no_opening)?;
+        compare(&self.tally, league)
+    }
+
+    fn open(&mut self, opening: Opening) -> Result<(), String> {
+        if opening.role != ROLE {
+            let found = opening.role.escape_debug();
+            return Err(format!(
+                "the journal is that of a `{found}`, expected `{ROLE}`"
+            ));
+        }
+        let rules = opening
+            .rules
+            .ok_or("the rules of the league are missing from its opening")?;
+        let ids = [Some(&rules.league_id), opening.league_id.as_ref()];
+        if ids != [Some(self.league_id); 2] {
+            let expected = self.league_id;
+            return Err(format!("this is not the journal of `{expected}`"));
+        }
+        let league = League::new(rules, NO_SECRET);
+        self.league = Some(league.map_err(|error| error.to_string())?);
+        self.reproducible = opening.reproducible;
+        Ok(())
+    }
+
+    fn go_on(&mut self, sequence: u64, at: Timestamp, event: &Event) -> Result<(), Finding> {
+        let Some(league) = &mut self.league else {
+            return Err(Finding::Line(no_opening()));
+        };
+        let checked = league.audit(event);
+        checked.map_err(|problem| Finding::Line(problem.to_string()))?;
+        league.apply(event);
+        match event {
+            Event::PlayerRegistered { player_id, .. } => self.tally.add_player(player_id),
+            Event::ResultRecorded {
+                match_id,
+                referee,
+                attempt,
+                result,
+                ..
+            } => {
+                self.tally.add(result, &league.rules().score);
+                self.results += 1;
+                let recorded = RecordedResult {
+                    line: sequence,
+                    round: league.round().map_or(0, |round| round.number()),
+                    match_id,
+                    referee: referee.as_ref(),
+                    attempt: *attempt,
+                    game: &league.rules().game_type,
+                    result,
+                };
+                let compared = self.evidence.compare(recorded);
+                compared.map_err(Finding::Elsewhere)?;
+            }
+            Event::RoundClosed { .. } => {
+                compare(&self.tally, league).map_err(Finding::Line)?;
+            }
+            _ => {}
+        }
+        self.documents
+            .compare(sequence, at, event, league)
+            .map_err(Finding::Elsewhere)
+    }
+}
+
+fn compare(tally: &Tally, league: &League) -> Result<(), String> {
+    tally.difference(&league.standings()).map_or(Ok(()), Err)
+}
+
+/// The first entry tells how the journal began, and no other does.
+pub(crate) fn check_opening(sequence: u64, opened: bool) -> Result<(), String> {
+    match (sequence, opened) {
+        (1, false) => Err(no_opening()),
+        (2.., true) => Err("a journal begins once, expected a fact".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+fn no_opening() -> String {
+    "the first entry must tell how the journal began".to_owned()
+}
+
+/// The documents that are there, and the rounds as the journal tells them.
+#[derive(Debug)]
+pub(crate) struct ManagerDocuments {
+    table: Option<(PathBuf, StandingsDocument)>,
+    list: Option<(PathBuf, RoundsDocument)>,
+    rounds: RoundsProjection,
+    agreed_table: Option<Agreed>,
+    agreed_list: Option<Agreed>,
+}
+
+/// A document that agrees with the journal.
+#[derive(Debug)]
+struct Agreed {
+    file: PathBuf,
+    version: u64,
+    /// Whether the journal knows more by now.
+    behind: bool,
+}
+
+impl ManagerDocuments {
+    pub(crate) fn load(root: &Root, league: &LeagueId) -> Result<Self, RepositoryError> {
+        let table = StandingsRepository::new(root, league.clone());
+        let list = RoundsRepository::new(root, league.clone());
+        let found_table = table.path().exists().then(|| table.load()).transpose()?;
+        let found_list = list.path().exists().then(|| list.load()).transpose()?;
+        // A document that tells nothing yet reflects no entry.
+        let found_table =
+            found_table.filter(|found| *found != StandingsDocument::empty(league.clone()));
+        let found_list = found_list.filter(|found| *found != RoundsDocument::empty(league.clone()));
+        Ok(Self {
+            table: found_table.map(|found| (table.path().to_owned(), found)),
+            list: found_list.map(|found| (list.path().to_owned(), found)),
+            rounds: RoundsProjection::new(league.clone()),
+            agreed_table: None,
+            agreed_list: None,
+        })
+    }
+
+    /// Compares the documents that reflect this entry, which `league` has just taken in.
+    pub(crate) fn compare(
+        &mut self,
+        sequence: u64,
+        at: Timestamp,
+        event: &Event,
+        league: &League,
+    ) -> Result<(), Wrong> {
+        let changed = self.rounds.take_in(sequence, at, event, league);
+        if let Some(agreed) = self.agreed_list.as_mut().filter(|_| changed) {
+            agreed.behind = true;
+        }
+        if let Some(agreed) = self.agreed_table.as_mut().filter(|_| changes_table(event)) {
+            agreed.behind = true;
+        }
+        if let Some((file, found)) = self.table.take_if(|(_, found)| found.version == sequence) {
+            let expected = standings(league, sequence, at);
+            self.agreed_table = Some(agree(file, sequence, difference(&found, &expected))?);
+        }
+        if let Some((file, found)) = self.list.take_if(|(_, found)| found.version == sequence) {
+            let differs = difference(&found, self.rounds.document());
+            self.agreed_list = Some(agree(file, sequence, differs)?);
+        }
+        Ok(())
+    }
+
+    /// Tells the files that agree; one that reflects no entry of the journal does not.
+    pub(crate) fn finish(&mut self, last: u64, checked: &mut Checked) -> Result<(), Wrong> {
+        let table = self.table.take().map(|(file, found)| (file, found.version));
+        let list = self.list.take().map(|(file, found)| (file, found.version));
+        match table.or(list) {
+            None => {
+                let agreed = [self.agreed_list.take(), self.agreed_table.take()];
+                for agreed in agreed.into_iter().flatten() {
+                    agreed.tell(checked);
+                }
+                Ok(())
+            }
+            Some((file, version)) => Err(Wrong {
+                file,
+                line: None,
+                what: format!(
+                    "`version` is `{version}`, expected a line from 2 to {last} of the journal"
+                ),
+            }),
+        }
+    }
+}
+
+impl Agreed {
+    fn tell(self, checked: &mut Checked) {
+        if self.behind {
+            checked.behind.push(Behind {
+                file: self.file,
+                line: self.version,
+            });
+        } else {
+            checked.documents.push(self.file);
+        }
+    }
+}
+
+fn agree(file: PathBuf, version: u64, differs: Option<String>) -> Result<Agreed, Wrong> {
+    match differs {
+        None => Ok(Agreed {
+            file,
+            version,
+            behind: false,
+        }),
+        Some(what) => Err(Wrong {
+            file,
+            line: None,
+            what,
+        }),
+    }
+}
+
+/// What each player has, and what each match gave.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    numbers: BTreeMap<PlayerId, usize>,
+    records: Vec<Totals>,
+    /// Two players and the points of each, for every match.
+    met: Vec<[(u32, u32); 2]>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Totals {
+    wins: u32,
+    draws: u32,
+    losses: u32,
+    technical_losses: u32,
+    points: u32,
+}
+
+impl Totals {
+    fn standing(&self) -> (u32, u32, i64) {
+        let difference = i64::from(self.draws) - i64::from(self.losses);
+        (self.points, self.wins, difference)
+    }
+}
+
+impl Tally {
+    pub(crate) fn add_player(&mut self, player: &PlayerId) {
+        let next = self.records.len();
+        self.numbers.entry(player.clone()).or_insert(next);
+        self.records.resize(self.numbers.len(), Totals::default());
+    }
+
+    /// Adds a result; one of players that are not in adds nothing.
+    pub(crate) fn add(&mut self, result: &MatchResult, score: &Score) {
+        let [a, b] = &result.players;
+        let (Some(&a), Some(&b)) = (self.numbers.get(a), self.numbers.get(b)) else {
+            return;
+        };
+        let [at_a, at_b] = [a, b].map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let given = [(a, 0), (b, 1)].map(|(number, seat)| {
+            let player = &result.players[seat];
+            let record = &mut self.records[number];
+            let points = if result.status == MatchStatus::Draw {
+                record.draws += 1;
+                score.draw
+            } else if result.failed.contains_key(player) {
+                record.losses += 1;
+                record.technical_losses += 1;
+                score.technical_loss
+            } else if result.winner.as_ref() == Some(player) {
+                record.wins += 1;
+                score.win
+            } else {
+                record.losses += 1;
+                score.loss
+            };
+            record.points = record.points.saturating_add(points);
+            points
+        });
+        self.met.push([(at_a, given[0]), (at_b, given[1])]);
+    }
+
+    /// Says where a table differs from this one.
+    pub(crate) fn difference(&self, rows: &[StandingRow]) -> Option<String> {
+        let order = self.order();
+        if order.len() != rows.len() {
+            let (found, expected) = (rows.len(), order.len());
+            return Some(format!("the table has {found} rows, expected {expected}"));
+        }
+        let mut pairs = (1_u32..).zip(rows.iter().zip(order));
+        pairs.find_map(|(rank, (row, (player, record)))| {
+            let found = Totals {
+                wins: row.wins,
+                draws: row.draws,
+                losses: row.losses,
+                technical_losses: row.technical_losses,
+                points: row.points,
+            };
+            let same = row.rank == rank && row.player_id == *player && found == *record;
+            (!same).then(|| {
+                let id = &row.player_id;
+                format!("rank {rank} is `{id}` with {found:?}, expected `{player}` with {record:?}")
+            })
+        })
+    }
+
+    fn order(&self) -> Vec<(&PlayerId, &Totals)> {
+        let mut between = vec![0_u64; self.records.len()];
+        for [(a, to_a), (b, to_b)] in &self.met {
+            let (a, b) = (*a as usize, *b as usize);
+            if self.records[a].standing() == self.records[b].standing() {
+                between[a] += u64::from(*to_a);
+                between[b] += u64::from(*to_b);
+            }
+        }
+        let mut order: Vec<_> = self.numbers.iter().collect();
+        order.sort_by_key(|&(player, &number)| {
+            let standing = self.records[number].standing();
+            let id = player.as_str();
+            (Reverse((standing, between[number])), id.len(), id)
+        });
+        order
+            .into_iter()
+            .map(|(player, &number)| (player, &self.records[number]))
+            .collect()
+    }
+}
