@@ -12,7 +12,7 @@ struct Allowed {
     others: &'static [&'static str],
 }
 
-const ALLOWED: [Allowed; 5] = [
+const ALLOWED: [Allowed; 6] = [
     Allowed {
         name: "league-games",
         ours: &[],
@@ -56,6 +56,11 @@ const ALLOWED: [Allowed; 5] = [
         others: &["serde", "serde_json"],
     },
     Allowed {
+        name: "league-testkit",
+        ours: &["league-core", "league-games", "league-protocol"],
+        others: &["serde_json"],
+    },
+    Allowed {
         name: "league-web",
         ours: &["league-core", "league-games", "league-protocol"],
         others: &["maud", "serde", "serde_json", "sha2"],
@@ -66,7 +71,13 @@ const ALLOWED: [Allowed; 5] = [
 const SIMULATION: &str = "league-simulation";
 
 /// What the tests of a pure crate may use besides.
-const FOR_TESTS: [&str; 4] = ["insta", "jsonschema", "proptest", "serde_json"];
+const FOR_TESTS: [&str; 5] = [
+    "insta",
+    "jsonschema",
+    "league-testkit",
+    "proptest",
+    "serde_json",
+];
 
 /// Crates that may touch the world.
 const UNBOUND: [&str; 4] = ["league", "league-check", "league-mcp", "xtask"];

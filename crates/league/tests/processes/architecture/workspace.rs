@@ -8,11 +8,12 @@ use toml::{Table, Value};
 use crate::architecture::code;
 
 /// The folders of the crates that do no input or output and know no clock.
-pub(crate) const PURE: [&str; 5] = [
+pub(crate) const PURE: [&str; 6] = [
     "crates/games",
     "crates/protocol",
     "crates/core",
     "crates/simulation",
+    "crates/testkit",
     "crates/web",
 ];
 

@@ -1,0 +1,154 @@
+//! Technical losses in a row, and what becomes of a player that is out of the league.
+
+use league_core::league::{AgentState, Command, Event, LeagueRules, Phase, Reply};
+use league_protocol::fault::Code;
+use league_protocol::id::PlayerId;
+
+use league_testkit::league::{LeagueWorld, rules};
+use league_testkit::report::{forfeited, honest};
+
+#[test]
+fn too_many_technical_losses_in_a_row_end_a_players_part_and_the_manager_rules_the_rest() {
+    let mut world = LeagueWorld::begun_by(
+        LeagueRules {
+            max_fail: 2,
+            ..rules()
+        },
+        6,
+        1,
+        3,
+    );
+    for _ in 0..2 {
+        for (referee, order) in world.orders() {
+            let first = order
+                .players
+                .iter()
+                .position(|p| p.player_id.as_str() == "P01");
+            let report = match first {
+                Some(seat) => forfeited(&order, &[(seat, Code::Timeout)]),
+                None => honest(&order),
+            };
+            world.report(&referee, report).unwrap();
+        }
+        if world.league.round().unwrap().number() == 1 {
+            world.settle();
+        }
+    }
+    assert!(matches!(
+        world.events.last(),
+        Some(Event::ResultRecorded { .. } | Event::PlayerShutDown { .. })
+    ));
+    let out = world.events.iter();
+    let out = out.filter(|event| matches!(event, Event::PlayerShutDown { .. }));
+    assert_eq!(out.count(), 1);
+    let player = &world.league.players()[0];
+    assert_eq!(world.league.player_state(player), AgentState::Shutdown);
+    let events = world.settle();
+    let ruled: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::ResultRecorded {
+                referee: None,
+                result,
+                ..
+            } => Some(result),
+            _ => None,
+        })
+        .collect();
+    let [result] = ruled[..] else {
+        panic!("{events:?}");
+    };
+    assert!(result.failed.contains_key(&PlayerId::numbered(1)));
+    assert_eq!(result.points.iter().sum::<u32>(), 3);
+    assert_eq!(world.orders().len(), 2, "nobody is told to run that match");
+    world.letters.clear();
+    let back = world.candidate("Player 1");
+    let (_, reply) = world.when(&Command::RegisterPlayer(back)).unwrap();
+    assert!(matches!(
+        reply,
+        Reply::Player(league_protocol::message::RegisterResponse::Rejected { .. })
+    ));
+}
+
+#[test]
+fn a_win_in_between_starts_the_count_of_technical_losses_anew() {
+    let mut world = LeagueWorld::begun_by(
+        LeagueRules {
+            max_fail: 2,
+            ..rules()
+        },
+        4,
+        1,
+        2,
+    );
+    for round in 1..=3 {
+        for (referee, order) in world.orders() {
+            let first = order
+                .players
+                .iter()
+                .position(|p| p.player_id.as_str() == "P01");
+            let report = match first {
+                Some(seat) if round != 2 => forfeited(&order, &[(seat, Code::InvalidMove)]),
+                _ => honest(&order),
+            };
+            world.report(&referee, report).unwrap();
+        }
+        world.settle();
+    }
+    assert!(
+        world
+            .events
+            .iter()
+            .all(|event| !matches!(event, Event::PlayerShutDown { .. }))
+    );
+}
+
+#[test]
+fn when_all_players_are_out_the_league_still_comes_to_its_end() {
+    let mut world = LeagueWorld::begun_by(
+        LeagueRules {
+            max_fail: 1,
+            ..rules()
+        },
+        5,
+        1,
+        1,
+    );
+    for _ in 0..10 {
+        for (referee, order) in world.orders() {
+            let failed = [(0, Code::Timeout), (1, Code::Connection)];
+            world.report(&referee, forfeited(&order, &failed)).unwrap();
+        }
+        world.settle();
+    }
+    assert_eq!(world.league.phase(), Phase::Completed);
+    assert_eq!(world.league.matches_played(), 10);
+    let points: Vec<u32> = world
+        .league
+        .standings()
+        .iter()
+        .map(|row| row.points)
+        .collect();
+    assert_eq!(
+        points,
+        [12, 0, 0, 0, 0],
+        "who rested in the first round is the only one left"
+    );
+    let ruled = world.events.iter().filter_map(|event| match event {
+        Event::ResultRecorded {
+            referee: None,
+            result,
+            ..
+        } => Some(result),
+        _ => None,
+    });
+    for result in ruled {
+        let absent: Vec<&str> = result.failed.keys().map(PlayerId::as_str).collect();
+        let verb = if absent.len() == 1 { "takes" } else { "take" };
+        assert!(
+            result.reason.ends_with(&format!(" no longer {verb} part")),
+            "{}",
+            result.reason
+        );
+    }
+}

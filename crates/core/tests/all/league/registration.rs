@@ -1,0 +1,358 @@
+//! Who is let in, under which id, and who may come back.
+
+use std::time::Duration;
+
+use league_core::league::{
+    AgentState, Applicant, Command, Event, League, LeagueRules, Refusal, Reply, RulesError,
+};
+use league_protocol::fault::Code;
+use league_protocol::id::{GameType, PlayerId, RefereeId};
+use league_protocol::message::{Enrolment, Message, RegisterResponse};
+use league_protocol::sender::{Agent, Dialect};
+use league_protocol::token::AuthToken;
+
+use league_testkit::league::{LeagueWorld, SECRET, rules};
+
+fn ask(world: &mut LeagueWorld, candidate: Applicant) -> RegisterResponse<PlayerId> {
+    let (_, reply) = world.when(&Command::RegisterPlayer(candidate)).unwrap();
+    match reply {
+        Reply::Player(response) => response,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn enrolled(world: &mut LeagueWorld, candidate: Applicant) -> Enrolment<PlayerId> {
+    match ask(world, candidate) {
+        RegisterResponse::Accepted(enrolment) => *enrolment,
+        RegisterResponse::Rejected { reason } => panic!("{reason}"),
+    }
+}
+
+pub(crate) fn reason(world: &mut LeagueWorld, candidate: Applicant) -> String {
+    let noted = world.events.len();
+    let RegisterResponse::Rejected { reason } = ask(world, candidate) else {
+        panic!("was let in");
+    };
+    assert_eq!(world.events.len(), noted, "a rejection is no fact");
+    reason
+}
+
+/// The documents' words come first, then whose name it is.
+fn assert_duplicate(reason: &str) {
+    let words = "Duplicate display name: `";
+    assert!(reason.starts_with(words), "{reason}");
+    assert!(reason.contains("` is taken by P01;"), "{reason}");
+}
+
+pub(crate) fn changed(mut candidate: Applicant, change: impl FnOnce(&mut Applicant)) -> Applicant {
+    change(&mut candidate);
+    candidate
+}
+
+#[test]
+fn players_and_referees_are_numbered_in_the_order_they_come() {
+    let mut world = LeagueWorld::new(rules());
+    assert_eq!(world.admit_player("Alpha").as_str(), "P01");
+    assert_eq!(world.admit_player("Beta").as_str(), "P02");
+    assert_eq!(world.admit_referee("Whistle", 2).as_str(), "REF01");
+    let player = world.league.player(&PlayerId::numbered(2)).unwrap();
+    assert_eq!(world.league.player_state(player), AgentState::Registered);
+    assert_eq!(&**player.member().display_name(), "Beta");
+}
+
+#[test]
+fn a_wanted_id_is_given_if_it_is_free_whatever_its_case() {
+    let mut world = LeagueWorld::new(rules());
+    let mut wanting = |name: &str, wanted: &str| {
+        let candidate = world.candidate(name);
+        let candidate = changed(candidate, |candidate| {
+            candidate.request.wanted_id = Some(wanted.to_owned());
+        });
+        enrolled(&mut world, candidate).id.to_string()
+    };
+    assert_eq!(wanting("a", "P02"), "P02");
+    assert_eq!(wanting("b", "p02"), "P01");
+    assert_eq!(wanting("c", "../../etc"), "P03");
+    assert_eq!(wanting("d", "dragon"), "dragon");
+    assert_eq!(wanting("e", "DRAGON"), "P04");
+}
+
+#[test]
+fn an_agent_whose_first_answer_was_lost_comes_back_by_its_pledge() {
+    let mut world = LeagueWorld::new(rules());
+    let pledge = AuthToken::pledge(&[9; 32]);
+    let candidate = changed(world.candidate("Alpha"), |candidate| {
+        candidate.request.token = Some(pledge.clone());
+    });
+    let lost = enrolled(&mut world, candidate.clone());
+    world.admit_player("Beta");
+    world.admit_referee("Whistle", 1);
+    world.when(&Command::Start { admin: true }).unwrap();
+    world.settle();
+    let stranger = changed(world.candidate("Alpha"), |candidate| {
+        candidate.request.token = Some(AuthToken::pledge(&[8; 32]));
+    });
+    assert_duplicate(&reason(&mut world, stranger));
+    for _ in 0..2 {
+        let back = enrolled(&mut world, candidate.clone());
+        assert_eq!(back.id, lost.id);
+        assert_eq!(back.return_token, lost.return_token);
+        assert_eq!(back.manager_token, lost.manager_token);
+    }
+}
+
+#[test]
+fn a_referee_may_not_take_the_name_of_a_player() {
+    let mut world = LeagueWorld::new(rules());
+    world.admit_player("Alpha");
+    let candidate = world.candidate("Alpha");
+    let (events, reply) = world.when(&Command::RegisterReferee(candidate)).unwrap();
+    assert!(events.is_empty());
+    let Reply::Referee(RegisterResponse::Rejected { reason }) = reply else {
+        panic!("{reply:?}")
+    };
+    assert_duplicate(&reason);
+}
+
+#[test]
+fn coming_back_gives_the_same_id_and_a_fresh_token_and_voids_the_old_one() {
+    let mut world = LeagueWorld::new(rules());
+    let first = world.candidate("Alpha");
+    let first = enrolled(&mut world, first);
+    let again = world.candidate("Alpha");
+    let second = enrolled(&mut world, again);
+    assert_eq!(first.id, second.id);
+    assert_ne!(first.token, second.token);
+    let sender = Agent::Player(first.id);
+    let check = |token: &league_protocol::token::AuthToken| {
+        let found = world
+            .league
+            .authenticate(world.now, Some(token.hash()), Some(&sender));
+        found.map(|_| ())
+    };
+    assert_eq!(check(&first.token), Err(Refusal::TokenInvalid));
+    assert_eq!(check(&second.token), Ok(()));
+}
+
+#[test]
+fn once_the_league_runs_only_the_old_token_proves_who_comes_back() {
+    let mut world = LeagueWorld::begun(2, 1, 1);
+    let token = world.tokens[&Agent::Player(PlayerId::numbered(1))].clone();
+    let stranger = world.candidate("Player 1");
+    assert_duplicate(&reason(&mut world, stranger.clone()));
+    let back = changed(stranger, |candidate| candidate.request.token = Some(token));
+    world.letters.clear();
+    let enrolment = enrolled(&mut world, back);
+    assert_eq!(enrolment.id.as_str(), "P01");
+    let told = world.letters_to(&Agent::Player(enrolment.id.clone()));
+    assert!(
+        matches!(told[..], [Message::RoundAnnouncement(_)]),
+        "{told:?}"
+    );
+    let late = world.candidate("Late");
+    assert_eq!(reason(&mut world, late), "Registration closed");
+}
+
+#[test]
+fn the_token_before_proves_who_registers_as_long_as_the_answer_may_be_lost() {
+    let mut world = LeagueWorld::begun(2, 1, 1);
+    let first = world.tokens[&Agent::Player(PlayerId::numbered(1))].clone();
+    let again = changed(world.candidate("Player 1"), |candidate| {
+        candidate.request.token = Some(first);
+    });
+    let lost = enrolled(&mut world, again.clone());
+    let once_more = changed(again.clone(), |candidate| candidate.chance = [0x77; 32]);
+    let found = enrolled(&mut world, once_more);
+    assert_eq!(lost.id, found.id);
+    let held = |token: &AuthToken| {
+        world
+            .league
+            .authenticate(world.now, Some(token.hash()), None)
+    };
+    assert!(
+        held(&lost.token).is_err(),
+        "a token that was replaced opens nothing"
+    );
+    assert!(held(&found.token).is_ok());
+    world.now = world.now + Duration::from_secs(600);
+    assert_duplicate(&reason(&mut world, again));
+}
+
+#[test]
+fn a_stranger_that_came_in_an_agents_place_is_thrown_out_by_its_token() {
+    let mut world = LeagueWorld::new(rules());
+    world.admit_player("Alpha");
+    let first = world.tokens[&Agent::Player(PlayerId::numbered(1))].clone();
+    let stranger = changed(world.candidate("Alpha"), |candidate| {
+        candidate.chance = [0x51; 32]
+    });
+    let stolen = enrolled(&mut world, stranger.clone()).token;
+    world.now = world.now + Duration::from_secs(3_600);
+    let owner = |token: &AuthToken, chance: u8| {
+        changed(stranger.clone(), |candidate| {
+            candidate.request.token = Some(token.clone());
+            candidate.chance = [chance; 32];
+        })
+    };
+    enrolled(&mut world, owner(&first, 0x52));
+    world.admit_player("Beta");
+    world.admit_referee("Whistle", 1);
+    world.when(&Command::Start { admin: true }).unwrap();
+    assert_duplicate(&reason(&mut world, owner(&stolen, 0x53)));
+}
+
+#[test]
+fn without_its_token_an_agent_changes_neither_address_nor_dialect() {
+    let mut world = LeagueWorld::new(rules());
+    world.admit_player("Alpha");
+    let turned = changed(world.candidate("Alpha"), |candidate| {
+        candidate.dialect = Dialect::V1;
+    });
+    assert_duplicate(&reason(&mut world, turned));
+}
+
+#[test]
+fn without_its_token_an_agent_may_not_move() {
+    let mut world = LeagueWorld::new(rules());
+    world.admit_player("Alpha");
+    let elsewhere = changed(world.candidate("Alpha"), |candidate| {
+        candidate.request.meta.contact_endpoint = "http://localhost/thief".to_owned();
+    });
+    assert_duplicate(&reason(&mut world, elsewhere));
+}
+
+#[test]
+fn a_suspended_agent_and_one_of_the_first_protocol_come_back_without_a_token() {
+    let mut world = LeagueWorld::begun(2, 1, 1);
+    let agent = Agent::Player(PlayerId::numbered(1));
+    for _ in 0..5 {
+        let correlation = league_core::league::CorrelationId::Notice(agent.clone());
+        world.hear(correlation, Err(Code::Connection));
+    }
+    let player = &world.league.players()[0];
+    assert_eq!(world.league.player_state(player), AgentState::Suspended);
+    let back = world.candidate("Player 1");
+    assert_eq!(enrolled(&mut world, back).id.as_str(), "P01");
+    let player = &world.league.players()[0];
+    assert_eq!(world.league.player_state(player), AgentState::Active);
+
+    let mut world = LeagueWorld::new(rules());
+    let old = changed(world.candidate("Old"), |candidate| {
+        candidate.dialect = Dialect::V1
+    });
+    enrolled(&mut world, old.clone());
+    world.admit_player("New");
+    world.admit_referee("Whistle", 1);
+    world.when(&Command::Start { admin: true }).unwrap();
+    world.settle();
+    assert_eq!(enrolled(&mut world, old).id.as_str(), "P01");
+}
+
+#[test]
+fn a_returning_referee_gets_its_running_matches_again() {
+    let mut world = LeagueWorld::begun(4, 1, 2);
+    let orders = world.orders();
+    assert_eq!(orders.len(), 2);
+    let (referee, _) = &orders[0];
+    let token = world.tokens[&Agent::Referee(referee.clone())].clone();
+    let back = changed(world.candidate("Referee 1"), |candidate| {
+        candidate.request.token = Some(token);
+        candidate.request.meta.max_concurrent_matches = Some(2);
+    });
+    let (events, _) = world.when(&Command::RegisterReferee(back)).unwrap();
+    assert!(matches!(events[..], [Event::AgentReturned { .. }]));
+    assert_eq!(world.orders(), orders);
+}
+
+#[test]
+fn whoever_was_away_at_the_end_comes_back_and_hears_it() {
+    let mut world = LeagueWorld::begun(2, 1, 1);
+    world.play_on();
+    let names = [("Player 1", false), ("Referee 1", true)];
+    for (name, referee) in names {
+        let agent = if referee {
+            Agent::Referee(RefereeId::numbered(1))
+        } else {
+            Agent::Player(PlayerId::numbered(1))
+        };
+        let token = world.tokens[&agent].clone();
+        let back = changed(world.candidate(name), |candidate| {
+            candidate.request.token = Some(token);
+        });
+        world.letters_to(&agent);
+        let command = match referee {
+            true => Command::RegisterReferee(back),
+            false => Command::RegisterPlayer(back),
+        };
+        let (events, _) = world.when(&command).unwrap();
+        assert!(
+            matches!(events[..], [Event::AgentReturned { .. }]),
+            "{name}"
+        );
+        let told = world.letters_to(&agent);
+        assert!(
+            matches!(told[..], [Message::LeagueCompleted(_)]),
+            "{name}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn when_the_league_is_over_nobody_new_is_let_in() {
+    let mut world = LeagueWorld::begun(2, 1, 1);
+    world.play_on();
+    let late = world.candidate("Late");
+    assert_eq!(reason(&mut world, late), "Registration closed");
+    let late = world.candidate("Late");
+    let (_, reply) = world.when(&Command::RegisterReferee(late)).unwrap();
+    let reason = "Registration closed".to_owned();
+    assert_eq!(reply, Reply::Referee(RegisterResponse::Rejected { reason }));
+}
+
+#[test]
+fn what_an_agent_says_of_itself_is_kept_within_bounds() {
+    let mut world = LeagueWorld::new(rules());
+    let far = changed(world.candidate("Far"), |candidate| {
+        candidate.request.meta.contact_endpoint = "x".repeat(2_049);
+    });
+    assert!(reason(&mut world, far).starts_with("Invalid endpoint: "));
+    let long = changed(world.candidate("Long"), |candidate| {
+        candidate.dialect = Dialect::V1;
+        candidate.request.meta.version = "9\n".repeat(1_000);
+        candidate.request.meta.protocol_version = Some("1".repeat(1_000));
+        candidate.request.meta.game_types = vec![rules().game_type; 1_000];
+    });
+    enrolled(&mut world, long);
+    let Some(Event::PlayerRegistered { meta, .. }) = world.events.last() else {
+        panic!("{:?}", world.events);
+    };
+    assert_eq!(meta.version, "9".repeat(64));
+    assert_eq!(meta.protocol_version, Some("1".repeat(64)));
+    assert_eq!(meta.game_types.len(), 64);
+}
+
+#[test]
+fn rules_that_make_no_league_are_refused() {
+    let refused = |rules: LeagueRules| League::new(rules, SECRET).unwrap_err();
+    let game = GameType::new("chess").unwrap();
+    let unknown = LeagueRules::new(rules().league_id, game.clone());
+    assert_eq!(refused(unknown), RulesError::UnknownGame(game));
+    let settings = LeagueRules {
+        game_settings: serde_json::json!({"lowest": 5, "highest": 5}),
+        ..rules()
+    };
+    assert!(matches!(refused(settings), RulesError::Settings(_)));
+    for (min_players, max_players) in [(1, 10), (3, 2), (2, u32::MAX)] {
+        let players = LeagueRules {
+            min_players,
+            max_players,
+            ..rules()
+        };
+        assert!(matches!(refused(players), RulesError::Players { .. }));
+    }
+    let restless = LeagueRules {
+        probe_every: std::time::Duration::ZERO,
+        ..rules()
+    };
+    assert!(matches!(refused(restless), RulesError::ProbeEvery(_)));
+}

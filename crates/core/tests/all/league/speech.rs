@@ -1,0 +1,39 @@
+//! How agents take calls: told or learnt at registration, and passed on to referees.
+
+use league_core::league::Command;
+use league_protocol::message::AgentMeta;
+use league_protocol::sender::{Agent, CallStyle};
+use serde_json::json;
+
+use league_testkit::league::{LeagueWorld, rules};
+
+#[test]
+fn a_referee_is_told_how_its_players_take_calls() {
+    let mut world = LeagueWorld::new(rules());
+    let mut speaker = world.candidate("Speaker");
+    speaker.speech = Some(CallStyle::Mcp);
+    world.when(&Command::RegisterPlayer(speaker)).unwrap();
+    let mut stranger = world.candidate("Stranger");
+    stranger.speech = None;
+    world.when(&Command::RegisterPlayer(stranger)).unwrap();
+    world.admit_referee("Whistle", 1);
+    world.when(&Command::Start { admin: true }).unwrap();
+    world.settle();
+    let orders = world.orders();
+    let told = orders[0].1.players.each_ref().map(|player| player.speech);
+    assert_eq!(told, [Some(CallStyle::Mcp), None]);
+    let again = world.replayed();
+    let member = again.players().iter().next().unwrap();
+    assert!(matches!(member.member().peer().agent, Agent::Player(_)));
+    assert_eq!(member.member().peer().speech, Some(CallStyle::Mcp));
+}
+
+#[test]
+fn a_journal_from_before_says_nothing_of_it() {
+    let old = json!({"display_name": "Old", "version": "1", "protocol_version": null,
+        "game_types": ["even_odd"], "contact_endpoint": "http://localhost/old",
+        "max_concurrent_matches": null});
+    let meta: AgentMeta = serde_json::from_value(old.clone()).unwrap();
+    assert_eq!(meta.speech, None);
+    assert_eq!(serde_json::to_value(&meta).unwrap(), old);
+}

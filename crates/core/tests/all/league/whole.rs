@@ -1,0 +1,113 @@
+//! Whole leagues with commands that come twice, late, or in another order.
+
+use std::sync::Arc;
+
+use league_core::league::{Command, CorrelationId, Event, Phase};
+use league_protocol::fault::Code;
+use league_protocol::message::Message;
+use league_protocol::sender::Agent;
+use proptest::prelude::*;
+
+use league_testkit::league::LeagueWorld;
+use league_testkit::report::honest;
+
+/// Plays a league in which each step is chosen by the given numbers.
+fn play(players: u32, referees: u32, capacity: u32, chances: &[u8]) -> LeagueWorld {
+    let mut world = LeagueWorld::begun(players, referees, capacity);
+    let mut chances = chances.iter().copied().cycle();
+    let mut orders = world.orders();
+    let mut said: Vec<Command> = Vec::new();
+    for _ in 0..5_000 {
+        if world.league.phase() == Phase::Completed {
+            return world;
+        }
+        let chance = chances.next().unwrap_or(0);
+        if orders.is_empty() || chance % 11 == 0 {
+            world.pass(5);
+            for letter in std::mem::take(&mut world.letters) {
+                match (letter.message, letter.correlation) {
+                    (Message::StartMatch(order), _) => {
+                        let Agent::Referee(referee) = &letter.to.agent else {
+                            continue;
+                        };
+                        orders.push((referee.clone(), Arc::unwrap_or_clone(order)));
+                    }
+                    (Message::Ping, Some(correlation @ CorrelationId::Probe(_)))
+                        if chance % 3 != 0 =>
+                    {
+                        world.hear(correlation, Ok(Message::Acknowledged));
+                    }
+                    _ => {}
+                }
+            }
+            continue;
+        }
+        let (referee, order) = orders.swap_remove(usize::from(chance) % orders.len());
+        match chance % 7 {
+            0 => drop(world.fail_order(&referee, &order)),
+            1 => drop(world.answer_order(&referee, &order, false)),
+            _ => {
+                if chance % 2 == 0 {
+                    world.answer_order(&referee, &order, true);
+                }
+                let command = world.report_command(&referee, honest(&order));
+                let _ = world.when(&command);
+                said.push(command);
+            }
+        }
+        if chance % 5 == 0 && !said.is_empty() {
+            let old = said[usize::from(chance) % said.len()].clone();
+            let before = world.league.standings();
+            let _ = world.when(&old);
+            assert_eq!(world.league.standings(), before, "said twice, counted once");
+        }
+        world.settle();
+        orders.extend(world.orders());
+    }
+    panic!("the league does not end");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn every_league_ends_with_each_match_counted_once(
+        players in 2_u32..9,
+        referees in 1_u32..4,
+        capacity in 1_u32..4,
+        chances in prop::collection::vec(any::<u8>(), 20..60),
+    ) {
+        let world = play(players, referees, capacity, &chances);
+        let total = u64::from(players * (players - 1) / 2);
+        prop_assert_eq!(world.league.matches_played(), total);
+        let mut counted = std::collections::BTreeSet::new();
+        for event in &world.events {
+            if let Event::ResultRecorded { match_id, .. } = event {
+                prop_assert!(counted.insert(match_id.clone()), "{match_id} twice");
+            }
+        }
+        prop_assert_eq!(counted.len() as u64, total);
+        prop_assert_eq!(world.audited().unwrap().standings(), world.league.standings());
+        prop_assert_eq!(world.replayed().after_restart(), world.league.after_restart());
+    }
+}
+
+#[test]
+fn nonsense_from_the_letters_never_disturbs_a_league() {
+    let mut world = LeagueWorld::begun(4, 2, 1);
+    for agent in [
+        Agent::Manager,
+        Agent::Player(league_protocol::id::PlayerId::numbered(1)),
+        Agent::Referee(league_protocol::id::RefereeId::numbered(1)),
+    ] {
+        for correlation in [
+            CorrelationId::Probe(agent.clone()),
+            CorrelationId::Notice(agent),
+        ] {
+            world.hear(correlation.clone(), Ok(Message::Ping));
+            world.hear(correlation, Err(Code::InvalidMessage));
+        }
+    }
+    world.play_on();
+    assert_eq!(world.league.phase(), Phase::Completed);
+}

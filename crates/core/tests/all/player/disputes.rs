@@ -1,0 +1,220 @@
+//! Draws that the player checks, and ends that it does not believe.
+
+use std::sync::Arc;
+
+use league_core::draw::{LeagueSecret, commitment};
+use league_core::player::{
+    Command, DrawProblem, Event, Notification, Refusal, Reply, SHOWN_DISPUTES,
+};
+use league_protocol::id::MatchId;
+use league_protocol::message::{
+    AnnouncedMatch, Enrolment, GameOver, MatchStatus, Message, OpenedDraw, RegisterResponse,
+    RoundAnnouncement,
+};
+use league_protocol::secret::Commitment;
+use league_protocol::token::{AuthToken, TokenHash};
+use serde_json::json;
+
+use league_testkit::player::*;
+
+const SECRET: LeagueSecret = LeagueSecret([7; 32]);
+
+fn promise(id: &str) -> Commitment {
+    let id = match_id(id);
+    commitment(&league(), &id, &SECRET.seed(&league(), &id))
+}
+
+/// An announcement with a promise on the draw.
+fn promised(id: &str) -> Notification {
+    Notification::RoundAnnouncement(
+        RoundAnnouncement {
+            league_id: league(),
+            round_id: 1,
+            matches: Arc::new([AnnouncedMatch {
+                match_id: match_id(id),
+                game_type: invitation(id).game_type,
+                player_a: player("P01"),
+                player_b: player("P02"),
+                referee_endpoint: "http://127.0.0.1:8001/mcp".into(),
+                commitment: Some(promise(id)),
+            }]),
+            own: Some((match_id(id), AuthToken::new(MATCH_TOKEN))),
+        }
+        .into(),
+    )
+}
+
+/// The end of a match with this share of the player in its draw.
+fn drawn(id: &str, nonce: &str, change: impl FnOnce(&mut OpenedDraw)) -> GameOver {
+    let mut draw = OpenedDraw {
+        commitment: promise(id),
+        seed: SECRET.seed(&league(), &match_id(id)),
+        attempt: 1,
+        nonces: [nonce.to_owned(), "theirs".to_owned()],
+    };
+    change(&mut draw);
+    let won = over(id, 1, MatchStatus::Win, Some("P01"));
+    changed(won, |result| result.draw = Some(draw))
+}
+
+/// A player that was promised a draw, came and moved.
+fn moved() -> PlayerWorld {
+    let mut shell = PlayerWorld::enrolled(rules());
+    shell.told(promised("R1M1")).unwrap();
+    shell.does(invited("R1M1", Some(MATCH_TOKEN)));
+    let asked = wants(call(&shell, "R1M1", 1));
+    shell.does(asked);
+    shell.does(chooses("R1M1", 1, Some(json!("even"))));
+    shell
+}
+
+fn disputed(shell: &mut PlayerWorld, over: GameOver) -> Vec<(MatchId, DrawProblem)> {
+    assert_eq!(
+        shell.told(Notification::GameOver(over.into())),
+        Ok(Reply::Acknowledged)
+    );
+    assert!(matches!(
+        shell.events.last(),
+        Some(Event::Remembered { .. })
+    ));
+    shell.player.view().disputed
+}
+
+#[test]
+fn a_draw_as_promised_with_the_own_share_is_no_dispute() {
+    let mut shell = moved();
+    assert_eq!(disputed(&mut shell, drawn("R1M1", NONCE, |_| {})), []);
+}
+
+#[test]
+fn an_end_without_a_token_is_believed_if_it_opens_the_promise() {
+    let mut shell = moved();
+    let untold = |over: GameOver| Command::Told {
+        news: Notification::GameOver(over.into()),
+        token: None,
+    };
+    let guessed = drawn("R1M1", NONCE, |draw| draw.seed.0[0] ^= 1);
+    let unopened = over("R1M1", 1, MatchStatus::Win, Some("P01"));
+    for forged in [guessed, unopened] {
+        let refused = shell.tries(untold(forged));
+        assert!(
+            matches!(refused, Err(Refusal::NoToken { .. })),
+            "{refused:?}"
+        );
+    }
+    let opened = shell.tries(untold(drawn("R1M1", NONCE, |_| {})));
+    assert_eq!(opened, Ok(Reply::Acknowledged));
+    let remembered = shell.events.last();
+    assert!(matches!(remembered, Some(Event::Remembered { .. })));
+}
+
+#[test]
+fn a_broken_promise_is_noted_and_shown_after_a_restart_too() {
+    let with = |problem| vec![(match_id("R1M1"), problem)];
+    let other_seed = drawn("R1M1", NONCE, |draw| draw.seed.0[0] ^= 1);
+    let other_promise = drawn("R1M1", NONCE, |draw| {
+        draw.seed.0[0] ^= 1;
+        draw.commitment = commitment(&league(), &match_id("R1M1"), &draw.seed);
+    });
+    let unopened = over("R1M1", 1, MatchStatus::Win, Some("P01"));
+    let other_nonce = drawn("R1M1", "invented", |_| {});
+    let no_nonce = drawn("R1M1", "", |_| {});
+    for (over, problem) in [
+        (other_seed, DrawProblem::PromiseBroken),
+        (other_promise, DrawProblem::PromiseBroken),
+        (unopened, DrawProblem::NotOpened),
+        (other_nonce, DrawProblem::NonceChanged),
+        (no_nonce, DrawProblem::NonceChanged),
+    ] {
+        let mut shell = moved();
+        assert_eq!(disputed(&mut shell, over), with(problem));
+        shell.restart();
+        assert_eq!(shell.player.view().disputed, with(problem));
+    }
+}
+
+#[test]
+fn a_share_that_was_never_sent_must_not_be_invented() {
+    let mut silent = PlayerWorld::enrolled(rules());
+    silent.told(promised("R1M1")).unwrap();
+    let asked = wants(call(&silent, "R1M1", 1));
+    silent.does(asked);
+    silent.does(Command::Chosen {
+        match_id: match_id("R1M1"),
+        turn: 1,
+        choice: Some(json!("odd")),
+        nonce: None,
+        reasoning: None,
+    });
+    let mut other = silent.player.clone();
+    std::mem::swap(&mut silent.player, &mut other);
+    assert_eq!(disputed(&mut silent, drawn("R1M1", "", |_| {})), []);
+    silent.player = other;
+    let invented = disputed(&mut silent, drawn("R1M1", "invented", |_| {}));
+    assert_eq!(invented, [(match_id("R1M1"), DrawProblem::NonceChanged)]);
+}
+
+#[test]
+fn what_was_sent_before_a_restart_is_not_held_against_anyone() {
+    let mut shell = moved();
+    shell.restart();
+    assert_eq!(disputed(&mut shell, drawn("R1M1", "whatever", |_| {})), []);
+    let mut shell = moved();
+    shell.restart();
+    let broken = drawn("R1M1", "whatever", |draw| draw.seed.0[0] ^= 1);
+    assert_eq!(
+        disputed(&mut shell, broken),
+        [(match_id("R1M1"), DrawProblem::PromiseBroken)]
+    );
+}
+
+#[test]
+fn the_list_of_disputes_is_bounded() {
+    let mut shell = PlayerWorld::enrolled(rules());
+    for number in 1..=SHOWN_DISPUTES + 1 {
+        let id = format!("R1M{number}");
+        shell.told(promised(&id)).unwrap();
+        disputed(&mut shell, over(&id, 1, MatchStatus::Win, Some("P01")));
+    }
+    let shown = shell.player.view().disputed;
+    assert_eq!(shown.len(), SHOWN_DISPUTES);
+    assert_eq!(shown[0].0, match_id("R1M2"));
+}
+
+#[test]
+fn the_end_of_a_match_that_nobody_spoke_of_is_not_remembered() {
+    let mut shell = PlayerWorld::enrolled(rules());
+    let over = over("R1M1", 1, MatchStatus::Win, Some("P01"));
+    let told = shell.told(Notification::GameOver(over.clone().into()));
+    assert_eq!(told, Ok(Reply::Acknowledged));
+    assert_eq!(shell.player.view().statistics.total_matches, 0);
+    shell.told(announcement("R1M1")).unwrap();
+    shell.told(Notification::GameOver(over.into())).unwrap();
+    assert_eq!(shell.player.view().statistics.total_matches, 1);
+}
+
+#[test]
+fn a_player_that_knows_its_manager_comes_only_to_what_was_announced() {
+    let mut shell = PlayerWorld::new(rules());
+    shell.does(Command::Begin);
+    shell.answers(Message::PlayerRegisterResponse(RegisterResponse::from(
+        Enrolment {
+            id: player("P01"),
+            token: AuthToken::new(OWN_TOKEN),
+            league_id: league(),
+            manager_token: Some(AuthToken::new("tok-manager-secret")),
+            return_token: None,
+        },
+    )));
+    let refusal = shell.tries(invited("R1M1", Some(MATCH_TOKEN))).unwrap_err();
+    assert!(matches!(refusal, Refusal::NotAnnounced { .. }));
+    let asked = wants(call(&shell, "R1M1", 1));
+    assert!(shell.tries(asked).is_err());
+    shell
+        .tries(Command::Told {
+            news: promised("R1M1"),
+            token: Some(TokenHash::of("tok-manager-secret")),
+        })
+        .unwrap();
+    assert!(shell.tries(invited("R1M1", Some(MATCH_TOKEN))).is_ok());
+}

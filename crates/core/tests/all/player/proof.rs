@@ -1,0 +1,134 @@
+//! What the manager alone may tell.
+
+use std::sync::Arc;
+
+use league_core::player::{Command, Notification, Refusal, Reply};
+use league_protocol::fault::Code;
+use league_protocol::message::{
+    Enrolment, LeagueCompleted, LeagueStart, Message, RegisterResponse, RoundCompleted,
+    RoundSummary, StandingsUpdate,
+};
+use league_protocol::token::{AuthToken, TokenHash};
+
+use league_testkit::player::*;
+
+const MANAGER: &str = "tok-manager-secret";
+
+/// An answer that lets `P01` in, with or without the manager's own token.
+fn admitted(manager: Option<&str>) -> Message {
+    Message::PlayerRegisterResponse(RegisterResponse::from(Enrolment {
+        id: player("P01"),
+        token: AuthToken::new(OWN_TOKEN),
+        league_id: league(),
+        manager_token: manager.map(AuthToken::new),
+        return_token: None,
+    }))
+}
+
+fn enrolled() -> PlayerWorld {
+    let mut shell = PlayerWorld::new(rules());
+    shell.does(Command::Begin);
+    shell.answers(admitted(Some(MANAGER)));
+    shell
+}
+
+fn tell(
+    shell: &mut PlayerWorld,
+    news: Notification,
+    token: Option<&str>,
+) -> Result<Reply, Refusal> {
+    let token = token.map(TokenHash::of);
+    shell.tries(Command::Told { news, token })
+}
+
+/// All that a manager tells.
+fn all_news() -> [Notification; 5] {
+    [
+        announcement("R1M1"),
+        Notification::LeagueStart(
+            LeagueStart {
+                league_id: league(),
+                total_rounds: 1,
+                total_players: 2,
+                game_type: invitation("R1M1").game_type,
+                schedule: Arc::new([]),
+            }
+            .into(),
+        ),
+        Notification::StandingsUpdate(
+            StandingsUpdate {
+                league_id: league(),
+                round_id: 1,
+                standings: Arc::new([]),
+            }
+            .into(),
+        ),
+        Notification::RoundCompleted(
+            RoundCompleted {
+                league_id: league(),
+                round_id: 1,
+                next_round_id: None,
+                summary: RoundSummary::default(),
+                standings: Arc::new([]),
+            }
+            .into(),
+        ),
+        Notification::LeagueCompleted(
+            LeagueCompleted {
+                league_id: league(),
+                total_rounds: 1,
+                total_matches: 1,
+                champion: None,
+                final_standings: Arc::new([]),
+            }
+            .into(),
+        ),
+    ]
+}
+
+#[test]
+fn news_of_the_league_is_believed_from_the_manager_alone() {
+    let mut shell = enrolled();
+    let before = shell.player.clone();
+    for news in all_news() {
+        let refusal = tell(&mut shell, news.clone(), None).unwrap_err();
+        assert_eq!(refusal, Refusal::NoManagerToken);
+        assert_eq!(refusal.to_league_error().code, Code::TokenMissing);
+        let refusal = tell(&mut shell, news, Some(MATCH_TOKEN)).unwrap_err();
+        assert_eq!(refusal, Refusal::WrongManagerToken);
+        assert_eq!(refusal.to_league_error().code, Code::TokenInvalid);
+    }
+    assert_eq!(shell.player, before);
+    for news in all_news() {
+        assert_eq!(
+            tell(&mut shell, news, Some(MANAGER)),
+            Ok(Reply::Acknowledged)
+        );
+    }
+}
+
+#[test]
+fn the_manager_is_known_by_its_token_after_a_restart_too() {
+    let mut shell = enrolled();
+    shell.restart();
+    assert!(shell.player.knows_manager());
+    assert!(tell(&mut shell, announcement("R1M1"), None).is_err());
+    assert!(tell(&mut shell, announcement("R1M1"), Some(MANAGER)).is_ok());
+    assert!(!shell.journal.concat().contains(MANAGER));
+}
+
+#[test]
+fn an_answer_that_does_not_repeat_the_token_leaves_it_good() {
+    let mut shell = enrolled();
+    shell.does(Command::TokenRefused);
+    shell.answers(admitted(None));
+    assert!(tell(&mut shell, announcement("R1M1"), None).is_err());
+    assert!(tell(&mut shell, announcement("R1M1"), Some(MANAGER)).is_ok());
+}
+
+#[test]
+fn a_manager_that_gave_no_token_is_believed_without_one() {
+    let mut shell = PlayerWorld::enrolled(rules());
+    assert!(!shell.player.knows_manager());
+    assert!(tell(&mut shell, announcement("R1M1"), None).is_ok());
+}

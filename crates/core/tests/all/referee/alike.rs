@@ -1,0 +1,118 @@
+//! A referee that read its facts back decides as the one that made them, in every game.
+//!
+//! What a fact carries besides what is written, such as the table that a move leaves, counts for
+//! nothing where facts are compared. A wrong one shows here: in what is decided and said next.
+
+use league_core::letter::{CallOutcome, Letter};
+use league_core::machine::{Keep, Machine};
+use league_core::referee::{Command, CorrelationId, Event, Referee, RefereeRules};
+use league_protocol::fault::Code;
+use league_protocol::id::GameType;
+use league_protocol::message::{Message, StartMatch};
+use proptest::prelude::*;
+use serde_json::json;
+
+use league_testkit::referee::*;
+
+/// A referee, and one that knows its facts only as they are read back.
+struct Twins {
+    live: RefereeWorld,
+    reader: Referee,
+}
+
+impl Twins {
+    fn new(rules: RefereeRules) -> Self {
+        Self {
+            live: RefereeWorld::with(rules.clone()),
+            reader: Referee::new(rules),
+        }
+    }
+
+    /// Both are told the same, and must answer and write the same.
+    fn tell(&mut self, command: Command) {
+        let now = self.live.now;
+        let (live, reader) = (&self.live.referee, &self.reader);
+        assert_eq!(live.decide(now, &command), reader.decide(now, &command));
+        let (facts, letters) = (self.live.events.len(), self.live.out.len());
+        // What one refuses the other does, too.
+        let _ = self.live.tell(command);
+        let mut said = Vec::new();
+        for fact in &self.live.events[facts..] {
+            self.reader.apply(&read_back(fact));
+            // What was read back is not told again: letters go out with the fact as it was made.
+            self.reader.letters(fact, &mut said);
+        }
+        assert_eq!(self.live.out[letters..], said);
+        assert_eq!(self.live.referee.wakeup(), self.reader.wakeup());
+        let view = |referee: &Referee| format!("{:?}", referee.view(&id("R1M1")));
+        assert_eq!(view(&self.live.referee), view(&self.reader));
+    }
+
+    /// Plays a match to its end with players who do as these numbers say.
+    fn play(&mut self, order: StartMatch, mut whims: impl Iterator<Item = u8>) {
+        self.tell(start(order, None));
+        while !self.live.out.is_empty() || self.live.referee.wakeup().is_some() {
+            for letter in self.live.take() {
+                let outcome = behave(&letter, whims.next().unwrap_or(u8::MAX));
+                if let (Some(correlation), Some(outcome)) = (letter.correlation, outcome) {
+                    self.tell(Command::Outcome {
+                        correlation,
+                        outcome,
+                    });
+                }
+            }
+            let due = self.live.referee.wakeup();
+            if let Some(due) = due.filter(|_| self.live.out.is_empty()) {
+                self.live.now = self.live.now.max(due);
+                self.tell(Command::Tick);
+            }
+        }
+    }
+}
+
+/// A fact as a journal gives it back; one that is never written, as it is.
+fn read_back(fact: &Event) -> Event {
+    match Referee::keep(fact) {
+        Keep::Journal => {
+            let line = serde_json::to_string(fact).unwrap();
+            serde_json::from_str(&line).unwrap()
+        }
+        Keep::Memory => fact.clone(),
+    }
+}
+
+/// Some say nothing, or nonsense; most make one of the moves that they may.
+fn behave(letter: &Letter<CorrelationId>, whim: u8) -> Option<CallOutcome> {
+    match (&letter.message, whim) {
+        (Message::MoveCall(_), 0..10) => None,
+        (Message::MoveCall(_), 10..20) => Some(chosen(letter, json!("heron"))),
+        (Message::MoveCall(_), 20..30) => Some(failed(Code::Connection)),
+        (Message::MoveCall(call), _) => {
+            let option = &call.options[usize::from(whim) % call.options.len()];
+            Some(chosen(letter, option.clone()))
+        }
+        _ => plain(letter),
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_referee_that_read_its_facts_back_decides_as_the_one_that_made_them(
+        whims in proptest::collection::vec(any::<u8>(), 0..60),
+    ) {
+        for listing in league_games::all() {
+            let game_type = GameType::new(listing.rules.game_type).unwrap();
+            let rules = RefereeRules {
+                games: vec![game_type.clone()],
+                ..rules()
+            };
+            let order = StartMatch {
+                game_type,
+                ..order("R1M1")
+            };
+            let mut twins = Twins::new(rules);
+            twins.play(order, whims.iter().copied());
+            prop_assert!(twins.live.kinds().ends_with(&["closed"]));
+        }
+    }
+}

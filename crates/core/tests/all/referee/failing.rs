@@ -1,0 +1,360 @@
+//! Silence, nonsense, lies and absence.
+
+use std::time::Duration;
+
+use league_core::letter::Letter;
+use league_core::referee::{CorrelationId, Event, RefereeRules, Refusal};
+use league_core::timeouts::Backoff;
+use league_games::Seat;
+use league_protocol::fault::Code;
+use league_protocol::message::{GameError, MatchState, MatchStatus, Message};
+use serde_json::json;
+
+use league_testkit::referee::*;
+
+fn error(house: &mut RefereeWorld, number: u32) -> GameError {
+    let Message::GameError(error) = house.only(number, "GAME_ERROR").message else {
+        panic!()
+    };
+    *error
+}
+
+pub(crate) fn failures(house: &RefereeWorld) -> Vec<(usize, Code)> {
+    let failed = house.events.iter().filter_map(|event| match event {
+        Event::AttemptFailed { seat, code, .. } => Some((seat.index() + 1, *code)),
+        _ => None,
+    });
+    failed.collect()
+}
+
+#[test]
+fn a_silent_guest_is_invited_three_times_and_then_loses() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    let letter = house.only(1, "GAME_INVITATION");
+    house.hear(&letter, join(&letter, true)).unwrap();
+    house.only(2, "GAME_INVITATION");
+    house.wait_until(second(5) - Duration::from_millis(1));
+    assert!(house.out.is_empty());
+    house.wait_until(second(5));
+    let first = error(&mut house, 2);
+    assert_eq!(
+        (first.code, first.retry_count, first.max_retries),
+        (Code::Timeout, 1, 3)
+    );
+    assert_eq!(first.next_retry_at, Some(second(7)));
+    assert_eq!(
+        (first.action_required, first.state),
+        ("GAME_JOIN_ACK", MatchState::WaitingForPlayers)
+    );
+    house.wait_until(second(7));
+    house.only(2, "GAME_INVITATION");
+    house.wait_until(second(12));
+    assert_eq!(error(&mut house, 2).retry_count, 2);
+    house.wait_until(second(14));
+    house.only(2, "GAME_INVITATION");
+    house.wait_until(second(19) - Duration::from_millis(1));
+    assert!(house.out.is_empty() && house.result("R1M1").is_none());
+    house.wait_until(second(19));
+    let last = error(&mut house, 2);
+    assert_eq!((last.retry_count, last.next_retry_at), (3, None));
+    let result = house.result("R1M1").unwrap();
+    assert_eq!(
+        (result.status, result.points),
+        (MatchStatus::TechnicalLoss, [3, 0])
+    );
+    assert_eq!(
+        (result.winner.clone(), result.failed[&player(2)]),
+        (Some(player(1)), Code::Timeout)
+    );
+    assert_eq!(result.reason, "P02 did not answer in time (E001)");
+    assert!(result.draw.is_some() && result.details.is_empty());
+}
+
+#[test]
+fn a_silent_mover_has_three_times_thirty_seconds() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    house.both_join();
+    house.choose(1, even());
+    house.wait_until(second(30));
+    let first = error(&mut house, 2);
+    assert_eq!(
+        (first.action_required, first.state),
+        ("CHOOSE_PARITY_RESPONSE", MatchState::CollectingChoices)
+    );
+    assert_eq!(first.next_retry_at, Some(second(32)));
+    house.wait_until(second(93));
+    assert_eq!(house.result("R1M1"), None);
+    house.wait_until(second(94));
+    let result = house.result("R1M1").unwrap();
+    assert_eq!((result.points, result.choices.len()), ([3, 0], 1));
+    assert_eq!(result.choices[&player(1)], even());
+    assert_eq!(failures(&house), [(2, Code::Timeout); 3]);
+}
+
+#[test]
+fn the_one_who_is_silent_loses_only_when_the_other_is_settled_too() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    house.both_join();
+    let mut slow = None;
+    house.play(&mut |letter| match &letter.message {
+        Message::MoveCall(call) if call.player_id == player(1) => Some(failed(Code::Connection)),
+        Message::MoveCall(_) => {
+            slow = Some(letter.clone());
+            None
+        }
+        _ => plain(letter),
+    });
+    let result = house.result("R1M1").unwrap();
+    assert_eq!(
+        (result.points, result.failed.len(), result.winner.clone()),
+        ([0, 0], 2, None)
+    );
+    assert_eq!(result.failed[&player(1)], Code::Connection);
+    assert_eq!(result.failed[&player(2)], Code::Timeout);
+}
+
+#[test]
+fn both_silent_lose_both_and_at_the_same_moment() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    house.take();
+    house.wait_until(second(19));
+    let result = house.result("R1M1").unwrap();
+    assert_eq!(
+        (result.status, result.points, result.winner.clone()),
+        (MatchStatus::TechnicalLoss, [0, 0], None)
+    );
+    assert_eq!(result.failed.len(), 2);
+    assert_eq!(
+        result.reason,
+        "P01 did not answer in time (E001); P02 did not answer in time (E001)"
+    );
+}
+
+#[test]
+fn who_declines_loses_without_another_question() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    let letter = house.only(1, "GAME_INVITATION");
+    house.hear(&letter, join(&letter, false)).unwrap();
+    assert_eq!(house.result("R1M1"), None);
+    let letter = house.only(2, "GAME_INVITATION");
+    house.hear(&letter, join(&letter, true)).unwrap();
+    let result = house.result("R1M1").unwrap();
+    assert_eq!(
+        (result.status, result.points),
+        (MatchStatus::TechnicalLoss, [0, 3])
+    );
+    assert_eq!(result.reason, "P01 declined the invitation");
+    assert_eq!(failures(&house), []);
+    assert_eq!(house.said(), ["league_manager MATCH_RESULT_REPORT"]);
+}
+
+#[test]
+fn two_who_decline_lose_both() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    for number in [2, 1] {
+        let letter = house.only(number, "GAME_INVITATION");
+        house.hear(&letter, join(&letter, false)).unwrap();
+    }
+    let result = house.result("R1M1").unwrap();
+    assert_eq!(
+        (result.points, result.failed.len(), result.winner.clone()),
+        ([0, 0], 2, None)
+    );
+}
+
+#[test]
+fn an_illegal_move_is_told_and_may_be_mended() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    house.both_join();
+    house.choose(1, json!("Even"));
+    let told = error(&mut house, 1);
+    assert_eq!(
+        (told.code, told.retry_count, told.next_retry_at),
+        (Code::InvalidMove, 1, Some(second(2)))
+    );
+    assert!(told.detail.contains("`even`, `odd`"), "{}", told.detail);
+    house.choose(2, odd());
+    house.wait(2);
+    house.choose(1, even());
+    let result = house.result("R1M1").unwrap();
+    assert_eq!(result.status, MatchStatus::Win);
+    assert!(result.failed.is_empty());
+}
+
+#[test]
+fn three_illegal_moves_lose() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    house.both_join();
+    house.choose(2, odd());
+    for attempt in 0..3 {
+        house.choose(1, json!(7));
+        assert_eq!(error(&mut house, 1).retry_count, attempt + 1);
+        house.wait_until(house.now + Duration::from_secs(2));
+    }
+    let result = house.result("R1M1").unwrap();
+    assert_eq!(
+        (result.failed[&player(1)], result.points),
+        (Code::InvalidMove, [0, 3])
+    );
+    assert_eq!(result.reason, "P01 gave no answer that counts (E004)");
+}
+
+#[test]
+fn attempts_are_counted_for_each_move_anew() {
+    let mut house = RefereeWorld::started(tic_tac_toe("R1M1"));
+    let mut asked = 0;
+    house.play(&mut |letter| match &letter.message {
+        Message::MoveCall(_) => {
+            asked += 1;
+            if asked % 3 == 0 {
+                plain(letter)
+            } else {
+                Some(failed(Code::Connection))
+            }
+        }
+        _ => plain(letter),
+    });
+    assert_eq!(house.result("R1M1").unwrap().status, MatchStatus::Win);
+    assert!(failures(&house).len() > 6);
+}
+
+#[test]
+fn a_late_answer_is_refused_and_not_counted() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    house.both_join();
+    house.choose(2, odd());
+    let letter = house.only(1, "CHOOSE_PARITY_CALL");
+    house.wait_until(second(31));
+    house.take();
+    let refused = house.hear(&letter, chosen(&letter, even())).unwrap_err();
+    assert_eq!(
+        refused,
+        Refusal::Late {
+            match_id: id("R1M1"),
+            seat: Seat::A
+        }
+    );
+    assert_eq!(refused.to_league_error().code, Code::DeadlinePassed);
+    assert_eq!(failures(&house), [(1, Code::Timeout)]);
+    assert_eq!(
+        house.hear(&letter, failed(Code::Timeout)),
+        Ok(league_core::referee::Reply::Noted)
+    );
+    assert_eq!(failures(&house).len(), 1);
+    house.wait_until(second(32));
+    house.choose(1, odd());
+    assert_eq!(house.result("R1M1").unwrap().choices[&player(1)], odd());
+}
+
+#[test]
+fn an_answer_after_the_deadline_is_late_even_before_the_referee_wakes() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    house.both_join();
+    let (first, second_call) = (
+        house.only(1, "CHOOSE_PARITY_CALL"),
+        house.only(2, "CHOOSE_PARITY_CALL"),
+    );
+    house.now = second(30);
+    house.hear(&first, chosen(&first, even())).unwrap();
+    assert_eq!(failures(&house), [(2, Code::Timeout)]);
+    let mut other = RefereeWorld::started(order("R1M1"));
+    other.both_join();
+    other.now = second(30) + Duration::from_millis(1);
+    let refused = other
+        .hear(&second_call, chosen(&second_call, odd()))
+        .unwrap_err();
+    assert_eq!(refused.code(), Code::DeadlinePassed);
+    assert!(failures(&other).is_empty());
+}
+
+#[test]
+fn nobody_loses_by_a_hasty_clock() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    let letter = house.only(1, "GAME_INVITATION");
+    house.hear(&letter, failed(Code::Timeout)).unwrap();
+    assert!(failures(&house).is_empty());
+    house.wait_until(second(5));
+    assert_eq!(failures(&house).len(), 2);
+}
+
+#[test]
+fn a_cut_line_counts_at_once() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    let letter = house.only(1, "GAME_INVITATION");
+    house.hear(&letter, failed(Code::Connection)).unwrap();
+    assert_eq!(failures(&house), [(1, Code::Connection)]);
+    assert_eq!(error(&mut house, 1).next_retry_at, Some(second(2)));
+}
+
+#[test]
+fn a_notice_ends_before_the_next_question_begins() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    let letter = house.only(1, "GAME_INVITATION");
+    house.hear(&letter, failed(Code::Connection)).unwrap();
+    let notice = house.only(1, "GAME_ERROR");
+    assert_eq!(
+        (notice.retry.attempts, notice.retry.timeout),
+        (1, Duration::from_secs(2))
+    );
+    assert_eq!(notice.correlation, None);
+}
+
+#[test]
+fn a_player_that_fails_too_often_is_left_alone() {
+    let mut house = RefereeWorld::new();
+    let absent = |letter: &Letter<CorrelationId>| match &letter.message {
+        Message::GameInvitation(invitation) if invitation.opponent_id == player(1) => {
+            Some(failed(Code::Connection))
+        }
+        _ => plain(letter),
+    };
+    house.order(order("R1M1"));
+    house.play(&mut { absent });
+    house.order(order("R2M1"));
+    let start = house.now;
+    house.play(&mut { absent });
+    assert_eq!(failures(&house).len(), 6);
+    house.order(order("R3M1"));
+    let invited = house.said();
+    assert_eq!(
+        invited,
+        ["P01 GAME_INVITATION"],
+        "the breaker opened at the fifth failure"
+    );
+    assert_eq!(failures(&house).len(), 7);
+    house.wait(4);
+    assert_eq!(
+        house.result("R3M1"),
+        None,
+        "the other guest is still waited for"
+    );
+    assert_eq!(
+        house
+            .out
+            .iter()
+            .filter(|letter| told(letter).starts_with("P02"))
+            .count(),
+        0
+    );
+    assert_eq!(failures(&house).len(), 9);
+    // The fifth failure was two seconds after the start; the ones without a call do not count.
+    house.now = start + Duration::from_secs(62);
+    house.order(order("R4M1"));
+    assert!(
+        house.said().contains(&"P02 GAME_INVITATION".to_owned()),
+        "after a minute one call is let through"
+    );
+}
+
+#[test]
+fn waits_may_be_nothing_and_attempts_absurd_without_harm() {
+    let mut rules: RefereeRules = rules();
+    rules.timeouts.attempts = u32::MAX;
+    rules.timeouts.backoff = Backoff::Fixed(Duration::ZERO);
+    rules.timeouts.join = Duration::ZERO;
+    let mut house = RefereeWorld::with(rules);
+    house.order(order("R1M1"));
+    house.wait(300);
+    assert_eq!(house.result("R1M1").unwrap().points, [0, 0]);
+    assert!(failures(&house).len() <= 20);
+}

@@ -1,0 +1,304 @@
+//! Registration with the manager, and the end of the league.
+
+use std::time::Duration;
+
+use league_core::letter::{CallOutcome, Credential, Letter, PeerAnswer};
+use league_core::machine::Machine;
+use league_core::referee::{Command, CorrelationId, Event, Refusal, Reply, ReportAnswer};
+use league_protocol::fault::Code;
+use league_protocol::id::{LeagueId, RefereeId};
+use league_protocol::message::{Enrolment, LeagueError, Message, RegisterResponse};
+use league_protocol::token::AuthToken;
+
+use league_testkit::referee::*;
+
+fn granted() -> AuthToken {
+    AuthToken::mint("REF01", &[9; 32])
+}
+
+fn accepted() -> CallOutcome {
+    let response = RegisterResponse::from(Enrolment {
+        id: RefereeId::numbered(1),
+        token: granted(),
+        league_id: league(),
+        manager_token: None,
+        return_token: None,
+    });
+    Ok(PeerAnswer {
+        message: Message::RefereeRegisterResponse(response),
+        token: None,
+    })
+}
+
+fn registration(house: &mut RefereeWorld) -> Letter<CorrelationId> {
+    let mut letters = house.take();
+    assert_eq!(
+        letters.iter().map(told).collect::<Vec<_>>(),
+        ["league_manager REFEREE_REGISTER_REQUEST"]
+    );
+    letters.remove(0)
+}
+
+fn enrolled() -> RefereeWorld {
+    let mut house = RefereeWorld::new();
+    house.tell(Command::Begin { token: None }).unwrap();
+    let letter = registration(&mut house);
+    house.hear(&letter, accepted()).unwrap();
+    house
+}
+
+#[test]
+fn a_referee_that_was_not_let_in_takes_no_match() {
+    let mut house = RefereeWorld::new();
+    house.tell(Command::Begin { token: None }).unwrap();
+    let letter = registration(&mut house);
+    let reason = "Duplicate display name".to_owned();
+    let response = RegisterResponse::Rejected { reason };
+    let message = Message::RefereeRegisterResponse(response);
+    house
+        .hear(
+            &letter,
+            Ok(PeerAnswer {
+                message,
+                token: None,
+            }),
+        )
+        .unwrap();
+    let reply = house.tell(start(order("R1M1"), None)).unwrap();
+    let Reply::StartMatchAck(ack) = reply else {
+        panic!("{reply:?}")
+    };
+    assert!(!ack.accepted, "it could not report how the match ends");
+    assert!(house.take().is_empty());
+}
+
+#[test]
+fn a_referee_says_who_it_is_and_is_let_in() {
+    let mut house = RefereeWorld::new();
+    house.tell(Command::Begin { token: None }).unwrap();
+    let letter = registration(&mut house);
+    let Message::RefereeRegisterRequest(request) = &letter.message else {
+        panic!()
+    };
+    assert_eq!(request.meta.display_name, "Whistle");
+    assert_eq!(request.meta.max_concurrent_matches, Some(2));
+    assert_eq!(request.meta.protocol_version.as_deref(), Some("2.1.0"));
+    assert_eq!((&request.wanted_id, &request.token), (&None, &None));
+    assert_eq!(
+        (letter.credential.clone(), letter.retry.timeout),
+        (Credential::None, Duration::from_secs(10))
+    );
+    assert_eq!(
+        house.hear(&letter, accepted()),
+        Ok(Reply::TokenGranted {
+            token: granted(),
+            return_token: None,
+        })
+    );
+    assert_eq!(
+        house.referee.enrolled(),
+        Some((&RefereeId::numbered(1), &league()))
+    );
+    assert_eq!((house.referee.wakeup(), house.journal.len()), (None, 1));
+    assert!(!house.journal[0].contains(granted().reveal()));
+    assert_eq!(
+        house.hear(&letter, accepted()),
+        Ok(Reply::Noted),
+        "the answer counts once"
+    );
+}
+
+#[test]
+fn registration_is_tried_until_the_manager_is_there() {
+    let mut house = RefereeWorld::new();
+    house
+        .tell(Command::Begin {
+            token: Some(granted()),
+        })
+        .unwrap();
+    let mut waits = Vec::new();
+    for _ in 0..12 {
+        let letter = registration(&mut house);
+        let Message::RefereeRegisterRequest(request) = &letter.message else {
+            panic!()
+        };
+        assert_eq!(request.token, Some(granted()));
+        house.hear(&letter, failed(Code::Connection)).unwrap();
+        let due = house.referee.wakeup().unwrap();
+        waits.push(due.since(house.now));
+        house.wait_until(due);
+    }
+    assert!(
+        waits[0] <= Duration::from_secs(2)
+            && waits.iter().max().unwrap() <= &Duration::from_secs(60)
+    );
+    assert!(waits[11] >= Duration::from_secs(30));
+    let letter = registration(&mut house);
+    house.hear(&letter, accepted()).unwrap();
+    assert!(house.referee.enrolled().is_some() && house.referee.registration_problem().is_none());
+}
+
+#[test]
+fn silence_and_rejection_are_tried_again_too() {
+    let mut house = RefereeWorld::new();
+    house.tell(Command::Begin { token: None }).unwrap();
+    registration(&mut house);
+    house.wait_until(second(13));
+    let letter = registration(&mut house);
+    let rejected = RegisterResponse::Rejected {
+        reason: "Registration closed".to_owned(),
+    };
+    let answer = PeerAnswer {
+        message: Message::RefereeRegisterResponse(rejected),
+        token: None,
+    };
+    house.hear(&letter, Ok(answer)).unwrap();
+    assert_eq!(
+        house.referee.registration_problem(),
+        Some("Registration closed")
+    );
+    house.wait(60);
+    assert!(!house.out.is_empty());
+}
+
+#[test]
+fn a_returning_referee_asks_for_its_old_id_and_keeps_its_matches() {
+    let mut house = enrolled();
+    house.order(order("R1M1"));
+    house.restart();
+    house
+        .tell(Command::Begin {
+            token: Some(granted()),
+        })
+        .unwrap();
+    let letter = registration(&mut house);
+    let Message::RefereeRegisterRequest(request) = &letter.message else {
+        panic!()
+    };
+    assert_eq!(request.wanted_id.as_deref(), Some("REF01"));
+    house.hear(&letter, accepted()).unwrap();
+    assert_eq!(house.referee.held(), 1);
+}
+
+#[test]
+fn a_refused_token_asks_for_a_new_registration_and_the_report_stays_owed() {
+    let mut house = enrolled();
+    house.order(order("R1M1"));
+    house.both_join();
+    house.choose(1, even());
+    house.choose(2, odd());
+    let report = house.take().pop().unwrap();
+    assert_eq!(report.credential, Credential::Own);
+    let refused = Message::from(LeagueError::new(Code::TokenInvalid, "expired"));
+    let reply = house.hear(
+        &report,
+        Ok(PeerAnswer {
+            message: refused,
+            token: None,
+        }),
+    );
+    assert_eq!(reply, Err(Refusal::TokenRefused));
+    house.wait(5);
+    assert_eq!(house.said(), ["league_manager MATCH_RESULT_REPORT"]);
+}
+
+#[test]
+fn a_report_refused_by_the_rules_is_not_sent_again() {
+    let mut house = enrolled();
+    house.order(order("R1M1"));
+    house.play(&mut |letter| match letter.message {
+        Message::MatchResultReport(_) => {
+            let message = Message::from(LeagueError::new(Code::OutOfTurn, "taken away"));
+            Some(Ok(PeerAnswer {
+                message,
+                token: None,
+            }))
+        }
+        _ => plain(letter),
+    });
+    assert_eq!(house.reports.len(), 1);
+    let Some(Event::Closed { report, .. }) = house.events.last() else {
+        panic!()
+    };
+    assert_eq!(*report, ReportAnswer::Refused(Code::OutOfTurn));
+}
+
+#[test]
+fn a_busy_manager_is_asked_again() {
+    let mut house = enrolled();
+    house.order(order("R1M1"));
+    let mut busy = 2;
+    house.play(&mut |letter| match letter.message {
+        Message::MatchResultReport(_) if busy > 0 => {
+            busy -= 1;
+            let message = Message::from(LeagueError::new(Code::RateLimited, "later"));
+            Some(Ok(PeerAnswer {
+                message,
+                token: None,
+            }))
+        }
+        _ => plain(letter),
+    });
+    assert_eq!(house.reports.len(), 3);
+}
+
+#[test]
+fn the_end_of_the_league_ends_orders_and_vain_reports() {
+    let mut house = enrolled();
+    house.order(order("R1M1"));
+    house.both_join();
+    house.choose(1, even());
+    house.choose(2, odd());
+    let letters = house.take();
+    let other = LeagueId::new("another_league").unwrap();
+    house
+        .tell(Command::LeagueCompleted {
+            league_id: other,
+            token: None,
+        })
+        .unwrap();
+    assert!(!house.referee.league_over());
+    house
+        .tell(Command::LeagueCompleted {
+            league_id: league(),
+            token: None,
+        })
+        .unwrap();
+    house
+        .tell(Command::LeagueCompleted {
+            league_id: league(),
+            token: None,
+        })
+        .unwrap();
+    assert_eq!(
+        house
+            .kinds()
+            .iter()
+            .filter(|kind| **kind == "ended")
+            .count(),
+        1
+    );
+    for letter in &letters {
+        house.hear(letter, failed(Code::Connection)).unwrap();
+    }
+    assert_eq!(house.kinds().last(), Some(&"closed"));
+    let Ok(Reply::StartMatchAck(ack)) = house.tell(start(order("R2M1"), None)) else {
+        panic!()
+    };
+    assert_eq!(ack.reason.as_deref(), Some("the league is over"));
+}
+
+#[test]
+fn orders_of_another_league_are_turned_down() {
+    let mut house = enrolled();
+    let mut foreign = order("R1M1");
+    foreign.league_id = LeagueId::new("another_league").unwrap();
+    let Ok(Reply::StartMatchAck(ack)) = house.tell(start(foreign, None)) else {
+        panic!()
+    };
+    assert_eq!(
+        ack.reason.as_deref(),
+        Some("this referee serves league `league_2025_even_odd`, not `another_league`")
+    );
+    assert_eq!(house.tell(Command::Ping), Ok(Reply::Noted));
+}

@@ -1,0 +1,142 @@
+//! What stands in the last letters.
+
+use league_core::letter::Credential;
+use league_core::machine::Machine;
+use league_core::referee::{Event, MatchView, ReportAnswer};
+use league_protocol::fault::Code;
+use league_protocol::message::{LeagueError, MatchState, Message};
+
+use league_testkit::referee::*;
+
+#[test]
+fn the_last_letters_hold_one_result_for_all() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    house.both_join();
+    house.choose(1, even());
+    house.choose(2, odd());
+    let result = house.result("R1M1").unwrap();
+    let report = house.take().pop().unwrap();
+    house.hear(&report, acknowledged()).unwrap();
+    for number in [1, 2] {
+        let letter = house.only(number, "GAME_OVER");
+        let Message::GameOver(over) = &letter.message else {
+            panic!()
+        };
+        assert_eq!((&over.receiver, &over.result), (&player(number), &result));
+        assert_eq!(
+            (letter.retry.attempts, letter.retry.timeout.as_secs()),
+            (3, 5)
+        );
+        let token = SECRET.match_token(&league(), &id("R1M1"), &player(number));
+        assert_eq!(letter.credential, Credential::Match(token));
+    }
+    let Message::MatchResultReport(told) = &report.message else {
+        panic!()
+    };
+    assert_eq!((told.round_id, told.attempt, &told.result), (1, 1, &result));
+    assert_eq!(
+        (report.retry.attempts, report.retry.timeout.as_secs()),
+        (3, 10)
+    );
+    assert_eq!(report.credential, Credential::Own);
+}
+
+#[test]
+fn the_referee_never_shows_its_own_token_to_a_player() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    let mut letters = Vec::new();
+    house.play(&mut |letter| {
+        letters.push(letter.clone());
+        plain(letter)
+    });
+    for letter in letters
+        .iter()
+        .filter(|letter| told(letter).starts_with('P'))
+    {
+        assert!(
+            matches!(letter.credential, Credential::Match(_)),
+            "{}",
+            told(letter)
+        );
+    }
+}
+
+/// A match that is decided, with its report in the tray.
+fn decided() -> RefereeWorld {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    house.both_join();
+    house.choose(1, even());
+    house.choose(2, odd());
+    house
+}
+
+fn view(house: &RefereeWorld) -> MatchView {
+    house.referee.view(&id("R1M1")).unwrap()
+}
+
+#[test]
+fn nobody_knows_the_result_before_the_manager_has_taken_it() {
+    let mut house = decided();
+    assert_eq!(
+        (view(&house).state, view(&house).result),
+        (MatchState::Finished, None)
+    );
+    let report = house.take().pop().unwrap();
+    house.hear(&report, failed(Code::Timeout)).unwrap();
+    house.wait(100);
+    let said = house.said();
+    assert!(!said.is_empty());
+    assert!(
+        said.iter()
+            .all(|said| said == "league_manager MATCH_RESULT_REPORT")
+    );
+    assert_eq!(view(&house).result, None);
+    house.wait(400);
+    house.manager_acknowledges();
+    assert_eq!(view(&house).result, house.result("R1M1"));
+    assert!(
+        house
+            .said()
+            .ends_with(&["P01 GAME_OVER".to_owned(), "P02 GAME_OVER".to_owned()])
+    );
+}
+
+#[test]
+fn a_result_that_is_refused_for_good_is_told_to_nobody() {
+    for code in [Code::OutOfTurn, Code::InvalidMessage, Code::MatchNotFound] {
+        let mut house = decided();
+        let report = house.take().pop().unwrap();
+        let error = LeagueError::new(code, "not yours");
+        house
+            .hear(&report, answer(&report, Message::from(error)))
+            .unwrap();
+        assert!(house.out.is_empty(), "{code}");
+        assert_eq!(view(&house).result, None);
+        assert_eq!(house.referee.held(), 0);
+        house.restart();
+        assert_eq!(view(&house).result, None);
+        assert!(house.out.is_empty(), "{code}");
+    }
+}
+
+#[test]
+fn a_result_that_nobody_answers_for_when_the_league_ends_is_told_to_nobody() {
+    let mut house = decided();
+    let report = house.take().pop().unwrap();
+    house.hear(&report, failed(Code::Connection)).unwrap();
+    house.events.clear();
+    house.referee.apply(&Event::LeagueEnded { at: house.now });
+    house.wait(300);
+    let said = house.said();
+    assert!(
+        said.iter().all(|said| !said.contains("GAME_OVER")),
+        "{said:?}"
+    );
+    assert!(matches!(
+        house.events.last(),
+        Some(Event::Closed {
+            report: ReportAnswer::Unanswered,
+            ..
+        })
+    ));
+}

@@ -1,0 +1,18 @@
+//! Played leagues for tests: the machines of `league-core`, driven by hand.
+//!
+//! [`LeagueWorld`] drives a league manager, [`RefereeWorld`] a referee and [`PlayerWorld`] a player.
+//! Each records its events and letters, and takes a command at a time that the test chooses.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "every function here serves a test, where a panic is the verdict"
+)]
+
+pub mod league;
+pub mod player;
+pub mod referee;
+pub mod report;
+
+pub use league::LeagueWorld;
+pub use player::PlayerWorld;
+pub use referee::RefereeWorld;
