@@ -46,18 +46,15 @@ pub use event::{Event, Reassignment};
 pub use report::{ReportPart, ReportProblem};
 pub use roster::{AgentState, Member, PlayerEntry, RefereeEntry};
 pub use round::{Fixture, FixtureStage, Round};
-pub use rules::{Assignment, LeagueRules, RulesError, SHORTEST_PROBE};
+pub use rules::{Assignment, LeagueRules, MIN_PROBE_INTERVAL, RulesError};
 
 type Decision = machine::Decision<Event, Reply, Refusal>;
 
 /// How far a league is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Agents may register.
     Registering,
-    /// Matches are played.
     Running,
-    /// It is over.
     Completed,
 }
 
@@ -70,7 +67,6 @@ pub struct League {
     phase: Phase,
     players: Roster<PlayerId, PlayerEntry>,
     referees: Roster<RefereeId, RefereeEntry>,
-    /// Display names, folded.
     names: BTreeMap<String, AgentIndex>,
     tokens: BTreeMap<TokenHash, AgentIndex>,
     schedule: Schedule,
@@ -112,12 +108,12 @@ pub struct AuthenticatedAgent(AgentIndex);
 impl League {
     /// Makes a league that nobody has joined.
     pub fn new(rules: LeagueRules, secret: LeagueSecret) -> Result<Self, RulesError> {
-        let most = Schedule::MOST_PLAYERS;
+        let most = Schedule::MAX_PLAYERS;
         let (min, max) = (rules.min_players, rules.max_players);
         if min < 2 || max < min || max > most {
             return Err(RulesError::Players { min, max, most });
         }
-        if rules.probe_every < SHORTEST_PROBE {
+        if rules.probe_every < MIN_PROBE_INTERVAL {
             return Err(RulesError::ProbeEvery(rules.probe_every));
         }
         let listing = league_games::find(rules.game_type.as_str())
@@ -480,11 +476,8 @@ impl fmt::Debug for OpeningTable {
 /// What it takes to step a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepAccess {
-    /// Which match.
     pub match_id: MatchId,
-    /// Who runs it.
     pub referee_id: RefereeId,
-    /// Where that referee answers.
     pub endpoint: String,
     /// What it wants to see with each step; it is good for this match alone.
     pub token: AuthToken,
@@ -524,7 +517,7 @@ impl League {
 }
 
 /// How many matches of a schedule are listed in one answer.
-const MOST_LISTED_MATCHES: usize = 2_000;
+const MAX_LISTED_MATCHES: usize = 2_000;
 
 impl League {
     /// The schedule that the present players have, or would have if the league began now.
@@ -547,7 +540,7 @@ impl League {
         }
         Ok(Decision::reply(Reply::Schedule {
             total_rounds: schedule.rounds(),
-            rounds: self.list_rounds(schedule, 1, MOST_LISTED_MATCHES),
+            rounds: self.list_rounds(schedule, 1, MAX_LISTED_MATCHES),
         }))
     }
 
@@ -581,12 +574,12 @@ impl League {
     /// All rounds if they fit, else those from the present one on.
     fn whole_schedule(&self) -> Result<QueryAnswer, String> {
         self.check_scheduled()?;
-        let fits = self.schedule.total_matches() <= MOST_LISTED_MATCHES as u64;
+        let fits = self.schedule.total_matches() <= MAX_LISTED_MATCHES as u64;
         let present = self.round.as_ref().map_or(1, |round| round.number);
         let from = if fits { 1 } else { present };
         Ok(QueryAnswer::Schedule {
             total_rounds: self.schedule.rounds(),
-            rounds: self.list_rounds(self.schedule, from, MOST_LISTED_MATCHES),
+            rounds: self.list_rounds(self.schedule, from, MAX_LISTED_MATCHES),
         })
     }
 

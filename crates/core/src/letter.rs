@@ -15,11 +15,8 @@ use crate::timeouts::Backoff;
 /// Letters to one address are carried in the order in which they were given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Letter<CorrelationId> {
-    /// Who gets it.
     pub to: Arc<Peer>,
-    /// What is said.
     pub message: Message,
-    /// What proves the sender.
     pub credential: Credential,
     /// How often and how long to try.
     pub retry: RetryPolicy,
@@ -32,11 +29,8 @@ pub struct Letter<CorrelationId> {
 /// An agent and the way to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
-    /// Who it is.
     pub agent: Agent,
-    /// Where it answers.
     pub endpoint: Arc<str>,
-    /// How it speaks.
     pub dialect: Dialect,
     /// How it takes calls, if it is known; else whoever carries a letter finds out.
     pub speech: Option<CallStyle>,
@@ -45,7 +39,6 @@ pub struct Peer {
 /// What a letter shows to prove its sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credential {
-    /// Nothing.
     None,
     /// The sender's own token, which the shell holds.
     Own,
@@ -74,7 +67,6 @@ pub type CallOutcome = Result<PeerAnswer, CallFailure>;
 /// A message that came back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PeerAnswer {
-    /// What was said.
     pub message: Message,
     /// The hash of the token that came with it.
     pub token: Option<TokenHash>,

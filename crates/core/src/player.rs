@@ -27,16 +27,16 @@ use play::{Announcement, Announcements, ChosenMove, JoinAnswer, OpenMatches};
 pub use command::{
     Command, Fallback, Notification, PlayerPhase, PlayerView, Refusal, Reply, Think,
 };
-pub use contact::{LONGEST_REASON, OUTCOME_GRACE, SHORTEST_WAIT};
+pub use contact::{MAX_REASON, MIN_WAIT, OUTCOME_GRACE};
 pub use event::{Event, MoveQuestion};
 pub use memory::{
-    DISTINCT_CHOICES, KNOWN_ENDS, LONGEST_CHOICE, MatchOutcome, MatchRecord, Memory, MemoryRule,
+    DISTINCT_CHOICES, KNOWN_ENDS, MAX_CHOICE, MatchOutcome, MatchRecord, Memory, MemoryRule,
     Opponent, RECENT_CHOICES, Statistics,
 };
 pub use news::{DrawProblem, SHOWN_DISPUTES};
 pub use play::{
-    ANNOUNCED_MATCHES, LATE_THOUGHT, LONGEST_REASONING, LONGEST_THOUGHT, LONGEST_WAY, OPEN_MATCHES,
-    OPEN_MOVES,
+    ANNOUNCED_MATCHES, LATE_THOUGHT, MAX_REASONING, MAX_REPLY_RESERVE, MAX_THINK_TIME,
+    OPEN_MATCHES, OPEN_MOVES,
 };
 
 type Decision = machine::Decision<Event, Reply, Refusal>;
@@ -46,15 +46,11 @@ type Decision = machine::Decision<Event, Reply, Refusal>;
 pub struct PlayerRules {
     /// The name that people see.
     pub display_name: String,
-    /// The player's own version.
     pub version: String,
-    /// Where it answers.
     pub endpoint: String,
-    /// The games it knows.
     pub games: Vec<GameType>,
     /// How long it waits for the manager.
     pub timeouts: Timeouts,
-    /// Who keeps the league.
     pub manager: Arc<Peer>,
     /// The id it would like.
     pub wanted_id: Option<String>,
@@ -145,7 +141,6 @@ impl Player {
         self.rejected.as_deref()
     }
 
-    /// What it remembers.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }

@@ -32,7 +32,7 @@ pub use event::{
     Event, MatchOrder, PrivateDetail, ReportAnswer, SealedChoice, SeatedPlayer, Secrets,
 };
 pub use match_state::{TablePosition, TransientPosition};
-pub use match_step::{MANUAL_LIMIT, MOST_ATTEMPTS};
+pub use match_step::{MANUAL_LIMIT, MAX_ATTEMPTS};
 
 type Decision = machine::Decision<Event, Reply, Refusal>;
 
@@ -41,11 +41,9 @@ type Decision = machine::Decision<Event, Reply, Refusal>;
 pub struct RefereeRules {
     /// The name that people see.
     pub display_name: String,
-    /// The referee's own version.
     pub version: String,
     /// The id that it would like.
     pub wanted_id: Option<String>,
-    /// Where it answers.
     pub endpoint: String,
     /// The games that it runs.
     pub games: Vec<GameType>,
@@ -353,7 +351,7 @@ impl Machine for Referee {
 }
 
 /// How many failing addresses are remembered; beyond it a new one is simply tried.
-const MOST_BREAKERS: usize = 20_000;
+const MAX_BREAKERS: usize = 20_000;
 
 /// The breakers of all addresses that have failed since they last answered.
 #[derive(Debug, Clone, Default)]
@@ -371,11 +369,10 @@ impl Breakers {
         breaker.is_none_or(|breaker| breaker.allows(rule, at))
     }
 
-    /// Notes silence.
     pub(crate) fn fail(&mut self, endpoint: &Arc<str>, rule: &BreakerRule, at: Timestamp) {
         if let Some(breaker) = self.0.get_mut(endpoint) {
             breaker.fail(rule, at);
-        } else if self.0.len() < MOST_BREAKERS {
+        } else if self.0.len() < MAX_BREAKERS {
             let mut breaker = Breaker::default();
             breaker.fail(rule, at);
             self.0.insert(endpoint.clone(), breaker);
@@ -389,7 +386,7 @@ impl Breakers {
 }
 
 /// How many matches are remembered after their last letter.
-const MOST_RECENT: usize = 256;
+const MAX_RECENT: usize = 256;
 
 /// The last matches, oldest first.
 #[derive(Debug, Clone, Default)]
@@ -408,7 +405,7 @@ impl RecentMatches {
         if self.matches.insert(match_id.clone(), game).is_none() {
             self.order.push_back(match_id);
         }
-        if self.order.len() > MOST_RECENT
+        if self.order.len() > MAX_RECENT
             && let Some(oldest) = self.order.pop_front()
         {
             self.matches.remove(&oldest);

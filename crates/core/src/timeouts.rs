@@ -25,7 +25,6 @@ pub struct Timeouts {
     pub register: Duration,
     /// For a player to come to a match.
     pub join: Duration,
-    /// For a move.
     pub make_move: Duration,
     /// For the end of a match to be received.
     pub game_over: Duration,
@@ -33,11 +32,8 @@ pub struct Timeouts {
     pub report: Duration,
     /// For a question to be answered.
     pub query: Duration,
-    /// For all else.
     pub other: Duration,
-    /// Tries in all.
     pub attempts: u32,
-    /// The wait between tries.
     pub backoff: Backoff,
 }
 

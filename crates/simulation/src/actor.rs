@@ -13,19 +13,19 @@ use league_protocol::message::Message;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
-use crate::agents::{Promise, Step, Worker};
-use crate::behaviour::{Manners, spoil};
-use crate::environment::{Answered, Around, Back, Errand, Thought};
+use crate::agents::{Promise, Reaction, SimulatedMachine};
+use crate::behaviour::{Behaviour, spoil};
+use crate::environment::{AnswerInTransit, Environment, Errand, PendingThought, ReturnPath};
 use crate::fault::Fault;
-use crate::outbox::Post;
+use crate::outbox::LetterQueues;
 use crate::report::Invariant;
 use crate::sabotage::Sabotage;
-use crate::setting::{Person, who_answers};
-use crate::{Checked, Who, breach};
+use crate::scenario::{Person, node_at};
+use crate::{CheckResult, NodeId, breach};
 
 /// A machine with all that its process keeps.
-pub(crate) struct Desk<M: Worker> {
-    pub(crate) who: Who,
+pub(crate) struct Actor<M: SimulatedMachine> {
+    pub(crate) who: NodeId,
     pub(crate) machine: M,
     /// The machine before the first fact.
     origin: M,
@@ -33,13 +33,13 @@ pub(crate) struct Desk<M: Worker> {
     /// So many facts of the journal are safe.
     synced: usize,
     /// What leaves once the rest of the journal is safe.
-    held: Vec<Held<M>>,
+    held: Vec<HeldRelease<M>>,
     /// Calls that came before what they are about was announced.
-    early: Vec<Early<M::Command>>,
+    early: Vec<EarlyCall<M::Command>>,
     /// Counts the lives of this agent.
     pub(crate) life: u32,
     pub(crate) up: bool,
-    post: Post<M::CorrelationId>,
+    post: LetterQueues<M::CorrelationId>,
     pub(crate) token: Option<AuthToken>,
     /// What the agent comes back with, if it was given something better than its token.
     return_token: Option<AuthToken>,
@@ -52,16 +52,16 @@ pub(crate) struct Desk<M: Worker> {
 }
 
 /// What one command leads to outside.
-struct Held<M: Worker> {
+struct HeldRelease<M: SimulatedMachine> {
     letters: Vec<Letter<M::CorrelationId>>,
-    step: Step<M::Command>,
-    back: Option<Back>,
-    promise: Option<(Who, Promise)>,
+    step: Reaction<M::Command>,
+    back: Option<ReturnPath>,
+    promise: Option<(NodeId, Promise)>,
 }
 
-impl<M: Worker> Desk<M> {
+impl<M: SimulatedMachine> Actor<M> {
     /// A desk for an agent that will note about so many facts.
-    pub(crate) fn new(who: Who, machine: M, person: Person, facts: usize) -> Self {
+    pub(crate) fn new(who: NodeId, machine: M, person: Person, facts: usize) -> Self {
         Self {
             who,
             origin: machine.clone(),
@@ -72,7 +72,7 @@ impl<M: Worker> Desk<M> {
             early: Vec::new(),
             life: 0,
             up: true,
-            post: Post::new(),
+            post: LetterQueues::new(),
             token: None,
             return_token: None,
             hash: None,
@@ -83,9 +83,9 @@ impl<M: Worker> Desk<M> {
     }
 
     /// Begins, for the first time or after a fall.
-    pub(crate) fn begin(&mut self, around: &mut Around) -> Checked {
+    pub(crate) fn begin(&mut self, environment: &mut Environment) -> CheckResult {
         match M::begin(self.token_to_return()) {
-            Some(command) => self.attend(around, &command, None),
+            Some(command) => self.attend(environment, &command, None),
             None => Ok(()),
         }
     }
@@ -100,19 +100,19 @@ impl<M: Worker> Desk<M> {
     }
 
     /// The moment has come that the machine wanted to be woken at.
-    pub(crate) fn wake(&mut self, around: &mut Around, life: u32) -> Checked {
+    pub(crate) fn wake(&mut self, environment: &mut Environment, life: u32) -> CheckResult {
         if !self.up || self.life != life {
             return Ok(());
         }
         self.wake_at = None;
-        let now = around.now();
+        let now = environment.now();
         if self.machine.wakeup().is_none_or(|due| due > now) {
-            self.set_alarm(around);
+            self.set_alarm(environment);
             return Ok(());
         }
-        let before = around.report.facts;
-        self.attend(around, &M::tick(), None)?;
-        let idle = self.up && around.report.facts == before;
+        let before = environment.report.facts;
+        self.attend(environment, &M::tick(), None)?;
+        let idle = self.up && environment.report.facts == before;
         if idle && self.machine.wakeup().is_some_and(|due| due <= now) {
             return breach(
                 Invariant::EveryLeagueEnds,
@@ -123,16 +123,16 @@ impl<M: Worker> Desk<M> {
     }
 
     /// What was written is safe: what waited for that leaves.
-    pub(crate) fn sync(&mut self, around: &mut Around, life: u32) -> Checked {
+    pub(crate) fn sync(&mut self, environment: &mut Environment, life: u32) -> CheckResult {
         if !self.up || self.life != life {
             return Ok(());
         }
         self.synced = self.journal.len();
         for held in std::mem::take(&mut self.held) {
             if self.up && self.life == life {
-                self.release(around, held)?;
+                self.release(environment, held)?;
             } else {
-                around.cut(held.back);
+                environment.cut(held.back);
             }
         }
         Ok(())
@@ -141,18 +141,18 @@ impl<M: Worker> Desk<M> {
     /// Weighs a command, notes the facts, and sends what follows once they are safe.
     pub(crate) fn attend(
         &mut self,
-        around: &mut Around,
+        environment: &mut Environment,
         command: &M::Command,
-        back: Option<Back>,
-    ) -> Checked {
-        let ruling = self.weigh(around, command);
-        self.settle(around, command, ruling, back)
+        back: Option<ReturnPath>,
+    ) -> CheckResult {
+        let ruling = self.weigh(environment, command);
+        self.settle(environment, command, ruling, back)
     }
 
-    fn weigh(&self, around: &mut Around, command: &M::Command) -> Ruling<M> {
-        around.report.steps += 1;
-        let at = around.now();
-        let heard_at = around
+    fn weigh(&self, environment: &mut Environment, command: &M::Command) -> MachineDecision<M> {
+        environment.report.steps += 1;
+        let at = environment.now();
+        let heard_at = environment
             .sabotage
             .map_or(at, |sabotage| M::time(sabotage, at, command));
         self.machine.decide(heard_at, command)
@@ -160,17 +160,17 @@ impl<M: Worker> Desk<M> {
 
     fn settle(
         &mut self,
-        around: &mut Around,
+        environment: &mut Environment,
         command: &M::Command,
-        ruling: Ruling<M>,
-        back: Option<Back>,
-    ) -> Checked {
-        let at = around.now();
+        ruling: MachineDecision<M>,
+        back: Option<ReturnPath>,
+    ) -> CheckResult {
+        let at = environment.now();
         let Decision {
             mut events,
             mut answer,
         } = ruling;
-        if let Some(sabotage) = around.sabotage {
+        if let Some(sabotage) = environment.sabotage {
             let machine = &self.machine;
             machine.tamper(sabotage, at, command, &mut events, &mut answer);
         }
@@ -179,100 +179,104 @@ impl<M: Worker> Desk<M> {
         for event in events {
             self.machine.apply(&event);
             self.machine.letters(&event, &mut letters);
-            around.report.facts += 1;
-            around.log(format_args!("{} {event:?}", self.who));
+            environment.report.facts += 1;
+            environment.log(format_args!("{} {event:?}", self.who));
             self.machine
-                .watch(&mut around.oracle, self.who, at, &event)?;
+                .watch(&mut environment.oracle, self.who, at, &event)?;
             if M::keep(&event) == Keep::Journal {
                 self.journal.push(event);
             }
         }
-        self.show(around, &mut letters)?;
+        self.show(environment, &mut letters)?;
         let promise = answer
             .as_ref()
             .ok()
             .and_then(|reply| M::promise(command, reply))
-            .map(|promise| (around.oracle.from(), promise));
+            .map(|promise| (environment.oracle.from(), promise));
         let step = M::react(answer, self.token_to_return());
-        let held = Held {
+        let held = HeldRelease {
             letters,
             step,
             back,
             promise,
         };
-        if around.crashes(M::KIND) {
-            around.cut(back);
-            return self.fall(around);
+        if environment.crashes(M::KIND) {
+            environment.cut(back);
+            return self.fall(environment);
         }
-        self.hold(around, held)?;
-        self.set_alarm(around);
+        self.hold(environment, held)?;
+        self.set_alarm(environment);
         if announced && !self.early.is_empty() {
-            return self.call_again(around);
+            return self.call_again(environment);
         }
         Ok(())
     }
 
     /// Shows the letters to the oracle as they are written; they may leave later.
-    fn show(&self, around: &mut Around, letters: &mut [Letter<M::CorrelationId>]) -> Checked {
+    fn show(
+        &self,
+        environment: &mut Environment,
+        letters: &mut [Letter<M::CorrelationId>],
+    ) -> CheckResult {
         for letter in letters {
-            if let Some(sabotage) = around.sabotage {
+            if let Some(sabotage) = environment.sabotage {
                 sabotage.tamper_letter(M::KIND, letter);
             }
-            if let Some(to) = who_answers(&letter.to.endpoint) {
-                around.oracle.letter(self.who, to, letter)?;
+            if let Some(to) = node_at(&letter.to.endpoint) {
+                environment.oracle.letter(self.who, to, letter)?;
             }
         }
         Ok(())
     }
 
-    fn hold(&mut self, around: &mut Around, held: Held<M>) -> Checked {
+    fn hold(&mut self, environment: &mut Environment, held: HeldRelease<M>) -> CheckResult {
         let safe = self.synced == self.journal.len();
         let acks = matches!(held.promise, Some((_, Promise::Acked(..))));
-        if safe || (acks && around.sabotage == Some(Sabotage::AckBeforeJournal)) {
-            return self.release(around, held);
+        if safe || (acks && environment.sabotage == Some(Sabotage::AckBeforeJournal)) {
+            return self.release(environment, held);
         }
-        if around.setting.sync == 0 {
+        if environment.scenario.sync == 0 {
             self.synced = self.journal.len();
-            return self.release(around, held);
+            return self.release(environment, held);
         }
         if self.held.is_empty() {
             let (who, life) = (self.who, self.life);
-            let at = around.now() + Duration::from_millis(around.setting.sync);
-            around.clock.note(at, Errand::Sync { who, life });
+            let at = environment.now() + Duration::from_millis(environment.scenario.sync);
+            environment.clock.note(at, Errand::Sync { who, life });
         }
         self.held.push(held);
         Ok(())
     }
 
-    fn release(&mut self, around: &mut Around, held: Held<M>) -> Checked {
+    fn release(&mut self, environment: &mut Environment, held: HeldRelease<M>) -> CheckResult {
         let mut letters = held.letters;
         for letter in letters.drain(..) {
-            let Some(to) = who_answers(&letter.to.endpoint) else {
+            let Some(to) = node_at(&letter.to.endpoint) else {
                 continue;
             };
-            around.log(format_args!("{} to {to}: {:?}", self.who, letter.message));
-            around.oracle.sent(&letter.message);
+            environment.log(format_args!("{} to {to}: {:?}", self.who, letter.message));
+            environment.oracle.sent(&letter.message);
             if self.post.put(to, letter) {
-                self.send_first(around, to);
+                self.send_first(environment, to);
             }
         }
         self.letters = letters;
         if let Some((to, promise)) = held.promise {
-            around.oracle.promised(to, promise)?;
+            environment.oracle.promised(to, promise)?;
         }
         match held.step {
-            Step::Say(message) => {
-                around.oracle.answer(self.who, held.back, &message)?;
-                self.say(around, message, held.back);
+            Reaction::Say(message) => {
+                environment.oracle.answer(self.who, held.back, &message)?;
+                self.say(environment, message, held.back);
             }
-            Step::Keep(token, return_token) => {
+            Reaction::Keep(token, return_token) => {
                 self.hash = Some(token.hash());
                 self.token = Some(token);
                 self.return_token = return_token.or(self.return_token.take());
             }
-            Step::Next(command) => return self.attend(around, &command, None),
-            Step::Think(think) => self.think(around, &think, held.back),
-            Step::Nothing => around.lose(held.back),
+            Reaction::Next(command) => return self.attend(environment, &command, None),
+            Reaction::Think(think) => self.think(environment, &think, held.back),
+            Reaction::Nothing => environment.lose(held.back),
         }
         Ok(())
     }
@@ -280,13 +284,13 @@ impl<M: Worker> Desk<M> {
     /// Thinks for a while; the strategy is chance.
     fn think(
         &mut self,
-        around: &mut Around,
+        environment: &mut Environment,
         think: &league_core::player::Think,
-        back: Option<Back>,
+        back: Option<ReturnPath>,
     ) {
-        let choice = around.chance.pick(&think.options).cloned();
-        let nonce =
-            (around.chance.below(2) == 0).then(|| format!("nonce-{:x}", around.chance.next()));
+        let choice = environment.chance.pick(&think.options).cloned();
+        let nonce = (environment.chance.below(2) == 0)
+            .then(|| format!("nonce-{:x}", environment.chance.next()));
         let command = league_core::player::Command::Chosen {
             match_id: think.match_id.clone(),
             turn: think.turn,
@@ -294,99 +298,100 @@ impl<M: Worker> Desk<M> {
             nonce,
             reasoning: None,
         };
-        let at = around.now() + Duration::from_millis(around.chance.below(20));
+        let at = environment.now() + Duration::from_millis(environment.chance.below(20));
         let (who, life) = (self.who, self.life);
-        let thought = Thought {
+        let thought = PendingThought {
             who,
             life,
             command,
             back,
         };
-        let place = around.thoughts.put(thought);
-        around.clock.note(at, Errand::Thought(place));
+        let place = environment.thoughts.put(thought);
+        environment.clock.note(at, Errand::Thought(place));
     }
 
     /// Answers, unless nobody waits; an ill-behaved player answers in its own way.
-    fn say(&mut self, around: &mut Around, message: Message, back: Option<Back>) {
+    fn say(&mut self, environment: &mut Environment, message: Message, back: Option<ReturnPath>) {
         let Some(back) = back else { return };
         let owed = matches!(message, Message::GameJoinAck(_) | Message::MoveResponse(_));
         let token = self.hash.filter(|_| owed && self.person.shows_token);
-        let vice = (owed && around.stormy && self.person.manners != Manners::HONEST)
-            .then(|| self.person.manners.shown(&mut around.chance))
+        let vice = (owed && environment.stormy && self.person.behaviour != Behaviour::HONEST)
+            .then(|| self.person.behaviour.shown(&mut environment.chance))
             .flatten();
         let Some(vice) = vice else {
-            around.oracle.said(self.who, &message);
-            return around.give_back(Answered {
+            environment.oracle.said(self.who, &message);
+            return environment.give_back(AnswerInTransit {
                 back,
                 message,
                 token,
             });
         };
-        around.report.fault(Fault::BadManners);
-        let spoilt = spoil(vice, message, token, &mut around.chance);
+        environment.report.fault(Fault::BadManners);
+        let spoilt = spoil(vice, message, token, &mut environment.chance);
         let Some(message) = spoilt.message else {
-            return around.lose(Some(back));
+            return environment.lose(Some(back));
         };
-        around.oracle.said(self.who, &message);
-        let answered = Answered {
+        environment.oracle.said(self.who, &message);
+        let answered = AnswerInTransit {
             back,
             message,
             token: spoilt.token,
         };
         if spoilt.later.is_zero() {
-            return around.give_back(answered);
+            return environment.give_back(answered);
         }
-        let at = around.now() + spoilt.later;
+        let at = environment.now() + spoilt.later;
         if at > back.deadline {
-            around.lose(Some(back));
+            environment.lose(Some(back));
         }
-        around.bring_back(at, answered);
+        environment.bring_back(at, answered);
     }
 
-    fn set_alarm(&mut self, around: &mut Around) {
+    fn set_alarm(&mut self, environment: &mut Environment) {
         let Some(due) = self.machine.wakeup().filter(|_| self.up) else {
             return;
         };
-        let due = around
+        let due = environment
             .sabotage
             .map_or(due, |sabotage| sabotage.alarm(M::KIND, due));
-        let due = due.max(around.now());
+        let due = due.max(environment.now());
         if self.wake_at.is_none_or(|set| due < set) {
             self.wake_at = Some(due);
             let (who, life) = (self.who, self.life);
-            around.clock.note(due, Errand::Wake { who, life });
+            environment.clock.note(due, Errand::Wake { who, life });
         }
     }
 }
 
 /// What a machine makes of a command.
-type Ruling<M> = Decision<<M as Machine>::Event, <M as Machine>::Reply, <M as Machine>::Refusal>;
+type MachineDecision<M> =
+    Decision<<M as Machine>::Event, <M as Machine>::Reply, <M as Machine>::Refusal>;
 
 /// A call that waits.
-pub(crate) struct Early<Command> {
+pub(crate) struct EarlyCall<Command> {
     command: Command,
-    from: Who,
-    back: Option<Back>,
+    from: NodeId,
+    back: Option<ReturnPath>,
     until: Timestamp,
 }
 
-impl<M: Worker> Desk<M> {
+impl<M: SimulatedMachine> Actor<M> {
     /// Weighs a call and answers it, at once or when it is no longer early.
     pub(crate) fn answer_call(
         &mut self,
-        around: &mut Around,
+        environment: &mut Environment,
         command: M::Command,
-        back: Option<Back>,
-    ) -> Checked {
-        let ruling = self.weigh(around, &command);
+        back: Option<ReturnPath>,
+    ) -> CheckResult {
+        let ruling = self.weigh(environment, &command);
         if !is_early::<M>(&ruling) {
-            return self.settle(around, &command, ruling, back);
+            return self.settle(environment, &command, ruling, back);
         }
         let (who, life) = (self.who, self.life);
-        let until = around.now() + around.setting.rules.timeouts.join / 2;
-        around.clock.note(until, Errand::Enough { who, life });
-        let from = around.oracle.from();
-        self.early.push(Early {
+        let until = environment.now() + environment.scenario.rules.timeouts.join / 2;
+        environment.clock.note(until, Errand::Enough { who, life });
+        let from = environment.oracle.from();
+        self.early.push(EarlyCall {
             command,
             from,
             back,
@@ -396,100 +401,102 @@ impl<M: Worker> Desk<M> {
     }
 
     /// Calls have waited long enough: they are answered as matters stand.
-    pub(crate) fn end_waiting(&mut self, around: &mut Around, life: u32) -> Checked {
+    pub(crate) fn end_waiting(&mut self, environment: &mut Environment, life: u32) -> CheckResult {
         if self.up && self.life == life {
-            self.call_again(around)
+            self.call_again(environment)
         } else {
             Ok(())
         }
     }
 
     /// Brings the calls that wait once more.
-    pub(crate) fn call_again(&mut self, around: &mut Around) -> Checked {
+    pub(crate) fn call_again(&mut self, environment: &mut Environment) -> CheckResult {
         let life = self.life;
         for early in std::mem::take(&mut self.early) {
             if !self.up || self.life != life {
-                around.cut(early.back);
+                environment.cut(early.back);
                 continue;
             }
-            around.oracle.now_from(early.from);
-            let ruling = self.weigh(around, &early.command);
-            if is_early::<M>(&ruling) && around.now() < early.until {
+            environment.oracle.now_from(early.from);
+            let ruling = self.weigh(environment, &early.command);
+            if is_early::<M>(&ruling) && environment.now() < early.until {
                 self.early.push(early);
             } else {
-                self.settle(around, &early.command, ruling, early.back)?;
+                self.settle(environment, &early.command, ruling, early.back)?;
             }
         }
         Ok(())
     }
 
     /// The process dies, and whoever waited for it is cut off.
-    pub(crate) fn drop_calls(&mut self, around: &mut Around) {
+    pub(crate) fn drop_calls(&mut self, environment: &mut Environment) {
         for early in std::mem::take(&mut self.early) {
-            around.cut(early.back);
+            environment.cut(early.back);
         }
     }
 }
 
-fn is_early<M: Worker>(ruling: &Ruling<M>) -> bool {
+fn is_early<M: SimulatedMachine>(ruling: &MachineDecision<M>) -> bool {
     ruling.answer.as_ref().is_err_and(M::is_early)
 }
 
 /// The longest that a fallen agent stays away, in seconds.
-const LONGEST_ABSENCE: u64 = 180;
+const MAX_ABSENCE: u64 = 180;
 
-impl<M: Worker> Desk<M> {
+impl<M: SimulatedMachine> Actor<M> {
     /// The process dies, and comes back after a while.
-    pub(crate) fn fall(&mut self, around: &mut Around) -> Checked {
-        self.go_down(around)?;
-        let absence = Duration::from_millis(around.chance.between(10, LONGEST_ABSENCE * 1_000));
+    pub(crate) fn fall(&mut self, environment: &mut Environment) -> CheckResult {
+        self.go_down(environment)?;
+        let absence = Duration::from_millis(environment.chance.between(10, MAX_ABSENCE * 1_000));
         let rise = Errand::Rise { who: self.who };
-        around.clock.note(around.now() + absence, rise);
+        environment.clock.note(environment.now() + absence, rise);
         Ok(())
     }
 
     /// The process dies: what was not safe is lost, but for what had reached the disk by chance.
-    pub(crate) fn go_down(&mut self, around: &mut Around) -> Checked {
-        around.report.crashes += 1;
+    pub(crate) fn go_down(&mut self, environment: &mut Environment) -> CheckResult {
+        environment.report.crashes += 1;
         let unsafe_facts = (self.journal.len() - self.synced) as u64;
-        let kept = around.chance.below(unsafe_facts + 1);
+        let kept = environment.chance.below(unsafe_facts + 1);
         if kept < unsafe_facts {
-            around.report.fault(Fault::TornTail);
+            environment.report.fault(Fault::TornTail);
         }
         self.journal
             .truncate(self.synced + usize::try_from(kept).unwrap_or(0));
         self.synced = self.journal.len();
         for held in std::mem::take(&mut self.held) {
-            around.cut(held.back);
+            environment.cut(held.back);
         }
-        self.drop_calls(around);
+        self.drop_calls(environment);
         self.post.burn();
         self.up = false;
         self.life += 1;
         self.wake_at = None;
-        if self.token.is_some() && around.fails(around.setting.rates.token_lost, Fault::TokenLost) {
+        if self.token.is_some()
+            && environment.fails(environment.scenario.rates.token_lost, Fault::TokenLost)
+        {
             (self.token, self.return_token, self.hash) = (None, None, None);
         }
-        around.log(format_args!("{} falls", self.who));
-        M::recall(&mut around.oracle, self.who, &self.journal)
+        environment.log(format_args!("{} falls", self.who));
+        M::recall(&mut environment.oracle, self.who, &self.journal)
     }
 
     /// The process comes back with nothing but its journal.
-    pub(crate) fn rise(&mut self, around: &mut Around) -> Checked {
-        around.log(format_args!("{} rises", self.who));
-        self.machine = self.replayed(around.sabotage);
+    pub(crate) fn rise(&mut self, environment: &mut Environment) -> CheckResult {
+        environment.log(format_args!("{} rises", self.who));
+        self.machine = self.replayed(environment.sabotage);
         self.up = true;
         let mut letters = self.machine.pending();
-        self.show(around, &mut letters)?;
-        let held = Held {
+        self.show(environment, &mut letters)?;
+        let held = HeldRelease {
             letters,
-            step: Step::Nothing,
+            step: Reaction::Nothing,
             back: None,
             promise: None,
         };
-        self.release(around, held)?;
-        self.set_alarm(around);
-        self.begin(around)
+        self.release(environment, held)?;
+        self.set_alarm(environment);
+        self.begin(environment)
     }
 
     /// A fresh machine that has been told the whole journal.
@@ -508,7 +515,7 @@ impl<M: Worker> Desk<M> {
     }
 
     /// Whether the journal says all that the machine knows, however often it is replayed.
-    pub(crate) fn check_replay(&self, text_too: bool) -> Checked {
+    pub(crate) fn check_replay(&self, text_too: bool) -> CheckResult {
         let (once, twice) = (self.replayed(None), self.replayed(None));
         if let Some(what) = once.differs(&twice) {
             return breach(Invariant::TheJournalSaysAll, what);

@@ -21,19 +21,19 @@ use serde::de::DeserializeOwned;
 
 use crate::oracle::Oracle;
 use crate::sabotage::Sabotage;
-use crate::setting::is_barred;
-use crate::{Checked, Who};
+use crate::scenario::is_barred;
+use crate::{CheckResult, NodeId};
 
 /// The three kinds of agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MachineKind {
     Manager,
     Referee,
     Player,
 }
 
 /// A message as it comes to an agent.
-pub(crate) struct Call {
+pub(crate) struct IncomingCall {
     pub(crate) message: Message,
     pub(crate) sender: Option<Agent>,
     /// The token as it stands in the message, which a registration is weighed by.
@@ -44,22 +44,18 @@ pub(crate) struct Call {
 }
 
 /// What a shell does with a reply.
-pub(crate) enum Step<Command> {
-    /// Answers the caller.
+pub(crate) enum Reaction<Command> {
     Say(Message),
     /// Keeps the token that the manager gave, and the one to come back with if it gave one.
     Keep(AuthToken, Option<AuthToken>),
     /// Lets the strategy think, and comes back with this command and a choice.
     Think(Box<league_core::player::Think>),
-    /// Brings this command next.
     Next(Box<Command>),
-    /// Nobody waits.
     Nothing,
 }
 
 /// What an agent promises by an answer, once it has left.
 pub(crate) enum Promise {
-    /// The result stands.
     Acked(MatchId, Arc<MatchResult>),
     /// The agent of this name has this id and these tokens.
     Enrolled(Agent, Vec<AuthToken>),
@@ -71,8 +67,10 @@ pub(crate) trait Fact: Debug + Clone + PartialEq + Serialize + DeserializeOwned 
 impl<T: Debug + Clone + PartialEq + Serialize + DeserializeOwned> Fact for T {}
 
 /// A machine with the knowledge of its shell.
-pub(crate) trait Worker: Machine<Event: Fact, CorrelationId: Clone> + Clone {
-    const KIND: Kind;
+pub(crate) trait SimulatedMachine:
+    Machine<Event: Fact, CorrelationId: Clone> + Clone
+{
+    const KIND: MachineKind;
 
     /// What the process does first.
     fn begin(token: Option<&AuthToken>) -> Option<Self::Command>;
@@ -81,12 +79,12 @@ pub(crate) trait Worker: Machine<Event: Fact, CorrelationId: Clone> + Clone {
     /// Whether it believes the manager by a token only.
     fn knows_manager(&self) -> bool;
     /// Turns a message into a command, or into the answer that the shell gives by itself.
-    fn understand(call: Call) -> Result<Self::Command, Box<Message>>;
+    fn understand(call: IncomingCall) -> Result<Self::Command, Box<Message>>;
     /// What the process does with an answer.
     fn react(
         answer: Result<Self::Reply, Self::Refusal>,
         token: Option<&AuthToken>,
-    ) -> Step<Self::Command>;
+    ) -> Reaction<Self::Command>;
     /// Whether a call was refused only because it came too soon, so that the shell lets it wait.
     fn is_early(_refusal: &Self::Refusal) -> bool {
         false
@@ -98,9 +96,15 @@ pub(crate) trait Worker: Machine<Event: Fact, CorrelationId: Clone> + Clone {
     /// What the answer to a command promises.
     fn promise(command: &Self::Command, reply: &Self::Reply) -> Option<Promise>;
     /// Shows a fact to the oracle.
-    fn watch(&self, oracle: &mut Oracle, who: Who, at: Timestamp, event: &Self::Event) -> Checked;
+    fn watch(
+        &self,
+        oracle: &mut Oracle,
+        who: NodeId,
+        at: Timestamp,
+        event: &Self::Event,
+    ) -> CheckResult;
     /// Tells the oracle what is left after a crash.
-    fn recall(oracle: &mut Oracle, who: Who, journal: &[Self::Event]) -> Checked;
+    fn recall(oracle: &mut Oracle, who: NodeId, journal: &[Self::Event]) -> CheckResult;
     /// Whether two machines are the same as far as a journal says; `None` if all agrees.
     fn differs(&self, replayed: &Self) -> Option<String>;
     /// Lets a planted bug change a decision.
@@ -126,8 +130,8 @@ fn not_for_me(message_type: Option<&'static str>) -> Box<Message> {
     Box::new(Message::from(error))
 }
 
-impl Worker for League {
-    const KIND: Kind = Kind::Manager;
+impl SimulatedMachine for League {
+    const KIND: MachineKind = MachineKind::Manager;
 
     fn begin(_token: Option<&AuthToken>) -> Option<league::Command> {
         None
@@ -141,7 +145,7 @@ impl Worker for League {
         true
     }
 
-    fn understand(call: Call) -> Result<league::Command, Box<Message>> {
+    fn understand(call: IncomingCall) -> Result<league::Command, Box<Message>> {
         let token = call.token;
         let candidate = |mut request: Box<RegisterRequest>| {
             request.token = request.token.take().or(call.own_token);
@@ -178,10 +182,10 @@ impl Worker for League {
     fn react(
         answer: Result<league::Reply, league::Refusal>,
         _token: Option<&AuthToken>,
-    ) -> Step<league::Command> {
+    ) -> Reaction<league::Command> {
         match answer {
-            Ok(reply) => reply.to_message().map_or(Step::Nothing, Step::Say),
-            Err(refusal) => Step::Say(Message::from(refusal.to_league_error())),
+            Ok(reply) => reply.to_message().map_or(Reaction::Nothing, Reaction::Say),
+            Err(refusal) => Reaction::Say(Message::from(refusal.to_league_error())),
         }
     }
 
@@ -203,14 +207,14 @@ impl Worker for League {
     fn watch(
         &self,
         oracle: &mut Oracle,
-        _who: Who,
+        _who: NodeId,
         at: Timestamp,
         event: &league::Event,
-    ) -> Checked {
+    ) -> CheckResult {
         oracle.watch_league(self, at, event)
     }
 
-    fn recall(oracle: &mut Oracle, _who: Who, journal: &[league::Event]) -> Checked {
+    fn recall(oracle: &mut Oracle, _who: NodeId, journal: &[league::Event]) -> CheckResult {
         oracle.recall_league(journal)
     }
 
@@ -239,7 +243,7 @@ fn tokens<Id>(enrolment: &Enrolment<Id>) -> Vec<AuthToken> {
 }
 
 /// A question that is older than this has passed its deadline.
-const LONGEST_QUESTION: Duration = Duration::from_secs(30);
+const MAX_QUESTION_AGE: Duration = Duration::from_secs(30);
 
 /// Why a match is better run by another.
 fn barred(order: &StartMatch) -> Option<String> {
@@ -248,8 +252,8 @@ fn barred(order: &StartMatch) -> Option<String> {
     Some(format!("player {} is not called", barred.player_id))
 }
 
-impl Worker for Referee {
-    const KIND: Kind = Kind::Referee;
+impl SimulatedMachine for Referee {
+    const KIND: MachineKind = MachineKind::Referee;
 
     fn begin(token: Option<&AuthToken>) -> Option<referee::Command> {
         Some(referee::Command::Begin {
@@ -265,7 +269,7 @@ impl Worker for Referee {
         Referee::knows_manager(self)
     }
 
-    fn understand(call: Call) -> Result<referee::Command, Box<Message>> {
+    fn understand(call: IncomingCall) -> Result<referee::Command, Box<Message>> {
         match call.message {
             Message::StartMatch(order) => Ok(referee::Command::StartMatch {
                 barred: barred(&order),
@@ -284,19 +288,20 @@ impl Worker for Referee {
     fn react(
         answer: Result<referee::Reply, referee::Refusal>,
         token: Option<&AuthToken>,
-    ) -> Step<referee::Command> {
+    ) -> Reaction<referee::Command> {
         match answer {
-            Ok(referee::Reply::Noted) => Step::Say(Message::Acknowledged),
+            Ok(referee::Reply::Noted) => Reaction::Say(Message::Acknowledged),
             Ok(referee::Reply::TokenGranted {
                 token,
                 return_token,
-            }) => Step::Keep(token, return_token),
-            Ok(referee::Reply::StartMatchAck(ack)) => Step::Say(Message::StartMatchAck(ack)),
-            Ok(referee::Reply::MatchState(_)) => Step::Nothing,
-            Err(referee::Refusal::TokenRefused) => {
-                Self::begin(token).map_or(Step::Nothing, |command| Step::Next(Box::new(command)))
-            }
-            Err(refusal) => Step::Say(Message::from(refusal.to_league_error())),
+            }) => Reaction::Keep(token, return_token),
+            Ok(referee::Reply::StartMatchAck(ack)) => Reaction::Say(Message::StartMatchAck(ack)),
+            Ok(referee::Reply::MatchState(_)) => Reaction::Nothing,
+            Err(referee::Refusal::TokenRefused) => Self::begin(token)
+                .map_or(Reaction::Nothing, |command| {
+                    Reaction::Next(Box::new(command))
+                }),
+            Err(refusal) => Reaction::Say(Message::from(refusal.to_league_error())),
         }
     }
 
@@ -307,14 +312,14 @@ impl Worker for Referee {
     fn watch(
         &self,
         oracle: &mut Oracle,
-        who: Who,
+        who: NodeId,
         at: Timestamp,
         event: &referee::Event,
-    ) -> Checked {
+    ) -> CheckResult {
         oracle.watch_referee(self, who, at, event)
     }
 
-    fn recall(oracle: &mut Oracle, who: Who, journal: &[referee::Event]) -> Checked {
+    fn recall(oracle: &mut Oracle, who: NodeId, journal: &[referee::Event]) -> CheckResult {
         oracle.recall_referee(who, journal);
         Ok(())
     }
@@ -355,7 +360,7 @@ impl Worker for Referee {
                 correlation: referee::CorrelationId::Question(question),
                 outcome: Ok(_),
             } if sabotage == Sabotage::LateAnswerCounted
-                && at.since(question.asked_at) > LONGEST_QUESTION =>
+                && at.since(question.asked_at) > MAX_QUESTION_AGE =>
             {
                 question.asked_at
             }
@@ -364,8 +369,8 @@ impl Worker for Referee {
     }
 }
 
-impl Worker for Player {
-    const KIND: Kind = Kind::Player;
+impl SimulatedMachine for Player {
+    const KIND: MachineKind = MachineKind::Player;
 
     fn begin(_token: Option<&AuthToken>) -> Option<player::Command> {
         Some(player::Command::Begin)
@@ -379,7 +384,7 @@ impl Worker for Player {
         Player::knows_manager(self)
     }
 
-    fn understand(call: Call) -> Result<player::Command, Box<Message>> {
+    fn understand(call: IncomingCall) -> Result<player::Command, Box<Message>> {
         if matches!(call.message, Message::Ping) {
             return Err(Box::new(Message::Acknowledged));
         }
@@ -390,15 +395,17 @@ impl Worker for Player {
     fn react(
         answer: Result<player::Reply, player::Refusal>,
         _token: Option<&AuthToken>,
-    ) -> Step<player::Command> {
+    ) -> Reaction<player::Command> {
         match answer {
             Ok(player::Reply::TokenGranted {
                 token,
                 return_token,
-            }) => Step::Keep(token, return_token),
-            Ok(player::Reply::Think(think)) => Step::Think(think),
-            Ok(other) => other.into_message().map_or(Step::Nothing, Step::Say),
-            Err(refusal) => Step::Say(Message::from(refusal.to_league_error())),
+            }) => Reaction::Keep(token, return_token),
+            Ok(player::Reply::Think(think)) => Reaction::Think(think),
+            Ok(other) => other
+                .into_message()
+                .map_or(Reaction::Nothing, Reaction::Say),
+            Err(refusal) => Reaction::Say(Message::from(refusal.to_league_error())),
         }
     }
 
@@ -417,14 +424,14 @@ impl Worker for Player {
     fn watch(
         &self,
         oracle: &mut Oracle,
-        who: Who,
+        who: NodeId,
         _at: Timestamp,
         event: &player::Event,
-    ) -> Checked {
+    ) -> CheckResult {
         oracle.watch_player(who, event)
     }
 
-    fn recall(oracle: &mut Oracle, who: Who, journal: &[player::Event]) -> Checked {
+    fn recall(oracle: &mut Oracle, who: NodeId, journal: &[player::Event]) -> CheckResult {
         oracle.recall_player(who, journal);
         Ok(())
     }

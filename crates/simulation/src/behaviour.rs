@@ -10,7 +10,7 @@ use league_protocol::message::Message;
 use league_protocol::token::TokenHash;
 use serde_json::json;
 
-use crate::chance::Chance;
+use crate::chance::Rng;
 
 /// Marks what an ill-behaved player says, so that it is found wherever it turns up.
 pub(crate) const MARK: &str = "spoilt-";
@@ -18,21 +18,16 @@ pub(crate) const MARK: &str = "spoilt-";
 /// One way of not behaving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vice {
-    /// Says nothing.
     Silent,
-    /// Answers after the deadline.
     Slow,
     /// Makes moves that do not exist.
     Illegal,
-    /// Does not come.
     Declining,
-    /// Answers in another's name.
     OtherName,
     /// Answers with a token that is not its own.
     OtherToken,
     /// Sends a nonce that is much too long.
     LongNonce,
-    /// Answers for another match.
     OtherMatch,
     /// Answers something else than what was asked.
     OffTheSubject,
@@ -52,20 +47,20 @@ const VICES: [Vice; 9] = [
 
 /// How a player behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Manners {
+pub(crate) struct Behaviour {
     /// How often in a million answers it misbehaves.
     rate: u32,
     /// Its one vice; any of them without one.
     vice: Option<Vice>,
 }
 
-impl Manners {
+impl Behaviour {
     pub(crate) const HONEST: Self = Self {
         rate: 0,
         vice: None,
     };
 
-    pub(crate) fn draw(chance: &mut Chance) -> Self {
+    pub(crate) fn draw(chance: &mut Rng) -> Self {
         match chance.below(8) {
             0..=4 => Self::HONEST,
             5 => Self {
@@ -84,7 +79,7 @@ impl Manners {
     }
 
     /// The vice that shows in one answer.
-    pub(crate) fn shown(self, chance: &mut Chance) -> Option<Vice> {
+    pub(crate) fn shown(self, chance: &mut Rng) -> Option<Vice> {
         if !chance.happens(self.rate) {
             return None;
         }
@@ -93,7 +88,7 @@ impl Manners {
 }
 
 /// What becomes of an answer.
-pub(crate) struct Spoilt {
+pub(crate) struct SpoiltAnswer {
     pub(crate) message: Option<Message>,
     pub(crate) token: Option<TokenHash>,
     pub(crate) later: Duration,
@@ -104,9 +99,9 @@ pub(crate) fn spoil(
     vice: Vice,
     mut message: Message,
     token: Option<TokenHash>,
-    chance: &mut Chance,
-) -> Spoilt {
-    let mut spoilt = Spoilt {
+    chance: &mut Rng,
+) -> SpoiltAnswer {
+    let mut spoilt = SpoiltAnswer {
         message: None,
         token,
         later: Duration::ZERO,

@@ -2,9 +2,9 @@
 
 /// A stream of numbers by SplitMix64; good enough to spread faults, and nothing secret hangs on it.
 #[derive(Debug, Clone)]
-pub(crate) struct Chance(u64);
+pub(crate) struct Rng(u64);
 
-impl Chance {
+impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_number_stays_inside_its_bounds() {
-        let mut chance = Chance::new(7);
+        let mut chance = Rng::new(7);
         for _ in 0..10_000 {
             assert!(chance.below(3) < 3);
             assert!((5..=9).contains(&chance.between(5, 9)));
@@ -72,15 +72,15 @@ mod tests {
 
     #[test]
     fn what_never_happens_never_does_and_what_always_does_always_does() {
-        let mut chance = Chance::new(7);
+        let mut chance = Rng::new(7);
         assert!((0..1_000).all(|_| !chance.happens(0) && chance.happens(1_000_000)));
     }
 
     #[test]
     fn the_leagues_of_a_seed_differ() {
-        let first = Chance::of_league(1, 0).next();
-        assert_ne!(first, Chance::of_league(1, 1).next());
-        assert_ne!(first, Chance::of_league(2, 0).next());
-        assert_eq!(first, Chance::of_league(1, 0).next());
+        let first = Rng::of_league(1, 0).next();
+        assert_ne!(first, Rng::of_league(1, 1).next());
+        assert_ne!(first, Rng::of_league(2, 0).next());
+        assert_eq!(first, Rng::of_league(1, 0).next());
     }
 }

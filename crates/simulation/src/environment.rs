@@ -9,109 +9,116 @@ use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
-use crate::Who;
-use crate::agents::Kind;
-use crate::chance::Chance;
+use crate::NodeId;
+use crate::agents::MachineKind;
+use crate::chance::Rng;
 use crate::clock::Clock;
 use crate::fault::Fault;
 use crate::oracle::Oracle;
-use crate::outbox::Trying;
+use crate::outbox::Try;
 use crate::report::{Digest, Report};
 use crate::sabotage::Sabotage;
-use crate::setting::Setting;
-use crate::slab::{Place, Shelf};
+use crate::scenario::Scenario;
+use crate::slab::{Slab, SlabKey};
 
 /// What is to happen next.
 pub(crate) enum Errand {
     /// A machine wanted to be woken.
-    Wake { who: Who, life: u32 },
+    Wake {
+        who: NodeId,
+        life: u32,
+    },
     /// What a desk wrote is safe now.
-    Sync { who: Who, life: u32 },
+    Sync {
+        who: NodeId,
+        life: u32,
+    },
     /// A call has waited long enough for an announcement.
-    Enough { who: Who, life: u32 },
-    /// A message arrives, from its place in [`Around::parcels`].
-    Carry(Place),
-    /// An answer arrives, from its place in [`Around::answers`].
-    Return(Place),
-    /// No answer has come.
-    Silence(Box<Silence>),
+    Enough {
+        who: NodeId,
+        life: u32,
+    },
+    /// A message arrives, from its place in [`Environment::parcels`].
+    Carry(SlabKey),
+    /// An answer arrives, from its place in [`Environment::answers`].
+    Return(SlabKey),
+    Silence(Box<SilenceNotice>),
     /// A letter is tried again.
-    Again(Box<Again>),
-    /// A player has thought; the thought lies in [`Around::thoughts`].
-    Thought(Place),
+    Again(Box<RetryTimer>),
+    /// A player has thought; the thought lies in [`Environment::thoughts`].
+    Thought(SlabKey),
     /// An outcome is heard a second time.
-    Echo(Box<Answered>),
+    Echo(Box<AnswerInTransit>),
     /// A fallen agent comes back.
-    Rise { who: Who },
+    Rise {
+        who: NodeId,
+    },
     /// Somebody tries what it has no right to.
     Mischief,
 }
 
 /// An answer that has not come.
-pub(crate) struct Silence {
-    pub(crate) back: Back,
+pub(crate) struct SilenceNotice {
+    pub(crate) back: ReturnPath,
     pub(crate) code: Code,
 }
 
 /// A letter that is tried again.
-pub(crate) struct Again {
-    pub(crate) from: Who,
-    pub(crate) to: Who,
+pub(crate) struct RetryTimer {
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
     pub(crate) life: u32,
-    pub(crate) trying: Trying,
+    pub(crate) trying: Try,
 }
 
 /// A message on its way.
 pub(crate) struct Parcel {
-    pub(crate) from: Who,
-    pub(crate) to: Who,
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
     /// Who it claims to be from.
     pub(crate) sender: Option<Agent>,
     pub(crate) token: Option<AuthToken>,
     pub(crate) message: Message,
     /// Where the answer goes; nowhere for a second copy or a hostile call.
-    pub(crate) back: Option<Back>,
+    pub(crate) back: Option<ReturnPath>,
 }
 
 /// Where an answer goes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Back {
-    /// Who waits.
-    pub(crate) to: Who,
+pub(crate) struct ReturnPath {
+    pub(crate) to: NodeId,
     /// In which of its lives.
     pub(crate) life: u32,
-    /// Who is asked.
-    pub(crate) asked: Who,
-    pub(crate) trying: Trying,
+    pub(crate) asked: NodeId,
+    pub(crate) trying: Try,
     pub(crate) deadline: Timestamp,
 }
 
 /// An answer on its way.
 #[derive(Clone)]
-pub(crate) struct Answered {
-    pub(crate) back: Back,
+pub(crate) struct AnswerInTransit {
+    pub(crate) back: ReturnPath,
     pub(crate) message: Message,
     /// The hash of the token that comes with it.
     pub(crate) token: Option<TokenHash>,
 }
 
 /// A thought that ends with a choice.
-pub(crate) struct Thought {
-    pub(crate) who: Who,
+pub(crate) struct PendingThought {
+    pub(crate) who: NodeId,
     pub(crate) life: u32,
     pub(crate) command: league_core::player::Command,
-    pub(crate) back: Option<Back>,
+    pub(crate) back: Option<ReturnPath>,
 }
 
 /// What surrounds the desks.
-pub(crate) struct Around {
+pub(crate) struct Environment {
     pub(crate) clock: Clock<Errand>,
-    /// What is under way.
-    pub(crate) parcels: Shelf<Parcel>,
-    pub(crate) answers: Shelf<Answered>,
-    pub(crate) thoughts: Shelf<Thought>,
-    pub(crate) chance: Chance,
-    pub(crate) setting: Setting,
+    pub(crate) parcels: Slab<Parcel>,
+    pub(crate) answers: Slab<AnswerInTransit>,
+    pub(crate) thoughts: Slab<PendingThought>,
+    pub(crate) chance: Rng,
+    pub(crate) scenario: Scenario,
     pub(crate) oracle: Oracle,
     pub(crate) report: Report,
     pub(crate) sabotage: Option<Sabotage>,
@@ -122,7 +129,7 @@ pub(crate) struct Around {
     pub(crate) stormy: bool,
 }
 
-impl Around {
+impl Environment {
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -138,14 +145,14 @@ impl Around {
 
     /// How long a message is under way when nothing is wrong.
     pub(crate) fn way(&mut self) -> Duration {
-        let (shortest, longest) = self.setting.way;
+        let (shortest, longest) = self.scenario.way;
         Duration::from_millis(self.chance.between(shortest, longest))
     }
 
     /// Sends a message; it may get lost, be late or arrive twice.
     pub(crate) fn carry(&mut self, parcel: Parcel) {
         self.report.messages += 1;
-        let rates = self.setting.rates;
+        let rates = self.scenario.rates;
         if self.fails(rates.lost, Fault::MessageLost) {
             self.lose(parcel.back);
             return;
@@ -176,15 +183,15 @@ impl Around {
     }
 
     /// Lets an answer arrive at a moment.
-    pub(crate) fn bring_back(&mut self, at: Timestamp, answered: Answered) {
+    pub(crate) fn bring_back(&mut self, at: Timestamp, answered: AnswerInTransit) {
         let place = self.answers.put(answered);
         self.clock.note(at, Errand::Return(place));
     }
 
     /// Sends an answer; it may get lost or be late.
-    pub(crate) fn give_back(&mut self, answered: Answered) {
+    pub(crate) fn give_back(&mut self, answered: AnswerInTransit) {
         self.report.messages += 1;
-        let (rates, back) = (self.setting.rates, answered.back);
+        let (rates, back) = (self.scenario.rates, answered.back);
         if self.fails(rates.answer_lost, Fault::AnswerLost) {
             self.lose(Some(back));
             return;
@@ -201,17 +208,17 @@ impl Around {
     }
 
     /// No answer will come: the one who waits finds out at its deadline.
-    pub(crate) fn lose(&mut self, back: Option<Back>) {
+    pub(crate) fn lose(&mut self, back: Option<ReturnPath>) {
         let Some(back) = back else { return };
         let code = Code::Timeout;
         self.clock.note(
             back.deadline,
-            Errand::Silence(Box::new(Silence { back, code })),
+            Errand::Silence(Box::new(SilenceNotice { back, code })),
         );
     }
 
     /// The line breaks, or nobody is there: the one who waits finds out soon, or at its deadline.
-    pub(crate) fn cut(&mut self, back: Option<Back>) {
+    pub(crate) fn cut(&mut self, back: Option<ReturnPath>) {
         let Some(back) = back else { return };
         if self.chance.below(3) == 0 {
             return self.lose(Some(back));
@@ -219,16 +226,16 @@ impl Around {
         let at = (self.now() + self.way()).min(back.deadline);
         let code = Code::Connection;
         self.clock
-            .note(at, Errand::Silence(Box::new(Silence { back, code })));
+            .note(at, Errand::Silence(Box::new(SilenceNotice { back, code })));
     }
 
     /// Whether an agent falls at this step.
-    pub(crate) fn crashes(&mut self, kind: Kind) -> bool {
-        let rates = self.setting.rates;
+    pub(crate) fn crashes(&mut self, kind: MachineKind) -> bool {
+        let rates = self.scenario.rates;
         let (rate, fault) = match kind {
-            Kind::Manager => (rates.manager_crash, Fault::ManagerCrash),
-            Kind::Referee => (rates.referee_crash, Fault::RefereeCrash),
-            Kind::Player => (rates.player_crash, Fault::PlayerCrash),
+            MachineKind::Manager => (rates.manager_crash, Fault::ManagerCrash),
+            MachineKind::Referee => (rates.referee_crash, Fault::RefereeCrash),
+            MachineKind::Player => (rates.player_crash, Fault::PlayerCrash),
         };
         self.fails(rate, fault)
     }

@@ -1,6 +1,6 @@
 //! What can go wrong, how often it does in one league, and how often it did.
 
-use crate::chance::Chance;
+use crate::chance::Rng;
 
 macro_rules! faults {
     ($($(#[$doc:meta])* $fault:ident = $name:literal;)*) => {
@@ -73,9 +73,9 @@ pub(crate) struct Rates {
 impl Rates {
     /// Some kinds of fault do not occur at all in a league, others often: a mean mixture would
     /// never show what one of them does by itself.
-    pub(crate) fn draw(chance: &mut Chance, matches: u64) -> Self {
+    pub(crate) fn draw(chance: &mut Rng, matches: u64) -> Self {
         let steps = matches.max(1) * 30;
-        let crashes = |chance: &mut Chance, most: u64| {
+        let crashes = |chance: &mut Rng, most: u64| {
             let wanted = u64::from(swarm(chance, 1_000_000)) * most.min(2 + matches);
             u32::try_from(wanted / steps).unwrap_or(0)
         };
@@ -96,7 +96,7 @@ impl Rates {
 }
 
 /// Nothing in a third of the cases, else anything up to `most`, small numbers as likely as large.
-fn swarm(chance: &mut Chance, most: u32) -> u32 {
+fn swarm(chance: &mut Rng, most: u32) -> u32 {
     if chance.below(3) == 0 {
         return 0;
     }

@@ -12,28 +12,28 @@ use league_protocol::secret::Seed;
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::{AuthToken, TokenHash};
 
-use crate::Who;
-use crate::chance::Chance;
-use crate::environment::{Around, Errand, Parcel};
+use crate::NodeId;
+use crate::chance::Rng;
+use crate::environment::{Environment, Errand, Parcel};
 use crate::fault::Fault;
-use crate::setting::{Setting, endpoint};
+use crate::scenario::{Scenario, endpoint};
 
 /// How many reports, and how many tokens, are remembered to be misused.
-const MOST_LOOT: usize = 8;
+const MAX_LOOT: usize = 8;
 
 /// One who is no agent of the league.
-pub(crate) const VILLAIN: Who = 666;
+pub(crate) const VILLAIN: NodeId = 666;
 
 /// What a villain has picked up.
 #[derive(Default)]
-pub(crate) struct Loot {
-    reports: Vec<(Who, Option<AuthToken>, MatchResultReport)>,
-    players: Vec<(Who, PlayerId, AuthToken)>,
+pub(crate) struct Attacker {
+    reports: Vec<(NodeId, Option<AuthToken>, MatchResultReport)>,
+    players: Vec<(NodeId, PlayerId, AuthToken)>,
 }
 
-impl Loot {
+impl Attacker {
     /// Picks up a report that passes by.
-    pub(crate) fn pick_up(&mut self, chance: &mut Chance, parcel: &Parcel) {
+    pub(crate) fn pick_up(&mut self, chance: &mut Rng, parcel: &Parcel) {
         if let Message::MatchResultReport(report) = &parcel.message {
             let entry = (
                 parcel.from,
@@ -48,8 +48,8 @@ impl Loot {
     /// registers with.
     pub(crate) fn overhear(
         &mut self,
-        chance: &mut Chance,
-        who: Who,
+        chance: &mut Rng,
+        who: NodeId,
         id: &PlayerId,
         token: &AuthToken,
     ) {
@@ -57,32 +57,32 @@ impl Loot {
     }
 
     /// Makes one call, and plans the next.
-    pub(crate) fn strike(&mut self, around: &mut Around) {
-        if !around.stormy {
+    pub(crate) fn strike(&mut self, environment: &mut Environment) {
+        if !environment.stormy {
             return;
         }
-        let pause = 20_000_000_000 / u64::from(around.setting.rates.mischief.max(1));
-        let pause = around.chance.between(100, 100 + pause.min(60_000));
-        let at = around.now() + Duration::from_millis(pause);
-        around.clock.note(at, Errand::Mischief);
-        let made = match around.chance.below(10) {
-            0 => Some(self.question(&mut around.chance)),
-            1 => Some(imposture(&mut around.chance)),
-            2 => self.order(around),
-            3 => self.takeover(around),
-            _ => self.report(&mut around.chance),
+        let pause = 20_000_000_000 / u64::from(environment.scenario.rates.mischief.max(1));
+        let pause = environment.chance.between(100, 100 + pause.min(60_000));
+        let at = environment.now() + Duration::from_millis(pause);
+        environment.clock.note(at, Errand::Mischief);
+        let made = match environment.chance.below(10) {
+            0 => Some(self.question(&mut environment.chance)),
+            1 => Some(imposture(&mut environment.chance)),
+            2 => self.order(environment),
+            3 => self.takeover(environment),
+            _ => self.report(&mut environment.chance),
         };
         let Some(parcel) = made else { return };
-        around.report.fault(Fault::Mischief);
-        let delay = around.way();
-        let at = around.now() + delay;
-        around.bring(at, parcel);
+        environment.report.fault(Fault::Mischief);
+        let delay = environment.way();
+        let at = environment.now() + delay;
+        environment.bring(at, parcel);
     }
 
     /// A report that is repeated, forged, or sent by somebody else.
-    fn report(&self, chance: &mut Chance) -> Option<Parcel> {
+    fn report(&self, chance: &mut Rng) -> Option<Parcel> {
         let (from, token, report) = chance.pick(&self.reports)?.clone();
-        let referee = |chance: &mut Chance| {
+        let referee = |chance: &mut Rng| {
             let number = u32::try_from(chance.between(1, 5)).unwrap_or(1);
             Some(Agent::Referee(RefereeId::numbered(number)))
         };
@@ -114,39 +114,39 @@ impl Loot {
     }
 
     /// Somebody comes back as a player from another address, with a token that referees see.
-    fn takeover(&self, around: &mut Around) -> Option<Parcel> {
-        let (who, id, token) = around.chance.pick(&self.players)?.clone();
+    fn takeover(&self, environment: &mut Environment) -> Option<Parcel> {
+        let (who, id, token) = environment.chance.pick(&self.players)?.clone();
         let meta = AgentMeta {
             display_name: format!("Player {who}"),
-            game_types: vec![around.setting.rules.game_type.clone()],
+            game_types: vec![environment.scenario.rules.game_type.clone()],
             ..villain()
         };
         Some(registration(meta, id.to_string(), token))
     }
 
     /// An order or an announcement in the manager's name.
-    fn order(&self, around: &mut Around) -> Option<Parcel> {
-        let (chance, setting) = (&mut around.chance, &around.setting);
-        let referees = setting.capacities.len() as u64;
-        let agents = referees + setting.players.len() as u64;
-        let to = Who::try_from(chance.between(1, agents)).ok()?;
+    fn order(&self, environment: &mut Environment) -> Option<Parcel> {
+        let (chance, scenario) = (&mut environment.chance, &environment.scenario);
+        let referees = scenario.capacities.len() as u64;
+        let agents = referees + scenario.players.len() as u64;
+        let to = NodeId::try_from(chance.between(1, agents)).ok()?;
         let match_id = MatchId::numbered(2, 1);
         let token = AuthToken::mint("manager", &chance.bytes());
         let message = match chance.below(2) {
             0 => Message::from(LeagueCompleted {
-                league_id: setting.rules.league_id.clone(),
+                league_id: scenario.rules.league_id.clone(),
                 total_rounds: 1,
                 total_matches: 1,
                 champion: None,
                 final_standings: Arc::new([]),
             }),
             _ if u64::from(to) > referees => Message::from(RoundAnnouncement {
-                league_id: setting.rules.league_id.clone(),
+                league_id: scenario.rules.league_id.clone(),
                 round_id: 2,
                 matches: Arc::new([]),
                 own: Some((match_id, token.clone())),
             }),
-            _ => Message::from(false_order(setting, match_id, chance)),
+            _ => Message::from(false_order(scenario, match_id, chance)),
         };
         let stolen = chance.pick(&self.players).map(|(.., token)| token.clone());
         Some(Parcel {
@@ -164,7 +164,7 @@ impl Loot {
     }
 
     /// A question, with or without a right to the answer.
-    fn question(&self, chance: &mut Chance) -> Parcel {
+    fn question(&self, chance: &mut Rng) -> Parcel {
         let stolen = chance.pick(&self.players).cloned();
         let number = u32::try_from(chance.between(1, 45)).unwrap_or(1);
         let player = PlayerId::numbered(number);
@@ -190,18 +190,18 @@ impl Loot {
 }
 
 /// Keeps an entry, in place of another if there are many already.
-fn hoard<T>(loot: &mut Vec<T>, chance: &mut Chance, entry: T) {
-    if loot.len() < MOST_LOOT {
-        loot.push(entry);
+fn hoard<T>(attacker: &mut Vec<T>, chance: &mut Rng, entry: T) {
+    if attacker.len() < MAX_LOOT {
+        attacker.push(entry);
     } else {
-        let place = usize::try_from(chance.below(MOST_LOOT as u64)).unwrap_or(0);
-        loot[place] = entry;
+        let place = usize::try_from(chance.below(MAX_LOOT as u64)).unwrap_or(0);
+        attacker[place] = entry;
     }
 }
 
 /// An order with a seed that the villain knows.
-fn false_order(setting: &Setting, match_id: MatchId, chance: &mut Chance) -> StartMatch {
-    let first = Who::try_from(setting.capacities.len()).unwrap_or(0) + 1;
+fn false_order(scenario: &Scenario, match_id: MatchId, chance: &mut Rng) -> StartMatch {
+    let first = NodeId::try_from(scenario.capacities.len()).unwrap_or(0) + 1;
     let seed = Seed(chance.bytes());
     let player = |number: u32| StartMatchPlayer {
         player_id: PlayerId::numbered(number),
@@ -213,23 +213,23 @@ fn false_order(setting: &Setting, match_id: MatchId, chance: &mut Chance) -> Sta
         record: WinLossDraw::default(),
     };
     StartMatch {
-        league_id: setting.rules.league_id.clone(),
+        league_id: scenario.rules.league_id.clone(),
         round_id: 2,
         match_id,
         attempt: 1,
-        game_type: setting.rules.game_type.clone(),
-        settings: setting.rules.game_settings.clone(),
+        game_type: scenario.rules.game_type.clone(),
+        settings: scenario.rules.game_settings.clone(),
         mode: Mode::Auto,
         step_token: None,
         strict: false,
-        score: setting.rules.score,
+        score: scenario.rules.score,
         seed,
         players: [player(1), player(2)],
     }
 }
 
 /// Somebody wants the place of another.
-fn imposture(chance: &mut Chance) -> Parcel {
+fn imposture(chance: &mut Rng) -> Parcel {
     let token = AuthToken::mint("P01", &chance.bytes());
     registration(villain(), "P01".into(), token)
 }
@@ -262,7 +262,7 @@ fn registration(meta: AgentMeta, wanted: String, token: AuthToken) -> Parcel {
 }
 
 /// A report that is false in a way that can be found out.
-fn forged(chance: &mut Chance, report: MatchResultReport) -> MatchResultReport {
+fn forged(chance: &mut Rng, report: MatchResultReport) -> MatchResultReport {
     let result = Arc::clone(&report.result);
     let with = |change: &dyn Fn(&mut MatchResult)| {
         let mut changed = (*result).clone();

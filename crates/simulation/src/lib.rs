@@ -43,21 +43,21 @@ mod oracle;
 mod outbox;
 mod report;
 mod sabotage;
-mod setting;
+mod scenario;
 mod slab;
 mod world;
 
-use crate::chance::Chance;
-use crate::setting::Setting;
+use crate::chance::Rng;
+use crate::scenario::Scenario;
 use crate::world::World;
 
 pub use fault::Fault;
 pub use report::{Invariant, Report, Violation};
 pub use sabotage::Sabotage;
-pub use setting::Plan;
+pub use scenario::Plan;
 
 /// An agent by number: 0 is the manager, then come the referees, then the players.
-type Who = u32;
+type NodeId = u32;
 
 /// Leagues by one seed.
 #[derive(Debug, Clone, Copy)]
@@ -69,8 +69,8 @@ impl Simulation {
         let mut report = Report::new(seed);
         let mut league = plan.league.unwrap_or(0);
         loop {
-            let setting = Setting::draw(Chance::of_league(seed, league), plan);
-            let world = World::new(setting, plan);
+            let scenario = Scenario::draw(Rng::of_league(seed, league), plan);
+            let world = World::new(scenario, plan);
             let part = world.run().map_err(|breach| Violation {
                 seed,
                 league,
@@ -89,7 +89,7 @@ impl Simulation {
 }
 
 /// Whether all still holds.
-type Checked = Result<(), Box<Breach>>;
+type CheckResult = Result<(), Box<Breach>>;
 
 /// Something that does not hold, in one league.
 #[derive(Debug)]

@@ -24,8 +24,8 @@ use serde_json::Value;
 
 use crate::agents::Promise;
 use crate::report::Invariant;
-use crate::setting::Setting;
-use crate::{Checked, Who, breach};
+use crate::scenario::Scenario;
+use crate::{CheckResult, NodeId, breach};
 use league::LeagueWatch;
 use referee::RefereeWatch;
 
@@ -36,7 +36,7 @@ const QUIET_SAMPLE: u64 = 4_096;
 
 /// The one who watches.
 pub(crate) struct Oracle {
-    facts: Facts,
+    facts: GroundTruth,
     league: LeagueWatch,
     referees: Vec<RefereeWatch>,
     /// The matches that each player remembers.
@@ -44,18 +44,18 @@ pub(crate) struct Oracle {
     /// By number of the match.
     matches: Vec<MatchNote>,
     /// Who was told which id, by id.
-    enrolled: BTreeMap<Agent, Who>,
+    enrolled: BTreeMap<Agent, NodeId>,
     /// Views that were found to show no more than the opening, as they are shared.
     openings: Vec<Arc<Value>>,
     /// The text of every token that was handed out.
     tokens: BTreeSet<String>,
     /// From whom the command came that is being weighed.
-    from: Who,
+    from: NodeId,
     seen: u64,
 }
 
 /// What is known before the league begins.
-struct Facts {
+struct GroundTruth {
     rules: LeagueRules,
     secret: LeagueSecret,
     listing: &'static Listing,
@@ -73,30 +73,29 @@ struct Facts {
 struct MatchNote {
     /// The latest attempt at it that a referee was told to make.
     ordered: u32,
-    /// Acknowledged to a referee.
     acked: Option<Arc<MatchResult>>,
     /// How it ended for each referee that brought it to an end: who, attempt, result.
-    decided: Vec<(Who, u32, Arc<MatchResult>)>,
+    decided: Vec<(NodeId, u32, Arc<MatchResult>)>,
     /// What each player chose, with its nonce.
-    said: Vec<(Who, Arc<MoveResponse>)>,
+    said: Vec<(NodeId, Arc<MoveResponse>)>,
 }
 
 impl Oracle {
-    pub(crate) fn new(setting: &Setting, faults: bool) -> Self {
-        let players = u32::try_from(setting.players.len()).unwrap_or(u32::MAX);
-        let table = (setting.listing.open)(&setting.rules.game_settings).ok();
+    pub(crate) fn new(scenario: &Scenario, faults: bool) -> Self {
+        let players = u32::try_from(scenario.players.len()).unwrap_or(u32::MAX);
+        let table = (scenario.listing.open)(&scenario.rules.game_settings).ok();
         let view = |seat| table.as_ref().map_or(Value::Null, |table| table.view(seat));
-        let facts = Facts {
-            rules: setting.rules.clone(),
-            secret: setting.secret,
-            listing: setting.listing,
+        let facts = GroundTruth {
+            rules: scenario.rules.clone(),
+            secret: scenario.secret,
+            listing: scenario.listing,
             players,
-            capacities: setting.capacities.clone(),
-            attempts: setting.attempts(),
+            capacities: scenario.capacities.clone(),
+            attempts: scenario.attempts(),
             opening: [view(Seat::A), view(Seat::B)],
             faults,
         };
-        let referees = setting.capacities.len();
+        let referees = scenario.capacities.len();
         Self {
             league: LeagueWatch::default(),
             referees: (0..referees).map(|_| RefereeWatch::default()).collect(),
@@ -112,12 +111,12 @@ impl Oracle {
     }
 
     /// Says from whom the next command comes.
-    pub(crate) fn now_from(&mut self, from: Who) {
+    pub(crate) fn now_from(&mut self, from: NodeId) {
         self.from = from;
     }
 
     /// From whom the command comes that is being weighed.
-    pub(crate) fn from(&self) -> Who {
+    pub(crate) fn from(&self) -> NodeId {
         self.from
     }
 
@@ -127,7 +126,7 @@ impl Oracle {
     }
 
     /// An answer has left that promises something.
-    pub(crate) fn promised(&mut self, to: Who, promise: Promise) -> Checked {
+    pub(crate) fn promised(&mut self, to: NodeId, promise: Promise) -> CheckResult {
         match promise {
             Promise::Acked(match_id, result) => self.acked(&match_id, &result),
             Promise::Enrolled(agent, tokens) => {
@@ -144,7 +143,7 @@ impl Oracle {
         }
     }
 
-    fn acked(&mut self, match_id: &MatchId, result: &Arc<MatchResult>) -> Checked {
+    fn acked(&mut self, match_id: &MatchId, result: &Arc<MatchResult>) -> CheckResult {
         let recorded = self.league.result(match_id);
         // Who names the second seat first has said the same (ruling 34).
         let same = |recorded: &&Arc<MatchResult>| {
@@ -172,7 +171,7 @@ impl Oracle {
     }
 
     /// A player has answered something.
-    pub(crate) fn said(&mut self, who: Who, message: &Message) {
+    pub(crate) fn said(&mut self, who: NodeId, message: &Message) {
         if let Message::MoveResponse(response) = message
             && let Some(note) = self.note(&response.match_id)
         {
@@ -181,7 +180,7 @@ impl Oracle {
     }
 
     /// The command that is being weighed must be the manager's.
-    fn check_manager(&self, who: Who) -> Checked {
+    fn check_manager(&self, who: NodeId) -> CheckResult {
         if self.from == 0 {
             return Ok(());
         }
@@ -189,7 +188,7 @@ impl Oracle {
         breach(Invariant::OnlyTheManagerCommands, what)
     }
 
-    pub(crate) fn watch_player(&mut self, who: Who, event: &PlayerEvent) -> Checked {
+    pub(crate) fn watch_player(&mut self, who: NodeId, event: &PlayerEvent) -> CheckResult {
         if matches!(
             event,
             PlayerEvent::Announced { .. } | PlayerEvent::LeagueCompleted { .. }
@@ -213,7 +212,7 @@ impl Oracle {
         self.sample(event, league_core::player::Event::keep(event))
     }
 
-    pub(crate) fn recall_player(&mut self, who: Who, journal: &[PlayerEvent]) {
+    pub(crate) fn recall_player(&mut self, who: NodeId, journal: &[PlayerEvent]) {
         let ends = journal.iter().filter_map(|event| match event {
             PlayerEvent::Remembered { record } => Some(record.match_id.clone()),
             _ => None,
@@ -224,12 +223,12 @@ impl Oracle {
         }
     }
 
-    fn player_place(&self, who: Who) -> usize {
+    fn player_place(&self, who: NodeId) -> usize {
         (who as usize).saturating_sub(1 + self.facts.capacities.len())
     }
 
     /// The agent that holds an id.
-    fn holder(&self, player: &PlayerId) -> Option<Who> {
+    fn holder(&self, player: &PlayerId) -> Option<NodeId> {
         self.league.player(player)
     }
 
@@ -246,7 +245,7 @@ impl Oracle {
     }
 }
 
-impl Facts {
+impl GroundTruth {
     fn matches_a_round(&self) -> u32 {
         self.players / 2
     }

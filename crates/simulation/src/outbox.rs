@@ -6,45 +6,42 @@ use std::collections::VecDeque;
 
 use league_core::letter::Letter;
 
-use crate::Who;
-use crate::slab::{Place, Shelf};
+use crate::NodeId;
+use crate::slab::{Slab, SlabKey};
 
 /// The letters of one agent, a line for each address.
-pub(crate) struct Post<CorrelationId> {
-    letters: Shelf<Letter<CorrelationId>>,
-    lines: Vec<Line<CorrelationId>>,
+pub(crate) struct LetterQueues<CorrelationId> {
+    letters: Slab<Letter<CorrelationId>>,
+    lines: Vec<AddressQueue<CorrelationId>>,
     posted: u64,
 }
 
-struct Line<CorrelationId> {
-    /// Where its letters lie.
-    queue: VecDeque<Place>,
+struct AddressQueue<CorrelationId> {
+    queue: VecDeque<SlabKey>,
     /// Names the letter at the front and counts its tries.
-    trying: Trying,
+    trying: Try,
     /// The last letter that was given up, or heard of once already.
-    late: Option<(Trying, CorrelationId)>,
+    late: Option<(Try, CorrelationId)>,
 }
 
 /// One try at one letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Trying {
+pub(crate) struct Try {
     pub(crate) number: u64,
     pub(crate) attempt: u32,
 }
 
 /// What an answer finds when it comes.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Arrived<CorrelationId> {
-    /// Its letter, still waiting.
+pub(crate) enum AnswerMatch<CorrelationId> {
     InTime(Option<CorrelationId>),
     /// Its letter, given up before.
     Late(CorrelationId),
-    /// Nobody who remembers.
     Stale,
 }
 
 /// What follows when a try fails.
-pub(crate) enum Failed<CorrelationId> {
+pub(crate) enum TryFailure<CorrelationId> {
     /// This letter is no longer tried, or not by this try.
     Stale,
     /// It is tried once more.
@@ -53,17 +50,17 @@ pub(crate) enum Failed<CorrelationId> {
     Over(Option<CorrelationId>),
 }
 
-impl<CorrelationId: Clone> Post<CorrelationId> {
+impl<CorrelationId: Clone> LetterQueues<CorrelationId> {
     pub(crate) fn new() -> Self {
         Self {
-            letters: Shelf::new(),
+            letters: Slab::new(),
             lines: Vec::new(),
             posted: 0,
         }
     }
 
     /// Puts a letter in line; says whether it is the first there and has to be sent.
-    pub(crate) fn put(&mut self, to: Who, letter: Letter<CorrelationId>) -> bool {
+    pub(crate) fn put(&mut self, to: NodeId, letter: Letter<CorrelationId>) -> bool {
         let place = self.letters.put(letter);
         let line = self.line(to);
         line.queue.push_back(place);
@@ -71,21 +68,21 @@ impl<CorrelationId: Clone> Post<CorrelationId> {
     }
 
     /// Begins the first try of the letter at the front.
-    pub(crate) fn begin(&mut self, to: Who) -> Option<(Trying, &mut Letter<CorrelationId>)> {
+    pub(crate) fn begin(&mut self, to: NodeId) -> Option<(Try, &mut Letter<CorrelationId>)> {
         self.posted += 1;
         let number = self.posted;
         let line = self.lines.get_mut(to as usize)?;
         let letter = self.letters.get_mut(*line.queue.front()?)?;
-        line.trying = Trying { number, attempt: 1 };
+        line.trying = Try { number, attempt: 1 };
         Some((line.trying, letter))
     }
 
     /// Begins the next try of a letter, if it still stands at the front.
     pub(crate) fn again(
         &mut self,
-        to: Who,
-        last: Trying,
-    ) -> Option<(Trying, &mut Letter<CorrelationId>)> {
+        to: NodeId,
+        last: Try,
+    ) -> Option<(Try, &mut Letter<CorrelationId>)> {
         let line = self.lines.get_mut(to as usize)?;
         if line.trying != last {
             return None;
@@ -96,64 +93,64 @@ impl<CorrelationId: Clone> Post<CorrelationId> {
     }
 
     /// The letter is answered: it leaves the line.
-    pub(crate) fn answered(&mut self, to: Who, trying: Trying) -> Arrived<CorrelationId> {
+    pub(crate) fn answered(&mut self, to: NodeId, trying: Try) -> AnswerMatch<CorrelationId> {
         let Some(line) = self.lines.get_mut(to as usize) else {
-            return Arrived::Stale;
+            return AnswerMatch::Stale;
         };
         if line.trying != trying {
             let late = line.late.take_if(|(late, _)| *late == trying);
-            return late.map_or(Arrived::Stale, |(_, correlation)| {
-                Arrived::Late(correlation)
+            return late.map_or(AnswerMatch::Stale, |(_, correlation)| {
+                AnswerMatch::Late(correlation)
             });
         }
-        line.trying = Trying::default();
+        line.trying = Try::default();
         let place = line.queue.pop_front();
         let letter = place.and_then(|place| self.letters.take(place));
-        Arrived::InTime(letter.and_then(|letter| letter.correlation))
+        AnswerMatch::InTime(letter.and_then(|letter| letter.correlation))
     }
 
     /// Remembers a correlation, so that an answer to this try is heard once more.
-    pub(crate) fn keep(&mut self, to: Who, trying: Trying, correlation: &CorrelationId) {
+    pub(crate) fn keep(&mut self, to: NodeId, trying: Try, correlation: &CorrelationId) {
         self.line(to).late = Some((trying, correlation.clone()));
     }
 
-    pub(crate) fn failed(&mut self, to: Who, trying: Trying) -> Failed<CorrelationId> {
+    pub(crate) fn failed(&mut self, to: NodeId, trying: Try) -> TryFailure<CorrelationId> {
         let Some(line) = self.lines.get_mut(to as usize) else {
-            return Failed::Stale;
+            return TryFailure::Stale;
         };
         let front = line.queue.front().filter(|_| line.trying == trying);
         let Some(letter) = front.and_then(|&place| self.letters.get(place)) else {
-            return Failed::Stale;
+            return TryFailure::Stale;
         };
         if trying.attempt < letter.retry.attempts {
-            return Failed::Again;
+            return TryFailure::Again;
         }
-        line.trying = Trying::default();
+        line.trying = Try::default();
         let place = line.queue.pop_front();
         let letter = place.and_then(|place| self.letters.take(place));
         let correlation = letter.and_then(|letter| letter.correlation);
         line.late = correlation.clone().map(|correlation| (trying, correlation));
-        Failed::Over(correlation)
+        TryFailure::Over(correlation)
     }
 
     /// The letter at the front of a line.
-    pub(crate) fn front(&self, to: Who) -> Option<&Letter<CorrelationId>> {
+    pub(crate) fn front(&self, to: NodeId) -> Option<&Letter<CorrelationId>> {
         let place = self.lines.get(to as usize)?.queue.front()?;
         self.letters.get(*place)
     }
 
     /// The process has died, and all letters with it.
     pub(crate) fn burn(&mut self) {
-        self.letters = Shelf::new();
+        self.letters = Slab::new();
         self.lines.clear();
     }
 
-    fn line(&mut self, to: Who) -> &mut Line<CorrelationId> {
+    fn line(&mut self, to: NodeId) -> &mut AddressQueue<CorrelationId> {
         let place = to as usize;
         while self.lines.len() <= place {
-            self.lines.push(Line {
+            self.lines.push(AddressQueue {
                 queue: VecDeque::new(),
-                trying: Trying::default(),
+                trying: Try::default(),
                 late: None,
             });
         }
@@ -192,32 +189,32 @@ mod tests {
 
     #[test]
     fn a_letter_waits_for_the_one_before_it() {
-        let mut post = Post::new();
+        let mut post = LetterQueues::new();
         assert!(post.put(3, letter(1)));
         assert!(!post.put(3, letter(2)));
         let (first, _) = post.begin(3).unwrap();
-        assert_eq!(post.answered(3, first), Arrived::InTime(Some(1)));
-        assert_eq!(post.answered(3, first), Arrived::Stale);
+        assert_eq!(post.answered(3, first), AnswerMatch::InTime(Some(1)));
+        assert_eq!(post.answered(3, first), AnswerMatch::Stale);
         let (second, _) = post.begin(3).unwrap();
-        assert_eq!(post.answered(3, first), Arrived::Stale);
-        assert_eq!(post.answered(3, second), Arrived::InTime(Some(2)));
+        assert_eq!(post.answered(3, first), AnswerMatch::Stale);
+        assert_eq!(post.answered(3, second), AnswerMatch::InTime(Some(2)));
         assert!(post.begin(3).is_none());
     }
 
     #[test]
     fn the_last_failed_try_is_the_one_outcome() {
-        let mut post = Post::new();
+        let mut post = LetterQueues::new();
         post.put(0, letter(1));
         let (mut trying, _) = post.begin(0).unwrap();
         for _ in 0..2 {
-            assert!(matches!(post.failed(0, trying), Failed::Again));
+            assert!(matches!(post.failed(0, trying), TryFailure::Again));
             let stale = trying;
             trying = post.again(0, trying).unwrap().0;
-            assert!(matches!(post.failed(0, stale), Failed::Stale));
+            assert!(matches!(post.failed(0, stale), TryFailure::Stale));
         }
-        assert!(matches!(post.failed(0, trying), Failed::Over(Some(1))));
-        assert!(matches!(post.failed(0, trying), Failed::Stale));
-        assert_eq!(post.answered(0, trying), Arrived::Late(1));
-        assert_eq!(post.answered(0, trying), Arrived::Stale);
+        assert!(matches!(post.failed(0, trying), TryFailure::Over(Some(1))));
+        assert!(matches!(post.failed(0, trying), TryFailure::Stale));
+        assert_eq!(post.answered(0, trying), AnswerMatch::Late(1));
+        assert_eq!(post.answered(0, trying), AnswerMatch::Stale);
     }
 }

@@ -77,9 +77,7 @@ pub struct Violation {
     pub league: u64,
     /// Which step of that league.
     pub step: u64,
-    /// Which promise.
     pub invariant: Invariant,
-    /// What was seen.
     pub what: String,
     /// Whether the run had faults.
     pub faults: bool,
@@ -109,7 +107,6 @@ impl std::error::Error for Violation {}
 pub struct Report {
     /// The seed of the run.
     pub seed: u64,
-    /// Leagues that ended.
     pub leagues: u64,
     /// Matches that were played, rulings of the manager among them.
     pub matches: u64,
@@ -117,15 +114,11 @@ pub struct Report {
     pub technical_losses: u64,
     /// Messages and answers that were sent.
     pub messages: u64,
-    /// Facts that were noted.
     pub facts: u64,
-    /// Commands that were weighed.
     pub steps: u64,
     /// How often each kind of fault occurred, in the order of [`Fault::ALL`].
     pub faults: Vec<u64>,
-    /// Crashes of all agents.
     pub crashes: u64,
-    /// Virtual time, in seconds.
     pub virtual_seconds: u64,
     /// Tells two runs apart; 0 if none was asked for.
     pub digest: u64,
@@ -153,7 +146,6 @@ impl Report {
         self.faults.get(fault as usize).copied().unwrap_or(0)
     }
 
-    /// All faults together.
     pub fn all_faults(&self) -> u64 {
         self.faults.iter().sum()
     }

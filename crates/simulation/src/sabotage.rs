@@ -14,8 +14,8 @@ use league_protocol::message::{MatchResult, Message, RegisterResponse};
 use league_protocol::time::Timestamp;
 use serde_json::json;
 
-use crate::agents::Kind;
-use crate::setting::endpoint;
+use crate::agents::MachineKind;
+use crate::scenario::endpoint;
 
 macro_rules! sabotages {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -93,20 +93,26 @@ type LeagueReply = Result<league::Reply, league::Refusal>;
 
 impl Sabotage {
     /// When a machine is woken that wanted to be woken then.
-    pub(crate) fn alarm(self, kind: Kind, due: Timestamp) -> Timestamp {
+    pub(crate) fn alarm(self, kind: MachineKind, due: Timestamp) -> Timestamp {
         match (self, kind) {
-            (Self::LateAnswerCounted, Kind::Referee) => due + Duration::from_secs(90),
+            (Self::LateAnswerCounted, MachineKind::Referee) => due + Duration::from_secs(90),
             _ => due,
         }
     }
 
     /// Changes a message that comes in.
-    pub(crate) fn tamper_call(self, kind: Kind, life: u32, message: &mut Message) {
+    pub(crate) fn tamper_call(self, kind: MachineKind, life: u32, message: &mut Message) {
         match (self, kind, message) {
-            (Self::RerollAfterCrash, Kind::Referee, Message::StartMatch(order)) if life > 1 => {
+            (Self::RerollAfterCrash, MachineKind::Referee, Message::StartMatch(order))
+                if life > 1 =>
+            {
                 Arc::make_mut(order).seed.0[0] ^= 0x5a;
             }
-            (Self::CapacityExceeded, Kind::Manager, Message::RefereeRegisterRequest(request)) => {
+            (
+                Self::CapacityExceeded,
+                MachineKind::Manager,
+                Message::RefereeRegisterRequest(request),
+            ) => {
                 let more = request.meta.max_concurrent_matches.unwrap_or(1) + 3;
                 request.meta.max_concurrent_matches = Some(more);
             }
@@ -115,21 +121,21 @@ impl Sabotage {
     }
 
     /// Changes a letter that goes out.
-    pub(crate) fn tamper_letter<T>(self, kind: Kind, letter: &mut Letter<T>) {
+    pub(crate) fn tamper_letter<T>(self, kind: MachineKind, letter: &mut Letter<T>) {
         match (self, kind, &mut letter.message) {
-            (Self::ChoiceLeaked, Kind::Referee, Message::MoveCall(call)) => {
+            (Self::ChoiceLeaked, MachineKind::Referee, Message::MoveCall(call)) => {
                 call.view = Arc::new(json!({ "opponent": "even" }));
             }
-            (Self::ShareReplaced, Kind::Referee, Message::GameOver(over)) => {
+            (Self::ShareReplaced, MachineKind::Referee, Message::GameOver(over)) => {
                 let result = Arc::make_mut(&mut Arc::make_mut(over).result);
                 if let Some(opened) = &mut result.draw {
                     opened.nonces = ["nonce-1".into(), "nonce-2".into()];
                 }
             }
-            (Self::OwnTokenShown, Kind::Referee, Message::MoveCall(_)) => {
+            (Self::OwnTokenShown, MachineKind::Referee, Message::MoveCall(_)) => {
                 letter.credential = Credential::Own;
             }
-            (Self::OrderGoesAstray, Kind::Manager, Message::StartMatch(order))
+            (Self::OrderGoesAstray, MachineKind::Manager, Message::StartMatch(order))
                 if order.match_id.as_str() == "R2M1" =>
             {
                 let mut peer = (*letter.to).clone();

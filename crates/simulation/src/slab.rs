@@ -1,15 +1,15 @@
 //! Room that is used again: what is put down gets a place, and a place left is the next one taken.
 
 /// Things by place; as many places as there ever were things at once.
-pub(crate) struct Shelf<T> {
+pub(crate) struct Slab<T> {
     places: Vec<Option<T>>,
-    free: Vec<Place>,
+    free: Vec<SlabKey>,
 }
 
 /// Where something lies.
-pub(crate) type Place = u32;
+pub(crate) type SlabKey = u32;
 
-impl<T> Shelf<T> {
+impl<T> Slab<T> {
     pub(crate) fn new() -> Self {
         Self {
             places: Vec::new(),
@@ -18,27 +18,27 @@ impl<T> Shelf<T> {
     }
 
     /// Puts something down; says where.
-    pub(crate) fn put(&mut self, thing: T) -> Place {
+    pub(crate) fn put(&mut self, thing: T) -> SlabKey {
         if let Some(place) = self.free.pop() {
             self.places[place as usize] = Some(thing);
             return place;
         }
         self.places.push(Some(thing));
-        Place::try_from(self.places.len() - 1).unwrap_or(Place::MAX)
+        SlabKey::try_from(self.places.len() - 1).unwrap_or(SlabKey::MAX)
     }
 
     /// What lies at a place.
-    pub(crate) fn get(&self, place: Place) -> Option<&T> {
+    pub(crate) fn get(&self, place: SlabKey) -> Option<&T> {
         self.places.get(place as usize)?.as_ref()
     }
 
     /// What lies at a place, to be changed.
-    pub(crate) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, place: SlabKey) -> Option<&mut T> {
         self.places.get_mut(place as usize)?.as_mut()
     }
 
     /// Takes what lies at a place, which is free then.
-    pub(crate) fn take(&mut self, place: Place) -> Option<T> {
+    pub(crate) fn take(&mut self, place: SlabKey) -> Option<T> {
         let thing = self.places.get_mut(place as usize)?.take();
         if thing.is_some() {
             self.free.push(place);
@@ -53,15 +53,15 @@ mod tests {
 
     #[test]
     fn each_thing_is_taken_once_and_its_place_is_used_again() {
-        let mut shelf = Shelf::new();
-        let (first, second) = (shelf.put("first"), shelf.put("second"));
-        assert_eq!(shelf.take(first), Some("first"));
-        assert_eq!(shelf.take(first), None);
-        assert_eq!(shelf.get(first), None);
-        assert_eq!(shelf.get_mut(second), Some(&mut "second"));
-        assert_eq!(shelf.put("third"), first);
-        assert_eq!(shelf.take(second), Some("second"));
-        assert_eq!(shelf.take(first), Some("third"));
-        assert_eq!(shelf.take(7), None);
+        let mut slab = Slab::new();
+        let (first, second) = (slab.put("first"), slab.put("second"));
+        assert_eq!(slab.take(first), Some("first"));
+        assert_eq!(slab.take(first), None);
+        assert_eq!(slab.get(first), None);
+        assert_eq!(slab.get_mut(second), Some(&mut "second"));
+        assert_eq!(slab.put("third"), first);
+        assert_eq!(slab.take(second), Some("second"));
+        assert_eq!(slab.take(first), Some("third"));
+        assert_eq!(slab.take(7), None);
     }
 }

@@ -10,43 +10,45 @@ use league_core::referee::{Referee, RefereeRules};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 
-use crate::actor::Desk;
-use crate::agents::Worker;
-use crate::behaviour::Manners;
+use crate::actor::Actor;
+use crate::agents::SimulatedMachine;
+use crate::behaviour::Behaviour;
 use crate::clock::Clock;
-use crate::environment::{Answered, Around, Errand, Parcel, Silence, Thought};
-use crate::hostile::Loot;
+use crate::environment::{
+    AnswerInTransit, Environment, Errand, Parcel, PendingThought, SilenceNotice,
+};
+use crate::hostile::Attacker;
 use crate::oracle::Oracle;
 use crate::report::{Digest, Invariant, Report};
-use crate::setting::{Person, Plan, Setting, barred_endpoint, endpoint};
-use crate::slab::Shelf;
-use crate::{Breach, Checked, Who, breach};
+use crate::scenario::{Person, Plan, Scenario, barred_endpoint, endpoint};
+use crate::slab::Slab;
+use crate::{Breach, CheckResult, NodeId, breach};
 
 /// How long a round may last once nothing fails any more: a referee that lost its token is found
 /// out by the limit on a match.
-const LONGEST_ROUND: Duration = Duration::from_secs(120 * 60);
+const MAX_ROUND_TIME: Duration = Duration::from_secs(120 * 60);
 /// How long the last letters may take once the league is over and nothing fails any more.
 const AFTERMATH: Duration = Duration::from_secs(20 * 60);
 /// The most commands that one match may cost, on an average.
-const MOST_STEPS_A_MATCH: u64 = 3_000;
+const MAX_STEPS_PER_MATCH: u64 = 3_000;
 /// All journals are replayed, written, read and searched at the end of one league in so many.
 const ONE_LEAGUE_IN: u64 = 16;
 /// One in so many when nothing fails.
 const ONE_QUIET_LEAGUE_IN: u64 = 256;
 /// The most commands that a league may cost besides.
-const MOST_STEPS_BESIDES: u64 = 300_000;
+const MAX_STEPS_BESIDES: u64 = 300_000;
 
 /// Runs an expression at the desk of an agent, of whatever kind.
-macro_rules! at_desk {
-    ($world:ident, $who:expr, |$desk:ident, $around:ident| $what:expr) => {{
-        let (who, $around) = ($who as usize, &mut $world.around);
+macro_rules! with_actor {
+    ($world:ident, $who:expr, |$actor:ident, $environment:ident| $what:expr) => {{
+        let (who, $environment) = ($who as usize, &mut $world.environment);
         let referees = $world.referees.len();
         if who == 0 {
-            let $desk = &mut $world.manager;
+            let $actor = &mut $world.manager;
             $what
-        } else if let Some($desk) = $world.referees.get_mut(who - 1) {
+        } else if let Some($actor) = $world.referees.get_mut(who - 1) {
             $what
-        } else if let Some($desk) = $world.players.get_mut(who - 1 - referees) {
+        } else if let Some($actor) = $world.players.get_mut(who - 1 - referees) {
             $what
         } else {
             Ok(())
@@ -56,11 +58,11 @@ macro_rules! at_desk {
 
 /// The world of one league.
 pub(crate) struct World {
-    manager: Desk<League>,
-    referees: Vec<Desk<Referee>>,
-    players: Vec<Desk<Player>>,
-    around: Around,
-    loot: Loot,
+    manager: Actor<League>,
+    referees: Vec<Actor<Referee>>,
+    players: Vec<Actor<Player>>,
+    environment: Environment,
+    attacker: Attacker,
     /// When the league was over and nothing failed any more.
     over: Option<Timestamp>,
     /// When it must be over at the latest, and after how many commands.
@@ -69,7 +71,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(setting: Setting, plan: &Plan) -> Self {
+    pub(crate) fn new(scenario: Scenario, plan: &Plan) -> Self {
         let manager = Arc::new(Peer {
             agent: Agent::Manager,
             endpoint: endpoint(0),
@@ -78,42 +80,42 @@ impl World {
         });
         let staff = Person {
             dialect: Dialect::V2,
-            manners: Manners::HONEST,
+            behaviour: Behaviour::HONEST,
             shows_token: true,
             is_barred: false,
         };
-        let facts = UsualFacts::of(&setting);
-        let referees = (1..).zip(&setting.capacities).map(|(who, &capacity)| {
-            let rules = referee_rules(&setting, who, capacity, &manager);
-            Desk::new(who, Referee::new(rules), staff, facts.referee)
+        let facts = UsualFacts::of(&scenario);
+        let referees = (1..).zip(&scenario.capacities).map(|(who, &capacity)| {
+            let rules = referee_rules(&scenario, who, capacity, &manager);
+            Actor::new(who, Referee::new(rules), staff, facts.referee)
         });
         let referees: Vec<_> = referees.collect();
-        let first = Who::try_from(referees.len()).unwrap_or(0) + 1;
-        let (latest, most_steps) = bounds(&setting);
-        let players = (first..).zip(&setting.players).map(|(who, person)| {
-            let rules = player_rules(&setting, (who, person), &manager);
-            Desk::new(who, Player::new(rules), *person, facts.player)
+        let first = NodeId::try_from(referees.len()).unwrap_or(0) + 1;
+        let (latest, most_steps) = bounds(&scenario);
+        let players = (first..).zip(&scenario.players).map(|(who, person)| {
+            let rules = player_rules(&scenario, (who, person), &manager);
+            Actor::new(who, Player::new(rules), *person, facts.player)
         });
         let players = players.collect();
         Self {
-            manager: Desk::new(0, league(&setting), staff, facts.manager),
+            manager: Actor::new(0, league(&scenario), staff, facts.manager),
             referees,
             players,
-            around: Around {
+            environment: Environment {
                 clock: Clock::new(),
-                parcels: Shelf::new(),
-                answers: Shelf::new(),
-                thoughts: Shelf::new(),
-                chance: setting.chance.clone(),
-                oracle: Oracle::new(&setting, plan.faults),
+                parcels: Slab::new(),
+                answers: Slab::new(),
+                thoughts: Slab::new(),
+                chance: scenario.chance.clone(),
+                oracle: Oracle::new(&scenario, plan.faults),
                 report: Report::new(0),
                 sabotage: plan.sabotage,
                 digest: plan.digest.then(Digest::new),
                 faults: plan.faults,
                 stormy: plan.faults,
-                setting,
+                scenario,
             },
-            loot: Loot::default(),
+            attacker: Attacker::default(),
             over: None,
             latest,
             most_steps,
@@ -126,15 +128,15 @@ impl World {
         match self.go_on().and_then(|()| self.end()) {
             Ok(()) => Ok(self.figures()),
             Err(mut breach) => {
-                breach.step = self.around.report.steps;
+                breach.step = self.environment.report.steps;
                 Err(breach)
             }
         }
     }
 
-    fn go_on(&mut self) -> Checked {
-        while let Some(errand) = self.around.clock.advance() {
-            self.around.stormy = self.around.now() < self.around.setting.calm_from;
+    fn go_on(&mut self) -> CheckResult {
+        while let Some(errand) = self.environment.clock.advance() {
+            self.environment.stormy = self.environment.now() < self.environment.scenario.calm_from;
             self.meet(errand)?;
             if self.is_over() {
                 return Ok(());
@@ -147,137 +149,149 @@ impl World {
     /// Everybody comes within the first seconds, in any order.
     fn open_doors(&mut self) {
         let all = 1 + self.referees.len() + self.players.len();
-        for who in 0..Who::try_from(all).unwrap_or(0) {
-            let wait = if self.around.stormy || who > 0 {
-                Duration::from_millis(1 + self.around.chance.below(10_000))
+        for who in 0..NodeId::try_from(all).unwrap_or(0) {
+            let wait = if self.environment.stormy || who > 0 {
+                Duration::from_millis(1 + self.environment.chance.below(10_000))
             } else {
                 Duration::ZERO
             };
-            let at = self.around.now() + wait;
-            self.around.clock.note(at, Errand::Rise { who });
+            let at = self.environment.now() + wait;
+            self.environment.clock.note(at, Errand::Rise { who });
         }
-        if self.around.setting.rates.mischief > 0 {
-            let at = self.around.now() + Duration::from_secs(5);
-            self.around.clock.note(at, Errand::Mischief);
+        if self.environment.scenario.rates.mischief > 0 {
+            let at = self.environment.now() + Duration::from_secs(5);
+            self.environment.clock.note(at, Errand::Mischief);
         }
     }
 
-    fn meet(&mut self, errand: Errand) -> Checked {
+    fn meet(&mut self, errand: Errand) -> CheckResult {
         match errand {
             Errand::Wake { who, life } => {
-                at_desk!(self, who, |desk, around| desk.wake(around, life))
+                with_actor!(self, who, |actor, environment| actor
+                    .wake(environment, life))
             }
             Errand::Sync { who, life } => {
-                at_desk!(self, who, |desk, around| desk.sync(around, life))
+                with_actor!(self, who, |actor, environment| actor
+                    .sync(environment, life))
             }
             Errand::Enough { who, life } => {
-                at_desk!(self, who, |desk, around| desk.end_waiting(around, life))
+                with_actor!(self, who, |actor, environment| actor
+                    .end_waiting(environment, life))
             }
-            Errand::Carry(place) => match self.around.parcels.take(place) {
+            Errand::Carry(place) => match self.environment.parcels.take(place) {
                 Some(parcel) => self.deliver(parcel),
                 None => Ok(()),
             },
-            Errand::Return(place) => match self.around.answers.take(place) {
+            Errand::Return(place) => match self.environment.answers.take(place) {
                 Some(answered) => self.bring_back(answered),
                 None => Ok(()),
             },
             Errand::Echo(answered) => self.bring_back(*answered),
             Errand::Silence(silence) => {
-                let Silence { back, code } = *silence;
-                at_desk!(self, back.to, |desk, around| desk.miss(around, back, code))
+                let SilenceNotice { back, code } = *silence;
+                with_actor!(self, back.to, |actor, environment| actor.miss(
+                    environment,
+                    back,
+                    code
+                ))
             }
-            Errand::Again(again) => at_desk!(self, again.from, |desk, around| {
-                desk.try_again(around, again.to, again.life, again.trying);
+            Errand::Again(again) => with_actor!(self, again.from, |actor, environment| {
+                actor.try_again(environment, again.to, again.life, again.trying);
                 Ok(())
             }),
-            Errand::Thought(place) => match self.around.thoughts.take(place) {
+            Errand::Thought(place) => match self.environment.thoughts.take(place) {
                 Some(thought) => self.choose(thought),
                 None => Ok(()),
             },
             Errand::Rise { who } => self.rise(who),
             Errand::Mischief => {
-                self.loot.strike(&mut self.around);
+                self.attacker.strike(&mut self.environment);
                 Ok(())
             }
         }
     }
 
     /// A player has thought, unless it fell meanwhile.
-    fn choose(&mut self, thought: Thought) -> Checked {
+    fn choose(&mut self, thought: PendingThought) -> CheckResult {
         let place = (thought.who as usize).saturating_sub(1 + self.referees.len());
-        let Some(desk) = self.players.get_mut(place) else {
+        let Some(actor) = self.players.get_mut(place) else {
             return Ok(());
         };
-        if !desk.up || desk.life != thought.life {
-            self.around.cut(thought.back);
+        if !actor.up || actor.life != thought.life {
+            self.environment.cut(thought.back);
             return Ok(());
         }
-        desk.attend(&mut self.around, &thought.command, thought.back)
+        actor.attend(&mut self.environment, &thought.command, thought.back)
     }
 
     /// Whether somebody is about who has no right to be.
     fn is_unsafe(&self) -> bool {
-        self.around.stormy && self.around.setting.rates.mischief > 0
+        self.environment.stormy && self.environment.scenario.rates.mischief > 0
     }
 
     /// The token that a player shows a referee is seen by others too.
-    fn overhear(&mut self, answered: &Answered) {
+    fn overhear(&mut self, answered: &AnswerInTransit) {
         let place = (answered.back.asked as usize).checked_sub(1 + self.referees.len());
-        let desk = place.and_then(|place| self.players.get(place));
-        if let (Some(desk), Some(shown), true) = (desk, answered.token, self.is_unsafe())
-            && let (Some(id), Some(token)) = (desk.machine.player_id(), desk.token_behind(shown))
+        let actor = place.and_then(|place| self.players.get(place));
+        if let (Some(actor), Some(shown), true) = (actor, answered.token, self.is_unsafe())
+            && let (Some(id), Some(token)) = (actor.machine.player_id(), actor.token_behind(shown))
         {
-            let chance = &mut self.around.chance;
-            self.loot.overhear(chance, desk.who, id, token);
+            let chance = &mut self.environment.chance;
+            self.attacker.overhear(chance, actor.who, id, token);
         }
     }
 
-    fn bring_back(&mut self, answered: Answered) -> Checked {
+    fn bring_back(&mut self, answered: AnswerInTransit) -> CheckResult {
         self.overhear(&answered);
-        at_desk!(self, answered.back.to, |desk, around| desk
-            .hear(around, answered))
+        with_actor!(self, answered.back.to, |actor, environment| actor
+            .hear(environment, answered))
     }
 
-    fn deliver(&mut self, parcel: Parcel) -> Checked {
+    fn deliver(&mut self, parcel: Parcel) -> CheckResult {
         if self.is_unsafe() && parcel.to == 0 {
-            self.loot.pick_up(&mut self.around.chance, &parcel);
+            self.attacker.pick_up(&mut self.environment.chance, &parcel);
         }
         let place = (parcel.from as usize).checked_sub(1 + self.referees.len());
-        let person = place.and_then(|place| self.around.setting.players.get(place));
+        let person = place.and_then(|place| self.environment.scenario.players.get(place));
         let dialect = person.map_or(Dialect::V2, |person| person.dialect);
-        at_desk!(self, parcel.to, |desk, around| desk
-            .receive(around, parcel, dialect))
+        with_actor!(self, parcel.to, |actor, environment| actor.receive(
+            environment,
+            parcel,
+            dialect
+        ))
     }
 
-    fn rise(&mut self, who: Who) -> Checked {
-        let text_too = self.around.chance.below(16) == 0;
-        at_desk!(self, who, |desk, around| {
-            desk.rise(around)?;
-            if desk.life > 0 && desk.up {
-                desk.check_replay(text_too)?;
+    fn rise(&mut self, who: NodeId) -> CheckResult {
+        let text_too = self.environment.chance.below(16) == 0;
+        with_actor!(self, who, |actor, environment| {
+            actor.rise(environment)?;
+            if actor.life > 0 && actor.up {
+                actor.check_replay(text_too)?;
             }
-            Checked::Ok(())
+            CheckResult::Ok(())
         })?;
         if who == 0 && self.manager.up {
-            self.around.oracle.check_results(&self.manager.machine)?;
+            self.environment
+                .oracle
+                .check_results(&self.manager.machine)?;
         }
         Ok(())
     }
 
     fn is_over(&mut self) -> bool {
-        if self.around.stormy || self.manager.machine.phase() != Phase::Completed {
+        if self.environment.stormy || self.manager.machine.phase() != Phase::Completed {
             return false;
         }
-        let now = self.around.now();
+        let now = self.environment.now();
         let over = *self.over.get_or_insert(now);
         now > over + AFTERMATH
     }
 
-    fn check_bounds(&self) -> Checked {
-        if self.around.now() > self.latest {
+    fn check_bounds(&self) -> CheckResult {
+        if self.environment.now() > self.latest {
             return breach(Invariant::EveryLeagueEnds, self.standstill("time"));
         }
-        if self.around.report.steps > self.most_steps {
+        if self.environment.report.steps > self.most_steps {
             return breach(Invariant::EveryLeagueEnds, self.standstill("steps"));
         }
         Ok(())
@@ -294,10 +308,10 @@ impl World {
                 .map(|fixture| format!("{} {:?}", fixture.match_id(), fixture.stage()))
                 .collect::<Vec<_>>()
         });
-        let referees = self.referees.iter().map(|desk| {
+        let referees = self.referees.iter().map(|actor| {
             let (id, machine) = (
-                desk.machine.enrolled().map(|(id, _)| id.clone()),
-                &desk.machine,
+                actor.machine.enrolled().map(|(id, _)| id.clone()),
+                &actor.machine,
             );
             let suspended = id.as_ref().and_then(|id| league.referee(id));
             let suspended = suspended.and_then(|referee| referee.member().suspended_since());
@@ -311,74 +325,76 @@ impl World {
         let referees: Vec<String> = referees.collect();
         format!(
             "out of {what} at {}: {:?}, round {round} with {open} matches open: {stages:?}; referees: {referees:?}",
-            self.around.now(),
+            self.environment.now(),
             league.phase()
         )
     }
 
     /// What must hold once all is over.
-    fn end(&mut self) -> Checked {
+    fn end(&mut self) -> CheckResult {
         if self.manager.machine.phase() != Phase::Completed {
             return breach(Invariant::EveryLeagueEnds, self.standstill("errands"));
         }
-        self.around.oracle.check_all_met()?;
-        self.around.oracle.check_results(&self.manager.machine)?;
-        let one_in = if self.around.faults {
+        self.environment.oracle.check_all_met()?;
+        self.environment
+            .oracle
+            .check_results(&self.manager.machine)?;
+        let one_in = if self.environment.faults {
             ONE_LEAGUE_IN
         } else {
             ONE_QUIET_LEAGUE_IN
         };
-        let whole = self.around.chance.below(one_in) == 0;
+        let whole = self.environment.chance.below(one_in) == 0;
         self.look_through(whole)
     }
 
     /// Replays and searches the journals: the manager's after every fall, all of them in some
     /// leagues.
-    fn look_through(&mut self, whole: bool) -> Checked {
-        let oracle = &self.around.oracle;
-        if whole || self.around.report.crashes > 0 {
+    fn look_through(&mut self, whole: bool) -> CheckResult {
+        let oracle = &self.environment.oracle;
+        if whole || self.environment.report.crashes > 0 {
             self.manager.check_replay(whole)?;
         }
-        if whole || self.around.faults {
+        if whole || self.environment.faults {
             search(oracle, &self.manager, whole)?;
         }
         if !whole {
             return Ok(());
         }
-        for desk in &self.referees {
-            desk.check_replay(true)?;
-            search(oracle, desk, true)?;
+        for actor in &self.referees {
+            actor.check_replay(true)?;
+            search(oracle, actor, true)?;
         }
-        for desk in &self.players {
-            desk.check_replay(true)?;
-            search(oracle, desk, true)?;
+        for actor in &self.players {
+            actor.check_replay(true)?;
+            search(oracle, actor, true)?;
         }
         Ok(())
     }
 
     fn figures(self) -> Report {
-        let mut report = self.around.report;
-        (report.matches, report.technical_losses) = self.around.oracle.played();
+        let mut report = self.environment.report;
+        (report.matches, report.technical_losses) = self.environment.oracle.played();
         report.leagues = 1;
-        let end = self.over.unwrap_or(self.around.clock.now());
+        let end = self.over.unwrap_or(self.environment.clock.now());
         report.virtual_seconds = end.since(Clock::<()>::beginning()).as_secs();
-        report.digest = self.around.digest.map_or(0, Digest::value);
+        report.digest = self.environment.digest.map_or(0, Digest::value);
         report
     }
 }
 
 /// When a league must be over at the latest, and after how many commands.
-fn bounds(setting: &Setting) -> (Timestamp, u64) {
-    let players = u32::try_from(setting.players.len()).unwrap_or(u32::MAX);
-    let latest = setting.calm_from + LONGEST_ROUND * (players + 2) + AFTERMATH;
+fn bounds(scenario: &Scenario) -> (Timestamp, u64) {
+    let players = u32::try_from(scenario.players.len()).unwrap_or(u32::MAX);
+    let latest = scenario.calm_from + MAX_ROUND_TIME * (players + 2) + AFTERMATH;
     let matches = u64::from(players) * u64::from(players) / 2;
-    (latest, MOST_STEPS_BESIDES + matches * MOST_STEPS_A_MATCH)
+    (latest, MAX_STEPS_BESIDES + matches * MAX_STEPS_PER_MATCH)
 }
 
 /// Searches a journal for secrets; of one that is not searched whole, the first facts.
-fn search<M: Worker>(oracle: &Oracle, desk: &Desk<M>, whole: bool) -> Checked {
+fn search<M: SimulatedMachine>(oracle: &Oracle, actor: &Actor<M>, whole: bool) -> CheckResult {
     let most = if whole { usize::MAX } else { 50 };
-    let mut facts = desk.journal.iter().take(most);
+    let mut facts = actor.journal.iter().take(most);
     facts.try_for_each(|event| oracle.search(event))
 }
 
@@ -386,13 +402,13 @@ fn search<M: Worker>(oracle: &Oracle, desk: &Desk<M>, whole: bool) -> Checked {
     clippy::unwrap_used,
     reason = "the rules are drawn from values that make a league"
 )]
-pub(crate) fn league(setting: &Setting) -> League {
-    League::new(setting.rules.clone(), setting.secret).unwrap()
+pub(crate) fn league(scenario: &Scenario) -> League {
+    League::new(scenario.rules.clone(), scenario.secret).unwrap()
 }
 
 pub(crate) fn referee_rules(
-    setting: &Setting,
-    who: Who,
+    scenario: &Scenario,
+    who: NodeId,
     capacity: u32,
     manager: &Arc<Peer>,
 ) -> RefereeRules {
@@ -401,17 +417,17 @@ pub(crate) fn referee_rules(
         version: "1.0.0".into(),
         wanted_id: None,
         endpoint: endpoint(who).to_string(),
-        games: vec![setting.rules.game_type.clone()],
+        games: vec![scenario.rules.game_type.clone()],
         max_concurrent: capacity,
-        timeouts: setting.rules.timeouts,
-        breaker: setting.rules.breaker,
+        timeouts: scenario.rules.timeouts,
+        breaker: scenario.rules.breaker,
         manager: Arc::clone(manager),
     }
 }
 
 pub(crate) fn player_rules(
-    setting: &Setting,
-    (who, person): (Who, &Person),
+    scenario: &Scenario,
+    (who, person): (NodeId, &Person),
     manager: &Arc<Peer>,
 ) -> PlayerRules {
     let home = match person.is_barred {
@@ -422,11 +438,11 @@ pub(crate) fn player_rules(
         display_name: format!("Player {who}"),
         version: "1.0.0".into(),
         endpoint: home.to_string(),
-        games: vec![setting.rules.game_type.clone()],
-        timeouts: setting.rules.timeouts,
+        games: vec![scenario.rules.game_type.clone()],
+        timeouts: scenario.rules.timeouts,
         manager: Arc::clone(manager),
         wanted_id: None,
-        strict: setting.rules.strict,
+        strict: scenario.rules.strict,
         memory: MemoryRule::default(),
     }
 }
@@ -439,8 +455,8 @@ pub(crate) struct UsualFacts {
 }
 
 impl UsualFacts {
-    pub(crate) fn of(setting: &Setting) -> Self {
-        let (players, referees) = (setting.players.len(), setting.capacities.len());
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        let (players, referees) = (scenario.players.len(), scenario.capacities.len());
         let matches = players * players / 2;
         Self {
             // Each comes, each match has a result, each round opens and closes.

@@ -22,7 +22,7 @@ use crate::draw::{self, KeyedSecret};
 
 /// How many matches of past rounds are kept, so that a repeated report is known again. The round
 /// before the present one is always kept.
-const MOST_PAST_MATCHES: usize = 20_000;
+const MAX_PAST_MATCHES: usize = 20_000;
 
 impl League {
     pub(crate) fn apply_event(&mut self, event: &Event) {
@@ -156,7 +156,7 @@ impl League {
             unplayable: BTreeSet::new(),
         });
         self.past.extend(past);
-        while self.past.len() > 1 && self.past.len() * matches as usize > MOST_PAST_MATCHES {
+        while self.past.len() > 1 && self.past.len() * matches as usize > MAX_PAST_MATCHES {
             self.past.pop_front();
         }
         let numbers: Vec<Option<u32>> = referees

@@ -22,13 +22,11 @@ pub enum Inconsistency {
     /// Somebody who is in comes in again under the same id.
     #[error("`{0}` is in the league already")]
     Known(Agent),
-    /// Nobody has this id.
     #[error("`{0}` is not in the league")]
     Unknown(Agent),
     /// The league is not as far as that, or farther.
     #[error("the league is {found}, expected {expected}")]
     Phase {
-        /// When it could happen.
         expected: Phase,
         /// How far the league is.
         found: Phase,
@@ -58,13 +56,11 @@ pub enum Inconsistency {
     /// The present round has no such match.
     #[error("match `{0}` is not played in this round")]
     NoSuchMatch(MatchId),
-    /// The match is over.
     #[error("match `{0}` has its result already")]
     Twice(MatchId),
     /// Somebody else has the match.
     #[error("match `{match_id}` is in the hands of {}, not of {}", hands(expected.as_ref()), hands(found.as_ref()))]
     Hands {
-        /// Which match.
         match_id: MatchId,
         /// Who has it; `None` if nobody has.
         expected: Option<RefereeId>,
@@ -77,9 +73,7 @@ pub enum Inconsistency {
     /// Another attempt at the match counts.
     #[error("match `{match_id}` is at attempt `{expected}`, not `{found}`")]
     Attempt {
-        /// Which match.
         match_id: MatchId,
-        /// The attempt that counts.
         expected: u32,
         /// The attempt that is told.
         found: u32,
@@ -90,7 +84,6 @@ pub enum Inconsistency {
     /// The result does not follow from the rules.
     #[error("the result of match `{match_id}` does not hold: {problem}")]
     Result {
-        /// Which match.
         match_id: MatchId,
         /// What is wrong with it.
         problem: ReportProblem,
@@ -100,11 +93,8 @@ pub enum Inconsistency {
         "`{player_id}` has lost `{found}` in a row by not playing, and is out after `{expected}`"
     )]
     NotOut {
-        /// Who.
         player_id: PlayerId,
-        /// How many it takes.
         expected: u32,
-        /// How many there are.
         found: u32,
     },
 }

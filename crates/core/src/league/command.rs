@@ -39,26 +39,19 @@ pub enum Command {
         token: Option<TokenHash>,
         /// Who claims to say so.
         sender: Option<Agent>,
-        /// What is told.
         report: Arc<MatchResultReport>,
     },
-    /// An agent asks something.
     Query {
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
-        /// Who claims to ask.
         sender: Option<Agent>,
-        /// What is asked.
         query: Box<LeagueQuery>,
     },
     /// What became of a letter.
     Outcome {
-        /// The letter's correlation.
         correlation: CorrelationId,
-        /// What became of it.
         outcome: CallOutcome,
     },
-    /// Time has passed.
     Tick,
     /// No more letters and no new rounds: the process is about to end, and goes on when it starts
     /// again. Results are still taken.
@@ -68,9 +61,7 @@ pub enum Command {
 /// Someone who wants to be admitted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Applicant {
-    /// What it said.
     pub request: Box<RegisterRequest>,
-    /// How it speaks.
     pub dialect: Dialect,
     /// How it takes calls: as it says, or as the way in which it registered shows.
     pub speech: Option<CallStyle>,
@@ -85,11 +76,8 @@ pub struct Applicant {
 pub enum CorrelationId {
     /// An order to run a match.
     Order {
-        /// Which match.
         match_id: MatchId,
-        /// Which attempt at it.
         attempt: u32,
-        /// Who was ordered.
         referee: RefereeId,
     },
     /// A question whether an agent is there.
@@ -107,12 +95,9 @@ pub enum Reply {
     Player(RegisterResponse<PlayerId>),
     /// The rounds, as many as fit.
     Schedule {
-        /// Rounds in all.
         total_rounds: u32,
-        /// The rounds told.
         rounds: Arc<[RoundListing]>,
     },
-    /// The league begins.
     Started,
     /// The result stands as it was told.
     Acknowledged,
@@ -166,9 +151,7 @@ pub enum Refusal {
          at least `{min_players}` players and 1 referee are needed"
     )]
     TooFew {
-        /// Players so far.
         players: u32,
-        /// Referees so far.
         referees: u32,
         /// The players that are needed.
         min_players: u32,
@@ -181,12 +164,7 @@ pub enum Refusal {
         "protocol version `{found}` is not spoken here: \
          use {MINIMUM_VERSION} or later, {CURRENT_VERSION} at best"
     )]
-    Version {
-        /// Where it stands.
-        of: AgentKind,
-        /// What stands there.
-        found: String,
-    },
+    Version { of: AgentKind, found: String },
     /// A referee of the first protocol has no token, so its results could not be believed.
     #[error("a referee must speak league.v2: without a token its results cannot be believed")]
     RefereeWithoutToken,
@@ -202,7 +180,6 @@ pub enum Refusal {
     /// Nobody holds this referee id.
     #[error("no referee `{0}` is registered: register first")]
     UnknownReferee(RefereeId),
-    /// No token.
     #[error("send the `auth_token` that registration gave you")]
     TokenMissing,
     /// A token that nobody holds, or another than the sender.
@@ -226,9 +203,7 @@ pub enum Refusal {
     /// An attempt that is no longer the one that counts.
     #[error("match `{match_id}` is at attempt `{current}`, not `{found}`")]
     OldAttempt {
-        /// Which match.
         match_id: MatchId,
-        /// The attempt that counts.
         current: u32,
         /// The attempt that was told.
         found: u32,
@@ -251,9 +226,7 @@ pub enum Refusal {
     /// A report that the rules do not allow.
     #[error("the report of match `{match_id}` is not believed: {problem}")]
     BadReport {
-        /// Which match.
         match_id: MatchId,
-        /// What is wrong.
         problem: ReportProblem,
     },
 }

@@ -20,174 +20,135 @@ use crate::machine::Keep;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// A player was admitted.
     PlayerRegistered {
         /// Its id from now on.
         player_id: PlayerId,
         /// What it said of itself.
         meta: Box<AgentMeta>,
-        /// How it speaks.
         dialect: Dialect,
         /// The hash of its token.
         token: TokenHash,
         /// The hash of the pledge that it showed, if it showed one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pledge: Option<TokenHash>,
-        /// When.
         at: Timestamp,
     },
-    /// A referee was admitted.
     RefereeRegistered {
         /// Its id from now on.
         referee_id: RefereeId,
         /// What it said of itself.
         meta: Box<AgentMeta>,
-        /// How it speaks.
         dialect: Dialect,
         /// The hash of its token.
         token: TokenHash,
         /// The hash of the pledge that it showed, if it showed one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pledge: Option<TokenHash>,
-        /// When.
         at: Timestamp,
     },
     /// An agent registered again; its old token is void.
     AgentReturned {
-        /// Who.
         agent: Agent,
         /// What it said of itself.
         meta: Box<AgentMeta>,
-        /// How it speaks.
         dialect: Dialect,
         /// The hash of its new token.
         token: TokenHash,
         /// The hash of the token that it showed of its own, if it showed one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<TokenHash>,
-        /// When.
         at: Timestamp,
     },
     /// The league began with those registered.
     LeagueStarted {
-        /// When.
         at: Timestamp,
     },
-    /// A round began.
     RoundOpened {
-        /// Which round.
         round: u32,
         /// The referee planned for each match in order; empty if there is none to be had.
         referees: Vec<RefereeId>,
         /// The promise on the draw of each match in order; empty in journals older than this.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         commitments: Vec<Commitment>,
-        /// When.
         at: Timestamp,
     },
     /// Matches were taken from a referee, or given to one at last.
     MatchesMoved {
-        /// Which, and to whom.
         moves: Vec<Reassignment>,
         /// The match that the referee who lost one takes up instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next: Option<MatchId>,
-        /// When.
         at: Timestamp,
     },
     /// A match has its result.
     ResultRecorded {
-        /// Which match.
         match_id: MatchId,
         /// Who reported it; `None` if the manager ruled because a player is out of the league.
         referee: Option<RefereeId>,
         /// Which attempt at the match it was.
         attempt: u32,
-        /// How it ended.
         result: Arc<MatchResult>,
         /// The match that the referee takes up next.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next: Option<MatchId>,
-        /// When.
         at: Timestamp,
     },
     /// A referee told another end of a match whose result stands.
     ReportConflicted {
-        /// Which match.
         match_id: MatchId,
-        /// Who told it.
         referee: RefereeId,
         /// Tells one telling from another without showing it.
         digest: String,
-        /// When.
         at: Timestamp,
     },
     /// A referee told an end that the rules do not allow.
     ReportRefused {
-        /// Which match.
         match_id: MatchId,
-        /// Who told it.
         referee: RefereeId,
         /// Tells one telling from another; the content may hold what is still hidden.
         digest: String,
         /// What is wrong with it.
         problem: ReportProblem,
-        /// When.
         at: Timestamp,
     },
     /// A player is out of the league after too many technical losses in a row.
     PlayerShutDown {
-        /// Who.
         player_id: PlayerId,
-        /// When.
         at: Timestamp,
     },
     /// Every match of the round has its result.
     RoundClosed {
-        /// Which round.
         round: u32,
-        /// When.
         at: Timestamp,
     },
-    /// Every round is over.
     LeagueCompleted {
-        /// When.
         at: Timestamp,
     },
     /// A referee took a match.
     #[serde(skip)]
     MatchAccepted {
-        /// Which match.
         match_id: MatchId,
-        /// Who.
         referee: RefereeId,
-        /// When.
         at: Timestamp,
     },
     /// An agent failed to answer, or answered with a refusal.
     #[serde(skip)]
     AgentFailed {
-        /// Who.
         agent: Agent,
-        /// When.
         at: Timestamp,
     },
     /// An agent that had failed, or had been suspended, answered.
     #[serde(skip)]
     AgentAnswered {
-        /// Who.
         agent: Agent,
         /// Whether it was suspended until now.
         recovered: bool,
-        /// When.
         at: Timestamp,
     },
     /// A referee was silent for too long while it had matches.
     #[serde(skip)]
     RefereeSuspended {
-        /// Who.
         referee: RefereeId,
-        /// When.
         at: Timestamp,
     },
     /// Agents were asked whether they are there.
@@ -195,7 +156,6 @@ pub enum Event {
     ProbesSent {
         /// Whom; perhaps nobody, if all were heard of lately.
         agents: Vec<Agent>,
-        /// When.
         at: Timestamp,
     },
     /// The process is about to end.
@@ -206,7 +166,6 @@ pub enum Event {
 /// A match that changes hands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reassignment {
-    /// Which match.
     pub match_id: MatchId,
     /// Who has it now; `None` if nobody can take it yet.
     pub to: Option<RefereeId>,

@@ -22,11 +22,11 @@ use crate::letter::CallOutcome;
 use crate::timeouts::FORCED_ATTEMPT;
 
 /// Probes in a row that a referee may leave unanswered.
-const MOST_UNANSWERED: u32 = 3;
+const MAX_UNANSWERED: u32 = 3;
 /// The most matches that the manager rules in one step.
-const MOST_RULINGS: usize = 256;
+const MAX_RULINGS: usize = 256;
 /// The most agents that are probed in one step.
-const MOST_PROBES: usize = 1_024;
+const MAX_PROBES: usize = 1_024;
 
 impl League {
     pub(crate) fn start(&self, at: Timestamp, admin: bool) -> Result<Decision, Refusal> {
@@ -85,7 +85,7 @@ impl League {
             (Phase::Running, None) => vec![self.open_round(at, 1)],
             (Phase::Running, Some(round)) if round.open == 0 => self.turn_over(at, round),
             (Phase::Running, Some(round)) if !round.unplayable.is_empty() => {
-                let unplayable = round.unplayable.iter().take(MOST_RULINGS);
+                let unplayable = round.unplayable.iter().take(MAX_RULINGS);
                 unplayable
                     .filter_map(|&index| self.ruled(at, index))
                     .collect()
@@ -135,7 +135,7 @@ impl League {
             if referee.running == 0 || health.suspended_since.is_some() || !silent {
                 continue;
             }
-            if health.unanswered < MOST_UNANSWERED {
+            if health.unanswered < MAX_UNANSWERED {
                 agents.push(Agent::Referee(referee.id.clone()));
             } else if let Some(moved) = self.relieve(at, number) {
                 let referee = referee.id.clone();
@@ -151,7 +151,7 @@ impl League {
             rested.then(|| member.peer.agent.clone())
         });
         agents.extend(rested);
-        agents.truncate(MOST_PROBES);
+        agents.truncate(MAX_PROBES);
         events.push(Event::ProbesSent { agents, at });
         events.extend(self.overdue(at, round));
         events

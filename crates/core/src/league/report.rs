@@ -270,11 +270,11 @@ fn refused(fixture: &Fixture, digest: &str, event: Event, refusal: Refusal) -> D
 }
 
 /// The longest sentence on how a match ended, in bytes.
-const LONGEST_REASON: usize = 1_000;
+const MAX_REASON: usize = 1_000;
 /// The most moves that one seat may make in a match.
-const MOST_MOVES: usize = 1_000;
+const MAX_MOVES: usize = 1_000;
 /// The longest move of a technical loss, in bytes of JSON.
-const LONGEST_CHOICE: usize = 4_096;
+const MAX_CHOICE: usize = 4_096;
 
 impl League {
     /// Checks a report against all that is known of the match; gives how it ended.
@@ -377,7 +377,7 @@ impl League {
             .draw
             .as_ref()
             .map(|opened| draw::dice(&self.rules.league_id, &fixture.match_id, opened));
-        for _ in 0..2 * MOST_MOVES {
+        for _ in 0..2 * MAX_MOVES {
             match table.turn() {
                 Turn::Over(outcome) => {
                     let whole = moves.iter().all(|moves| moves.is_empty());
@@ -450,14 +450,14 @@ fn check_draw(
 }
 
 fn check_length(result: &MatchResult) -> Result<(), ReportProblem> {
-    if result.reason.len() > LONGEST_REASON {
+    if result.reason.len() > MAX_REASON {
         return Err(ReportProblem::TooLong(ReportPart::Reason));
     }
     let too_long = |choice: &Value| match choice {
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        Value::String(text) => text.len() > LONGEST_CHOICE,
-        Value::Array(moves) if moves.len() > MOST_MOVES => true,
-        long => long.to_string().len() > LONGEST_CHOICE,
+        Value::String(text) => text.len() > MAX_CHOICE,
+        Value::Array(moves) if moves.len() > MAX_MOVES => true,
+        long => long.to_string().len() > MAX_CHOICE,
     };
     if result.choices.values().any(too_long) {
         return Err(ReportProblem::TooLong(ReportPart::Choices));
@@ -472,18 +472,14 @@ fn check_length(result: &MatchResult) -> Result<(), ReportProblem> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportProblem {
-    /// Another league.
     #[error("this is not league `{0}`")]
     League(LeagueId),
-    /// Another round.
     #[error("the match belongs to round `{expected}`, not `{found}`")]
     Round {
-        /// The match's round.
         expected: u32,
         /// The round that was told.
         found: u32,
     },
-    /// Another game.
     #[error("the league does not play `{0}`")]
     Game(GameType),
     /// Other players, or at other seats.
@@ -528,9 +524,7 @@ pub enum ReportProblem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportPart {
-    /// The sentence for people.
     Reason,
-    /// What a player chose.
     Choices,
     /// What a player put into the draw.
     Nonces,

@@ -18,11 +18,9 @@ use crate::letter::Peer;
 pub enum AgentState {
     /// Admitted, the league has not begun.
     Registered,
-    /// Taking part.
     Active,
     /// Does not answer for now.
     Suspended,
-    /// Takes part no more.
     Shutdown,
 }
 
@@ -46,7 +44,7 @@ pub(crate) enum AgentIndex {
 }
 
 /// How many replaced tokens of an agent are remembered.
-const MOST_REPLACED: usize = 8;
+const MAX_REPLACED: usize = 8;
 
 /// What every agent of the league has.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +58,7 @@ pub struct Member {
     pub(crate) token_given: Timestamp,
     /// What it made for itself and showed when it came first.
     pub(crate) pledge: Option<TokenHash>,
-    /// The tokens before this one, oldest first; at most [`MOST_REPLACED`].
+    /// The tokens before this one, oldest first; at most [`MAX_REPLACED`].
     pub(crate) replaced: Vec<TokenHash>,
     /// Whether it was given its token without showing an older one.
     pub(crate) unproved: bool,
@@ -96,7 +94,7 @@ impl Member {
 
     /// Its tokens up to now, as far as they are remembered.
     pub(crate) fn tokens_so_far(&self) -> Vec<TokenHash> {
-        let forgotten = (self.replaced.len() + 1).saturating_sub(MOST_REPLACED);
+        let forgotten = (self.replaced.len() + 1).saturating_sub(MAX_REPLACED);
         let mut tokens = self.replaced[forgotten..].to_vec();
         tokens.push(self.token);
         tokens
@@ -179,7 +177,6 @@ pub struct PlayerEntry {
 }
 
 impl PlayerEntry {
-    /// Its id.
     pub fn id(&self) -> &PlayerId {
         &self.id
     }
@@ -203,7 +200,6 @@ pub struct RefereeEntry {
 }
 
 impl RefereeEntry {
-    /// Its id.
     pub fn id(&self) -> &RefereeId {
         &self.id
     }
@@ -243,13 +239,13 @@ impl RefereeEntry {
 /// The capacity of a referee that names none.
 const USUAL_CAPACITY: u32 = 1;
 /// The most matches that a referee is believed to run at once.
-const MOST_CAPACITY: u32 = 10_000;
+const MAX_CAPACITY: u32 = 10_000;
 
 /// How many matches a referee is given at once.
 pub(crate) fn capacity(meta: &AgentMeta) -> u32 {
     meta.max_concurrent_matches
         .unwrap_or(USUAL_CAPACITY)
-        .clamp(1, MOST_CAPACITY)
+        .clamp(1, MAX_CAPACITY)
 }
 
 /// An id that is found whatever its case: ids become file names, and some disks see no case.

@@ -20,11 +20,9 @@ pub enum FixtureStage {
     Queued,
     /// Its referee was told to run it.
     Ordered,
-    /// Its referee runs it.
     Running,
     /// A player is out of the league, so that the manager rules.
     Unplayable,
-    /// It has its result.
     Finished,
 }
 
@@ -49,10 +47,9 @@ pub struct Fixture {
 }
 
 /// How many bad or contradicting reports of one match are noted in the journal.
-pub(crate) const MOST_NOTED_REPORTS: usize = 8;
+pub(crate) const MAX_NOTED_REPORTS: usize = 8;
 
 impl Fixture {
-    /// Names the match.
     pub fn match_id(&self) -> &MatchId {
         &self.match_id
     }
@@ -77,7 +74,6 @@ impl Fixture {
         self.commitment
     }
 
-    /// How it ended.
     pub fn result(&self) -> Option<&Arc<MatchResult>> {
         self.result.as_ref()
     }
@@ -88,7 +84,7 @@ impl Fixture {
     }
 
     pub(crate) fn may_note(&self, digest: &str) -> bool {
-        self.noted.len() < MOST_NOTED_REPORTS && !self.noted.iter().any(|noted| noted == digest)
+        self.noted.len() < MAX_NOTED_REPORTS && !self.noted.iter().any(|noted| noted == digest)
     }
 }
 
@@ -97,7 +93,6 @@ impl Fixture {
 pub struct Round {
     pub(crate) number: u32,
     pub(crate) fixtures: Vec<Fixture>,
-    /// Matches without a result.
     pub(crate) open: u32,
     pub(crate) closed: bool,
     pub(crate) summary: RoundSummary,

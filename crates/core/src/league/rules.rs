@@ -13,14 +13,12 @@ use crate::breaker::BreakerRule;
 use crate::timeouts::Timeouts;
 
 /// The least time between two looks for silent agents.
-pub const SHORTEST_PROBE: Duration = Duration::from_millis(100);
+pub const MIN_PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The rules of one league.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LeagueRules {
-    /// Names the league.
     pub league_id: LeagueId,
-    /// What is played.
     pub game_type: GameType,
     /// The game's own settings; `null` for its defaults.
     pub game_settings: Value,
@@ -36,7 +34,6 @@ pub struct LeagueRules {
     pub start_when: Option<(u32, u32)>,
     /// Whether messages are read strictly.
     pub strict: bool,
-    /// How matches go forward.
     #[serde(default)]
     pub mode: Mode,
     /// How matches are given to referees.
@@ -121,6 +118,6 @@ pub enum RulesError {
         most: u32,
     },
     /// Agents would be asked all the time.
-    #[error("silent agents are asked every {SHORTEST_PROBE:?} at most, not every {0:?}")]
+    #[error("silent agents are asked every {MIN_PROBE_INTERVAL:?} at most, not every {0:?}")]
     ProbeEvery(Duration),
 }

@@ -50,12 +50,12 @@ pub struct Schedule {
 
 impl Schedule {
     /// The most players there can be; with more, match numbers would not fit.
-    pub const MOST_PLAYERS: u32 = 1 << 30;
+    pub const MAX_PLAYERS: u32 = 1 << 30;
 
-    /// Makes the schedule of so many players, at most [`Self::MOST_PLAYERS`].
+    /// Makes the schedule of so many players, at most [`Self::MAX_PLAYERS`].
     pub fn new(players: u32, sides: Sides) -> Self {
         Self {
-            players: players.min(Self::MOST_PLAYERS),
+            players: players.min(Self::MAX_PLAYERS),
             sides,
         }
     }

@@ -18,11 +18,9 @@ use super::schedule::{Pairing, Schedule};
 pub enum MatchEnding {
     /// Seat A (0) or B (1) won by playing.
     Win(usize),
-    /// Nobody won.
     Draw,
     /// Seat A (0) or B (1) did not play.
     Forfeit(usize),
-    /// Neither played.
     BothForfeit,
 }
 
@@ -77,20 +75,16 @@ impl MatchEnding {
 /// What one player has done so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Matches won.
     pub wins: u32,
-    /// Matches drawn.
     pub draws: u32,
     /// Matches lost, technical losses among them.
     pub losses: u32,
     /// Matches lost by not playing.
     pub technical_losses: u32,
-    /// Points.
     pub points: u32,
 }
 
 impl Tally {
-    /// Matches played.
     pub fn played(&self) -> u32 {
         self.wins + self.draws + self.losses
     }

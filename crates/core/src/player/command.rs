@@ -26,7 +26,6 @@ pub enum Command {
     Begin,
     /// What became of a letter.
     Outcome {
-        /// Which letter.
         correlation: CorrelationId,
         /// The answer, or silence and its cause.
         outcome: CallOutcome,
@@ -40,23 +39,19 @@ pub enum Command {
     },
     /// A call that the shell made with the player's token was refused with E012.
     TokenRefused,
-    /// A referee invites.
     Invited {
-        /// To what.
         invitation: Box<GameInvitation>,
         /// The hash of the token that the referee showed.
         token: Option<TokenHash>,
     },
     /// A referee asks for a move.
     MoveWanted {
-        /// Which move.
         call: Box<MoveCall>,
         /// The hash of the token that the referee showed.
         token: Option<TokenHash>,
     },
     /// The thinking that a [`Think`](super::Think) asked for is over, with or without a choice.
     Chosen {
-        /// In which match.
         match_id: MatchId,
         /// Which move of this player it is, from 1.
         turn: u32,
@@ -69,7 +64,6 @@ pub enum Command {
     },
     /// Something happened that wants no answer but a nod.
     Told {
-        /// What happened.
         news: Notification,
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
@@ -83,15 +77,11 @@ pub enum Command {
 /// Something that happened and wants no answer but a nod.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notification {
-    /// The league begins.
     LeagueStart(Box<LeagueStart>),
-    /// A round begins.
     RoundAnnouncement(Arc<RoundAnnouncement>),
     /// The table, after a round.
     StandingsUpdate(Arc<StandingsUpdate>),
-    /// A round is over.
     RoundCompleted(Arc<RoundCompleted>),
-    /// The league is over.
     LeagueCompleted(Arc<LeagueCompleted>),
     /// Both players of a match are there.
     GameStart(Box<GameStart>),
@@ -99,7 +89,6 @@ pub enum Notification {
     PlayValidation(Box<PlayValidation>),
     /// Something went wrong in a match.
     GameError(Box<GameError>),
-    /// A match is over.
     GameOver(Arc<GameOver>),
 }
 
@@ -152,9 +141,7 @@ impl Command {
 /// What the bringer of a command is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// Heard, nothing to add.
     Acknowledged,
-    /// The player is admitted.
     TokenGranted {
         /// What proves the player; the shell keeps it from now on and drops any older one.
         token: AuthToken,
@@ -173,12 +160,10 @@ pub enum Reply {
     Think(Box<Think>),
     /// A move, ready to be sent.
     Move {
-        /// The move.
         response: Arc<MoveResponse>,
         /// Why it is not the one that was chosen, if it is not.
         fallback: Option<Fallback>,
     },
-    /// How the player stands.
     State(Box<PlayerView>),
 }
 
@@ -200,11 +185,9 @@ impl Reply {
 /// All that a strategy may know for one choice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Think {
-    /// In which match.
     pub match_id: MatchId,
     /// Which move of this player it is, from 1.
     pub turn: u32,
-    /// What is played.
     pub game_type: GameType,
     /// What kind of move is wanted.
     pub move_type: Arc<str>,
@@ -214,7 +197,6 @@ pub struct Think {
     pub options: Arc<[Value]>,
     /// When thinking must stop for the answer to be in time.
     pub until: Timestamp,
-    /// Who sits opposite.
     pub opponent_id: PlayerId,
     /// What is remembered of it; nothing if they never met.
     pub opponent: Option<Arc<Opponent>>,
@@ -257,15 +239,11 @@ pub struct PlayerView {
 /// Where a player is on its way through a league.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlayerPhase {
-    /// Nothing was tried yet.
     Idle,
     /// It asks to be admitted.
     Registering,
-    /// It was not admitted.
     Rejected,
-    /// It is in.
     Enrolled,
-    /// The league is over.
     Completed,
 }
 
@@ -283,78 +261,41 @@ pub enum Refusal {
     NoRegistration,
     /// A match was announced with a token, and the caller shows none.
     #[error("match `{match_id}` wants its token; show the one that came with START_MATCH")]
-    NoToken {
-        /// Which match.
-        match_id: MatchId,
-    },
+    NoToken { match_id: MatchId },
     /// The caller shows another token than the one that was announced.
     #[error("the token is not the one announced for match `{match_id}`")]
-    WrongToken {
-        /// Which match.
-        match_id: MatchId,
-    },
+    WrongToken { match_id: MatchId },
     /// A player that is strict, or knows its manager, was never told of this match.
     #[error("match `{match_id}` was not announced; try again after the round announcement")]
-    NotAnnounced {
-        /// Which match.
-        match_id: MatchId,
-    },
+    NotAnnounced { match_id: MatchId },
     /// A match is announced again with another token.
     #[error("match `{match_id}` was announced before with another token")]
-    AnnouncedOtherwise {
-        /// Which match.
-        match_id: MatchId,
-    },
+    AnnouncedOtherwise { match_id: MatchId },
     /// The message is meant for another player.
     #[error("this is player `{own}`, not `{named}`")]
-    OtherPlayer {
-        /// Who is here.
-        own: PlayerId,
-        /// Who was named.
-        named: PlayerId,
-    },
+    OtherPlayer { own: PlayerId, named: PlayerId },
     /// The message belongs to another league.
     #[error("this player is in league `{own}`, not `{named}`")]
     OtherLeague {
-        /// The player's league.
         own: LeagueId,
         /// The league that was named.
         named: LeagueId,
     },
     /// A move is wanted and no option offered.
     #[error("a move in match `{match_id}` is wanted but no option is offered; name at least one")]
-    NothingToChoose {
-        /// Which match.
-        match_id: MatchId,
-    },
+    NothingToChoose { match_id: MatchId },
     /// A choice that nobody waits for.
     #[error("no choice is wanted for move `{turn}` of match `{match_id}`")]
-    NotAsked {
-        /// Which match.
-        match_id: MatchId,
-        /// Which move.
-        turn: u32,
-    },
+    NotAsked { match_id: MatchId, turn: u32 },
     /// The end of a match in which this player had no seat.
     #[error("player `{own}` had no seat in match `{match_id}`")]
-    NotSeated {
-        /// Who is here.
-        own: PlayerId,
-        /// Which match.
-        match_id: MatchId,
-    },
+    NotSeated { own: PlayerId, match_id: MatchId },
     /// The end of a match that was neither announced nor joined.
     #[error("match `{match_id}` was neither announced to this player nor joined by it")]
-    NotPlayed {
-        /// Which match.
-        match_id: MatchId,
-    },
+    NotPlayed { match_id: MatchId },
     /// A win without a winner.
     #[error("match `{match_id}` is told as won, but by nobody; name the winner")]
-    NoWinner {
-        /// Which match.
-        match_id: MatchId,
-    },
+    NoWinner { match_id: MatchId },
 }
 
 impl Refusal {

@@ -23,15 +23,14 @@ use crate::timeouts::Backoff;
 /// How much later than a letter's own timeout its outcome may come before it is given up.
 pub const OUTCOME_GRACE: Duration = Duration::from_secs(5);
 /// The shortest first wait before the manager is asked again.
-pub const SHORTEST_WAIT: Duration = Duration::from_millis(100);
+pub const MIN_WAIT: Duration = Duration::from_millis(100);
 /// The longest reason for a rejection that is kept, in characters.
-pub const LONGEST_REASON: usize = 300;
+pub const MAX_REASON: usize = 300;
 
 /// Where the talk with the manager stands.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Contact {
     talk: Talk,
-    /// Letters so far.
     letters: u32,
     /// Letters in a row without a usable answer.
     failures: u32,
@@ -295,7 +294,7 @@ impl Player {
     /// is down for an hour must not find a thousand players at its door every two seconds.
     fn wait(&self) -> Duration {
         let (Backoff::Fixed(first) | Backoff::Exponential(first)) = self.rules.timeouts.backoff;
-        Backoff::Exponential(first.max(SHORTEST_WAIT))
+        Backoff::Exponential(first.max(MIN_WAIT))
             .wait(self.contact.failures.saturating_add(1), self.chance())
     }
 
@@ -329,7 +328,7 @@ impl Player {
 }
 
 fn rejected(at: Timestamp, reason: &str) -> Decision {
-    let reason: String = reason.chars().take(LONGEST_REASON).collect();
+    let reason: String = reason.chars().take(MAX_REASON).collect();
     Decision {
         events: vec![Event::Rejected {
             reason: reason.clone(),

@@ -34,21 +34,17 @@ pub enum Event {
         /// What the manager's token must hash to; `None` if this answer brought none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         manager: Option<TokenHash>,
-        /// When.
         at: Timestamp,
     },
     /// The manager did not admit the player, and asking again would not help.
     Rejected {
         /// Why, in the manager's words.
         reason: String,
-        /// When.
         at: Timestamp,
     },
     /// A match of this player was announced, and the token its referee will show.
     Announced {
-        /// Which round.
         round_id: u32,
-        /// Which match.
         match_id: MatchId,
         /// What the token must hash to.
         token: TokenHash,
@@ -58,25 +54,16 @@ pub enum Event {
     },
     /// The draw of a match is not the one that was promised, or not with this player's share.
     DrawDisputed {
-        /// Which match.
         match_id: MatchId,
         /// What is wrong with it.
         problem: DrawProblem,
-        /// When.
         at: Timestamp,
     },
     /// A match is over and belongs to the player's memory.
-    Remembered {
-        /// How it went.
-        record: Arc<MatchRecord>,
-    },
-    /// The league is over.
+    Remembered { record: Arc<MatchRecord> },
     LeagueCompleted {
-        /// Which league.
         league_id: LeagueId,
-        /// Who came first.
         champion: Option<PlayerId>,
-        /// When.
         at: Timestamp,
     },
 
@@ -87,13 +74,11 @@ pub enum Event {
         show_token: bool,
         /// Counts the letters to the manager, from 1.
         number: u32,
-        /// When.
         at: Timestamp,
     },
     /// The manager gave no answer that could be used.
     #[serde(skip)]
     ManagerSilent {
-        /// The cause.
         code: Code,
         /// When it is asked again.
         retry_at: Timestamp,
@@ -106,56 +91,36 @@ pub enum Event {
     },
     /// A referee found the player's token wrong.
     #[serde(skip)]
-    TokenDoubted {
-        /// In which match.
-        match_id: MatchId,
-    },
-    /// An invitation was answered.
+    TokenDoubted { match_id: MatchId },
     #[serde(skip)]
     Joined {
-        /// To which match.
         match_id: MatchId,
-        /// What is played.
         game_type: GameType,
         /// Who sits opposite, as far as the invitation told.
         opponent_id: PlayerId,
-        /// Whether the player comes.
         accept: bool,
-        /// When.
         at: Timestamp,
     },
-    /// A move is wanted.
     #[serde(skip)]
     Asked {
-        /// In which match.
         match_id: MatchId,
-        /// What is wanted.
         question: MoveQuestion,
     },
-    /// A move was chosen.
     #[serde(skip)]
     Answered {
-        /// In which match.
         match_id: MatchId,
         /// Which move of this player it is.
         turn: u32,
-        /// The move.
         response: Arc<MoveResponse>,
         /// Why it is not the one that was chosen, if it is not.
         fallback: Option<Fallback>,
     },
     /// The referee refused a move, so that the next request is thought about anew.
     #[serde(skip)]
-    MoveRefused {
-        /// In which match.
-        match_id: MatchId,
-    },
+    MoveRefused { match_id: MatchId },
     /// A match that is remembered already has ended again.
     #[serde(skip)]
-    Left {
-        /// Which match.
-        match_id: MatchId,
-    },
+    Left { match_id: MatchId },
     /// The table of the league changed.
     #[serde(skip)]
     Ranked {
@@ -169,7 +134,6 @@ pub enum Event {
 pub struct MoveQuestion {
     /// Which move of this player it is, from 1.
     pub turn: u32,
-    /// What is played.
     pub game_type: GameType,
     /// What kind of move is asked for.
     pub move_type: Arc<str>,

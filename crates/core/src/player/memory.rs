@@ -21,7 +21,7 @@ pub const RECENT_CHOICES: usize = 16;
 /// How many different choices of an opponent are counted.
 pub const DISTINCT_CHOICES: usize = 16;
 /// The longest choice that is counted or kept, in bytes of its text.
-pub const LONGEST_CHOICE: usize = 64;
+pub const MAX_CHOICE: usize = 64;
 
 /// How much a player keeps in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,32 +45,21 @@ impl Default for MemoryRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum MatchOutcome {
-    /// Won.
     Win,
-    /// Drawn.
     Draw,
-    /// Lost by playing.
     Loss,
-    /// Lost by not playing.
     TechnicalLoss,
 }
 
 /// One match in a player's memory (000 §9.4.4).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatchRecord {
-    /// Which league.
     pub league_id: LeagueId,
-    /// Which round.
     pub round_id: u32,
-    /// Which match.
     pub match_id: MatchId,
-    /// What was played.
     pub game_type: GameType,
-    /// Who sat opposite.
     pub opponent_id: PlayerId,
-    /// How it ended.
     pub result: MatchOutcome,
-    /// What it was worth.
     pub points: u32,
     /// What this player chose, as far as it was told.
     pub my_choice: Option<Value>,
@@ -83,17 +72,13 @@ pub struct MatchRecord {
 /// The sums over all remembered matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Statistics {
-    /// Matches in all.
     pub total_matches: u32,
-    /// Matches won.
     pub wins: u32,
     /// Matches lost, technical losses among them.
     pub losses: u32,
-    /// Matches drawn.
     pub draws: u32,
     /// Matches lost by not playing.
     pub technical_losses: u32,
-    /// Points.
     pub points: u64,
 }
 
@@ -143,7 +128,7 @@ impl Opponent {
         let text = choice
             .as_str()
             .map_or_else(|| Cow::Owned(choice.to_string()), Cow::Borrowed);
-        if text.len() > LONGEST_CHOICE {
+        if text.len() > MAX_CHOICE {
             return;
         }
         if let Some(count) = self.counts.get_mut(&*text) {

@@ -21,14 +21,14 @@ use super::event::{Event, MoveQuestion};
 use crate::draw::MAX_NONCE_LENGTH;
 
 /// The longest that a player thinks about one move, whatever the referee grants.
-pub const LONGEST_THOUGHT: Duration = Duration::from_secs(600);
+pub const MAX_THINK_TIME: Duration = Duration::from_secs(600);
 /// The most of the time for a move that is kept back for the way of the answer.
-pub const LONGEST_WAY: Duration = Duration::from_secs(1);
+pub const MAX_REPLY_RESERVE: Duration = Duration::from_secs(1);
 /// How long a player thinks about a move whose deadline has passed when it is asked: the caller's
 /// clock is another than ours, and it waits for an answer all the same.
 pub const LATE_THOUGHT: Duration = Duration::from_secs(2);
 /// The longest reasoning that is sent along with a move, in characters.
-pub const LONGEST_REASONING: usize = 1_000;
+pub const MAX_REASONING: usize = 1_000;
 
 /// A choice as the shell brings it.
 pub(crate) struct ChosenMove<'a> {
@@ -262,11 +262,11 @@ impl Player {
             seconds => Duration::from_secs(u64::from(seconds)),
         };
         let deadline = if call.deadline > at {
-            call.deadline.min(at + granted.min(LONGEST_THOUGHT))
+            call.deadline.min(at + granted.min(MAX_THINK_TIME))
         } else {
             at + granted.min(LATE_THOUGHT)
         };
-        deadline - (deadline.since(at) / 10).min(LONGEST_WAY)
+        deadline - (deadline.since(at) / 10).min(MAX_REPLY_RESERVE)
     }
 
     fn respond(
@@ -296,7 +296,7 @@ impl Player {
                 .nonce
                 .filter(|nonce| nonce.len() <= MAX_NONCE_LENGTH)
                 .map(str::to_owned),
-            reasoning: own_words.map(|words| words.chars().take(LONGEST_REASONING).collect()),
+            reasoning: own_words.map(|words| words.chars().take(MAX_REASONING).collect()),
         };
         Ok((Arc::new(response), fallback))
     }

@@ -23,9 +23,7 @@ pub enum Command {
     },
     /// A letter with a correlation came to its end.
     Outcome {
-        /// Which letter.
         correlation: CorrelationId,
-        /// What became of it.
         outcome: CallOutcome,
     },
     /// The manager orders a match.
@@ -39,47 +37,40 @@ pub enum Command {
     },
     /// Manual mode: the moves are to be asked for.
     CollectChoices {
-        /// Which match.
         match_id: MatchId,
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
     },
     /// Manual mode: the dice are to be rolled.
     DrawNumber {
-        /// Which match.
         match_id: MatchId,
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
     },
     /// Manual mode: the result is to stand.
     FinalizeMatch {
-        /// Which match.
         match_id: MatchId,
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
     },
     /// Somebody asks where a match stands.
     MatchState {
-        /// Which match.
         match_id: MatchId,
     },
     /// Somebody asks whether the referee is there.
     Ping,
     /// The manager says that the league is over.
     LeagueCompleted {
-        /// Which league.
         league_id: LeagueId,
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
     },
-    /// Time has passed.
     Tick,
 }
 
 /// What the bringer of a command is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// Heard, nothing to add.
     Noted,
     /// The manager let the referee in.
     TokenGranted {
@@ -90,14 +81,12 @@ pub enum Reply {
     },
     /// The match is taken, or not.
     StartMatchAck(Box<StartMatchAck>),
-    /// Where the match stands.
     MatchState(Box<MatchView>),
 }
 
 /// Names a question that was sent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CorrelationId {
-    /// A registration.
     Registration {
         /// Which try, from 1.
         tried: u32,
@@ -106,18 +95,13 @@ pub enum CorrelationId {
     Question(PlayerQuestion),
     /// The end of a match, told to a player.
     GameOver {
-        /// Which match.
         match_id: MatchId,
-        /// Which attempt at it.
         attempt: u32,
-        /// Who is told.
         seat: Seat,
     },
     /// A result, told to the manager.
     Report {
-        /// Which match.
         match_id: MatchId,
-        /// Which attempt at it.
         attempt: u32,
         /// Which try, from 1.
         tried: u32,
@@ -127,17 +111,14 @@ pub enum CorrelationId {
 /// A question to a player; no two are the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PlayerQuestion {
-    /// In which match.
     pub match_id: MatchId,
     /// Counts the referees that were told to run this match, from 1.
     pub attempt: u32,
-    /// Who is asked.
     pub seat: Seat,
     /// 0 for the invitation, then the number of the move that is asked for.
     pub turn: u32,
     /// How often it has failed before.
     pub failed: u32,
-    /// When it was asked.
     pub asked_at: Timestamp,
 }
 
@@ -146,17 +127,12 @@ pub struct PlayerQuestion {
 /// Hidden moves are not in it, nor is how many there are, before the match is finished.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatchView {
-    /// Which league.
     pub league_id: LeagueId,
-    /// Which round.
     pub round_id: u32,
-    /// Which match.
     pub match_id: MatchId,
     /// Counts the referees that were told to run this match, from 1.
     pub attempt: u32,
-    /// What is played.
     pub game_type: GameType,
-    /// Where it stands.
     pub state: MatchState,
     /// Seat A and seat B.
     pub players: [PlayerId; 2],
@@ -187,19 +163,14 @@ pub enum Refusal {
     /// A step that is not due in this state.
     #[error("`{step}` is not due for match `{match_id}`, which is in {}", state.as_str())]
     OutOfOrder {
-        /// Which match.
         match_id: MatchId,
-        /// What was asked for.
         step: &'static str,
-        /// Where the match stands.
         state: MatchState,
     },
     /// A step of a match that goes forward by itself.
     #[error("match `{match_id}` plays by itself; `{step}` is for matches in manual mode")]
     PlaysByItself {
-        /// Which match.
         match_id: MatchId,
-        /// What was asked for.
         step: &'static str,
     },
     /// The manager refused the referee's own token: [`Command::Begin`] with the token that is held
@@ -208,12 +179,7 @@ pub enum Refusal {
     TokenRefused,
     /// An answer to a question that is no longer open.
     #[error("the answer of seat {seat} in match `{match_id}` came too late and does not count")]
-    Late {
-        /// Which match.
-        match_id: MatchId,
-        /// Whose answer.
-        seat: Seat,
-    },
+    Late { match_id: MatchId, seat: Seat },
 }
 
 impl Refusal {

@@ -287,7 +287,7 @@ fn noted(events: Vec<Event>) -> Decision {
 }
 
 /// How many decided matches may wait for their last letters, beside those that are played.
-const MOST_UNSETTLED: usize = 10_000;
+const MAX_UNSETTLED: usize = 10_000;
 
 /// Why an order is not taken, as the manager is told.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -426,7 +426,7 @@ impl Referee {
             .is_some_and(|game| game.is_playing());
         let playing = self.playing - usize::from(replaced);
         let unsettled = self.running.len() - self.playing;
-        if playing >= self.rules.max_concurrent as usize || unsettled >= MOST_UNSETTLED {
+        if playing >= self.rules.max_concurrent as usize || unsettled >= MAX_UNSETTLED {
             return Err(OrderRefusal::Full(self.playing));
         }
         Ok(())

@@ -27,48 +27,38 @@ pub enum Event {
     Enrolled {
         /// Its id from now on.
         referee_id: RefereeId,
-        /// The league it serves.
         league_id: LeagueId,
         /// What the manager's token must hash to; `None` if this answer brought none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         manager: Option<TokenHash>,
-        /// When.
         at: Timestamp,
     },
     /// A match was taken; it takes the place of an earlier attempt at the same match.
     MatchOpened {
         /// All that is known of it but its secrets.
         fixture: Arc<MatchOrder>,
-        /// When.
         at: Timestamp,
     },
     /// The manager repeated its order with other addresses.
     Readdressed {
-        /// Which match.
         match_id: MatchId,
         /// Seat A and seat B, as they are reached from now on.
         players: Box<[SeatedPlayer; 2]>,
-        /// When.
         at: Timestamp,
     },
     /// Both players came and moves are asked for.
     Started {
-        /// Which match.
         match_id: MatchId,
-        /// When.
         at: Timestamp,
     },
     /// A player did not answer, or not with anything that counts.
     AttemptFailed {
-        /// Which match.
         match_id: MatchId,
-        /// Whose doing.
         seat: Seat,
         /// 0 for the invitation, then the number of the move that was asked for.
         turn: u32,
         /// How often this question has failed now.
         failed: u32,
-        /// Which rule was broken.
         code: Code,
         /// What happened, in a sentence for people; of a hidden move it repeats nothing.
         detail: String,
@@ -79,25 +69,18 @@ pub enum Event {
         asked: bool,
         /// When it is asked again; `None` if it has lost.
         retry_at: Option<Timestamp>,
-        /// When.
         at: Timestamp,
     },
     /// A player will not come.
     Declined {
-        /// Which match.
         match_id: MatchId,
-        /// Who.
         seat: Seat,
-        /// When.
         at: Timestamp,
     },
     /// A move was made that everybody may see.
     MovePlayed {
-        /// Which match.
         match_id: MatchId,
-        /// Whose move.
         seat: Seat,
-        /// The move.
         choice: Value,
         /// The player's own share in the draw.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,40 +88,30 @@ pub enum Event {
         /// What it leaves on the table; whoever reads the fact back plays the move again.
         #[serde(skip)]
         position: TransientPosition,
-        /// When.
         at: Timestamp,
     },
     /// The match has come to its end; the result is shown once the manager has taken it.
     Decided {
-        /// Which match.
         match_id: MatchId,
-        /// How it ended.
         result: Arc<MatchResult>,
-        /// When.
         at: Timestamp,
     },
     /// Everybody has been told, or is told no more.
     Closed {
-        /// Which match.
         match_id: MatchId,
         /// What the manager said to the result.
         report: ReportAnswer,
-        /// When.
         at: Timestamp,
     },
-    /// The league is over.
     LeagueEnded {
-        /// When.
         at: Timestamp,
     },
-    /// A registration was sent.
     #[serde(skip)]
     RegistrationTried {
         /// Which try, from 1.
         tried: u32,
         /// The token of an earlier registration.
         token: Option<AuthToken>,
-        /// When.
         at: Timestamp,
     },
     /// A registration was not answered, or with a no.
@@ -152,37 +125,27 @@ pub enum Event {
     /// The manager gave the secrets of a match.
     #[serde(skip)]
     SecretsGiven {
-        /// Which match.
         match_id: MatchId,
-        /// They.
         secrets: Arc<Secrets>,
     },
     /// A player is asked: to come, or for a move.
     #[serde(skip)]
     Asked {
-        /// Which match.
         match_id: MatchId,
-        /// Who.
         seat: Seat,
-        /// When.
         at: Timestamp,
         /// Until when the answer counts.
         deadline: Timestamp,
     },
-    /// A player came.
     #[serde(skip)]
     Joined {
-        /// Which match.
         match_id: MatchId,
-        /// Who.
         seat: Seat,
     },
     /// A move was made that nobody else may see yet.
     #[serde(skip)]
     ChoiceSealed {
-        /// Which match.
         match_id: MatchId,
-        /// Whose move.
         seat: Seat,
         /// The move and the player's share in the draw.
         sealed: Arc<SealedChoice>,
@@ -192,7 +155,6 @@ pub enum Event {
     /// The dice were rolled; what they show follows from the secrets and the moves.
     #[serde(skip)]
     NumberDrawn {
-        /// Which match.
         match_id: MatchId,
         /// What they leave on the table.
         position: TablePosition,
@@ -200,17 +162,13 @@ pub enum Event {
     /// A player has been told the end, or is told no more.
     #[serde(skip)]
     PlayerTold {
-        /// Which match.
         match_id: MatchId,
-        /// Who.
         seat: Seat,
     },
     /// The result is reported again.
     #[serde(skip)]
     ReportTried {
-        /// Which match.
         match_id: MatchId,
-        /// When.
         at: Timestamp,
         /// When it counts as unanswered.
         until: Timestamp,
@@ -218,7 +176,6 @@ pub enum Event {
     /// The report was not answered.
     #[serde(skip)]
     ReportFailed {
-        /// Which match.
         match_id: MatchId,
         /// When it is tried again.
         retry_at: Timestamp,
@@ -226,11 +183,8 @@ pub enum Event {
     /// The manager took the report, or will never take it.
     #[serde(skip)]
     ReportSettled {
-        /// Which match.
         match_id: MatchId,
-        /// What the manager said.
         report: ReportAnswer,
-        /// When.
         at: Timestamp,
     },
 }
@@ -310,7 +264,6 @@ impl Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportAnswer {
-    /// It took it.
     Acknowledged,
     /// It will not take it.
     Refused(Code),
@@ -321,19 +274,13 @@ pub enum ReportAnswer {
 /// A match as it was ordered, without its secrets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatchOrder {
-    /// Which league.
     pub league_id: LeagueId,
-    /// Which round.
     pub round_id: u32,
-    /// Which match.
     pub match_id: MatchId,
     /// Counts the referees that were told to run this match, from 1.
     pub attempt: u32,
-    /// What is played.
     pub game_type: GameType,
-    /// The game's own settings.
     pub settings: Value,
-    /// How it goes forward.
     pub mode: Mode,
     /// The hash of the token by which people step it, if it is stepped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -402,18 +349,14 @@ impl MatchOrder {
 /// A player of a match, as far as it may be written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeatedPlayer {
-    /// Who.
     pub player_id: PlayerId,
-    /// Where it answers.
     pub endpoint: Arc<str>,
-    /// How it speaks.
     pub dialect: Dialect,
     /// How it takes calls, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speech: Option<CallStyle>,
     /// The hash of the token it proves itself with.
     pub token_hash: TokenHash,
-    /// Its record so far.
     pub record: WinLossDraw,
 }
 
@@ -439,7 +382,6 @@ impl Secrets {
 /// A move that nobody else may see yet; it does not print itself.
 #[derive(Clone, PartialEq)]
 pub struct SealedChoice {
-    /// The move.
     pub choice: Value,
     /// The player's own share in the draw.
     pub nonce: Option<String>,

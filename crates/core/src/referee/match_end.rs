@@ -12,7 +12,7 @@ use super::match_state::{Loss, Match, SEATS, TablePosition};
 use crate::draw;
 
 /// The most rolls in a row that a game may ask for.
-const MOST_ROLLS: u32 = 1_000;
+const MAX_ROLLS: u32 = 1_000;
 
 /// The cause of a loss by a refused invitation: no code of the documents says it better.
 const DECLINED: Code = Code::OutOfTurn;
@@ -187,7 +187,7 @@ impl Match {
 
 /// Rolls all dice that are owed now.
 fn roll_all(table: &mut dyn Table, dice: &mut Dice) {
-    for _ in 0..MOST_ROLLS {
+    for _ in 0..MAX_ROLLS {
         if table.turn() != Turn::Dice {
             break;
         }

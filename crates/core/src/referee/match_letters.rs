@@ -16,11 +16,11 @@ use super::RefereeRules;
 use super::command::CorrelationId;
 use super::event::Event;
 use super::match_state::{Match, ReportState, SEATS};
-use super::match_step::MOST_ATTEMPTS;
+use super::match_step::MAX_ATTEMPTS;
 use crate::letter::{Credential, Letter, RetryPolicy};
 
 /// The least time that is given to a notice, however soon the next question follows it.
-const SHORTEST_NOTICE: Duration = Duration::from_secs(1);
+const MIN_NOTICE: Duration = Duration::from_secs(1);
 
 type Letters = Vec<Letter<CorrelationId>>;
 
@@ -245,11 +245,11 @@ impl Match {
                 _ => MatchState::CollectingChoices,
             },
             retry_count: *failed,
-            max_retries: rules.timeouts.attempts.clamp(1, MOST_ATTEMPTS),
+            max_retries: rules.timeouts.attempts.clamp(1, MAX_ATTEMPTS),
             next_retry_at: *retry_at,
         }));
         let until = retry_at.map_or(rules.timeouts.game_over, |retry_at| retry_at.since(*at));
-        let timeout = until.clamp(SHORTEST_NOTICE, rules.timeouts.other.max(SHORTEST_NOTICE));
+        let timeout = until.clamp(MIN_NOTICE, rules.timeouts.other.max(MIN_NOTICE));
         Some(self.letter(*seat, error, rules.timeouts.once(timeout)))
     }
 

@@ -25,7 +25,6 @@ pub(crate) const SEATS: [Seat; 2] = [Seat::A, Seat::B];
 #[derive(Clone)]
 pub(crate) struct Match {
     pub(crate) fixture: Arc<MatchOrder>,
-    /// When it was taken.
     pub(crate) taken_at: Timestamp,
     pub(crate) opening: Arc<GameOpening>,
     pub(crate) secrets: Option<Arc<Secrets>>,
@@ -311,7 +310,6 @@ impl std::fmt::Debug for Match {
 pub(crate) struct Slot {
     pub(crate) peer: Arc<Peer>,
     pub(crate) joined: bool,
-    /// Moves made.
     pub(crate) moves: u32,
     /// How often the present question has failed.
     pub(crate) failed: u32,

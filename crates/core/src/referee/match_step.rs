@@ -19,13 +19,13 @@ use crate::letter::{CallOutcome, PeerAnswer, RetryPolicy};
 use crate::timeouts::{Backoff, MAX_BACKOFF};
 
 /// The most attempts that one question gets, whatever the configuration says.
-pub const MOST_ATTEMPTS: u32 = 10;
+pub const MAX_ATTEMPTS: u32 = 10;
 /// How long the steps of a match in manual mode are waited for, from when it was taken; then it
 /// goes on by itself. A manager takes a match away after twice that time.
 pub const MANUAL_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// The most facts that follow from one command in one match: every attempt of both players fails at
 /// once, and a few more.
-const MOST_FACTS_A_STEP: usize = 64;
+const MAX_EVENTS_PER_STEP: usize = 64;
 
 /// Room for the facts of most steps.
 pub(crate) const USUAL_FACTS: usize = 4;
@@ -39,7 +39,7 @@ pub(crate) struct StepContext<'a> {
 
 impl StepContext<'_> {
     fn attempts(&self) -> u32 {
-        self.rules.timeouts.attempts.clamp(1, MOST_ATTEMPTS)
+        self.rules.timeouts.attempts.clamp(1, MAX_ATTEMPTS)
     }
 }
 
@@ -56,7 +56,7 @@ impl Match {
         for event in events.iter().skip(knows) {
             self.apply(event);
         }
-        for _ in 0..MOST_FACTS_A_STEP {
+        for _ in 0..MAX_EVENTS_PER_STEP {
             let Some(event) = self.next(at, context) else {
                 break;
             };
@@ -79,7 +79,7 @@ impl Match {
         ending.apply(&first);
         let mut events = Vec::with_capacity(USUAL_FACTS);
         events.push(first);
-        for _ in 0..MOST_FACTS_A_STEP {
+        for _ in 0..MAX_EVENTS_PER_STEP {
             let Some(event) = ending.next(self, at, context) else {
                 break;
             };
@@ -355,7 +355,7 @@ fn longest(retry: RetryPolicy) -> Duration {
 }
 
 /// The longest account of a failure that is kept, in characters.
-const LONGEST_DETAIL: usize = 300;
+const MAX_DETAIL: usize = 300;
 
 /// Why an answer does not count, and what is said of it.
 pub(crate) struct AnswerFault {
@@ -386,7 +386,7 @@ impl AnswerFault {
 }
 
 fn cut(text: String) -> String {
-    match text.char_indices().nth(LONGEST_DETAIL) {
+    match text.char_indices().nth(MAX_DETAIL) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }

@@ -9,28 +9,27 @@ use league_protocol::message::Message;
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::{AuthToken, TokenHash};
 
-use super::Desk;
-use crate::agents::{Call, Kind, Worker};
-use crate::environment::{Again, Answered, Around, Back, Errand, Parcel};
+use super::Actor;
+use crate::agents::{IncomingCall, MachineKind, SimulatedMachine};
+use crate::environment::{AnswerInTransit, Environment, Errand, Parcel, RetryTimer, ReturnPath};
 use crate::fault::Fault;
 use crate::hostile::VILLAIN;
-use crate::outbox::{Arrived, Failed, Trying};
+use crate::outbox::{AnswerMatch, Try, TryFailure};
 use crate::sabotage::Sabotage;
-use crate::{Checked, Who};
+use crate::{CheckResult, NodeId};
 
-impl<M: Worker> Desk<M> {
-    /// A message arrives.
+impl<M: SimulatedMachine> Actor<M> {
     pub(crate) fn receive(
         &mut self,
-        around: &mut Around,
+        environment: &mut Environment,
         parcel: Parcel,
         dialect: Dialect,
-    ) -> Checked {
+    ) -> CheckResult {
         if !self.up {
             if parcel.back.is_some() {
-                around.report.fault(Fault::Unreachable);
+                environment.report.fault(Fault::Unreachable);
             }
-            around.cut(parcel.back);
+            environment.cut(parcel.back);
             return Ok(());
         }
         let Parcel {
@@ -41,7 +40,7 @@ impl<M: Worker> Desk<M> {
             back,
             ..
         } = parcel;
-        if let Some(sabotage) = around.sabotage {
+        if let Some(sabotage) = environment.sabotage {
             sabotage.tamper_call(M::KIND, self.life, &mut message);
         }
         if from == VILLAIN && !self.machine.knows_manager() {
@@ -53,69 +52,75 @@ impl<M: Worker> Desk<M> {
             message,
             Message::StartMatch(_) | Message::RoundAnnouncement(_) | Message::LeagueCompleted(_)
         );
-        if managers && around.sabotage == Some(Sabotage::AnyoneIsTheManager) {
-            token = self.manager_token(around).or(token);
+        if managers && environment.sabotage == Some(Sabotage::AnyoneIsTheManager) {
+            token = self.manager_token(environment).or(token);
         }
-        let returning = around
+        let returning = environment
             .sabotage
             .filter(|sabotage| *sabotage == Sabotage::AnyTokenReturns)
             .and_then(|_| wanted(&message));
-        let call = Call {
+        let call = IncomingCall {
             message,
             sender,
             own_token: match returning {
-                Some(agent) => Some(return_token(around, &agent)),
+                Some(agent) => Some(return_token(environment, &agent)),
                 None => own_token,
             },
             token,
             dialect,
             chance: match M::KIND {
-                Kind::Manager => around.chance.bytes(),
+                MachineKind::Manager => environment.chance.bytes(),
                 _ => [0; 32],
             },
         };
-        around.oracle.now_from(from);
+        environment.oracle.now_from(from);
         match M::understand(call) {
-            Ok(command) => self.answer_call(around, command, back),
+            Ok(command) => self.answer_call(environment, command, back),
             Err(message) => {
-                self.say(around, *message, back);
+                self.say(environment, *message, back);
                 Ok(())
             }
         }
     }
 
     /// What the manager would show here, if this agent is not the manager.
-    fn manager_token(&self, around: &Around) -> Option<TokenHash> {
+    fn manager_token(&self, environment: &Environment) -> Option<TokenHash> {
         let agent = self
             .machine
             .name()
             .filter(|agent| *agent != Agent::Manager)?;
-        let (league, secret) = (&around.setting.rules.league_id, around.setting.secret);
+        let (league, secret) = (
+            &environment.scenario.rules.league_id,
+            environment.scenario.secret,
+        );
         Some(secret.manager_token(league, &agent).hash())
     }
 
-    /// An answer arrives.
-    pub(crate) fn hear(&mut self, around: &mut Around, answered: Answered) -> Checked {
+    pub(crate) fn hear(
+        &mut self,
+        environment: &mut Environment,
+        answered: AnswerInTransit,
+    ) -> CheckResult {
         let back = answered.back;
         if !self.up || self.life != back.life {
             return Ok(());
         }
         let correlation = match self.post.answered(back.asked, back.trying) {
-            Arrived::InTime(correlation) => {
-                self.send_first(around, back.asked);
+            AnswerMatch::InTime(correlation) => {
+                self.send_first(environment, back.asked);
                 correlation
             }
-            Arrived::Late(correlation) => Some(correlation),
-            Arrived::Stale => None,
+            AnswerMatch::Late(correlation) => Some(correlation),
+            AnswerMatch::Stale => None,
         };
         let Some(correlation) = correlation else {
             return Ok(());
         };
-        let twice = around.setting.rates.heard_twice;
-        if around.fails(twice, Fault::OutcomeDoubled) {
+        let twice = environment.scenario.rates.heard_twice;
+        if environment.fails(twice, Fault::OutcomeDoubled) {
             self.post.keep(back.asked, back.trying, &correlation);
-            let at = around.now() + Duration::from_millis(around.chance.below(60_000));
-            around
+            let at = environment.now() + Duration::from_millis(environment.chance.below(60_000));
+            environment
                 .clock
                 .note(at, Errand::Echo(Box::new(answered.clone())));
         }
@@ -123,70 +128,81 @@ impl<M: Worker> Desk<M> {
             token: answered.token,
             message: answered.message,
         });
-        around.oracle.now_from(back.asked);
-        self.attend(around, &M::outcome(correlation, outcome), None)
+        environment.oracle.now_from(back.asked);
+        self.attend(environment, &M::outcome(correlation, outcome), None)
     }
 
     /// No answer has come.
-    pub(crate) fn miss(&mut self, around: &mut Around, back: Back, code: Code) -> Checked {
+    pub(crate) fn miss(
+        &mut self,
+        environment: &mut Environment,
+        back: ReturnPath,
+        code: Code,
+    ) -> CheckResult {
         if !self.up || self.life != back.life {
             return Ok(());
         }
         let (to, trying) = (back.asked, back.trying);
         match self.post.failed(to, trying) {
-            Failed::Stale => Ok(()),
-            Failed::Over(None) => {
-                self.send_first(around, to);
+            TryFailure::Stale => Ok(()),
+            TryFailure::Over(None) => {
+                self.send_first(environment, to);
                 Ok(())
             }
-            Failed::Again => {
+            TryFailure::Again => {
                 let backoff = self.post.front(to).map(|letter| letter.retry.backoff);
-                let chance = around.chance.next();
+                let chance = environment.chance.next();
                 let wait = backoff.unwrap_or_default().wait(trying.attempt, chance);
                 let (from, life) = (self.who, self.life);
-                let again = Again {
+                let again = RetryTimer {
                     from,
                     to,
                     life,
                     trying,
                 };
-                let at = around.now() + wait;
-                around.clock.note(at, Errand::Again(Box::new(again)));
+                let at = environment.now() + wait;
+                environment.clock.note(at, Errand::Again(Box::new(again)));
                 Ok(())
             }
-            Failed::Over(Some(correlation)) => {
-                self.send_first(around, to);
+            TryFailure::Over(Some(correlation)) => {
+                self.send_first(environment, to);
                 let detail = "nothing came back".to_owned();
                 let failure = CallFailure { code, detail };
-                self.attend(around, &M::outcome(correlation, Err(failure)), None)
+                self.attend(environment, &M::outcome(correlation, Err(failure)), None)
             }
         }
     }
 
     /// A letter is tried again.
-    pub(crate) fn try_again(&mut self, around: &mut Around, to: Who, life: u32, last: Trying) {
+    pub(crate) fn try_again(
+        &mut self,
+        environment: &mut Environment,
+        to: NodeId,
+        life: u32,
+        last: Try,
+    ) {
         if self.up && self.life == life {
             let sent = self
                 .post
                 .again(to, last)
                 .map(|(trying, letter)| (trying, letter.retry.timeout, parcel_of(letter, false)));
-            self.dispatch(around, to, sent);
+            self.dispatch(environment, to, sent);
         }
     }
 
-    pub(crate) fn send_first(&mut self, around: &mut Around, to: Who) {
+    pub(crate) fn send_first(&mut self, environment: &mut Environment, to: NodeId) {
         let sent = self.post.begin(to).map(|(trying, letter)| {
             let only = letter.retry.attempts <= 1;
             (trying, letter.retry.timeout, parcel_of(letter, only))
         });
-        self.dispatch(around, to, sent);
+        self.dispatch(environment, to, sent);
     }
 
     fn dispatch(
         &mut self,
-        around: &mut Around,
-        to: Who,
-        sent: Option<(Trying, Duration, (Message, Credential))>,
+        environment: &mut Environment,
+        to: NodeId,
+        sent: Option<(Try, Duration, (Message, Credential))>,
     ) {
         let Some((trying, timeout, (message, credential))) = sent else {
             return;
@@ -197,18 +213,18 @@ impl<M: Worker> Desk<M> {
             Credential::Return => self.token_to_return().cloned(),
             Credential::Match(token) | Credential::Manager(token) => Some(token),
         };
-        around.carry(Parcel {
+        environment.carry(Parcel {
             from: self.who,
             to,
             sender: self.machine.name(),
             token,
             message,
-            back: Some(Back {
+            back: Some(ReturnPath {
                 to: self.who,
                 life: self.life,
                 asked: to,
                 trying,
-                deadline: around.now() + timeout,
+                deadline: environment.now() + timeout,
             }),
         });
     }
@@ -224,8 +240,11 @@ fn wanted(message: &Message) -> Option<Agent> {
 }
 
 /// What an agent alone can come back with.
-fn return_token(around: &Around, agent: &Agent) -> AuthToken {
-    let (league, secret) = (&around.setting.rules.league_id, around.setting.secret);
+fn return_token(environment: &Environment, agent: &Agent) -> AuthToken {
+    let (league, secret) = (
+        &environment.scenario.rules.league_id,
+        environment.scenario.secret,
+    );
     secret.return_token(league, agent)
 }
 

@@ -13,14 +13,14 @@ use serde_json::Value;
 
 use super::{Oracle, number};
 use crate::report::Invariant;
-use crate::{Checked, Who, breach};
+use crate::{CheckResult, NodeId, breach};
 
 /// One draw in so many is worked out when nothing fails.
 const FEW: u64 = 16;
 
 impl Oracle {
     /// Whether a round opens with the promise that belongs to the match.
-    pub(crate) fn check_promise(&mut self, match_id: &MatchId, promise: Commitment) -> Checked {
+    pub(crate) fn check_promise(&mut self, match_id: &MatchId, promise: Commitment) -> CheckResult {
         if !self.looks_at_draws() {
             return Ok(());
         }
@@ -39,7 +39,7 @@ impl Oracle {
         match_id: &MatchId,
         attempt: u32,
         result: &Arc<MatchResult>,
-    ) -> Checked {
+    ) -> CheckResult {
         if !self.looks_at_draws() {
             return Ok(());
         }
@@ -68,13 +68,14 @@ impl Oracle {
     /// No honest draw is disputed; but whoever fell may have sent a share that it forgot.
     pub(crate) fn check_dispute(
         &mut self,
-        who: Who,
+        who: NodeId,
         match_id: &MatchId,
         problem: DrawProblem,
-    ) -> Checked {
+    ) -> CheckResult {
         let said = self.note(match_id).map(|note| &note.said);
         let shares = said.into_iter().flatten().filter(|(by, ..)| *by == who);
-        let nonce = |(_, said): &(Who, Arc<MoveResponse>)| said.nonce.clone().unwrap_or_default();
+        let nonce =
+            |(_, said): &(NodeId, Arc<MoveResponse>)| said.nonce.clone().unwrap_or_default();
         let shares: BTreeSet<String> = shares.map(nonce).collect();
         if problem == DrawProblem::NonceChanged && shares.len() > 1 {
             return Ok(());
@@ -89,7 +90,7 @@ impl Oracle {
     }
 
     /// The points follow from the end.
-    pub(crate) fn check_points(&self, match_id: &MatchId, result: &MatchResult) -> Checked {
+    pub(crate) fn check_points(&self, match_id: &MatchId, result: &MatchResult) -> CheckResult {
         let score = &self.facts.rules.score;
         for seat in [0, 1] {
             let player = &result.players[seat];
@@ -109,7 +110,7 @@ impl Oracle {
     }
 
     /// Whether each player did choose so, with such a nonce, in this match.
-    fn check_said(&self, match_id: &MatchId, result: &MatchResult) -> Checked {
+    fn check_said(&self, match_id: &MatchId, result: &MatchResult) -> CheckResult {
         let number = number(match_id, self.facts.matches_a_round());
         let note = number.and_then(|number| self.matches.get(number));
         for seat in [0, 1] {

@@ -9,9 +9,9 @@ use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
-use super::{Facts, Oracle, is_same, number};
+use super::{GroundTruth, Oracle, is_same, number};
 use crate::report::Invariant;
-use crate::{Checked, Who, breach};
+use crate::{CheckResult, NodeId, breach};
 
 /// What the facts of the manager add up to; rebuilt from its journal when it falls.
 #[derive(Default)]
@@ -19,8 +19,8 @@ pub(crate) struct LeagueWatch {
     a_round: u32,
     /// Every id that was given, in lower case.
     given: BTreeSet<String>,
-    players: BTreeMap<PlayerId, Who>,
-    referees: BTreeMap<RefereeId, Who>,
+    players: BTreeMap<PlayerId, NodeId>,
+    referees: BTreeMap<RefereeId, NodeId>,
     opened: u32,
     closed: u32,
     completed: bool,
@@ -60,17 +60,17 @@ impl LeagueWatch {
     }
 
     /// The agent that is known as this player.
-    pub(crate) fn player(&self, id: &PlayerId) -> Option<Who> {
+    pub(crate) fn player(&self, id: &PlayerId) -> Option<NodeId> {
         self.players.get(id).copied()
     }
 
     /// The agent that is known as this referee.
-    pub(crate) fn referee(&self, id: &RefereeId) -> Option<Who> {
+    pub(crate) fn referee(&self, id: &RefereeId) -> Option<NodeId> {
         self.referees.get(id).copied()
     }
 
     /// Adds a fact up; says what cannot follow what was before.
-    fn add(&mut self, facts: &Facts, event: &Event) -> Checked {
+    fn add(&mut self, facts: &GroundTruth, event: &Event) -> CheckResult {
         self.a_round = facts.matches_a_round();
         match event {
             Event::PlayerRegistered {
@@ -119,7 +119,7 @@ impl LeagueWatch {
         Ok(())
     }
 
-    fn give(&mut self, id: &str) -> Checked {
+    fn give(&mut self, id: &str) -> CheckResult {
         if self.given.insert(id.to_ascii_lowercase()) {
             Ok(())
         } else {
@@ -127,7 +127,7 @@ impl LeagueWatch {
         }
     }
 
-    fn open(&mut self, round: u32, referees: &[RefereeId]) -> Checked {
+    fn open(&mut self, round: u32, referees: &[RefereeId]) -> CheckResult {
         if round != self.closed + 1 || self.opened != self.closed {
             let (opened, closed) = (self.opened, self.closed);
             let what = format!("round {round} opens after {opened} opened and {closed} closed");
@@ -144,7 +144,7 @@ impl LeagueWatch {
         Ok(())
     }
 
-    fn record(&mut self, match_id: &MatchId, result: &Arc<MatchResult>) -> Checked {
+    fn record(&mut self, match_id: &MatchId, result: &Arc<MatchResult>) -> CheckResult {
         let number = number(match_id, self.a_round).filter(|&number| number < self.results.len());
         let Some(number) = number else {
             let what = format!("`{match_id}` has a result and was never begun");
@@ -162,7 +162,7 @@ impl LeagueWatch {
         Ok(())
     }
 
-    fn close(&mut self, round: u32) -> Checked {
+    fn close(&mut self, round: u32) -> CheckResult {
         if round != self.opened || round != self.closed + 1 || self.full != self.a_round {
             let (full, all) = (self.full, self.a_round);
             let what = format!("round {round} closes with {full} of {all} results");
@@ -172,7 +172,7 @@ impl LeagueWatch {
         Ok(())
     }
 
-    fn complete(&mut self, facts: &Facts) -> Checked {
+    fn complete(&mut self, facts: &GroundTruth) -> CheckResult {
         if self.completed || self.closed != facts.rounds() {
             let what = format!("the league ends after {} rounds, or again", self.closed);
             return breach(Invariant::RoundsCloseWhenFull, what);
@@ -188,7 +188,7 @@ impl Oracle {
         league: &League,
         _at: Timestamp,
         event: &Event,
-    ) -> Checked {
+    ) -> CheckResult {
         if let Event::ResultRecorded {
             match_id,
             referee,
@@ -225,7 +225,7 @@ impl Oracle {
     }
 
     /// A match that a referee was told to run is not given to another at the same attempt.
-    fn check_moves(&mut self, moves: &[Reassignment]) -> Checked {
+    fn check_moves(&mut self, moves: &[Reassignment]) -> CheckResult {
         for moved in moves.iter().filter(|moved| moved.to.is_some()) {
             let told = self.note(&moved.match_id).map_or(0, |note| note.ordered);
             if told >= moved.attempt {
@@ -237,7 +237,7 @@ impl Oracle {
     }
 
     /// Starts anew from what the manager's journal still says.
-    pub(crate) fn recall_league(&mut self, journal: &[Event]) -> Checked {
+    pub(crate) fn recall_league(&mut self, journal: &[Event]) -> CheckResult {
         self.league = LeagueWatch::default();
         for event in journal {
             self.league.add(&self.facts, event)?;
@@ -255,7 +255,7 @@ impl Oracle {
     }
 
     /// The results that the machine knows are those of its journal.
-    pub(crate) fn check_results(&self, league: &League) -> Checked {
+    pub(crate) fn check_results(&self, league: &League) -> CheckResult {
         for note in self.matches.iter().filter_map(|note| note.acked.as_ref()) {
             let [a, b] = &note.players;
             let known = league.player(a).is_some() && league.player(b).is_some();
@@ -275,7 +275,7 @@ impl Oracle {
         referee: Option<&RefereeId>,
         attempt: u32,
         result: &Arc<MatchResult>,
-    ) -> Checked {
+    ) -> CheckResult {
         let invariant = Invariant::OnlyTheAssignedRefereeCounts;
         let hand = self.league.hand(match_id);
         let Some((holder, current)) = hand else {
@@ -320,7 +320,7 @@ impl Oracle {
         }
     }
 
-    fn check_pairs(&mut self, league: &League) -> Checked {
+    fn check_pairs(&mut self, league: &League) -> CheckResult {
         let Some(round) = league.round() else {
             return breach(Invariant::PairsMeetOnce, "a round opens that is not there");
         };
@@ -339,7 +339,7 @@ impl Oracle {
     }
 
     /// Whether every pair has met, and once; called at the end.
-    pub(crate) fn check_all_met(&self) -> Checked {
+    pub(crate) fn check_all_met(&self) -> CheckResult {
         let mut met = BTreeSet::new();
         for result in self.league.results() {
             let [a, b] = &result.players;
@@ -359,7 +359,7 @@ impl Oracle {
         Ok(())
     }
 
-    fn check_table(&self, league: &League) -> Checked {
+    fn check_table(&self, league: &League) -> CheckResult {
         let expected = table_from_results(&self.league, &self.facts.rules.score);
         let found = league.standings();
         match difference(&expected, &found) {
@@ -368,7 +368,7 @@ impl Oracle {
         }
     }
 
-    fn check_capacity(&self, league: &League) -> Checked {
+    fn check_capacity(&self, league: &League) -> CheckResult {
         for referee in league.referees() {
             let who = self.league.referee(referee.id());
             let place = who.map(|who| who as usize - 1);
@@ -383,15 +383,15 @@ impl Oracle {
 }
 
 /// The agent that goes by a name: `Player 7` is agent 7.
-fn who_is_called(name: &str) -> Who {
+fn who_is_called(name: &str) -> NodeId {
     let number = name.rsplit(' ').next();
     number
         .and_then(|number| number.parse().ok())
-        .unwrap_or(Who::MAX)
+        .unwrap_or(NodeId::MAX)
 }
 
 /// One player's row.
-pub(crate) struct Row {
+pub(crate) struct ExpectedRow {
     id: PlayerId,
     points: u32,
     wins: u32,
@@ -402,7 +402,7 @@ pub(crate) struct Row {
     among_equals: u32,
 }
 
-impl Row {
+impl ExpectedRow {
     fn record(&self) -> (u32, u32, i64) {
         let difference = i64::from(self.draws) - i64::from(self.losses);
         (self.points, self.wins, difference)
@@ -410,10 +410,10 @@ impl Row {
 }
 
 /// Adds up every result and puts the players in order (ruling 20).
-pub(crate) fn table_from_results(league: &LeagueWatch, score: &Score) -> Vec<Row> {
-    let mut rows: Vec<Row> = league
+pub(crate) fn table_from_results(league: &LeagueWatch, score: &Score) -> Vec<ExpectedRow> {
+    let mut rows: Vec<ExpectedRow> = league
         .ids()
-        .map(|id| Row {
+        .map(|id| ExpectedRow {
             id: id.clone(),
             points: 0,
             wins: 0,
@@ -454,7 +454,7 @@ pub(crate) fn table_from_results(league: &LeagueWatch, score: &Score) -> Vec<Row
         let equals = (0..count).filter(|&other| rows[other].record() == rows[one].record());
         rows[one].among_equals = equals.map(|other| between[one * count + other]).sum();
     }
-    let order = |row: &Row| (row.record(), row.among_equals);
+    let order = |row: &ExpectedRow| (row.record(), row.among_equals);
     rows.sort_by(|one, other| {
         let (id, other_id) = (one.id.as_str(), other.id.as_str());
         let by_id = (id.len(), id).cmp(&(other_id.len(), other_id));
@@ -464,7 +464,7 @@ pub(crate) fn table_from_results(league: &LeagueWatch, score: &Score) -> Vec<Row
 }
 
 /// What is different in a table, if anything is.
-pub(crate) fn difference(expected: &[Row], found: &[StandingRow]) -> Option<String> {
+pub(crate) fn difference(expected: &[ExpectedRow], found: &[StandingRow]) -> Option<String> {
     if expected.len() != found.len() {
         return Some(format!(
             "the table has {} rows, not {}",
@@ -496,7 +496,7 @@ pub(crate) fn difference(expected: &[Row], found: &[StandingRow]) -> Option<Stri
 }
 
 impl Oracle {
-    pub(crate) fn check_states(&mut self, league: &League) -> Checked {
+    pub(crate) fn check_states(&mut self, league: &League) -> CheckResult {
         let players = league.players().iter();
         let agents: Vec<Agent> = players
             .map(|player| Agent::Player(player.id().clone()))
@@ -513,7 +513,7 @@ impl Oracle {
     }
 
     /// REGISTERED, ACTIVE and SUSPENDED in turn, SHUTDOWN and nothing after.
-    pub(crate) fn check_state(&mut self, league: &League, agent: &Agent) -> Checked {
+    pub(crate) fn check_state(&mut self, league: &League, agent: &Agent) -> CheckResult {
         use AgentState::{Active, Registered, Shutdown, Suspended};
         let state = match agent {
             Agent::Player(id) => league.player(id).map(|player| league.player_state(player)),

@@ -10,9 +10,9 @@ use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{MatchResult, MatchState, MatchStatus};
 use league_protocol::time::Timestamp;
 
-use super::{Facts, Oracle};
+use super::{GroundTruth, Oracle};
 use crate::report::Invariant;
-use crate::{Checked, Who, breach};
+use crate::{CheckResult, NodeId, breach};
 
 /// One fact of a match in so many is followed by a look at what the referee shows of it.
 const GLANCE: u64 = 16;
@@ -20,20 +20,20 @@ const GLANCE: u64 = 16;
 /// What the facts of a referee add up to; rebuilt from its journal when it falls.
 #[derive(Default)]
 pub(crate) struct RefereeWatch {
-    bouts: BTreeMap<MatchId, Box<Bout>>,
+    bouts: BTreeMap<MatchId, Box<MatchWatch>>,
 }
 
 /// One match at one referee.
-struct Bout {
+struct MatchWatch {
     attempt: u32,
     players: [PlayerId; 2],
     state: MatchState,
-    chairs: [Chair; 2],
+    chairs: [SeatWatch; 2],
 }
 
 /// One player in it.
 #[derive(Default)]
-struct Chair {
+struct SeatWatch {
     /// 0 while it is invited, then the number of its move.
     turn: u32,
     failed: u32,
@@ -42,7 +42,7 @@ struct Chair {
     lost: bool,
 }
 
-impl Chair {
+impl SeatWatch {
     fn next(&mut self, turn: u32) {
         *self = Self {
             turn,
@@ -54,9 +54,9 @@ impl Chair {
 
 impl RefereeWatch {
     /// Adds a fact up; says what cannot follow what was before.
-    fn add(&mut self, facts: &Facts, at: Timestamp, event: &Event) -> Checked {
+    fn add(&mut self, facts: &GroundTruth, at: Timestamp, event: &Event) -> CheckResult {
         if let Event::MatchOpened { fixture, .. } = event {
-            let bout = Bout {
+            let bout = MatchWatch {
                 attempt: fixture.attempt,
                 players: [0, 1].map(|seat| fixture.players[seat].player_id.clone()),
                 state: MatchState::WaitingForPlayers,
@@ -100,8 +100,14 @@ impl RefereeWatch {
     }
 }
 
-impl Bout {
-    fn add(&mut self, facts: &Facts, at: Timestamp, match_id: &MatchId, event: &Event) -> Checked {
+impl MatchWatch {
+    fn add(
+        &mut self,
+        facts: &GroundTruth,
+        at: Timestamp,
+        match_id: &MatchId,
+        event: &Event,
+    ) -> CheckResult {
         match event {
             Event::Asked { seat, deadline, .. } => self.ask(facts, at, match_id, *seat, *deadline),
             Event::AttemptFailed {
@@ -148,18 +154,18 @@ impl Bout {
         }
     }
 
-    fn chair(&mut self, seat: Seat) -> &mut Chair {
+    fn chair(&mut self, seat: Seat) -> &mut SeatWatch {
         &mut self.chairs[usize::from(seat == Seat::B)]
     }
 
     fn ask(
         &mut self,
-        facts: &Facts,
+        facts: &GroundTruth,
         at: Timestamp,
         match_id: &MatchId,
         seat: Seat,
         deadline: Timestamp,
-    ) -> Checked {
+    ) -> CheckResult {
         let timeouts = &facts.rules.timeouts;
         let chair = self.chair(seat);
         let wait = match chair.turn {
@@ -177,13 +183,13 @@ impl Bout {
 
     fn fail(
         &mut self,
-        facts: &Facts,
+        facts: &GroundTruth,
         at: Timestamp,
         match_id: &MatchId,
         seat: Seat,
         (turn, failed, retry_at): (u32, u32, Option<Timestamp>),
         (asked, silent): (bool, bool),
-    ) -> Checked {
+    ) -> CheckResult {
         let chair = self.chair(seat);
         let invariant = Invariant::AttemptsAreCounted;
         let before_deadline = chair.deadline.is_none_or(|deadline| at < deadline);
@@ -206,7 +212,7 @@ impl Bout {
     }
 
     /// An answer counts only while its question is open.
-    fn answer(&mut self, at: Timestamp, match_id: &MatchId, seat: Seat) -> Checked {
+    fn answer(&mut self, at: Timestamp, match_id: &MatchId, seat: Seat) -> CheckResult {
         let chair = self.chair(seat);
         let open = chair.deadline.take().is_some_and(|deadline| at <= deadline);
         chair.retry_at = None;
@@ -219,7 +225,7 @@ impl Bout {
         }
     }
 
-    fn decide(&mut self, match_id: &MatchId, result: &MatchResult) -> Checked {
+    fn decide(&mut self, match_id: &MatchId, result: &MatchResult) -> CheckResult {
         for (chair, player) in self.chairs.iter().zip(&self.players) {
             if chair.lost != result.failed.contains_key(player) {
                 let what = format!("`{player}` loses `{match_id}` without having failed, or not");
@@ -243,7 +249,7 @@ impl Bout {
     }
 
     /// The match must be in this state.
-    fn leave(&self, match_id: &MatchId, state: MatchState) -> Checked {
+    fn leave(&self, match_id: &MatchId, state: MatchState) -> CheckResult {
         if self.state == state {
             return Ok(());
         }
@@ -256,7 +262,7 @@ impl Bout {
     }
 
     /// The match comes to this state, or is in it.
-    fn reach(&mut self, match_id: &MatchId, state: MatchState) -> Checked {
+    fn reach(&mut self, match_id: &MatchId, state: MatchState) -> CheckResult {
         if self.state > state {
             let what = format!("`{match_id}` goes back to {}", state.as_str());
             return breach(Invariant::StatesFollowTheDiagrams, what);
@@ -270,10 +276,10 @@ impl Oracle {
     pub(crate) fn watch_referee(
         &mut self,
         referee: &Referee,
-        who: Who,
+        who: NodeId,
         at: Timestamp,
         event: &Event,
-    ) -> Checked {
+    ) -> CheckResult {
         let place = (who as usize).saturating_sub(1);
         if matches!(event, Event::MatchOpened { .. } | Event::LeagueEnded { .. }) {
             self.check_manager(who)?;
@@ -296,7 +302,7 @@ impl Oracle {
         self.sample(event, event.keep())
     }
 
-    pub(crate) fn recall_referee(&mut self, who: Who, journal: &[Event]) {
+    pub(crate) fn recall_referee(&mut self, who: NodeId, journal: &[Event]) {
         let place = (who as usize).saturating_sub(1);
         let mut watch = RefereeWatch::default();
         for event in journal {
@@ -314,10 +320,10 @@ impl Oracle {
     fn note_decided(
         &mut self,
         place: usize,
-        who: Who,
+        who: NodeId,
         match_id: &MatchId,
         result: &Arc<MatchResult>,
-    ) -> Checked {
+    ) -> CheckResult {
         let bout = self.referees.get(place);
         let bout = bout.and_then(|watch| watch.bouts.get(match_id));
         let attempt = bout.map_or(0, |bout| bout.attempt);
@@ -330,7 +336,7 @@ impl Oracle {
     }
 
     /// Looks at what anybody may see of a match.
-    fn glance(&mut self, referee: &Referee, event: &Event) -> Checked {
+    fn glance(&mut self, referee: &Referee, event: &Event) -> CheckResult {
         self.seen += 1;
         let view = event
             .match_id()

@@ -10,13 +10,18 @@ use serde::Serialize;
 
 use super::{Oracle, QUIET_SAMPLE, SAMPLE, number};
 use crate::behaviour::MARK;
-use crate::environment::Back;
+use crate::environment::ReturnPath;
 use crate::report::Invariant;
-use crate::{Checked, Who, breach};
+use crate::{CheckResult, NodeId, breach};
 
 impl Oracle {
     /// Looks at a letter that leaves.
-    pub(crate) fn letter<T>(&mut self, from: Who, to: Who, letter: &Letter<T>) -> Checked {
+    pub(crate) fn letter<T>(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        letter: &Letter<T>,
+    ) -> CheckResult {
         let referees = u32::try_from(self.facts.capacities.len()).unwrap_or(0);
         if to > referees && letter.credential == Credential::Own {
             let what = format!("agent {from} shows its own token to player {to}");
@@ -50,7 +55,12 @@ impl Oracle {
     }
 
     /// Looks at an answer that leaves; no answer but a move carries anything hidden.
-    pub(crate) fn answer(&mut self, from: Who, back: Option<Back>, message: &Message) -> Checked {
+    pub(crate) fn answer(
+        &mut self,
+        from: NodeId,
+        back: Option<ReturnPath>,
+        message: &Message,
+    ) -> CheckResult {
         let referees = u32::try_from(self.facts.capacities.len()).unwrap_or(0);
         let to_referee = back.is_none_or(|back| (1..=referees).contains(&back.to));
         let hidden = matches!(
@@ -65,7 +75,7 @@ impl Oracle {
     }
 
     /// Writes some facts out and searches them.
-    pub(crate) fn sample(&mut self, event: &impl Serialize, keep: Keep) -> Checked {
+    pub(crate) fn sample(&mut self, event: &impl Serialize, keep: Keep) -> CheckResult {
         if keep == Keep::Memory {
             return Ok(());
         }
@@ -85,7 +95,7 @@ impl Oracle {
     ///
     /// What a match reveals by its end stands in facts that carry its result; all others must
     /// hold neither a seed nor what a player said.
-    pub(crate) fn search(&self, event: &impl Serialize) -> Checked {
+    pub(crate) fn search(&self, event: &impl Serialize) -> CheckResult {
         let text = serde_json::to_string(event).unwrap_or_default();
         if let Some(at) = text.find("tok-")
             && self
@@ -127,7 +137,7 @@ impl Oracle {
     }
 
     /// Before the first move is open, a seat sees what it sees at the opening.
-    fn check_call(&mut self, call: &MoveCall) -> Checked {
+    fn check_call(&mut self, call: &MoveCall) -> CheckResult {
         if !self.facts.listing.rules.hidden_moves {
             return Ok(());
         }
@@ -148,7 +158,7 @@ impl Oracle {
         breach(Invariant::NothingHiddenIsSeen, what)
     }
 
-    fn check_end(&self, match_id: &MatchId) -> Checked {
+    fn check_end(&self, match_id: &MatchId) -> CheckResult {
         if self.is_decided(match_id) {
             return Ok(());
         }
@@ -157,7 +167,7 @@ impl Oracle {
     }
 
     /// The end opens the seed, so it is told only when no other referee can need it.
-    fn check_over(&self, match_id: &MatchId) -> Checked {
+    fn check_over(&self, match_id: &MatchId) -> CheckResult {
         if self.is_acked(match_id) {
             return Ok(());
         }

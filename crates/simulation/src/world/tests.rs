@@ -3,10 +3,10 @@
 use league_core::referee::Event;
 
 use super::*;
-use crate::chance::Chance;
+use crate::chance::Rng;
 
 /// Whoever comes after it is a player.
-const THE_REFEREE: Who = 1;
+const THE_REFEREE: NodeId = 1;
 
 /// A league of four that has just opened a round; nobody has heard of the round yet.
 fn at_the_opening_of(round: u32, seed: u64) -> World {
@@ -16,23 +16,28 @@ fn at_the_opening_of(round: u32, seed: u64) -> World {
         game: Some("even_odd"),
         ..Plan::without_faults(6)
     };
-    let mut world = World::new(Setting::draw(Chance::new(seed), &plan), &plan);
+    let mut world = World::new(Scenario::draw(Rng::new(seed), &plan), &plan);
     world.open_doors();
     let is_open = |world: &World| {
         let present = world.manager.machine.round();
         present.is_some_and(|present| present.number() == round)
     };
     while !is_open(&world) {
-        let errand = world.around.clock.advance().expect("the league goes on");
+        let errand = world
+            .environment
+            .clock
+            .advance()
+            .expect("the league goes on");
         world.meet(errand).expect("nothing is wrong so far");
     }
     world
 }
 
-fn stays_away(world: &mut World, who: Who, seconds: u64) {
-    at_desk!(world, who, |desk, around| desk.go_down(around)).expect("nothing is wrong so far");
-    let back = world.around.now() + Duration::from_secs(seconds);
-    world.around.clock.note(back, Errand::Rise { who });
+fn stays_away(world: &mut World, who: NodeId, seconds: u64) {
+    with_actor!(world, who, |actor, environment| actor.go_down(environment))
+        .expect("nothing is wrong so far");
+    let back = world.environment.now() + Duration::from_secs(seconds);
+    world.environment.clock.note(back, Errand::Rise { who });
 }
 
 #[test]
@@ -56,10 +61,10 @@ fn where_nothing_fails_every_question_is_asked_once() {
         referees: (2, 2),
         ..Plan::without_faults(28)
     };
-    let mut world = World::new(Setting::draw(Chance::new(1), &plan), &plan);
+    let mut world = World::new(Scenario::draw(Rng::new(1), &plan), &plan);
     world.open_doors();
     world.go_on().expect("nothing is wrong");
-    let facts = world.referees.iter().flat_map(|desk| &desk.journal);
+    let facts = world.referees.iter().flat_map(|actor| &actor.journal);
     let failed = |fact: &&Event| matches!(fact, Event::AttemptFailed { .. });
     assert_eq!(facts.filter(failed).count(), 0);
 }

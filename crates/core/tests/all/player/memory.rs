@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use league_core::player::{
-    Command, DISTINCT_CHOICES, KNOWN_ENDS, LONGEST_CHOICE, MatchOutcome, MemoryRule, Notification,
+    Command, DISTINCT_CHOICES, KNOWN_ENDS, MAX_CHOICE, MatchOutcome, MemoryRule, Notification,
     PlayerRules, RECENT_CHOICES, Refusal, Reply, Statistics,
 };
 use league_protocol::fault::Code;
@@ -197,7 +197,7 @@ fn a_match_of_many_moves_counts_each_and_what_is_kept_is_bounded() {
     let after = plays(1, json!([4, 0, 4]));
     assert_eq!(after.counts.get("4"), Some(&2));
     assert_eq!(after.recent.len(), 3);
-    let after = plays(2, json!("x".repeat(LONGEST_CHOICE + 1)));
+    let after = plays(2, json!("x".repeat(MAX_CHOICE + 1)));
     assert_eq!(after.recent.len(), 3);
     let after = plays(3, (0..100_000).collect());
     assert_eq!(after.recent.len(), RECENT_CHOICES);

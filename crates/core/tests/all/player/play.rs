@@ -6,7 +6,7 @@ use std::time::Duration;
 use league_core::draw::MAX_NONCE_LENGTH;
 use league_core::machine::Machine;
 use league_core::player::{
-    Command, Fallback, LONGEST_REASONING, OPEN_MATCHES, OPEN_MOVES, Refusal, Reply, Think,
+    Command, Fallback, MAX_REASONING, OPEN_MATCHES, OPEN_MOVES, Refusal, Reply, Think,
 };
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId};
@@ -305,11 +305,11 @@ fn a_nonce_too_long_for_the_draw_is_left_out_and_reasoning_is_cut() {
             turn,
             choice: Some(json!("odd")),
             nonce: Some("n".repeat(length)),
-            reasoning: Some("ü".repeat(LONGEST_REASONING + 1)),
+            reasoning: Some("ü".repeat(MAX_REASONING + 1)),
         }));
         assert_eq!(response.nonce.is_some(), kept);
         let reasoning = response.reasoning.unwrap();
-        assert_eq!(reasoning.chars().count(), LONGEST_REASONING);
+        assert_eq!(reasoning.chars().count(), MAX_REASONING);
     }
 }
 

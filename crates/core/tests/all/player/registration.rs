@@ -5,7 +5,7 @@ use std::time::Duration;
 use league_core::letter::{Credential, PeerAnswer};
 use league_core::machine::Machine;
 use league_core::player::{
-    Command, CorrelationId, Event, LONGEST_REASON, Notification, PlayerPhase, PlayerRules, Reply,
+    Command, CorrelationId, Event, MAX_REASON, Notification, PlayerPhase, PlayerRules, Reply,
 };
 use league_protocol::fault::Code;
 use league_protocol::id::LeagueId;
@@ -90,7 +90,7 @@ fn a_long_reason_is_cut() {
     shell.does(Command::Begin);
     shell.answers(rejected(&"é".repeat(100_000)));
     let kept = shell.player.rejection().unwrap().chars().count();
-    assert_eq!(kept, LONGEST_REASON);
+    assert_eq!(kept, MAX_REASON);
 }
 
 #[test]

@@ -13,8 +13,8 @@ use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 
-use crate::behaviour::Manners;
-use crate::chance::Chance;
+use crate::behaviour::Behaviour;
+use crate::chance::Rng;
 use crate::clock::Clock;
 use crate::fault::Rates;
 use crate::sabotage::Sabotage;
@@ -68,8 +68,8 @@ impl Plan {
 const BARRED: &str = "/barred";
 
 /// One league before it begins.
-pub(crate) struct Setting {
-    pub(crate) chance: Chance,
+pub(crate) struct Scenario {
+    pub(crate) chance: Rng,
     pub(crate) listing: &'static Listing,
     pub(crate) rules: LeagueRules,
     pub(crate) secret: LeagueSecret,
@@ -89,15 +89,15 @@ pub(crate) struct Setting {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Person {
     pub(crate) dialect: Dialect,
-    pub(crate) manners: Manners,
+    pub(crate) behaviour: Behaviour,
     /// Whether it puts its token into its answers.
     pub(crate) shows_token: bool,
     /// Whether it answers where no referee calls before it has to.
     pub(crate) is_barred: bool,
 }
 
-impl Setting {
-    pub(crate) fn draw(mut chance: Chance, plan: &Plan) -> Self {
+impl Scenario {
+    pub(crate) fn draw(mut chance: Rng, plan: &Plan) -> Self {
         let chance_of_faults = chance.next();
         let games = league_games::all();
         let fallback = &games[0];
@@ -114,7 +114,7 @@ impl Setting {
         let rules = draw_rules(&mut chance, listing, (players, referees), plan);
         let secret = LeagueSecret(chance.bytes());
         let matches = u64::from(players) * u64::from(players - 1) / 2;
-        let mut faulty = Chance::new(chance_of_faults);
+        let mut faulty = Rng::new(chance_of_faults);
         let (rates, calm_from) = if plan.faults {
             let until = faulty.between(60, 60 + 120 * u64::from(players));
             let until = Clock::<()>::beginning() + Duration::from_secs(until);
@@ -152,7 +152,7 @@ impl Setting {
 }
 
 impl Person {
-    fn draw(chance: &mut Chance, plan: &Plan, well_behaved: bool) -> Self {
+    fn draw(chance: &mut Rng, plan: &Plan, well_behaved: bool) -> Self {
         let dialect = match chance.below(10) {
             0 if plan.faults => Dialect::V1,
             1 => Dialect::V2Api,
@@ -160,10 +160,10 @@ impl Person {
         };
         Self {
             dialect,
-            manners: if well_behaved {
-                Manners::HONEST
+            behaviour: if well_behaved {
+                Behaviour::HONEST
             } else {
-                Manners::draw(chance)
+                Behaviour::draw(chance)
             },
             shows_token: dialect != Dialect::V1,
             is_barred: plan.faults && chance.below(40) == 0,
@@ -172,7 +172,7 @@ impl Person {
 }
 
 fn draw_rules(
-    chance: &mut Chance,
+    chance: &mut Rng,
     listing: &Listing,
     (players, referees): (u32, u32),
     plan: &Plan,
@@ -225,19 +225,19 @@ fn names(listing: &Listing) -> (LeagueId, GameType) {
 }
 
 /// A number between two bounds, small ones more often.
-fn small(chance: &mut Chance, (low, high): (u32, u32)) -> u32 {
+fn small(chance: &mut Rng, (low, high): (u32, u32)) -> u32 {
     let one = chance.between(low.into(), high.into());
     let other = chance.between(low.into(), high.into());
     u32::try_from(one.min(other)).unwrap_or(low)
 }
 
 /// Where an agent answers.
-pub(crate) fn endpoint(who: crate::Who) -> Arc<str> {
+pub(crate) fn endpoint(who: crate::NodeId) -> Arc<str> {
     format!("http://agent-{who}/mcp").into()
 }
 
 /// Where an agent answers that no referee calls before it has to.
-pub(crate) fn barred_endpoint(who: crate::Who) -> Arc<str> {
+pub(crate) fn barred_endpoint(who: crate::NodeId) -> Arc<str> {
     format!("http://agent-{who}{BARRED}").into()
 }
 
@@ -247,10 +247,10 @@ pub(crate) fn is_barred(endpoint: &str) -> bool {
 }
 
 /// Who answers at an address.
-pub(crate) fn who_answers(endpoint: &str) -> Option<crate::Who> {
+pub(crate) fn node_at(endpoint: &str) -> Option<crate::NodeId> {
     let rest = endpoint.strip_prefix("http://agent-")?;
     let digits = rest.bytes().take_while(|&byte| byte != b'/');
-    digits.into_iter().try_fold(0, |who: crate::Who, byte| {
+    digits.into_iter().try_fold(0, |who: crate::NodeId, byte| {
         let digit = byte.is_ascii_digit().then(|| byte - b'0')?;
         who.checked_mul(10)?.checked_add(digit.into())
     })
