@@ -1,4 +1,4 @@
-//! The command line: one file a command.
+//! The command line: one file for each command, and few files that they share.
 
 mod agent;
 mod arguments;
@@ -31,7 +31,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use failure::Failure;
+use failure::CommandError;
 
 pub use text::paragraph;
 
@@ -43,81 +43,81 @@ pub use text::paragraph;
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true
 )]
-struct Arguments {
+struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
-    /// Without a command a league is run.
+    command: Option<CliCommand>,
+    /// Without a command, `league run`.
     #[command(flatten)]
-    run: run::Run,
+    run: run::RunArgs,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  league                                   play a league of four, and print the table
+  league                                   play a league of four and print the standings
   league run --players 8 --pace 3s --web   more players, slow enough to watch
-  league run --resume                      go on with a league that was interrupted
-  league watch                             the live table of a running league
+  league run --resume                      resume an interrupted league
+  league watch                             the live standings of a running league
   league query stats --player P01          ask a running manager
-  league check http://localhost:8101/mcp   play every rule against a player, and report
+  league check http://localhost:8101/mcp   test a player against every rule of the protocol
   league explain message.json              say what a message is and what is wrong with it
   league explain - < message.json          the same from standard input
-  league explain --strict --output json -  for machines, forgiving nothing
+  league explain --strict --output json -  for programs, with every deviation an error
   league schema GAME_INVITATION            the JSON Schema of a message
-  league schema --dialect v1 > v1.json     of every message of a dialect
-  league new player --lang python          a player of your own to start from
-  league completions bash                  what a shell needs to complete these commands
-  league verify SHARED                     work out a league again from its journal
-  league replay SHARED --match R1M1        what was said in a match
-  league serve SHARED                      the pages of a league that is over, or a copy
-  league report SHARED -o league.html      the league as one page to send around";
+  league schema --dialect v1 > v1.json     the schemas of all messages of a dialect
+  league new player --lang python          write a player of your own to start from
+  league completions bash                  a script that lets a shell complete these commands
+  league verify SHARED                     recompute a league from its journal
+  league replay SHARED --match R1M1        the messages of a match
+  league serve SHARED                      the pages of a finished or copied league
+  league report SHARED -o league.html      the league as one page to share";
 
 #[derive(Debug, Subcommand)]
-enum Command {
-    Run(run::Run),
-    Manager(agent::Manager),
-    Referee(agent::Referee),
-    Player(agent::Player),
-    Start(start::Start),
-    Step(step::Step),
-    Watch(watch::Watch),
-    Query(query::Query),
-    Check(check::Check),
-    Explain(explain::Explain),
-    Schema(schema::Schema),
-    Completions(completions::Completions),
-    New(new::New),
-    Verify(verify::Verify),
-    Replay(replay::Replay),
-    Serve(serve::Serve),
-    Report(report::Report),
+enum CliCommand {
+    Run(run::RunArgs),
+    Manager(agent::ManagerArgs),
+    Referee(agent::RefereeArgs),
+    Player(agent::PlayerArgs),
+    Start(start::StartArgs),
+    Step(step::StepArgs),
+    Watch(watch::WatchArgs),
+    Query(query::QueryArgs),
+    Check(check::CheckArgs),
+    Explain(explain::ExplainArgs),
+    Schema(schema::SchemaArgs),
+    Completions(completions::CompletionsArgs),
+    New(new::NewArgs),
+    Verify(verify::VerifyArgs),
+    Replay(replay::ReplayArgs),
+    Serve(serve::ServeArgs),
+    Report(report::ReportArgs),
     #[command(hide = true)]
-    Keep(keep::Keep),
+    Keep(keep::KeepArgs),
 }
 
-/// How a command prints.
+/// Output formats of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum Output {
     /// For people.
     #[default]
     Text,
-    /// One JSON object a line, for machines.
+    /// One JSON object a line, for programs.
     Json,
 }
 
-/// How a command ended, if nothing failed.
+/// How a command ended, if it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
-    /// Done, or yes.
+enum Exit {
+    /// Done, or the answer is yes.
     Yes,
     /// It ran, and the answer is no.
     No,
-    /// Interrupted, and the last line says how to go on.
+    /// Interrupted; the last line says how to go on.
     Interrupted,
 }
 
 /// Reads the arguments, runs the command, and exits with its code.
 pub fn main() -> ExitCode {
-    // Not locked: an agent on a pipe answers there from other threads.
+    // Not locked: an agent on a pipe answers from other threads.
     ExitCode::from(run(
         std::env::args_os(),
         &mut io::stdout(),
@@ -125,16 +125,16 @@ pub fn main() -> ExitCode {
     ))
 }
 
-/// Runs the command that the arguments name, the first of which is the program; gives its code.
+/// Runs the command of the arguments, the first of which is the program; gives the exit code.
 pub(crate) fn run<A: Into<OsString> + Clone>(
     arguments: impl IntoIterator<Item = A>,
     out: &mut impl Write,
     errors: &mut impl Write,
 ) -> u8 {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let arguments = match Cli::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Nothing is left to be done if even this cannot be printed.
+            // There is nothing left to do if even this cannot be printed.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
@@ -143,16 +143,16 @@ pub(crate) fn run<A: Into<OsString> + Clone>(
         None => arguments.run.run(out),
         Some(command) => command.run(out),
     };
-    match ended.and_then(|answer| out.flush().map(|()| answer).map_err(Failure::from)) {
-        Ok(Answer::Yes) => 0,
-        Ok(Answer::No) => 1,
-        Ok(Answer::Interrupted) => 130,
+    match ended.and_then(|answer| out.flush().map(|()| answer).map_err(CommandError::from)) {
+        Ok(Exit::Yes) => 0,
+        Ok(Exit::No) => 1,
+        Ok(Exit::Interrupted) => 130,
         Err(failure) => failure.print(errors),
     }
 }
 
-impl Command {
-    fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+impl CliCommand {
+    fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         match self {
             Self::Run(run) => run.run(out),
             Self::Manager(manager) => manager.run(out),

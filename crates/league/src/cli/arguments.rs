@@ -1,17 +1,17 @@
-//! What every command that touches a league takes, and what it makes of it.
+//! Arguments that several commands share, and how values on the command line are read.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use league_core::league::LeagueRules;
-use league_protocol::id::{GameType, LeagueId};
+use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::sender::Dialect;
 
 use crate::agents::assemble::Shared;
 use crate::chance::Chance;
 use crate::cli::Output;
-use crate::cli::failure::{Failure, Kind, bad_config};
+use crate::cli::failure::{CommandError, bad_config};
 use crate::config::{ConfigLoader, DEFAULT_GAME, LeagueConfig, SystemConfig, league_rules};
 use crate::http::endpoint::{BadEndpoint, Endpoint};
 use crate::storage::root::{DEFAULT_ROOT, Root};
@@ -19,31 +19,35 @@ use crate::storage::root::{DEFAULT_ROOT, Root};
 /// Where the manager of the documents answers.
 pub(crate) const USUAL_MANAGER: &str = "http://localhost:8000/mcp";
 
-/// What every command that touches a league takes.
+/// The arguments of every command that touches a league.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Common {
-    /// Where config, data and logs lie
+pub(crate) struct CommonArgs {
+    /// Folder of config, data and logs
     #[arg(long, value_name = "DIR", default_value = DEFAULT_ROOT)]
     pub(crate) root: PathBuf,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     pub(crate) output: Output,
-    /// Print only what was asked for
+    /// Print only the result
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Log every message that is sent and received, without its content
+    /// Log every message sent and received, without its content
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }
 
-impl Common {
-    /// The root.
+impl CommonArgs {
     pub(crate) fn root(&self) -> Root {
         Root::new(&self.root)
     }
 
-    /// Reads the configuration.
-    pub(crate) fn config(&self) -> Result<(ConfigLoader, SystemConfig), Failure> {
+    /// Whether to print text for people beyond the result.
+    pub(crate) fn talks(&self) -> bool {
+        self.output == Output::Text && !self.quiet
+    }
+
+    /// Loads the configuration.
+    pub(crate) fn config(&self) -> Result<(ConfigLoader, SystemConfig), CommandError> {
         let loader = ConfigLoader::new(self.root());
         let system = loader.load_system().map_err(bad_config)?;
         Ok((loader, (*system).clone()))
@@ -54,23 +58,44 @@ impl Common {
         &self,
         system: &SystemConfig,
         seed: Option<u64>,
-    ) -> Result<Shared, Failure> {
-        let chance = Chance::new(seed).map_err(|error| Failure {
-            what: "could not start".to_owned(),
-            cause: error.to_string(),
-            hint: "give `--seed N` to do without".to_owned(),
-            kind: Kind::World,
+    ) -> Result<Shared, CommandError> {
+        let chance = Chance::new(seed).map_err(|error| {
+            let hint = "give a seed with `--seed N`";
+            CommandError::world("could not start", error.to_string(), hint)
         })?;
         Ok(Shared::new(self.root(), system, chance))
     }
 
-    /// The flags that name the same root again, for commands that are printed.
+    /// The flag that names the same root in a printed command.
     pub(crate) fn root_flag(&self) -> String {
         root_flag(&self.root)
     }
 }
 
-/// The flag that names a root, for commands that are printed.
+/// The stored leagues that `league verify` and `league replay` read.
+#[derive(Debug, Args)]
+pub(crate) struct StoredLeaguesArgs {
+    /// The root of the league's files
+    #[arg(default_value = DEFAULT_ROOT, conflicts_with = "root")]
+    dir: PathBuf,
+    /// The same, as the other commands take it
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// One league only [default: every league below the root]
+    #[arg(long, value_name = "ID", value_parser = league_id)]
+    pub(crate) league_id: Option<LeagueId>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    pub(crate) output: Output,
+}
+
+impl StoredLeaguesArgs {
+    pub(crate) fn dir(&self) -> &Path {
+        self.root.as_deref().unwrap_or(&self.dir)
+    }
+}
+
+/// The flag that names a root in a printed command.
 pub(crate) fn root_flag(root: &Path) -> String {
     if root.as_os_str() == DEFAULT_ROOT {
         return String::new();
@@ -78,7 +103,7 @@ pub(crate) fn root_flag(root: &Path) -> String {
     format!(" --root {}", quoted(&root.display().to_string()))
 }
 
-/// A word of a command, as a shell has to read it.
+/// A word of a printed command, quoted for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
     if word.chars().all(plain) && !word.is_empty() {
@@ -87,48 +112,51 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Tells of keys in the configuration that nothing reads.
-pub(crate) fn tell_unknown_keys(loader: &ConfigLoader) {
+/// Warns of keys in the configuration that the program does not read.
+pub(crate) fn warn_of_unknown_keys(loader: &ConfigLoader) {
     for warning in loader.warnings() {
         tracing::warn!(event_type = "UNKNOWN_KEY", "{warning}");
     }
 }
 
-/// The rules of a league; if they do not fit, its file and the key are told.
+/// The rules of a league; an error names its file and the key.
 pub(crate) fn rules_of(
     root: &Root,
     system: &SystemConfig,
     league: &LeagueConfig,
-) -> Result<LeagueRules, Failure> {
+) -> Result<LeagueRules, CommandError> {
     league_rules(system, league).map_err(|error| {
         let key = error.key().map(|key| format!("`{key}`: "));
-        let failure = bad_config(error);
         let file = root.league(&league.league_id);
-        let (file, key) = (file.display(), key.unwrap_or_default());
-        Failure {
-            cause: format!("`{file}`: {key}{}", failure.cause),
-            ..failure
-        }
+        let place = format!("`{}`: {}", file.display(), key.unwrap_or_default());
+        bad_config(error).with_cause(|cause| format!("{place}{cause}"))
     })
 }
 
-/// The league that is meant when none is named: one of the game that is, or as configured.
+/// The league that is meant when none is named: the league of the game, else the configured one.
 pub(crate) fn usual_league(system: &SystemConfig, game: Option<&GameType>) -> LeagueId {
     let game = game.filter(|game| game.as_str() != DEFAULT_GAME);
     let of_game = game.and_then(|game| LeagueId::new(format!("league_2025_{game}")).ok());
     of_game.unwrap_or_else(|| system.default_league_id.clone())
 }
 
-/// Reads the name of a league.
 pub(crate) fn league_id(text: &str) -> Result<LeagueId, String> {
     LeagueId::new(text).map_err(|error| error.to_string())
 }
 
-/// Reads the address of a manager; a name in it is looked up now, and never again.
+pub(crate) fn player_id(text: &str) -> Result<PlayerId, String> {
+    PlayerId::new(text).map_err(|error| error.to_string())
+}
+
+pub(crate) fn match_id(text: &str) -> Result<MatchId, String> {
+    MatchId::new(text).map_err(|error| error.to_string())
+}
+
+/// Reads the address of a manager; a name in it is resolved now, and never again.
 pub(crate) fn manager_url(text: &str) -> Result<String, String> {
     let found = Endpoint::look_up(text).map_err(|error| {
-        let cause = no_manager(&error);
-        format!("{cause}; give the one that the manager printed, such as `{USUAL_MANAGER}`")
+        let cause = bad_manager_url(&error);
+        format!("{cause}; give the address that the manager printed, such as `{USUAL_MANAGER}`")
     })?;
     let is_plain = Endpoint::parse(text).is_ok();
     Ok(if is_plain {
@@ -138,32 +166,24 @@ pub(crate) fn manager_url(text: &str) -> Result<String, String> {
     })
 }
 
-/// Why no manager can be called at an address; an example would be a player's.
-pub(crate) fn no_manager(error: &BadEndpoint) -> String {
+/// Why an address is not a manager's; the error's own example would be a player's address.
+pub(crate) fn bad_manager_url(error: &BadEndpoint) -> String {
     match error {
-        BadEndpoint::Malformed(text) => format!("`{text}` is no address"),
+        BadEndpoint::Malformed(text) => format!("`{text}` is not an address"),
         other => other.to_string(),
     }
 }
 
-/// Reads the name of a game.
 pub(crate) fn game_type(text: &str) -> Result<GameType, String> {
     let known = league_games::find(text).and_then(|_| GameType::new(text).ok());
-    known.ok_or_else(|| {
-        let games = games();
-        format!("there is no such game; choose one of {games}")
-    })
+    known.ok_or_else(|| format!("unknown game; choose one of {}", games()))
 }
 
-/// Reads the name of a dialect.
 pub(crate) fn dialect(text: &str) -> Result<Dialect, String> {
-    let known = || {
-        Dialect::ALL
-            .map(|dialect| format!("`{dialect}`"))
-            .join(", ")
-    };
-    Dialect::parse(text)
-        .ok_or_else(|| format!("there is no such dialect; choose one of {}", known()))
+    Dialect::parse(text).ok_or_else(|| {
+        let known = Dialect::ALL.map(|dialect| format!("`{dialect}`"));
+        format!("unknown dialect; choose one of {}", known.join(", "))
+    })
 }
 
 /// The names of all games.
@@ -177,7 +197,7 @@ pub(crate) fn games() -> String {
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|letter: char| !letter.is_ascii_digit());
     let (number, unit) = text.split_at(split.unwrap_or(text.len()));
-    let expected = || format!("`{text}` is no duration; write `400ms`, `2s` or `1m`");
+    let expected = || format!("`{text}` is not a duration; write `400ms`, `2s` or `1m`");
     let number: u64 = number.parse().map_err(|_| expected())?;
     let millis = match unit {
         "ms" => Some(number),
@@ -193,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read() {
+    fn duration_needs_a_number_and_a_unit() {
         assert_eq!(duration("400ms"), Ok(Duration::from_millis(400)));
         assert_eq!(duration("2s"), Ok(Duration::from_secs(2)));
         assert_eq!(duration("1m"), Ok(Duration::from_secs(60)));

@@ -1,4 +1,4 @@
-//! `league check`: plays every rule of the protocol against somebody's agent, and reports.
+//! `league check`: tests an agent against every rule of the protocol.
 
 use std::io::{self, IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,21 +20,21 @@ use serde_json::{Value, json};
 
 use crate::agents::bot::launch;
 use crate::chance::Chance;
-use crate::cli::Answer;
+use crate::cli::Exit;
 use crate::cli::arguments::duration;
-use crate::cli::failure::{self, Failure, chain};
+use crate::cli::failure::{CommandError, chain, unless_reader_gone};
 use crate::cli::runtime::{Signals, runtime};
 use crate::cli::text::paragraph;
 use crate::http::endpoint::Endpoint;
 
-/// Play every rule of the protocol against an agent, and report rule by rule
+/// Test an agent against every rule of the protocol, and report rule by rule
 ///
-/// The check is the agent's other side: for a player it is the manager, on the port where players
-/// look for it, and the referees; for a referee the manager and the players of its matches; for a
-/// manager all the referees and players of a league. Start the check first and then a player or a
-/// referee, so that it registers here; or have the check start it with --launch, then it is also killed and started
-/// again, to see whether it comes back. Ends with 0 if no rule is broken, with 1 if one is, with 3
-/// if the agent cannot be reached.
+/// The check plays the other side: for a player the manager (on the port where players look for it)
+/// and the referees, for a referee the manager and the players of its matches, for a manager all
+/// referees and players of a league. Start the check first, then the player or referee, so that it
+/// registers with the check; or let the check start it with --launch, then the check also kills and
+/// restarts it to see whether it comes back. Exits with 0 if every rule holds, with 1 if one is
+/// broken, with 3 if the agent cannot be reached.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -46,51 +46,51 @@ Examples:
   league check http://localhost:8101/mcp --strict --output junit > check.xml
   league check --list --kind referee
   league check http://localhost:8101/mcp --output json | jq 'select(.verdict == \"fail\")'")]
-pub(crate) struct Check {
-    /// Where the agent answers, such as http://localhost:8101/mcp
+pub(crate) struct CheckArgs {
+    /// Address of the agent, such as http://localhost:8101/mcp
     #[arg(value_parser = target, required_unless_present = "list")]
     url: Option<Target>,
-    /// List the rules for this kind of agent instead
+    /// Only list the rules for this kind of agent
     #[arg(long)]
     list: bool,
-    /// What kind of agent it is
+    /// Kind of agent
     #[arg(long, value_enum, default_value_t, value_name = "KIND")]
-    kind: KindOfAgent,
-    /// Forgive nothing: every deviation is a failure
+    kind: CheckedAgent,
+    /// Treat every deviation as a failure
     #[arg(long)]
     strict: bool,
-    /// Start the agent with this command, kill it and start it again where a rule wants it
+    /// Start the agent with this command, and kill and restart it where a rule needs that
     #[arg(long, value_name = "COMMAND")]
     launch: Option<String>,
-    /// The port on which the check plays the league manager
+    /// Port on which the check plays the league manager
     #[arg(long, value_name = "N", default_value_t = 8000)]
     port: u16,
-    /// How long to wait until the agent is up and has registered
+    /// How long to wait for the agent to start and register
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
     wait: Duration,
-    /// How many players a manager waits for before it begins its league
+    /// How many players a manager waits for before it starts its league
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=40))]
     players: u32,
     /// How many referees a manager waits for
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=20))]
     referees: u32,
-    /// The token of a manager's administrator, if its league has to be started by hand
+    /// Admin token of a manager whose league is started by hand
     #[arg(long, value_name = "TOKEN")]
     admin_token: Option<String>,
-    /// Instead of the rules, play matches full of faults: late, doubled, broken, out of order
+    /// Instead of the rules, play matches full of faults: late, duplicate, broken, out of order
     #[arg(long)]
     rehearse: bool,
-    /// The number that the faults of a rehearsal come from; the same gives the same faults
+    /// Seed of the faults of a rehearsal; the same seed gives the same faults
     #[arg(long, value_name = "N", requires = "rehearse", default_value = "1")]
     seed: u64,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
-    output: Form,
+    output: CheckOutput,
 }
 
 /// A kind of agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum KindOfAgent {
+enum CheckedAgent {
     /// A player.
     #[default]
     Player,
@@ -100,7 +100,7 @@ enum KindOfAgent {
     Manager,
 }
 
-impl KindOfAgent {
+impl CheckedAgent {
     const fn kind(self) -> AgentKind {
         match self {
             Self::Player => AgentKind::Player,
@@ -112,7 +112,7 @@ impl KindOfAgent {
 
 /// How a report is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum Form {
+enum CheckOutput {
     /// For people.
     #[default]
     Text,
@@ -131,16 +131,16 @@ fn target(text: &str) -> Result<Target, String> {
     })
 }
 
-impl Check {
-    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+impl CheckArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         let Some(url) = self.url.as_ref().filter(|_| !self.list) else {
-            print_rules(self.kind.kind(), self.output == Form::Json, out)?;
-            return Ok(Answer::Yes);
+            print_rules(self.kind.kind(), self.output == CheckOutput::Json, out)?;
+            return Ok(Exit::Yes);
         };
-        if self.rehearse && self.kind != KindOfAgent::Player {
+        if self.rehearse && self.kind != CheckedAgent::Player {
             return Err(self.no_rehearsal());
         }
-        let check = Checking {
+        let check = CheckRun {
             asked: self,
             url,
             bar: self.bar(),
@@ -155,34 +155,23 @@ impl Check {
         })?;
         check.bar.finish_and_clear();
         let Some(report) = report else {
-            return Ok(Answer::Interrupted);
+            return Ok(Exit::Interrupted);
         };
-        let answer = if report.is_clean() {
-            Answer::Yes
-        } else {
-            Answer::No
-        };
-        match self.print(&report, out) {
-            // The answer stands even if nobody read it to its end.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(answer),
-            printed => Ok(printed.map(|()| answer)?),
-        }
+        unless_reader_gone(self.print(&report, out))?;
+        let clean = report.is_clean();
+        Ok(if clean { Exit::Yes } else { Exit::No })
     }
 
-    fn no_rehearsal(&self) -> Failure {
+    fn no_rehearsal(&self) -> CommandError {
         let kind = self.kind.kind().as_str();
-        Failure {
-            kind: failure::Kind::Use,
-            ..world(
-                format!("a {kind} cannot be rehearsed, only a player can"),
-                "leave out `--rehearse` to play the rules for this kind of agent",
-            )
-        }
+        let cause = format!("a {kind} cannot be rehearsed, only a player can");
+        let hint = "leave out `--rehearse` to check the rules for this kind of agent";
+        not_checked(cause, hint).usage_if(true)
     }
 
-    /// A bar on standard error, for people who watch.
+    /// A progress bar on standard error.
     fn bar(&self) -> ProgressBar {
-        if self.output != Form::Text || !io::stderr().is_terminal() {
+        if self.output != CheckOutput::Text || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -195,26 +184,26 @@ impl Check {
 
     fn print(&self, report: &Report, out: &mut impl Write) -> io::Result<()> {
         match self.output {
-            Form::Text => {
+            CheckOutput::Text => {
                 let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
                 report::text(report, io::stdout().is_terminal() && !plain, paragraph, out)
             }
-            Form::Json => report::json(report, out),
-            Form::Junit => report::junit(report, out),
+            CheckOutput::Json => report::json(report, out),
+            CheckOutput::Junit => report::junit(report, out),
         }
     }
 }
 
-/// A check that is being played.
-struct Checking<'c> {
-    asked: &'c Check,
+/// A running check.
+struct CheckRun<'c> {
+    asked: &'c CheckArgs,
     url: &'c Target,
     bar: ProgressBar,
 }
 
-impl Checking<'_> {
-    /// Shows how far it is.
-    fn tell(&self) -> impl Fn(Progress<'_>) + Sync {
+impl CheckRun<'_> {
+    /// Shows the progress.
+    fn progress(&self) -> impl Fn(Progress<'_>) + Sync {
         |Progress { done, all, next }| {
             self.bar.set_length(all as u64);
             self.bar.set_position(done as u64);
@@ -222,7 +211,7 @@ impl Checking<'_> {
         }
     }
 
-    async fn play(&self) -> Result<Report, Failure> {
+    async fn play(&self) -> Result<Report, CommandError> {
         let stage = Arc::new(self.stage().await?);
         if !stage.begin().await {
             return Err(self.unreachable(stage.launched.as_ref()).await);
@@ -232,7 +221,7 @@ impl Checking<'_> {
             let (findings, rehearsed) = rehearse(&stage, self.asked.seed, strict).await;
             (findings, Some(rehearsed))
         } else {
-            let findings = verdict::play(&stage, &stage.topics(), strict, &self.tell()).await;
+            let findings = verdict::play(&stage, &stage.topics(), strict, &self.progress()).await;
             (findings, None)
         };
         Ok(Report {
@@ -246,8 +235,8 @@ impl Checking<'_> {
         })
     }
 
-    /// The agent and all that plays its other side.
-    async fn stage(&self) -> Result<Stage, Failure> {
+    /// The agent and its other side.
+    async fn stage(&self) -> Result<Stage, CommandError> {
         let (agent, wait) = (self.url.clone(), self.asked.wait);
         Ok(match self.asked.kind.kind() {
             AgentKind::Player => {
@@ -269,40 +258,39 @@ impl Checking<'_> {
         })
     }
 
-    fn random() -> Result<RandomBytes, Failure> {
+    fn random() -> Result<RandomBytes, CommandError> {
         let chance = Chance::new(None);
-        let chance = chance.map_err(|error| world(error.to_string(), "try again"))?;
+        let chance = chance.map_err(|error| not_checked(error.to_string(), "try again"))?;
         Ok(Arc::new(move || chance.bytes()))
     }
 
     /// Opens the manager that the agent will register with.
-    async fn manager(&self) -> Result<FakeManager, Failure> {
+    async fn manager(&self) -> Result<FakeManager, CommandError> {
         let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), self.asked.port);
         let random = Self::random()?;
         let (kind, port) = (self.asked.kind.kind(), self.url.address.port());
         let manager = FakeManager::open(address, kind, port, random).await;
         manager.map_err(|error| {
-            world(
+            not_checked(
                 format!("port {}: {error}", self.asked.port),
-                "stop the manager that runs there, or choose another port with `--port` and have \
-                 the agent register there",
+                "stop the manager that runs there, or choose another port with `--port` and let the \
+                 agent register there",
             )
         })
     }
 
-    /// Starts the agent, if that is our task.
-    fn launched(&self) -> Result<Option<Launched>, Failure> {
+    /// Starts the agent, with `--launch`.
+    fn launched(&self) -> Result<Option<Launched>, CommandError> {
         let Some(command) = &self.asked.launch else {
             return Ok(None);
         };
-        let words = launch::words(command).map_err(|error| Failure {
-            kind: failure::Kind::Use,
-            ..world(chain(&error), "give a program and its arguments")
+        let words = launch::words(command).map_err(|error| {
+            not_checked(chain(&error), "give a program and its arguments").usage_if(true)
         })?;
         let launched = Launched::new(words);
         let started = launched.start();
         started.map_err(|error| {
-            world(
+            not_checked(
                 format!("`{command}`: {error}"),
                 "give a program that can be started",
             )
@@ -310,35 +298,29 @@ impl Checking<'_> {
         Ok(Some(launched))
     }
 
-    /// Says why the agent could not be reached, as far as it can be known.
-    async fn unreachable(&self, launched: Option<&Launched>) -> Failure {
+    /// Why the agent could not be reached, as far as is known.
+    async fn unreachable(&self, launched: Option<&Launched>) -> CommandError {
         let ended = match launched {
             Some(launched) => launched.last_words().await,
             None => None,
         };
         if let Some(ended) = ended {
-            let hint = "see that the command runs by itself, and that its port is free";
-            return world(ended, hint);
+            let hint = "check that the command runs by itself and that its port is free";
+            return not_checked(ended, hint);
         }
         let said = launched.map(Launched::said).unwrap_or_default();
-        world(
-            format!("nobody listens at {}{said}", self.url),
-            "start the agent, or let `--launch \"COMMAND\"` start it; `--wait` gives it more time",
+        not_checked(
+            format!("no agent listens at {}{said}", self.url),
+            "start the agent, or let `--launch \"COMMAND\"` start it; give it more time with `--wait`",
         )
     }
 }
 
-fn world(cause: String, hint: &str) -> Failure {
-    Failure {
-        what: "could not check the agent".to_owned(),
-        cause,
-        hint: hint.to_owned(),
-        kind: failure::Kind::World,
-    }
+fn not_checked(cause: String, hint: &str) -> CommandError {
+    CommandError::world("could not check the agent", cause, hint)
 }
 
-/// A rule as it is listed.
-struct Listed {
+struct ListedRule {
     id: String,
     topic: &'static str,
     level: &'static str,
@@ -346,11 +328,7 @@ struct Listed {
     clause: &'static str,
 }
 
-/// Prints every rule for a kind of agent, in the order in which they are played.
-///
-/// # Errors
-///
-/// The output may be closed.
+/// Prints every rule for a kind of agent, in the order in which they are checked.
 fn print_rules(kind: AgentKind, as_json: bool, out: &mut impl Write) -> io::Result<()> {
     let mut listed = list(kind, kind.topics());
     if kind == AgentKind::Player {
@@ -369,7 +347,7 @@ fn print_rules(kind: AgentKind, as_json: bool, out: &mut impl Write) -> io::Resu
             writeln!(out, "{gap}{}", rule.topic)?;
             topic = rule.topic;
         }
-        let Listed {
+        let ListedRule {
             id,
             level,
             title,
@@ -383,10 +361,10 @@ fn print_rules(kind: AgentKind, as_json: bool, out: &mut impl Write) -> io::Resu
     Ok(())
 }
 
-fn list(kind: AgentKind, topics: Vec<Topic>) -> Vec<Listed> {
+fn list(kind: AgentKind, topics: Vec<Topic>) -> Vec<ListedRule> {
     let rules = topics.into_iter().flat_map(|topic| {
         let name = topic.name;
-        topic.rules.into_iter().map(move |rule| Listed {
+        topic.rules.into_iter().map(move |rule| ListedRule {
             id: format!("{}-{}", kind.letter(), rule.id),
             topic: name,
             level: rule.level.as_str(),
@@ -397,7 +375,7 @@ fn list(kind: AgentKind, topics: Vec<Topic>) -> Vec<Listed> {
     rules.collect()
 }
 
-fn object(rule: &Listed) -> Value {
+fn object(rule: &ListedRule) -> Value {
     json!({
         "id": rule.id, "topic": rule.topic, "level": rule.level, "title": rule.title,
         "clause": rule.clause,

@@ -1,16 +1,16 @@
-//! `league completions`: what a shell needs to complete commands and options.
+//! `league completions`: a script for a shell that completes commands and options.
 
 use std::io::Write;
 
 use clap::{Args, CommandFactory};
 use clap_complete::{Generator, Shell};
 
-use crate::cli::failure::Failure;
-use crate::cli::{Answer, Arguments};
+use crate::cli::failure::CommandError;
+use crate::cli::{Cli, Exit};
 
-/// Print a script with which a shell completes `league`
+/// Print a script that lets a shell complete `league`
 ///
-/// What to do with the script depends on the shell; the examples are the usual places.
+/// Where the script belongs depends on the shell; the examples show the usual places.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -18,18 +18,18 @@ Examples:
   league completions zsh > ~/.zfunc/_league    with ~/.zfunc in fpath
   league completions fish > ~/.config/fish/completions/league.fish
   source <(league completions bash)            for this session only")]
-pub(crate) struct Completions {
-    /// Which shell
+pub(crate) struct CompletionsArgs {
+    /// The shell
     #[arg(value_enum)]
     shell: Shell,
 }
 
-impl Completions {
-    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        let mut command = Arguments::command();
+impl CompletionsArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        let mut command = Cli::command();
         command.set_bin_name(command.get_name().to_owned());
         command.build();
         self.shell.try_generate(&command, out)?;
-        Ok(Answer::Yes)
+        Ok(Exit::Yes)
     }
 }

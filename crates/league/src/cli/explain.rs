@@ -11,14 +11,15 @@ use league_protocol::finding::{Finding, Reading, Severity};
 use league_protocol::sender::Dialect;
 
 use crate::cli::arguments::dialect;
-use crate::cli::failure::{Failure, Kind};
-use crate::cli::{Answer, Output};
+use crate::cli::failure::{CommandError, unless_reader_gone};
+use crate::cli::text::count;
+use crate::cli::{Exit, Output};
 
 /// Say what a message is, in which dialect, and what is wrong with it
 ///
 /// Reads bare messages, JSON-RPC requests and responses, arrays of them, and JSON lines, such as
-/// `league replay --match ID --output json` prints. Each may have 256 KiB, all together 64 MiB. Ends
-/// with 0 if there is no error, with 1 if there is one.
+/// those of `league replay --match ID --output json`. A message may have 256 KiB, the input 64 MiB.
+/// Exits with 0 if there is no error, else with 1.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,40 +28,32 @@ Examples:
   league explain --strict --output json reply.json
   league explain --strict --dialect v2 reply.json
   league replay --match R1M1 --output json | league explain -")]
-pub(crate) struct Explain {
-    /// The file to read, or - for standard input
+pub(crate) struct ExplainArgs {
+    /// File to read, or - for standard input
     file: PathBuf,
-    /// Forgive nothing: every deviation is an error
+    /// Treat every deviation as an error
     #[arg(long)]
     strict: bool,
-    /// Hold it to one dialect, v2, v2-api or v1; without it the dialect is found out
+    /// Read it in this dialect: v2, v2-api or v1 [default: detected]
     #[arg(long, value_parser = dialect)]
     dialect: Option<Dialect>,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     output: Output,
 }
 
-impl Explain {
-    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+impl ExplainArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         let bytes = self.read().map_err(|error| self.unreadable(&error))?;
-        let explanations = match self.strict {
-            true => explain(
-                &bytes,
-                Lens {
-                    reading: Reading::Strict,
-                    dialect: self.dialect,
-                },
-            ),
-            false => explain_leniently(&bytes, self.dialect),
+        let explanations = if self.strict {
+            let (reading, dialect) = (Reading::Strict, self.dialect);
+            explain(&bytes, Lens { reading, dialect })
+        } else {
+            explain_leniently(&bytes, self.dialect)
         };
+        unless_reader_gone(self.print(&explanations, out))?;
         let valid = explanations.iter().all(|explanation| explanation.valid);
-        let answer = if valid { Answer::Yes } else { Answer::No };
-        match self.print(&explanations, out) {
-            // The answer stands even if nobody read it to its end.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(answer),
-            printed => Ok(printed.map(|()| answer)?),
-        }
+        Ok(if valid { Exit::Yes } else { Exit::No })
     }
 
     fn print(&self, explanations: &[Explanation], out: &mut impl Write) -> io::Result<()> {
@@ -81,7 +74,7 @@ impl Explain {
         out.flush()
     }
 
-    /// Reads one byte more than a text may have, so that a longer one is known as such.
+    /// Reads one byte more than the limit, so that a longer input is recognised.
     fn read(&self) -> io::Result<Vec<u8>> {
         let limit = LARGEST_TEXT as u64 + 1;
         let mut bytes = Vec::new();
@@ -95,14 +88,14 @@ impl Explain {
         Ok(bytes)
     }
 
-    fn unreadable(&self, error: &io::Error) -> Failure {
+    fn unreadable(&self, error: &io::Error) -> CommandError {
         let missing = error.kind() == io::ErrorKind::NotFound;
-        Failure {
-            what: format!("could not read `{}`", self.file.display()),
-            cause: error.to_string(),
-            hint: "name a file with a message in it, or `-` for standard input".to_owned(),
-            kind: if missing { Kind::Use } else { Kind::World },
-        }
+        CommandError::world(
+            format!("could not read `{}`", self.file.display()),
+            error.to_string(),
+            "give a file with a message, or `-` for standard input",
+        )
+        .usage_if(missing)
     }
 }
 
@@ -112,7 +105,7 @@ fn write_text(explanation: &Explanation, out: &mut impl Write) -> io::Result<()>
     }
     writeln!(out, "{}", headline(explanation))?;
     writeln!(out, "{}", verdict(explanation))?;
-    // What must be mended comes first.
+    // Errors come before deviations.
     let mut findings: Vec<_> = explanation.findings.iter().collect();
     findings.sort_by_key(|finding| Reverse(finding.severity));
     for finding in findings {
@@ -144,27 +137,16 @@ fn verdict(explanation: &Explanation) -> String {
         .filter(|finding| finding.severity == Severity::Error)
         .count();
     let deviations = explanation.findings.len() - errors;
-    let word = if explanation.valid {
-        "valid"
+    let counts = [(errors, "error"), (deviations, "deviation")];
+    let mut verdict = if explanation.valid {
+        "valid".to_owned()
     } else {
-        "not valid"
+        "not valid".to_owned()
     };
-    match (errors, deviations) {
-        (0, 0) => word.to_owned(),
-        (0, _) => format!("{word}, {}", counted(deviations, "deviation")),
-        (_, 0) => format!("{word}, {}", counted(errors, "error")),
-        _ => {
-            format!(
-                "{word}, {}, {}",
-                counted(errors, "error"),
-                counted(deviations, "deviation")
-            )
-        }
+    for (number, thing) in counts.into_iter().filter(|(number, _)| *number > 0) {
+        verdict += &format!(", {}", count(number as u64, thing));
     }
-}
-
-fn counted(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+    verdict
 }
 
 fn write_finding(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
@@ -173,7 +155,7 @@ fn write_finding(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
         Severity::Deviation => "deviation",
     };
     let place = if finding.path.is_empty() {
-        "the whole"
+        "the whole message"
     } else {
         &finding.path
     };

@@ -1,5 +1,6 @@
-//! What went wrong, the cause, and what helps.
+//! Errors of commands: what failed, the cause, a hint, and the exit code.
 
+use std::error::Error;
 use std::io::{self, Write};
 
 use crate::agents::assemble::StartError;
@@ -7,121 +8,195 @@ use crate::config::ConfigError;
 use crate::storage::secrets::SecretError;
 use crate::storage::store::StoreError;
 
-/// A command that could not do its work.
+/// A command that could not do its work: what failed, the cause, and what to do about it.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    /// What could not be done: `could not read …`.
-    pub(crate) what: String,
-    /// Why.
-    pub(crate) cause: String,
-    /// What to do about it.
-    pub(crate) hint: String,
-    /// Whose fault it is.
-    pub(crate) kind: Kind,
+pub(crate) struct CommandError {
+    /// Such as `could not read …`.
+    what: String,
+    cause: String,
+    hint: String,
+    kind: ErrorKind,
 }
 
-/// Whose fault a failure is; decides the exit code.
+/// Decides the exit code of a failed command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+enum ErrorKind {
     /// The command was used wrongly.
-    Use,
+    Usage,
     /// The world failed: a disk, a port, a peer.
     World,
-    /// It was asked, and the answer is no.
-    No,
-    /// Whoever read our output went away; nothing to tell.
+    /// The command ran, and the answer is no.
+    Refused,
+    /// The reader of our output went away; there is nothing to print.
     ReaderGone,
 }
 
-impl Failure {
-    /// Prints the failure and gives its exit code.
+impl CommandError {
+    fn new(
+        kind: ErrorKind,
+        what: impl Into<String>,
+        cause: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        let (what, cause, hint) = (what.into(), cause.into(), hint.into());
+        Self {
+            what,
+            cause,
+            hint,
+            kind,
+        }
+    }
+
+    /// The command was used wrongly: exit code 2.
+    pub(crate) fn usage(
+        what: impl Into<String>,
+        cause: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self::new(ErrorKind::Usage, what, cause, hint)
+    }
+
+    /// A disk, a port or a peer failed: exit code 3.
+    pub(crate) fn world(
+        what: impl Into<String>,
+        cause: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self::new(ErrorKind::World, what, cause, hint)
+    }
+
+    /// The command ran, and the answer is no: exit code 1.
+    pub(crate) fn refused(
+        what: impl Into<String>,
+        cause: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self::new(ErrorKind::Refused, what, cause, hint)
+    }
+
+    /// The same error as wrong use, if it is.
+    pub(crate) fn usage_if(self, wrong_use: bool) -> Self {
+        if wrong_use {
+            let kind = ErrorKind::Usage;
+            return Self { kind, ..self };
+        }
+        self
+    }
+
+    /// Prints the error and gives its exit code.
     pub(crate) fn print(&self, errors: &mut impl Write) -> u8 {
-        if self.kind != Kind::ReaderGone {
-            let Self {
-                what, cause, hint, ..
-            } = self;
-            // Nothing is left to be done if even this cannot be printed.
+        let Self {
+            what, cause, hint, ..
+        } = self;
+        if self.kind != ErrorKind::ReaderGone {
+            // There is nothing left to do if even this cannot be printed.
             let _ = write!(errors, "error: {what}\n  cause: {cause}\nhint: {hint}\n");
         }
         match self.kind {
-            Kind::No => 1,
-            Kind::Use => 2,
-            Kind::World => 3,
-            Kind::ReaderGone => 0,
+            ErrorKind::Refused => 1,
+            ErrorKind::Usage => 2,
+            ErrorKind::World => 3,
+            ErrorKind::ReaderGone => 0,
         }
+    }
+
+    /// The same error with more detail on its cause.
+    pub(crate) fn with_cause(self, detail: impl FnOnce(String) -> String) -> Self {
+        let cause = detail(self.cause);
+        Self { cause, ..self }
     }
 }
 
-/// A failure to print.
-impl From<io::Error> for Failure {
+/// The output could not be written.
+impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         let gone = error.kind() == io::ErrorKind::BrokenPipe;
-        Self {
-            what: "could not write the output".to_owned(),
-            cause: error.to_string(),
-            hint: "check the disk or the program that reads the output".to_owned(),
-            kind: if gone { Kind::ReaderGone } else { Kind::World },
-        }
+        let kind = if gone {
+            ErrorKind::ReaderGone
+        } else {
+            ErrorKind::World
+        };
+        let hint = "check the disk or the program that reads the output";
+        Self::new(kind, "could not write the output", error.to_string(), hint)
+    }
+}
+
+/// Lets a command keep its answer if the reader of its output went away before the end.
+pub(crate) fn unless_reader_gone(printed: io::Result<()>) -> io::Result<()> {
+    match printed {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
     }
 }
 
 /// An error with all its causes, in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |error| error.source());
-    causes.fold(error.to_string(), |told, cause| {
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let causes = std::iter::successors(error.source(), |error| (*error).source());
+    causes.fold(error.to_string(), |text, cause| {
         let cause = cause.to_string();
-        if told.ends_with(&cause) {
-            told
+        if text.ends_with(&cause) {
+            text
         } else {
-            format!("{told}: {cause}")
+            format!("{text}: {cause}")
         }
     })
 }
 
-/// What helps an agent that could not start; `other` names the flags that make it another agent.
-pub(crate) fn start_hint(error: &StartError, other: &str) -> String {
-    match error {
+/// The hint for an agent that could not start; `flags` are those that make it another agent.
+pub(crate) fn start_hint(error: &StartError, flags: &str) -> String {
+    let hint = match error {
         StartError::Store(StoreError::Held { .. }) => {
-            format!("stop the other one, or choose another with {other}")
+            return format!("stop the other process, or start another agent with {flags}");
         }
         StartError::Store(StoreError::Damaged { .. }) => {
-            "restore the file from a copy; `league verify` shows what is wrong".to_owned()
+            "restore the file from a copy; `league verify` shows what is wrong"
         }
         StartError::Secret(SecretError::Missing { .. } | SecretError::Another { .. }) => {
             "restore `secrets` as it was when the league began; without it no round can begin"
-                .to_owned()
         }
-        StartError::Lost { .. } => "restore the journal; for a new league move its folder under `data/leagues` away, or name another with `--league-id`".to_owned(),
+        StartError::Lost { .. } => {
+            "restore the journal; for a new league, move the old folder out of `data/leagues` or \
+             choose another `--league-id`"
+        }
         StartError::Store(_) | StartError::Secret(_) => {
-            "choose a folder that can be written with `--root`".to_owned()
+            "choose a folder with write permission with `--root`"
         }
-        StartError::Foreign { .. } => "choose another id, or another `--root`".to_owned(),
-        StartError::Rules(_) => "mend the league's file under `config/leagues`".to_owned(),
-    }
-}
-
-/// A configuration that cannot be used.
-pub(crate) fn bad_config(error: ConfigError) -> Failure {
-    let hint = error.hint();
-    let world = matches!(
-        error,
-        ConfigError::Unreadable { .. } | ConfigError::Unwritable { .. }
-    );
-    Failure {
-        what: "could not use the configuration".to_owned(),
-        cause: chain(&error),
-        hint: hint.unwrap_or_else(|| "mend the file, or remove it to have it written anew".into()),
-        kind: if world { Kind::World } else { Kind::Use },
-    }
-}
-
-/// What helps where nothing can be listened on.
-pub(crate) fn port_hint(error: &io::Error, else_hint: &str) -> String {
-    let hint = match error.kind() {
-        io::ErrorKind::AddrNotAvailable => {
-            "name an address of this machine with `--bind`, or `security.bind` in config/system.json"
-        }
-        _ => else_hint,
+        StartError::Foreign { .. } => "choose another id or another `--root`",
+        StartError::Rules(_) => "correct the league's file under `config/leagues`",
     };
     hint.to_owned()
+}
+
+/// The configuration cannot be used.
+pub(crate) fn bad_config(error: ConfigError) -> CommandError {
+    let what = "could not use the configuration";
+    let hint = error.hint();
+    let hint = hint.unwrap_or_else(|| "correct the file, or delete it to get a new one".into());
+    match error {
+        ConfigError::Unreadable { .. } | ConfigError::Unwritable { .. } => {
+            CommandError::world(what, chain(&error), hint)
+        }
+        error => CommandError::usage(what, chain(&error), hint),
+    }
+}
+
+/// A port cannot be listened on; `hint` helps if the port itself is the problem.
+pub(crate) fn port_error(
+    what: impl Into<String>,
+    port: u16,
+    error: &io::Error,
+    hint: &str,
+) -> CommandError {
+    let cause = match error.kind() {
+        io::ErrorKind::AddrInUse => format!("port {port} is in use"),
+        _ => format!("port {port}: {error}"),
+    };
+    let hint = match error.kind() {
+        io::ErrorKind::AddrNotAvailable => {
+            "name an address of this machine with `--bind`, or as `security.bind` in \
+             config/system.json"
+        }
+        _ => hint,
+    };
+    CommandError::world(what, cause, hint)
 }

@@ -1,22 +1,68 @@
-//! What the commands share that ask a running manager.
+//! Commands that ask a running manager: how they find it, its admin token, and its refusals.
 
+use clap::Args;
 use league_protocol::id::LeagueId;
 use league_protocol::token::AuthToken;
 
-use crate::cli::arguments::{Common, USUAL_MANAGER, no_manager};
-use crate::cli::failure::{Failure, Kind, bad_config, chain};
+use crate::cli::arguments::{CommonArgs, USUAL_MANAGER, bad_manager_url};
+use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::cli::text::count;
 use crate::config::{AgentsConfig, ConfigLoader};
 use crate::storage::secrets::{LeagueKeys, SecretError};
 use crate::wire::ask::{AskError, Health, ManagerClient, State};
 
-/// Finds the manager: the one that is named, else the one of the configuration.
+/// The hint of a command that reads another folder than its manager.
+pub(crate) const OTHER_ROOT: &str = "give the `--root DIR` that this manager was started with";
+
+/// The arguments of a command that asks a manager.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct InquiryArgs {
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+    /// Address of the league manager [default: from config, http://localhost:8000/mcp]
+    #[arg(long, value_name = "URL")]
+    manager: Option<String>,
+}
+
+impl InquiryArgs {
+    /// A client of the manager.
+    pub(crate) fn client(&self) -> Result<ManagerClient, CommandError> {
+        manager_client(&self.common, self.manager.as_deref())
+    }
+
+    /// The administrator's token, which the manager keeps below its root.
+    pub(crate) fn admin_token(&self, league: &LeagueId) -> Result<AuthToken, CommandError> {
+        let root = self.common.root.display();
+        let what = format!("could not use the administrator's token of league `{league}`");
+        match LeagueKeys::load(&self.common.root(), league) {
+            Ok(Some(keys)) => Ok(keys.admin),
+            Ok(None) => {
+                let cause = format!("there is no key of this league below `{root}`");
+                Err(CommandError::usage(what, cause, OTHER_ROOT))
+            }
+            Err(error) => {
+                let hint = match &error {
+                    SecretError::File { .. } => "run this command as the user of the manager",
+                    SecretError::Content { .. }
+                    | SecretError::Missing { .. }
+                    | SecretError::Another { .. } => OTHER_ROOT,
+                };
+                Err(CommandError::world(what, chain(&error), hint))
+            }
+        }
+    }
+}
+
+/// A client of the manager: the named one, else the configured one.
 ///
-/// Whoever only asks leaves no files behind, so that a configuration is read where there is one and
-/// written nowhere.
-pub(crate) fn inquirer(common: &Common, manager: Option<&str>) -> Result<ManagerClient, Failure> {
+/// A command that only asks leaves no files behind: it reads a configuration where there is one and
+/// writes none.
+pub(crate) fn manager_client(
+    common: &CommonArgs,
+    manager: Option<&str>,
+) -> Result<ManagerClient, CommandError> {
     let root = common.root();
-    let named = match manager {
+    let endpoint = match manager {
         Some(manager) => manager.to_owned(),
         None if root.agents().exists() => {
             let agents = ConfigLoader::new(root).load_agents().map_err(bad_config)?;
@@ -24,81 +70,39 @@ pub(crate) fn inquirer(common: &Common, manager: Option<&str>) -> Result<Manager
         }
         None => AgentsConfig::default().league_manager.endpoint,
     };
-    ManagerClient::new(&named).map_err(|error| Failure {
-        what: "could not ask the league manager".to_owned(),
-        cause: no_manager(&error),
-        hint: format!("give the address that the manager printed, such as `{USUAL_MANAGER}`"),
-        kind: Kind::Use,
+    ManagerClient::new(&endpoint).map_err(|error| {
+        let hint = format!("give the address that the manager printed, such as `{USUAL_MANAGER}`");
+        CommandError::usage(
+            "could not ask the league manager",
+            bad_manager_url(&error),
+            hint,
+        )
     })
 }
 
-/// The administrator's token, which the manager keeps below its root.
-pub(crate) fn admin(common: &Common, league: &LeagueId) -> Result<AuthToken, Failure> {
-    let root = common.root.display();
-    let what = format!("could not use the administrator's token of league `{league}`");
-    let elsewhere = "name the folder that this manager was started with: `--root DIR`";
-    match LeagueKeys::load(&common.root(), league) {
-        Ok(Some(keys)) => Ok(keys.admin),
-        Ok(None) => Err(Failure {
+/// A question that the manager did not answer.
+pub(crate) fn unanswered(what: &str, manager: &ManagerClient, error: &AskError) -> CommandError {
+    let endpoint = manager.endpoint();
+    match error {
+        AskError::Away(away) => CommandError::world(
             what,
-            cause: format!("there is no key of this league below `{root}`"),
-            hint: elsewhere.to_owned(),
-            kind: Kind::Use,
-        }),
-        Err(error) => Err(Failure {
-            what,
-            cause: chain(&error),
-            hint: match &error {
-                SecretError::File { .. } => "ask as the user who runs the manager".to_owned(),
-                SecretError::Content { .. }
-                | SecretError::Missing { .. }
-                | SecretError::Another { .. } => elsewhere.to_owned(),
-            },
-            kind: Kind::World,
-        }),
-    }
-}
-
-/// A question that got no answer.
-pub(crate) fn unanswered(what: &str, inquirer: &ManagerClient, error: &AskError) -> Failure {
-    let endpoint = inquirer.endpoint();
-    let (cause, hint, kind) = match error {
-        AskError::Away(away) => (
             format!("no league manager answers at {endpoint}: {away}"),
             "start one with `league manager`, or name another with `--manager URL`",
-            Kind::World,
         ),
-        AskError::Unclear(_) => (
+        AskError::Unclear(_) => CommandError::world(
+            what,
             format!("at {endpoint}: {error}"),
             "give the address that the manager printed",
-            Kind::World,
         ),
-        AskError::Refused { sentence, .. } => (
-            sentence.clone(),
-            "name the folder that this manager was started with: `--root DIR`",
-            Kind::No,
-        ),
-    };
-    Failure {
-        what: what.to_owned(),
-        cause,
-        hint: hint.to_owned(),
-        kind,
+        AskError::Refused { sentence, .. } => CommandError::refused(what, sentence, OTHER_ROOT),
     }
 }
 
 /// How far a league is, in a line.
 pub(crate) fn progress(health: &Health) -> String {
-    let Health {
-        league_id,
-        game_type,
-        rounds,
-        matches_played,
-        matches,
-        ..
-    } = health;
-    let league = format!("{league_id} · {game_type}");
-    let played = format!("{matches_played} of {} played", count(*matches, "match"));
+    let league = format!("{} · {}", health.league_id, health.game_type);
+    let matches = count(health.matches, "match");
+    let played = format!("{} of {matches} played", health.matches_played);
     match health.state {
         State::Registering => {
             let players = count(health.players.into(), "player");
@@ -107,11 +111,11 @@ pub(crate) fn progress(health: &Health) -> String {
         }
         State::Running => {
             let round = health.round_id.unwrap_or(1);
-            format!("{league} · round {round} of {rounds} · {played}")
+            format!("{league} · round {round} of {} · {played}", health.rounds)
         }
-        State::Completed => format!(
-            "{league} · over after {} · {played}",
-            count((*rounds).into(), "round")
-        ),
+        State::Completed => {
+            let rounds = count(health.rounds.into(), "round");
+            format!("{league} · over after {rounds} · {played}")
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! `league keep`: stands between a league and a bot, holds its limits, and ends all of it.
+//! `league keep`: runs a bot within limits, and ends it with everything that it started.
 //!
 //! Not for people: `league player --exec` starts it. See [`crate::agents::bot`].
 
@@ -14,16 +14,16 @@ use rustix::process::{
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli::Answer;
-use crate::cli::failure::{Failure, Kind};
+use crate::cli::Exit;
+use crate::cli::failure::CommandError;
 
-/// Hold a bot within its limits
+/// Run a bot within limits
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Keep {
+pub(crate) struct KeepArgs {
     /// The process that the bot plays for
     #[arg(long)]
     parent: i32,
-    /// Memory that it fills, in bytes
+    /// Memory, in bytes
     #[arg(long)]
     memory: u64,
     /// Time on a processor, in seconds
@@ -32,7 +32,7 @@ pub(crate) struct Keep {
     /// Open files
     #[arg(long)]
     files: u64,
-    /// The largest file that it writes, in bytes
+    /// The largest file it may write, in bytes
     #[arg(long)]
     file_size: u64,
     /// The bot's program and its arguments
@@ -40,9 +40,9 @@ pub(crate) struct Keep {
     words: Vec<String>,
 }
 
-impl Keep {
-    /// Ends with the whole group, so that nothing is ever returned but a failure.
-    pub(crate) fn run(&self) -> Result<Answer, Failure> {
+impl KeepArgs {
+    /// Ends with its whole process group, so it returns only an error.
+    pub(crate) fn run(&self) -> Result<Exit, CommandError> {
         let runtime = tokio::runtime::Builder::new_current_thread();
         let kept = { runtime }
             .enable_all()
@@ -50,12 +50,11 @@ impl Keep {
             .and_then(|runtime| runtime.block_on(self.keep()));
         match kept {
             Ok(never) => match never {},
-            Err(error) => Err(Failure {
-                what: format!("could not start the bot `{}`", self.words.join(" ")),
-                cause: error.to_string(),
-                hint: "give a program that can be started, such as `python3 bot.py`".to_owned(),
-                kind: Kind::World,
-            }),
+            Err(error) => Err(CommandError::world(
+                format!("could not start the bot `{}`", self.words.join(" ")),
+                error.to_string(),
+                "give a program that can be started, such as `python3 bot.py`",
+            )),
         }
     }
 
@@ -63,7 +62,7 @@ impl Keep {
         let mut told_to_end = signal(SignalKind::terminate())?;
         set_parent_process_death_signal(Some(Signal::TERM))?;
         if getppid().is_none_or(|parent| parent.as_raw_nonzero().get() != self.parent) {
-            // Whoever started us is gone already, and no signal will tell.
+            // The parent is gone already, and no signal will follow.
             return end_group();
         }
         self.take_limits()?;
@@ -77,10 +76,10 @@ impl Keep {
         end_group()
     }
 
-    /// Takes the limits; whatever is started from here has them too.
+    /// Sets the limits; processes started from here inherit them.
     fn take_limits(&self) -> io::Result<()> {
         for (resource, most) in [
-            // What is only reserved does not count: some runtimes reserve far more than they use.
+            // Data, not address space: some runtimes reserve far more than they use.
             (Resource::Data, self.memory),
             (Resource::Cpu, self.cpu),
             (Resource::Nofile, self.files),
@@ -99,7 +98,7 @@ impl Keep {
     }
 }
 
-/// Tells how the bot ended; nobody may be left to hear it.
+/// Prints how the bot ended; the reader may be gone.
 fn tell(ended: io::Result<ExitStatus>) {
     let mut complaints = io::stderr();
     let _ = match ended {

@@ -9,8 +9,8 @@ use clap::Args;
 use league_protocol::id::LeagueId;
 use league_protocol::message::StandingRow;
 
-use crate::cli::arguments::{Common, league_id, root_flag};
-use crate::cli::failure::{Failure, Kind};
+use crate::cli::arguments::{CommonArgs, league_id, root_flag};
+use crate::cli::failure::CommandError;
 use crate::cli::text::count;
 use crate::site::resume;
 use crate::storage::documents::{StandingEntry, StandingsRepository};
@@ -25,18 +25,18 @@ const MAX_LEAGUES: u32 = 100_000;
 
 /// A league on the disk, as `league serve` and `league report` take it.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct StoredLeague {
+pub(crate) struct StoredLeagueArgs {
     /// The root of the league's files; the same as `--root`
     #[arg(conflicts_with = "root")]
     dir: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonArgs,
     /// The league [default: the one played last]
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
 }
 
-impl StoredLeague {
+impl StoredLeagueArgs {
     fn dir(&self) -> &Path {
         self.dir.as_deref().unwrap_or(&self.common.root)
     }
@@ -49,7 +49,7 @@ impl StoredLeague {
     }
 
     /// The root and the league that are meant.
-    pub(crate) fn find(&self) -> Result<(Root, LeagueId), Failure> {
+    pub(crate) fn find(&self) -> Result<(Root, LeagueId), CommandError> {
         let root = Root::new(self.dir());
         let all = leagues(&root).map_err(|error| self.none(&error.to_string()))?;
         let mut all = all.into_iter();
@@ -64,14 +64,12 @@ impl StoredLeague {
         }
     }
 
-    fn none(&self, cause: &str) -> Failure {
-        Failure {
-            what: format!("could not show a league of `{}`", self.dir().display()),
-            cause: cause.to_owned(),
-            hint: "name the folder that holds `data/leagues`, or play a league with `league run`"
-                .to_owned(),
-            kind: Kind::Use,
-        }
+    fn none(&self, cause: &str) -> CommandError {
+        CommandError::usage(
+            format!("could not show a league of `{}`", self.dir().display()),
+            cause,
+            "name the folder that holds `data/leagues`, or play a league with `league run`",
+        )
     }
 }
 
@@ -161,9 +159,9 @@ pub(crate) fn free_name(root: &Root, base: &LeagueId) -> LeagueId {
 /// running league is found too, so that it can be refused as running.
 pub(crate) fn to_resume(
     root: &Root,
-    common: &Common,
+    common: &CommonArgs,
     named: Option<&LeagueId>,
-) -> Result<LeagueId, Failure> {
+) -> Result<LeagueId, CommandError> {
     if let Some(named) = named {
         return named_to_resume(root, common, named);
     }
@@ -179,19 +177,22 @@ pub(crate) fn to_resume(
             let running = running.find(|league| of_run(league) && held(league));
             running.ok_or_else(|| nothing_to_resume(&common.root_flag(), &others))
         }
-        several => Err(Failure {
-            what: "could not resume a league".to_owned(),
-            cause: format!(
+        several => Err(CommandError::usage(
+            "could not resume a league",
+            format!(
                 "{} were interrupted here",
                 count(several.len() as u64, "league")
             ),
-            hint: format!("name one of them: {}", commands(several)),
-            kind: Kind::Use,
-        }),
+            format!("name one of them: {}", commands(several)),
+        )),
     }
 }
 
-fn named_to_resume(root: &Root, common: &Common, named: &LeagueId) -> Result<LeagueId, Failure> {
+fn named_to_resume(
+    root: &Root,
+    common: &CommonArgs,
+    named: &LeagueId,
+) -> Result<LeagueId, CommandError> {
     let flag = common.root_flag();
     let (cause, hint) = if !root.league_journal(named).exists() {
         let hint = match InterruptedLeague::all(root, &common.root).as_slice() {
@@ -209,15 +210,14 @@ fn named_to_resume(root: &Root, common: &Common, named: &LeagueId) -> Result<Lea
     } else {
         return Ok(named.clone());
     };
-    Err(Failure {
-        what: format!("could not resume league `{named}`"),
+    Err(CommandError::usage(
+        format!("could not resume league `{named}`"),
         cause,
         hint,
-        kind: Kind::Use,
-    })
+    ))
 }
 
-fn nothing_to_resume(root_flag: &str, others: &[InterruptedLeague]) -> Failure {
+fn nothing_to_resume(root_flag: &str, others: &[InterruptedLeague]) -> CommandError {
     let hint = match others {
         [] => format!("start a league with `league run{root_flag}`"),
         some => format!(
@@ -225,12 +225,11 @@ fn nothing_to_resume(root_flag: &str, others: &[InterruptedLeague]) -> Failure {
             commands(some)
         ),
     };
-    Failure {
-        what: "could not resume a league".to_owned(),
-        cause: "no league of `league run` was interrupted here".to_owned(),
+    CommandError::usage(
+        "could not resume a league",
+        "no league of `league run` was interrupted here",
         hint,
-        kind: Kind::Use,
-    }
+    )
 }
 
 /// The commands that go on with leagues.

@@ -1,4 +1,4 @@
-//! `league new player`: a player to start from, as one file.
+//! `league new player`: writes a player to start from, as one file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -6,34 +6,34 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::cli::Answer;
+use crate::cli::Exit;
 use crate::cli::arguments::quoted;
-use crate::cli::failure::{Failure, Kind};
+use crate::cli::failure::CommandError;
 
 /// Write a file to start from
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  league new player --lang python        write player.py, a whole player on the standard library
-  league new player --help               the languages, and what can be set")]
-pub(crate) struct New {
+  league new player --lang python        write player.py, a complete player on the standard library
+  league new player --help               the languages and the options")]
+pub(crate) struct NewArgs {
     #[command(subcommand)]
-    what: What,
+    what: NewFile,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
-    Player(NewPlayer),
+enum NewFile {
+    Player(NewPlayerArgs),
 }
 
-/// Write a player to start from: one file that plays as it is, with your part at its top
+/// Write a player to start from: one file that plays as it is, with your part at the top
 ///
-/// It answers as the protocol asks, comes back after a restart, and chooses by chance until you
-/// change its function `choose`.
+/// It speaks the protocol, comes back after a restart, and moves at random until you change its
+/// function `choose`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  league new player --lang python                     player.py, on the standard library alone
+  league new player --lang python                     player.py, on the standard library
   league new player --lang python-fastmcp             player_fastmcp.py, an MCP server
   league new player --lang javascript --name Heron    player.mjs, called Heron
   league new player --lang rust --output heron        heron/Cargo.toml and heron/src/main.rs
@@ -44,25 +44,25 @@ Then start a league, and the player:
   league manager --players 4 --referees 1
   league referee
   python3 player.py --port 8101 --manager http://localhost:8000/mcp --name Heron")]
-struct NewPlayer {
+struct NewPlayerArgs {
     /// The language
     #[arg(long, value_enum, value_name = "LANG")]
     lang: Language,
-    /// The name that people will see
+    /// Display name
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME, value_parser = display_name)]
     name: String,
-    /// The file or the folder to write [default: here, under the usual name]
+    /// File or folder to write [default: the usual name in this folder]
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace existing files
     #[arg(long)]
     force: bool,
 }
 
-/// The name that the kits carry.
+/// The display name in the kits.
 const DEFAULT_NAME: &str = "My Player";
 /// The longest name that a manager admits, in characters.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Language {
@@ -72,7 +72,7 @@ enum Language {
     PythonFastmcp,
     /// Node 18 or later, nothing to install
     Javascript,
-    /// Rust, on the crates of the league
+    /// Rust, on the crates of League
     Rust,
 }
 
@@ -97,15 +97,15 @@ impl Language {
     }
 }
 
-impl New {
-    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        let What::Player(player) = &self.what;
+impl NewArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        let NewFile::Player(player) = &self.what;
         player.run(out)
     }
 }
 
-impl NewPlayer {
-    fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+impl NewPlayerArgs {
+    fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         let place = self.place();
         let files = self.files(&place);
         if let Some((there, _)) = files.iter().find(|(path, _)| path.exists() && !self.force) {
@@ -116,16 +116,16 @@ impl NewPlayer {
                 .map_err(|error| unwritten(path, &error))?;
             writeln!(out, "wrote {}", path.display())?;
         }
-        writeln!(out, "your part is the function `choose`, at the top of it")?;
+        writeln!(out, "your part is the function `choose`, at the top")?;
         writeln!(out, "run it with:")?;
         if self.lang == Language::PythonFastmcp {
             writeln!(out, "  pip install fastmcp")?;
         }
         writeln!(out, "  {}", self.command(&place))?;
-        writeln!(out, "and a league to join, if there is none:")?;
+        writeln!(out, "if no league is running, start one:")?;
         writeln!(out, "  league manager --players 4 --referees 1")?;
         writeln!(out, "  league referee")?;
-        Ok(Answer::Yes)
+        Ok(Exit::Yes)
     }
 
     /// The file to write; for Rust the folder.
@@ -133,7 +133,7 @@ impl NewPlayer {
         let usual = self.lang.file();
         match &self.output {
             None => PathBuf::from(usual),
-            // The folder of a Rust player is its own: nothing is put beside what is there.
+            // A Rust player gets a folder of its own.
             Some(path) if self.lang == Language::Rust => path.clone(),
             Some(path) if path.is_dir() => path.join(usual),
             Some(path) => path.clone(),
@@ -155,16 +155,17 @@ impl NewPlayer {
         }
     }
 
-    /// Makes a file where none is, unless it may be replaced.
+    /// Writes a file; an existing one only with `--force`.
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
         let mut options = OpenOptions::new();
-        match self.force {
-            true => options.create(true).truncate(true),
-            false => options.create_new(true),
-        };
+        if self.force {
+            options.create(true).truncate(true);
+        } else {
+            options.create_new(true);
+        }
         options.write(true).open(path)?.write_all(text.as_bytes())
     }
 
@@ -182,16 +183,16 @@ impl NewPlayer {
     }
 }
 
-/// A manifest that finds the crates where this program was built.
+/// A manifest with the path of the source that this program was built from.
 fn manifest() -> String {
     let source = toml_text(env!("CARGO_MANIFEST_DIR"));
     let (edition, rust_version) = ("2024", env!("CARGO_PKG_RUST_VERSION"));
     format!(
         "[package]\nname = \"player\"\nversion = \"0.1.0\"\nedition = \"{edition}\"\n\
          rust-version = \"{rust_version}\"\npublish = false\n\n[dependencies]\n\
-         # The source that the `league` command was built from; mend the path if it has moved.\n\
+         # The source that the `league` command was built from; correct the path if it has moved.\n\
          league = {{ path = {source} }}\n\n\
-         # A package of its own, wherever it lies.\n[workspace]\n"
+         # Not part of a workspace around it.\n[workspace]\n"
     )
 }
 
@@ -199,37 +200,38 @@ fn toml_text(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Reads a name that can stand in the source of every language, and that a manager admits.
+/// Reads a name that fits into the source of every language, and that a manager admits.
 fn display_name(text: &str) -> Result<String, String> {
     let plain = |letter: char| !letter.is_control() && !"\"\\{}$`".contains(letter);
     match text.trim() {
-        "" => Err("a name has at least one letter".to_owned()),
-        name if name.chars().count() > LONGEST_NAME => {
-            Err(format!("a name has at most {LONGEST_NAME} characters"))
+        "" => Err("a name needs at least one character".to_owned()),
+        name if name.chars().count() > MAX_NAME => {
+            Err(format!("a name has at most {MAX_NAME} characters"))
         }
         name if name.chars().all(plain) => Ok(name.to_owned()),
-        _ => Err("choose a name without quotes, braces and such; letters will do".to_owned()),
+        _ => Err(
+            "choose a name without quotes, backslashes, braces, `$` and control characters"
+                .to_owned(),
+        ),
     }
 }
 
-fn in_the_way(path: &Path) -> Failure {
-    Failure {
-        what: "could not write the player".to_owned(),
-        cause: format!("`{}` is there already", path.display()),
-        hint: "give another place with `--output`, or replace it with `--force`".to_owned(),
-        kind: Kind::Use,
-    }
+fn in_the_way(path: &Path) -> CommandError {
+    CommandError::usage(
+        "could not write the player",
+        format!("`{}` exists already", path.display()),
+        "give another path with `--output`, or replace the file with `--force`",
+    )
 }
 
-fn unwritten(path: &Path, error: &io::Error) -> Failure {
-    // The same is said of a folder whose place a file has taken.
+fn unwritten(path: &Path, error: &io::Error) -> CommandError {
+    // The same error is given for a folder whose name a file has.
     if error.kind() == ErrorKind::AlreadyExists && path.exists() {
         return in_the_way(path);
     }
-    Failure {
-        what: "could not write the player".to_owned(),
-        cause: format!("`{}`: {error}", path.display()),
-        hint: "give a place that can be written with `--output`".to_owned(),
-        kind: Kind::World,
-    }
+    CommandError::world(
+        "could not write the player",
+        format!("`{}`: {error}", path.display()),
+        "give a path with write permission with `--output`",
+    )
 }

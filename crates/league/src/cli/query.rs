@@ -1,4 +1,4 @@
-//! `league query`: asks a running manager for the table, the rounds, or a player's affairs.
+//! `league query`: asks a running manager for the standings, the schedule, or a player's figures.
 
 use std::io::{self, Write};
 
@@ -7,21 +7,19 @@ use league_protocol::finding::excerpt;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{self, NextMatch, PlayerStats, QueryAnswer, RoundListing};
 
-use crate::cli::arguments::Common;
-use crate::cli::failure::{Failure, Kind};
-use crate::cli::inquiry::{admin, inquirer, progress, unanswered};
-use crate::cli::runtime::{runtime, tell_calls};
-use crate::cli::text::standings;
-use crate::cli::{Answer, Output};
+use crate::cli::arguments::player_id;
+use crate::cli::failure::CommandError;
+use crate::cli::inquiry::{InquiryArgs, progress, unanswered};
+use crate::cli::runtime::{print_calls, runtime};
+use crate::cli::text::print_standings;
+use crate::cli::{Exit, Output};
 use crate::log::escape;
 use crate::wire::ask::{Health, ManagerClient, Told};
 
-const WHAT: &str = "could not ask the league manager";
-
 /// Ask a running manager for the standings, the schedule, or a player's next match or figures
 ///
-/// The standings are open to all. The rest is asked with the administrator's token, which the
-/// manager keeps in a file below its root, so that both must be given the same --root.
+/// The standings are public. The rest takes the administrator's token, which the manager keeps in
+/// a file below its root, so give both the same --root.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,16 +27,13 @@ Examples:
   league query schedule --manager http://localhost:9000/mcp
   league query next --player P01
   league query stats --player P01 --output json | jq .data.player_stats")]
-pub(crate) struct Query {
+pub(crate) struct QueryArgs {
     /// What to ask for
     #[arg(value_enum)]
-    what: What,
+    what: QueryKind,
     #[command(flatten)]
-    common: Common,
-    /// Where the league manager answers [default: from config, http://localhost:8000/mcp]
-    #[arg(long, value_name = "URL")]
-    manager: Option<String>,
-    /// Whose next match or figures
+    inquiry: InquiryArgs,
+    /// The player, for `next` and `stats`
     #[arg(
         long,
         value_name = "ID",
@@ -48,10 +43,9 @@ pub(crate) struct Query {
     player: Option<PlayerId>,
 }
 
-/// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum What {
-    /// The table.
+enum QueryKind {
+    /// The standings.
     Standings,
     /// Every round and its matches.
     Schedule,
@@ -61,38 +55,35 @@ enum What {
     Stats,
 }
 
-fn player_id(text: &str) -> Result<PlayerId, String> {
-    PlayerId::new(text).map_err(|error| error.to_string())
-}
-
-impl Query {
-    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        tell_calls(&self.common);
-        let inquirer = inquirer(&self.common, self.manager.as_deref())?;
-        let (health, told) = runtime()?.block_on(self.ask(&inquirer))?;
-        if self.common.output == Output::Json {
-            // Between the values of JSON a line break says nothing, and inside them there is none.
+impl QueryArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        print_calls(&self.inquiry.common);
+        let manager = self.inquiry.client()?;
+        let (health, told) = runtime()?.block_on(self.ask(&manager))?;
+        if self.inquiry.common.output == Output::Json {
+            // A line break between JSON values means nothing, and inside them there is none.
             let json = told.json.get().replace(['\n', '\r'], "");
             writeln!(out, "{}", escape(json))?;
-            return Ok(match told.response.answer {
-                Ok(_) => Answer::Yes,
-                Err(_) => Answer::No,
-            });
+            let answered = told.response.answer.is_ok();
+            return Ok(if answered { Exit::Yes } else { Exit::No });
         }
-        let answer = told.response.answer.map_err(unknown)?;
+        let answer = told.response.answer.map_err(|sentence| {
+            let hint = "see the players and the progress with `league query standings`";
+            CommandError::refused("the league manager has no answer", sentence, hint)
+        })?;
         self.print(out, &health, &answer)?;
-        Ok(Answer::Yes)
+        Ok(Exit::Yes)
     }
 
-    async fn ask(&self, inquirer: &ManagerClient) -> Result<(Health, Told), Failure> {
-        let failed = |error| unanswered(WHAT, inquirer, &error);
-        let health = inquirer.health().await.map_err(failed)?;
+    async fn ask(&self, manager: &ManagerClient) -> Result<(Health, Told), CommandError> {
+        let failed = |error| unanswered("could not ask the league manager", manager, &error);
+        let health = manager.health().await.map_err(failed)?;
         let told = match self.question() {
-            message::Query::Standings => inquirer.table().await,
+            message::Query::Standings => manager.table().await,
             question => {
                 let league = &health.league_id;
-                let admin = admin(&self.common, league)?;
-                inquirer.query(league, question, &admin).await
+                let admin = self.inquiry.admin_token(league)?;
+                manager.query(league, question, &admin).await
             }
         };
         Ok((health, told.map_err(failed)?))
@@ -100,20 +91,22 @@ impl Query {
 
     fn question(&self) -> message::Query {
         match (self.what, &self.player) {
-            (What::Schedule, _) => message::Query::Schedule,
-            (What::Next, Some(player)) => message::Query::NextMatch(player.clone()),
-            (What::Stats, Some(player)) => message::Query::PlayerStats(player.clone()),
-            // Without a player the arguments would not have been taken.
-            (What::Standings | What::Next | What::Stats, _) => message::Query::Standings,
+            (QueryKind::Schedule, _) => message::Query::Schedule,
+            (QueryKind::Next, Some(player)) => message::Query::NextMatch(player.clone()),
+            (QueryKind::Stats, Some(player)) => message::Query::PlayerStats(player.clone()),
+            // The parser of the arguments refuses the last two without a player.
+            (QueryKind::Standings | QueryKind::Next | QueryKind::Stats, _) => {
+                message::Query::Standings
+            }
         }
     }
 
     fn print(&self, out: &mut impl Write, health: &Health, answer: &QueryAnswer) -> io::Result<()> {
-        if !self.common.quiet {
+        if !self.inquiry.common.quiet {
             writeln!(out, "{}\n", progress(health))?;
         }
         match answer {
-            QueryAnswer::Standings { rows, .. } => standings(out, rows, usize::MAX),
+            QueryAnswer::Standings { rows, .. } => print_standings(out, rows, usize::MAX),
             QueryAnswer::Schedule {
                 total_rounds,
                 rounds,
@@ -125,19 +118,19 @@ impl Query {
 }
 
 fn print_schedule(out: &mut impl Write, total: u32, rounds: &[RoundListing]) -> io::Result<()> {
-    let listed = || rounds.iter().flat_map(|round| &round.matches);
-    let matches = width(listed().map(|one| one.match_id.as_str()), "match");
-    let players = width(listed().map(|one| one.player_a.as_str()), "player A");
+    let matches = || rounds.iter().flat_map(|round| &round.matches);
+    let match_width = width(matches().map(|one| one.match_id.as_str()), "match");
+    let player_width = width(matches().map(|one| one.player_a.as_str()), "player A");
     writeln!(
         out,
-        "round  {:<matches$}  {:<players$}  player B",
+        "round  {:<match_width$}  {:<player_width$}  player B",
         "match", "player A"
     )?;
     for round in rounds {
         for one in &round.matches {
             writeln!(
                 out,
-                "{:>5}  {:<matches$}  {:<players$}  {}",
+                "{:>5}  {:<match_width$}  {:<player_width$}  {}",
                 round.round_id,
                 one.match_id.as_str(),
                 one.player_a.as_str(),
@@ -145,14 +138,14 @@ fn print_schedule(out: &mut impl Write, total: u32, rounds: &[RoundListing]) -> 
             )?;
         }
     }
-    let told = rounds.len();
-    if told < total as usize {
-        writeln!(out, "{told} of {total} rounds; the others come later")?;
+    let listed = rounds.len();
+    if listed < total as usize {
+        writeln!(out, "{listed} of {total} rounds; the others come later")?;
     }
     Ok(())
 }
 
-/// How wide a column is under its heading.
+/// The width of a column with its heading.
 fn width<'t>(texts: impl Iterator<Item = &'t str>, heading: &str) -> usize {
     let longest = texts.map(|text| text.chars().count()).max();
     longest.unwrap_or(0).max(heading.len())
@@ -176,17 +169,7 @@ fn print_next(out: &mut impl Write, player: Option<&PlayerId>, next: &NextMatch)
 }
 
 fn print_stats(out: &mut impl Write, stats: &PlayerStats) -> io::Result<()> {
-    standings(out, std::slice::from_ref(&stats.row), 1)?;
+    print_standings(out, std::slice::from_ref(&stats.row), 1)?;
     writeln!(out, "\n  state             {}", stats.state)?;
     writeln!(out, "  technical losses  {}", stats.row.technical_losses)
-}
-
-/// The manager knows no answer.
-fn unknown(sentence: String) -> Failure {
-    Failure {
-        what: "the league manager has no answer".to_owned(),
-        cause: sentence,
-        hint: "see who plays and how far it is with `league query standings`".to_owned(),
-        kind: Kind::No,
-    }
 }

@@ -1,28 +1,28 @@
-//! `league replay`: the files of a league made again from its journals, or what was said in a match.
+//! `league replay`: rebuilds the files of a league from its journals, or prints the messages of a
+//! match.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use clap::Args;
 use league_protocol::id::{LeagueId, MatchId};
 use serde_json::{Map, Value, json};
 
-use crate::cli::arguments::league_id;
-use crate::cli::failure::{Failure, Kind, bad_config, chain};
-use crate::cli::text::count;
-use crate::cli::{Answer, Output};
+use crate::cli::arguments::{StoredLeaguesArgs, match_id};
+use crate::cli::failure::{CommandError, bad_config, chain};
+use crate::cli::text::{count, print_object};
+use crate::cli::{Exit, Output};
 use crate::log::escape;
 use crate::storage::documents::{
     MatchDocument, MatchRepository, RepositoryError, TranscriptMessage, Verbatim,
 };
 use crate::storage::files::leagues_below;
 use crate::storage::replay::{Rebuilt, ReplayError, rebuild};
-use crate::storage::root::{DEFAULT_ROOT, Root};
+use crate::storage::root::Root;
 
-/// Make the files under data/ again from the journals, or step through a match
+/// Rebuild the files under data/ from the journals, or step through a match
 ///
-/// What stands in the files is not looked at, the journals are only read. With --match nothing is
-/// made: it prints what was said in that match, message by message.
+/// The journals are only read, and the old files are ignored. With --match nothing is rebuilt: it
+/// prints the messages of that match one by one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -30,65 +30,50 @@ Examples:
   league replay SHARED --league-id league_2025_even_odd
   league replay --match R1M1
   league replay --match R1M1 --output json | jq .message")]
-pub(crate) struct Replay {
-    /// The root of the league's files
-    #[arg(default_value = DEFAULT_ROOT, conflicts_with = "root")]
-    dir: PathBuf,
-    /// The same, as the other commands take it
-    #[arg(long, value_name = "DIR")]
-    root: Option<PathBuf>,
-    /// One league only; without it every league below the root
-    #[arg(long, value_name = "ID", value_parser = league_id)]
-    league_id: Option<LeagueId>,
-    /// Print what was said in this match
+pub(crate) struct ReplayArgs {
+    #[command(flatten)]
+    stored: StoredLeaguesArgs,
+    /// Print the messages of this match
     #[arg(long = "match", value_name = "ID", value_parser = match_id)]
     match_id: Option<MatchId>,
-    /// How to print
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
-    output: Output,
 }
 
-fn match_id(text: &str) -> Result<MatchId, String> {
-    MatchId::new(text).map_err(|error| error.to_string())
-}
+const CHECK_DISK: &str = "check the disk and the permissions";
 
-impl Replay {
-    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        let root = Root::new(self.root.as_ref().unwrap_or(&self.dir));
+impl ReplayArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        let root = Root::new(self.stored.dir());
         let chosen = self.chosen(&root)?;
         if let Some(match_id) = &self.match_id {
-            return self.step(&root, &chosen, match_id, out);
+            return self.print_match(&root, &chosen, match_id, out);
         }
         for league in &chosen {
             let rebuilt = rebuild(&root, league).map_err(|error| self.not_rebuilt(error.into()))?;
-            self.tell(league, &rebuilt, out)?;
+            self.print_rebuilt(league, &rebuilt, out)?;
         }
-        Ok(Answer::Yes)
+        Ok(Exit::Yes)
     }
 
     /// The leagues that are meant, at least one.
-    fn chosen(&self, root: &Root) -> Result<Vec<LeagueId>, Failure> {
-        if let Some(league) = &self.league_id {
+    fn chosen(&self, root: &Root) -> Result<Vec<LeagueId>, CommandError> {
+        if let Some(league) = &self.stored.league_id {
             return Ok(vec![league.clone()]);
         }
         let found = leagues_below(root).map_err(|error| self.not_rebuilt(error.into()))?;
         if found.is_empty() {
-            let cause = format!(
-                "there is no league below `{}`",
-                self.root.as_ref().unwrap_or(&self.dir).display()
-            );
-            return Err(self.wrong(cause, "name the folder that holds `data/leagues`"));
+            let cause = format!("there is no league below `{}`", self.stored.dir().display());
+            return Err(self.wrong(cause, "give the folder that holds `data/leagues`"));
         }
         Ok(found)
     }
 
-    fn tell(
+    fn print_rebuilt(
         &self,
         league: &LeagueId,
         rebuilt: &Rebuilt,
         out: &mut impl Write,
-    ) -> Result<(), Failure> {
-        /// The table and the rounds.
+    ) -> io::Result<()> {
+        /// The standings and the rounds.
         const OF_THE_LEAGUE: u64 = 2;
         let Rebuilt {
             entries,
@@ -96,118 +81,89 @@ impl Replay {
             players,
         } = rebuilt;
         let files = OF_THE_LEAGUE + matches + players;
-        if self.output == Output::Json {
+        if self.stored.output == Output::Json {
             let object = json!({
                 "league_id": league, "files": files, "entries": entries,
                 "matches": matches, "players": players,
             });
-            writeln!(out, "{object}")?;
-        } else {
-            let (files, entries) = (count(files, "file"), count(*entries, "line"));
-            let (matches, players) = (count(*matches, "match"), count(*players, "player"));
-            writeln!(
-                out,
-                "{league}: {files} made again from {entries} of journal: table, rounds, {matches}, {players}"
-            )?;
+            return print_object(out, &object);
         }
-        out.flush()?;
-        Ok(())
+        let (files, entries) = (count(files, "file"), count(*entries, "line"));
+        let (matches, players) = (count(*matches, "match"), count(*players, "player"));
+        writeln!(
+            out,
+            "{league}: {files} rebuilt from {entries} of journal: standings, rounds, {matches}, {players}"
+        )?;
+        out.flush()
     }
 
-    /// Prints what was said in a match.
-    fn step(
+    /// Prints the messages of a match.
+    fn print_match(
         &self,
         root: &Root,
         chosen: &[LeagueId],
         match_id: &MatchId,
         out: &mut impl Write,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Exit, CommandError> {
         let [league] = chosen else {
             let names: Vec<String> = chosen.iter().map(|id| format!("`{id}`")).collect();
             let cause = format!("there are several leagues: {}", names.join(", "));
             return Err(self.wrong(cause, "name one with `--league-id`"));
         };
         let matches = MatchRepository::new(root, league.clone());
-        let document = matches
-            .load(match_id)
-            .map_err(|error| self.unread(&error))?;
+        let document = matches.load(match_id).map_err(|error| {
+            let hint = match error {
+                RepositoryError::WrongForm { .. } => "rebuild the files with `league replay`",
+                _ => CHECK_DISK,
+            };
+            CommandError::world(self.what(), chain(&error), hint)
+        })?;
         let Some(document) = document else {
             let cause = format!("there is no match `{match_id}` in league `{league}`");
-            let hint = "see its matches in `rounds.json`; `league replay` makes the files again";
+            let hint = "see its matches in `rounds.json`; `league replay` rebuilds the files";
             return Err(self.wrong(cause, hint));
         };
-        match self.output {
+        match self.stored.output {
             Output::Text => print_text(&document, out)?,
             Output::Json => print_json(&document, out)?,
         }
-        Ok(match document.transcript.is_empty() {
-            true => Answer::No,
-            false => Answer::Yes,
-        })
+        let is_over = !document.transcript.is_empty();
+        Ok(if is_over { Exit::Yes } else { Exit::No })
     }
 
     fn what(&self) -> String {
-        format!(
-            "could not replay `{}`",
-            self.root.as_ref().unwrap_or(&self.dir).display()
-        )
+        format!("could not replay `{}`", self.stored.dir().display())
     }
 
-    fn wrong(&self, cause: String, hint: &str) -> Failure {
-        Failure {
-            what: self.what(),
-            cause,
-            hint: hint.to_owned(),
-            kind: Kind::Use,
-        }
+    fn wrong(&self, cause: String, hint: &str) -> CommandError {
+        CommandError::usage(self.what(), cause, hint)
     }
 
-    fn unread(&self, error: &RepositoryError) -> Failure {
-        let hint = match error {
-            RepositoryError::WrongForm { .. } => "make the files again with `league replay`",
-            _ => "check the disk and the permissions",
-        };
-        Failure {
-            what: self.what(),
-            cause: chain(error),
-            hint: hint.to_owned(),
-            kind: Kind::World,
-        }
-    }
-
-    fn not_rebuilt(&self, error: ReplayError) -> Failure {
+    fn not_rebuilt(&self, error: ReplayError) -> CommandError {
         let cause = chain(&error);
-        let (hint, kind) = match error {
-            ReplayError::NoJournal(_) => (
-                "name the folder that holds `data/leagues`, or another `--league-id`".to_owned(),
-                Kind::Use,
-            ),
-            ReplayError::Journal(store) => (store.hint(), Kind::World),
-            ReplayError::Config(config) => return bad_config(config),
-            ReplayError::NoRules(_) | ReplayError::Rules { .. } => (
-                "restore the journal from a copy; `league verify` shows what is wrong".to_owned(),
-                Kind::World,
-            ),
-            ReplayError::Repository(_) | ReplayError::Folder { .. } => {
-                ("check the disk and the permissions".to_owned(), Kind::World)
+        let hint = match error {
+            ReplayError::NoJournal(_) => {
+                let hint = "give the folder that holds `data/leagues`, or another `--league-id`";
+                return self.wrong(cause, hint);
             }
+            ReplayError::Config(config) => return bad_config(config),
+            ReplayError::Journal(store) => store.hint(),
+            ReplayError::NoRules(_) | ReplayError::Rules { .. } => {
+                "restore the journal from a copy; `league verify` shows what is wrong".to_owned()
+            }
+            ReplayError::Repository(_) | ReplayError::Folder { .. } => CHECK_DISK.to_owned(),
         };
-        Failure {
-            what: self.what(),
-            cause,
-            hint,
-            kind,
-        }
+        CommandError::world(self.what(), cause, hint)
     }
 }
 
-/// The longest content of a message that is shown, in characters.
-const LONGEST_CONTENT: usize = 160;
+/// The longest content of a message that is printed, in characters.
+const MAX_CONTENT: usize = 160;
 
-/// The longest text inside a message that is shown, in characters; a time fits.
-const LONGEST_TEXT: usize = 20;
+/// The longest text inside a message that is printed, in characters; a time fits.
+const MAX_TEXT: usize = 20;
 
-/// What stands in every message, or in the line already.
+/// Fields that every message has, or that the line shows already.
 const KNOWN: [&str; 8] = [
     "protocol",
     "message_type",
@@ -219,8 +175,8 @@ const KNOWN: [&str; 8] = [
     "match_id",
 ];
 
-/// Prints a match for people.
-pub(crate) fn print_text(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> {
+/// Prints a match as text.
+fn print_text(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> {
     let MatchDocument {
         league_id,
         match_id,
@@ -241,7 +197,7 @@ pub(crate) fn print_text(document: &MatchDocument, out: &mut impl Write) -> io::
         state.as_str()
     )?;
     if document.transcript.is_empty() {
-        return writeln!(out, "  nothing is told of it before it is over");
+        return writeln!(out, "  its messages are secret until it is over");
     }
     writeln!(out)?;
     let widest = |part: fn(&TranscriptMessage) -> &str| {
@@ -259,14 +215,14 @@ pub(crate) fn print_text(document: &MatchDocument, out: &mut impl Write) -> io::
             said.message_type,
             content(said),
         );
-        writeln!(out, "{}", harmless(line.trim_end()))?;
+        writeln!(out, "{}", printable(line.trim_end()))?;
     }
     Ok(())
 }
 
-/// Prints a match for machines: what it is, then each message. Letters that move a cursor are
-/// written by their number, which is the same JSON.
-pub(crate) fn print_json(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> {
+/// Prints a match as JSON: what it is, then each message. Characters that move a cursor are escaped
+/// as numbers, which is the same JSON.
+fn print_json(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> {
     let about = json!({
         "event": "match", "league_id": document.league_id, "round_id": document.round_id,
         "match_id": document.match_id, "game_type": document.game_type,
@@ -295,34 +251,34 @@ fn time_of_day(said: &TranscriptMessage) -> String {
     time.trim_end_matches('Z').to_owned()
 }
 
-/// What a message says besides what stands in the line already, in one line, and what was really
-/// said if it was read as that or not at all.
+/// The fields of a message that the line does not show yet, and the text received if it was
+/// repaired or could not be read.
 fn content(said: &TranscriptMessage) -> String {
-    let told = match &said.message {
-        Value::Object(members) => told(members, |name| !KNOWN.contains(&name)),
+    let fields = match &said.message {
+        Value::Object(members) => fields(members, |name| !KNOWN.contains(&name)),
         _ => String::new(),
     };
-    let told = shortened(&told, LONGEST_CONTENT);
+    let fields = shortened(&fields, MAX_CONTENT);
     match &said.verbatim {
-        Some(verbatim) => format!("{told} {}", really(verbatim)).trim().to_owned(),
-        None => told,
+        Some(verbatim) => format!("{fields} {}", received(verbatim)).trim().to_owned(),
+        None => fields,
     }
 }
 
-fn really(verbatim: &Verbatim) -> String {
+fn received(verbatim: &Verbatim) -> String {
     let text = verbatim.text.as_deref().unwrap_or("…");
-    let text = shortened(text, LONGEST_CONTENT);
+    let text = shortened(text, MAX_CONTENT);
     match &verbatim.problem {
         Some(problem) => {
-            let problem = shortened(problem, LONGEST_CONTENT);
-            format!("not read: {problem}; it said `{text}`")
+            let problem = shortened(problem, MAX_CONTENT);
+            format!("not readable: {problem}; received `{text}`")
         }
-        None => format!("(it said `{text}`)"),
+        None => format!("(received `{text}`)"),
     }
 }
 
-/// The members of an object, what is plain before what has parts.
-fn told(members: &Map<String, Value>, wanted: impl Fn(&str) -> bool) -> String {
+/// The members of an object, plain values before nested ones.
+fn fields(members: &Map<String, Value>, wanted: impl Fn(&str) -> bool) -> String {
     let wanted = members.iter().filter(|(name, _)| wanted(name));
     let (nested, plain): (Vec<_>, Vec<_>) =
         wanted.partition(|(_, value)| value.is_object() || value.is_array());
@@ -336,12 +292,12 @@ fn told(members: &Map<String, Value>, wanted: impl Fn(&str) -> bool) -> String {
 fn briefly(value: &Value) -> String {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::String(text) => shortened(text, LONGEST_TEXT),
+        Value::String(text) => shortened(text, MAX_TEXT),
         Value::Array(elements) => {
             let elements: Vec<String> = elements.iter().map(briefly).collect();
             format!("[{}]", elements.join(" "))
         }
-        Value::Object(members) => format!("{{{}}}", told(members, |_| true)),
+        Value::Object(members) => format!("{{{}}}", fields(members, |_| true)),
     }
 }
 
@@ -352,8 +308,8 @@ fn shortened(text: &str, longest: usize) -> String {
     }
 }
 
-/// Players choose their words, and some words move a cursor.
-fn harmless(line: &str) -> String {
+/// Escapes characters that move a cursor. Secrets were taken out when the message was stored.
+fn printable(line: &str) -> String {
     let mut shown = String::new();
     for letter in line.chars() {
         match letter {
@@ -382,23 +338,23 @@ mod tests {
     }
 
     #[test]
-    fn the_content_is_one_harmless_line_of_moderate_length() {
+    fn content_is_one_harmless_line_of_moderate_length() {
         let message = json!({
             "protocol": "league.v2", "match_id": "R1M1",
             "game_result": {"choices": {"P01": "even"}, "drawn_number": 8},
             "note": "\u{1b}[2J\u{202e}\n", "parity_choice": "even",
         });
         assert_eq!(
-            harmless(&content(&said(message, None))),
+            printable(&content(&said(message, None))),
             r"note=\u{1b}[2J\u{202e}\n parity_choice=even game_result={drawn_number=8 choices={P01=even}}"
         );
         let long = content(&said(json!({"notes": vec!["ä".repeat(1_000); 100]}), None));
-        assert_eq!(long.chars().count(), LONGEST_CONTENT + 1);
+        assert_eq!(long.chars().count(), MAX_CONTENT + 1);
         assert_eq!(content(&said(Value::Null, None)), "");
     }
 
     #[test]
-    fn for_machines_no_letter_moves_a_cursor_and_each_has_its_value() {
+    fn json_escapes_characters_that_move_a_cursor() {
         let text = "\u{9b}2J\u{202e}nevE\u{7f}";
         let matched = json!({
             "schema_version": "1.0.0", "match_id": "R1M1", "league_id": "spring", "round_id": 1,
@@ -422,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_really_said_stands_beside_what_it_was_read_as() {
+    fn received_text_stands_beside_its_reading() {
         let verbatim = |problem: Option<&str>| Verbatim {
             text: Some("even\u{1b}[2J".to_owned()),
             bytes: 8,
@@ -431,13 +387,13 @@ mod tests {
         };
         let mended = said(json!({"parity_choice": "even"}), Some(verbatim(None)));
         assert_eq!(
-            harmless(&content(&mended)),
-            r"parity_choice=even (it said `even\u{1b}[2J`)"
+            printable(&content(&mended)),
+            r"parity_choice=even (received `even\u{1b}[2J`)"
         );
-        let unread = said(Value::Null, Some(verbatim(Some("it is no JSON"))));
+        let unread = said(Value::Null, Some(verbatim(Some("it is not JSON"))));
         assert_eq!(
-            harmless(&content(&unread)),
-            r"not read: it is no JSON; it said `even\u{1b}[2J`"
+            printable(&content(&unread)),
+            r"not readable: it is not JSON; received `even\u{1b}[2J`"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `league report`: a league as one page to send around, or as plain tables.
+//! `league report`: a league as one page to share, or as plain tables.
 
 use std::fs;
 use std::io::{self, Write};
@@ -10,47 +10,47 @@ use league_protocol::id::LeagueId;
 use league_web::tables::{self, TableKind};
 use serde_json::json;
 
-use crate::cli::failure::{Failure, Kind, chain};
-use crate::cli::leagues::StoredLeague;
-use crate::cli::text::count;
-use crate::cli::{Answer, Output};
+use crate::cli::failure::{CommandError, chain};
+use crate::cli::leagues::StoredLeagueArgs;
+use crate::cli::text::{count, print_object};
+use crate::cli::{Exit, Output};
 use crate::site::ReportSource;
 
 /// Write a league as one HTML file that works without a server, or as a table
 ///
-/// The page holds the board, the players (the first 500), the latest matches with what was said,
-/// the check of each draw, and the replay. Nothing in it is fetched from anywhere.
+/// The page holds the standings, the first 500 players, the latest matches with their messages, the
+/// check of each draw, and the replay. It loads nothing from elsewhere.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   league report SHARED -o league.html
-  league report SHARED -o league.html --matches 100000   the messages of more matches
+  league report SHARED -o league.html --matches 100000   with the messages of more matches
   league report --format csv > standings.csv
   league report --format csv --table matches -o matches.csv
   league report --format markdown | less")]
-pub(crate) struct Report {
+pub(crate) struct ReportArgs {
     #[command(flatten)]
-    shown: StoredLeague,
-    /// Where to write it; `-` for standard output [default: `-`, for HTML `league.html`]
+    stored: StoredLeagueArgs,
+    /// File to write; `-` for standard output [default: `league.html` for HTML, else `-`]
     #[arg(short, long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
-    /// What to write
+    /// Format of the report
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
-    format: Format,
-    /// Which table, for CSV
+    format: ReportFormat,
+    /// The table, for CSV
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
-    table: Which,
-    /// So many matches at most have a page, the latest
+    table: ReportTable,
+    /// How many matches have a page at most, the latest first
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     matches: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum Format {
+enum ReportFormat {
     /// One page.
     #[default]
     Html,
-    /// Cells with commas between them.
+    /// One table with commas.
     Csv,
     /// One object with both tables.
     Json,
@@ -59,68 +59,69 @@ enum Format {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum Which {
-    /// Who stands where.
+enum ReportTable {
+    /// The standings.
     #[default]
     Standings,
     /// Every match.
     Matches,
 }
 
-impl Report {
-    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        let (root, league) = self.shown.find()?;
-        let source = ReportSource::open(root, league.clone()).map_err(|error| Failure {
-            what: "could not read the league".to_owned(),
-            cause: chain(&error),
-            hint: "`league verify` says what is wrong with it".to_owned(),
-            kind: Kind::World,
+impl ReportArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        let (root, league) = self.stored.find()?;
+        let source = ReportSource::open(root, league.clone()).map_err(|error| {
+            let hint = "`league verify` shows what is wrong with it";
+            CommandError::world("could not read the league", chain(&error), hint)
         })?;
         let broken = source.verification().filter(|found| !found.holds);
         if let Some(broken) = broken {
             let words = &broken.detail;
-            writeln!(io::stderr(), "warning: this league does not hold: {words}")?;
+            writeln!(
+                io::stderr(),
+                "warning: this league does not verify: {words}"
+            )?;
         }
         let view = source.view();
-        if self.shown.common.verbose > 0 {
+        if self.stored.common.verbose > 0 {
             writeln!(io::stderr(), "{}", contents(&source))?;
         }
         let text = match self.format {
-            Format::Html => source.report(self.matches),
-            Format::Csv => tables::csv(view, self.table()),
-            Format::Json => format!("{:#}\n", tables::json(view)),
-            Format::Markdown => tables::markdown(view),
+            ReportFormat::Html => source.report(self.matches),
+            ReportFormat::Csv => tables::csv(view, self.table()),
+            ReportFormat::Json => format!("{:#}\n", tables::json(view)),
+            ReportFormat::Markdown => tables::markdown(view),
         };
-        let usual = (self.format == Format::Html).then(|| Path::new("league.html"));
+        let usual = (self.format == ReportFormat::Html).then(|| Path::new("league.html"));
         match self.out.as_deref().or(usual) {
             Some(file) if file != Path::new("-") => {
                 fs::write(file, &text).map_err(|error| not_written(file, &error))?;
-                self.tell(out, &league, file, text.len())?;
+                self.print(out, &league, file, text.len())?;
             }
             _ => out.write_all(text.as_bytes())?,
         }
-        Ok(Answer::Yes)
+        Ok(Exit::Yes)
     }
 
-    /// Says what was written.
-    fn tell(
+    /// Prints what was written.
+    fn print(
         &self,
         out: &mut impl Write,
         league: &LeagueId,
         file: &Path,
         bytes: usize,
     ) -> io::Result<()> {
-        let common = &self.shown.common;
+        let common = &self.stored.common;
         if common.output == Output::Json {
             let format = self.format.to_possible_value();
             let format = format.as_ref().map(PossibleValue::get_name);
-            // A name need not be a text, but a line of JSON is.
+            // A file name need not be UTF-8, but JSON must be.
             let file = file.to_string_lossy();
-            let told = json!({
+            let object = json!({
                 "event": "report", "league_id": league, "format": format, "file": file,
                 "bytes": bytes,
             });
-            writeln!(out, "{told}")
+            print_object(out, &object)
         } else if common.quiet {
             Ok(())
         } else {
@@ -131,13 +132,13 @@ impl Report {
 
     fn table(&self) -> TableKind {
         match self.table {
-            Which::Standings => TableKind::Standings,
-            Which::Matches => TableKind::Matches,
+            ReportTable::Standings => TableKind::Standings,
+            ReportTable::Matches => TableKind::Matches,
         }
     }
 }
 
-/// What there is to tell of a league.
+/// What a report holds.
 fn contents(source: &ReportSource) -> String {
     let league = source.view().league();
     format!(
@@ -150,11 +151,7 @@ fn contents(source: &ReportSource) -> String {
     )
 }
 
-fn not_written(file: &Path, error: &std::io::Error) -> Failure {
-    Failure {
-        what: format!("could not write `{}`", file.display()),
-        cause: error.to_string(),
-        hint: "choose another file with `-o`".to_owned(),
-        kind: Kind::World,
-    }
+fn not_written(file: &Path, error: &io::Error) -> CommandError {
+    let what = format!("could not write `{}`", file.display());
+    CommandError::world(what, error.to_string(), "choose another file with `-o`")
 }

@@ -1,4 +1,4 @@
-//! `league run`: a whole league on this machine, then the table.
+//! `league run`: a whole league on this machine, then the standings.
 
 mod plan;
 mod screen;
@@ -14,82 +14,74 @@ use league_protocol::sender::Dialect;
 use crate::agents::arena::{Arena, ArenaError, BoundPorts, Plan};
 use crate::agents::manager::InvitedPlayer;
 use crate::agents::strategy::{self, Strategy};
-use crate::cli::arguments::{Common, dialect, duration, game_type, games, league_id};
-use crate::cli::failure::{Failure, Kind, chain, port_hint, start_hint};
-use crate::cli::network::Reach;
-use crate::cli::run::plan::Planned;
-use crate::cli::run::screen::Screen;
-use crate::cli::runtime::{Signals, runtime};
-use crate::cli::scores::Forgiven;
-use crate::cli::{Answer, runtime};
+use crate::cli::Exit;
+use crate::cli::arguments::{CommonArgs, dialect, duration, game_type, games, league_id};
+use crate::cli::failure::{CommandError, chain, port_error, start_hint};
+use crate::cli::network::NetworkArgs;
+use crate::cli::run::plan::{RunPlan, SeatList};
+use crate::cli::run::screen::RunScreen;
+use crate::cli::runtime::{Signals, begin_logs, finish, runtime};
+use crate::cli::scores::DeviationSummary;
 use crate::http::endpoint::{Endpoint, url};
 use crate::storage::root::Root;
 use crate::storage::store::holder;
 
 /// Play a whole league on this machine: manager, referees and players, each its own server
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonArgs,
     #[command(flatten)]
-    reach: Reach,
-    /// How many players of our own, besides those that are invited [default: from config, 4]
+    network: NetworkArgs,
+    /// How many players of our own, besides invited ones [default: from config, 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     players: Option<u32>,
     /// How many referees [default: from config, 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     referees: Option<u32>,
-    /// Strategies, dealt out to the players in turn
     #[arg(
         long,
         value_name = "A,B,…",
         value_delimiter = ',',
         value_parser = strategy::find,
         help = format!(
-            "Strategies, dealt out to the players in turn, by default as configured: {}",
+            "Strategies, dealt to the players in turn: {} [default: from config]",
             strategy::names()
         )
     )]
     strategies: Vec<&'static Strategy>,
-    /// How the players speak, dealt out in turn [default: from config, v2]
-    #[arg(
-        long,
-        value_name = "A,B,…",
-        value_delimiter = ',',
-        value_parser = dialect,
-        help = "How the players speak, dealt out in turn: `v2`, `v2-api`, `v1`"
-    )]
+    /// Dialects, dealt to the players in turn: `v2`, `v2-api`, `v1` [default: from config, v2]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = dialect)]
     dialects: Vec<Dialect>,
-    /// What is played
     #[arg(
         long,
         value_name = "NAME",
         value_parser = game_type,
-        help = format!("What is played: {}", games())
+        help = format!("The game: {}", games())
     )]
     game: Option<GameType>,
-    /// The ports of the documents, or any that are free
+    /// The documents' ports, or any free ports
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     ports: PortChoice,
-    /// Slow down, so that people can watch: how long a player thinks
+    /// Slow down so that people can watch: how long a player thinks
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "0ms")]
     pace: Duration,
-    /// Keep the page up when the league is over, until Ctrl-C
+    /// Keep the page up after the league, until Ctrl-C
     #[arg(long)]
     web: bool,
-    /// Have every match wait for `league step` in another terminal
+    /// Let every match wait for `league step` in another terminal
     #[arg(long)]
     manual: bool,
-    /// Invite a player that never registers, by its address; more than once for more
+    /// Invite a player that does not register, by its address; may be repeated
     #[arg(long, value_name = "[NAME=]URL", value_parser = InvitedPlayer::parse)]
     invite: Vec<InvitedPlayer>,
-    /// Take all chance from this number: the same league again, not for prizes
+    /// Take all randomness from this number: the league can be repeated, and is not for prizes
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// The league's name [default: from config, with a number if that league exists]
+    /// Name of the league [default: from config, with a number if that league exists]
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
-    /// Go on with a league that was interrupted, as it was
+    /// Resume an interrupted league as it was
     #[arg(long, conflicts_with_all = ["players", "referees", "strategies", "dialects", "game", "seed", "manual", "invite"])]
     resume: bool,
 }
@@ -100,63 +92,62 @@ enum PortChoice {
     /// 8000, 8001, …, 8101, …
     #[default]
     Default,
-    /// Any that are free.
+    /// Any free ports.
     Auto,
 }
 
-impl Run {
-    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+impl RunArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         let runtime = runtime()?;
         let (loader, mut system) = self.common.config()?;
-        self.reach.settle(&mut system);
-        let logs = runtime::begin_logs(&self.common, &system, false);
-        let planned = Planned::make(self, &loader, system)?;
-        runtime::finish(logs, runtime, self.play(planned, out))
+        self.network.settle(&mut system);
+        let logs = begin_logs(&self.common, &system, false);
+        let plan = RunPlan::make(self, &loader, system)?;
+        finish(logs, runtime, self.play(plan, out))
     }
 
-    async fn play(&self, planned: Planned, out: &mut impl Write) -> Result<Answer, Failure> {
+    async fn play(&self, run_plan: RunPlan, out: &mut impl Write) -> Result<Exit, CommandError> {
         let mut signals = Signals::new()?;
-        let mut screen = Screen::new(self, &planned, out);
-        let Planned {
+        let mut screen = RunScreen::new(self, &run_plan, out);
+        let RunPlan {
             shared,
             plan,
             seed,
             invited,
             host,
             ..
-        } = planned;
-        // A league that is running has its ports; it is not they that are in the way.
+        } = run_plan;
+        // A running league holds its ports too; report the league, not the ports.
         if let Some(pid) = holder(&shared.root.league_journal(&plan.rules.league_id)) {
             return Err(self.running_already(&plan, pid));
         }
-        if let Some(failure) = at_another_table(&shared.root, &plan) {
-            return Err(failure);
-        }
+        check_players_free(&shared.root, &plan)?;
         let usual = plan.rules.mode;
-        let (league, root) = (&plan.rules.league_id, self.common.root_flag());
-        let reach = self.reach.flags();
-        let again = format!("league run --resume --league-id {league}{root}{reach}");
+        let again = self.resume_command(&plan.rules.league_id);
         let not_opened = |error| not_opened(&error, &again);
         let taken = BoundPorts::take(&plan).await.map_err(not_opened)?;
-        let seats = plan::Seats::of(&plan, invited, seed, taken.ports());
+        let seats = SeatList::of(&plan, invited, seed, taken.ports());
         seats.save(&shared.root, &plan.rules.league_id)?;
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
-        // A league that is taken up goes by the rules that it began with.
+        // A resumed league keeps the rules that it began with.
         let mode = arena.manager.desk.look(|league| league.rules().mode).await;
         let manager = Endpoint::parse(&arena.endpoint).map_or(0, |at| at.address.port());
         screen.open(&url(&host, manager), mode.unwrap_or(usual))?;
-        let ended = watch(&mut arena, &mut signals, &mut screen, &again).await;
-        if matches!(ended, Ok(Ended::Completed)) {
+        let ended = follow(&mut arena, &mut signals, &mut screen, &again).await;
+        if matches!(ended, Ok(RunEnd::Completed)) {
             tokio::select! {
                 () = arena.drain() => {}
                 () = signals.interrupted() => {}
             }
             let table = arena.manager.desk.look(League::standings).await;
             let table = table.unwrap_or_else(|_| [].into());
-            screen.table(&table, &Forgiven::in_one(&shared.deviations))?;
+            screen.summary(
+                &table,
+                &DeviationSummary::of_one_process(&shared.deviations),
+            )?;
             if self.web {
                 shared.observed.publish();
-                screen.stay()?;
+                screen.page_stays()?;
                 signals.interrupted().await;
             }
         }
@@ -168,118 +159,109 @@ impl Run {
         let ended = ended?;
         closed?;
         match ended {
-            Ended::Completed => screen.farewell(),
-            Ended::Interrupted => screen.interrupted(),
+            RunEnd::Completed => Ok(screen.farewell()?),
+            RunEnd::Interrupted => Ok(screen.interrupted()?),
         }
     }
-}
 
-impl Run {
-    fn running_already(&self, plan: &Plan, pid: Option<u32>) -> Failure {
+    /// The command that resumes this league.
+    fn resume_command(&self, league: &LeagueId) -> String {
+        let (root, network) = (self.common.root_flag(), self.network.flags());
+        format!("league run --resume --league-id {league}{root}{network}")
+    }
+
+    fn running_already(&self, plan: &Plan, pid: Option<u32>) -> CommandError {
         let (league, root) = (&plan.rules.league_id, self.common.root_flag());
         let who = pid.map_or_else(String::new, |pid| format!(", by process {pid}"));
         let manager = match plan.port {
             0 => String::new(),
             port => format!(" {}", url(&plan.host, port)),
         };
-        Failure {
-            what: format!("could not start league `{league}`"),
-            cause: format!("it is running already{who}"),
-            hint: format!("see it with `league watch{manager}{root}`, or stop it first"),
-            kind: Kind::World,
-        }
+        CommandError::world(
+            format!("could not start league `{league}`"),
+            format!("it is running already{who}"),
+            format!("watch it with `league watch{manager}{root}`, or stop it first"),
+        )
     }
 }
 
-/// A player plays in another league of the same folder, and has one journal for all of them;
-/// nothing is begun then.
-fn at_another_table(root: &Root, plan: &Plan) -> Option<Failure> {
-    let (seat, pid) = plan.players.iter().find_map(|seat| {
+/// Refuses a league whose players play in another league of the same folder: a player has one
+/// journal for all leagues.
+fn check_players_free(root: &Root, plan: &Plan) -> Result<(), CommandError> {
+    let held = plan.players.iter().find_map(|seat| {
         let pid = holder(&root.player_journal(&seat.id))?;
-        Some((seat, pid))
-    })?;
+        Some((&seat.id, pid))
+    });
+    let Some((player, pid)) = held else {
+        return Ok(());
+    };
+    let folder = root.as_path().display();
     let who = pid.map_or_else(String::new, |pid| format!(", by process {pid}"));
-    Some(Failure {
-        what: format!("could not start league `{}`", plan.rules.league_id),
-        cause: format!(
-            "player `{}` of `{}` is playing already{who}",
-            seat.id,
-            root.as_path().display()
-        ),
-        hint: "wait until the other league is over, or play below another folder with `--root DIR`"
-            .to_owned(),
-        kind: Kind::World,
-    })
+    Err(CommandError::world(
+        format!("could not start league `{}`", plan.rules.league_id),
+        format!("player `{player}` of `{folder}` is running already{who}"),
+        "wait until the other league is over, or use another folder with `--root DIR`",
+    ))
 }
 
-/// How a league came to its end.
-enum Ended {
+/// How a run ended.
+enum RunEnd {
     Completed,
     Interrupted,
 }
 
-async fn watch<W: Write>(
+/// Prints the league until it ends or is interrupted.
+async fn follow<W: Write>(
     arena: &mut Arena,
     signals: &mut Signals,
-    screen: &mut Screen<'_, W>,
+    screen: &mut RunScreen<'_, W>,
     again: &str,
-) -> Result<Ended, Failure> {
+) -> Result<RunEnd, CommandError> {
     loop {
         tokio::select! {
             biased;
-            () = signals.interrupted() => return Ok(Ended::Interrupted),
-            Some(failure) = arena.failures.recv() => return Err(gone_down(failure, again)),
+            () = signals.interrupted() => return Ok(RunEnd::Interrupted),
+            Some(failure) = arena.failures.recv() => return Err(stopped(failure, again)),
             news = arena.news.recv() => match news {
                 Some((at, event)) => {
-                    screen.news(at, &event)?;
+                    screen.event(at, &event)?;
                     if matches!(event, Event::LeagueCompleted { .. }) {
-                        return Ok(Ended::Completed);
+                        return Ok(RunEnd::Completed);
                     }
                 }
-                None => return Err(gone_down("the manager ended".to_owned(), again)),
+                None => return Err(stopped("the manager ended".to_owned(), again)),
             },
         }
     }
 }
 
-fn gone_down(cause: String, again: &str) -> Failure {
-    Failure {
-        what: "the league stopped".to_owned(),
-        cause,
-        hint: format!("mend the cause, then go on with `{again}`"),
-        kind: Kind::World,
-    }
+fn stopped(cause: String, again: &str) -> CommandError {
+    let hint = format!("correct the cause, then go on with `{again}`");
+    CommandError::world("the league stopped", cause, hint)
 }
 
-/// An arena that could not be opened, or closed.
-fn not_opened(error: &ArenaError, again: &str) -> Failure {
-    let (cause, hint) = match error {
-        ArenaError::Port { port, source, .. } => (
-            match source.kind() {
-                std::io::ErrorKind::AddrInUse => format!("port {port} is in use"),
-                _ => source.to_string(),
-            },
-            port_hint(
-                source,
-                "choose free ports with `--ports auto`, or stop the agent that holds it",
-            ),
+/// An arena could not be opened, or closed.
+fn not_opened(error: &ArenaError, again: &str) -> CommandError {
+    match error {
+        ArenaError::Port {
+            agent,
+            port,
+            source,
+        } => port_error(
+            format!("could not start {agent}"),
+            *port,
+            source,
+            "choose free ports with `--ports auto`, or stop the agent that holds it",
         ),
-        ArenaError::Start { source, .. } => (chain(&**source), start_hint(source, "`--root DIR`")),
-        ArenaError::Store { source, .. } => (
+        ArenaError::Start { agent, source } => CommandError::world(
+            format!("could not start {agent}"),
             chain(&**source),
-            format!("make room on the disk, then go on with `{again}`"),
+            start_hint(source, "`--root DIR`"),
         ),
-    };
-    let what = match error {
-        ArenaError::Port { agent, .. } | ArenaError::Start { agent, .. } => {
-            format!("could not start {agent}")
-        }
-        ArenaError::Store { .. } => error.to_string(),
-    };
-    Failure {
-        what,
-        cause,
-        hint,
-        kind: Kind::World,
+        ArenaError::Store { source, .. } => CommandError::world(
+            error.to_string(),
+            chain(&**source),
+            format!("free space on the disk, then go on with `{again}`"),
+        ),
     }
 }

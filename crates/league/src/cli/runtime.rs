@@ -1,4 +1,4 @@
-//! The wish to end: Ctrl-C, or a polite signal.
+//! The process around a command: its async runtime, its signals, and where its log lines go.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,27 +17,25 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::cli::Output;
-use crate::cli::arguments::Common;
-use crate::cli::failure::{Failure, Kind};
+use crate::cli::arguments::CommonArgs;
+use crate::cli::failure::CommandError;
 use crate::clock::now;
 use crate::config::{LogLevel, SystemConfig};
 use crate::log::{Bounds, LogGuard, escape, layer};
 
-/// The runtime of a command that serves or calls.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+/// The async runtime of a command that serves or calls.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     raise_descriptor_limit();
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure {
-            what: "could not start".to_owned(),
-            cause: error.to_string(),
-            hint: "end other programs, or raise the limits of this user".to_owned(),
-            kind: Kind::World,
+        .map_err(|error| {
+            let hint = "stop other programs, or raise the limits of this user";
+            CommandError::world("could not start", error.to_string(), hint)
         })
 }
 
-/// A league has a connection or two for each agent; a low limit would break it half-way.
+/// A league holds a connection or two for each agent; a low limit would break it half-way.
 fn raise_descriptor_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -45,63 +43,64 @@ fn raise_descriptor_limit() {
         current: limit.maximum,
         maximum: limit.maximum,
     };
-    // With the old limit a small league still works.
+    // A small league works with the old limit too.
     let _ = setrlimit(Resource::Nofile, raised);
 }
 
-/// A wish to end.
+/// A signal to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wish {
-    /// Ctrl-C: somebody breaks off.
+pub(crate) enum StopSignal {
+    /// Ctrl-C.
     Interrupt,
-    /// A polite end, as a supervisor asks for it.
+    /// SIGTERM, as a supervisor sends it.
     Terminate,
 }
 
-/// Hears the wish to end.
+/// The signals to stop that this process receives.
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Signals {
-    pub(crate) fn new() -> Result<Self, Failure> {
-        let hear = |kind| {
-            signal(kind).map_err(|error| Failure {
-                what: "could not listen for signals".to_owned(),
-                cause: error.to_string(),
-                hint: "try again".to_owned(),
-                kind: Kind::World,
+    pub(crate) fn new() -> Result<Self, CommandError> {
+        let listen = |kind| {
+            signal(kind).map_err(|error| {
+                CommandError::world(
+                    "could not listen for signals",
+                    error.to_string(),
+                    "try again",
+                )
             })
         };
         Ok(Self {
-            interrupt: hear(SignalKind::interrupt())?,
-            terminate: hear(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
         })
     }
 
-    /// Waits for the wish to end, and tells which it is.
-    pub(crate) async fn heard(&mut self) -> Wish {
+    /// Waits for a signal to stop.
+    pub(crate) async fn stop(&mut self) -> StopSignal {
         tokio::select! {
-            _ = self.interrupt.recv() => Wish::Interrupt,
-            _ = self.terminate.recv() => Wish::Terminate,
+            _ = self.interrupt.recv() => StopSignal::Interrupt,
+            _ = self.terminate.recv() => StopSignal::Terminate,
         }
     }
 
-    /// Waits for the wish to end, of whatever kind.
+    /// Waits for a signal to stop, of either kind.
     pub(crate) async fn interrupted(&mut self) {
-        self.heard().await;
+        self.stop().await;
     }
 }
 
-/// How long what runs in the background may take to end.
-const LAST_TASKS: Duration = Duration::from_millis(100);
-/// How many different warnings are told to people; the files hold all.
-const MOST_TOLD: usize = 50;
+/// How long background tasks may take to end.
+const TASK_GRACE: Duration = Duration::from_millis(100);
+/// How many different warnings are printed; the log files hold all.
+const MAX_WARNINGS: usize = 50;
 
-/// Begins to log; the guard writes what waits when it is dropped. What machines are told of
-/// warnings goes to standard output, unless `stdio` says that an agent answers there.
-pub(crate) fn begin_logs(common: &Common, system: &SystemConfig, stdio: bool) -> LogGuard {
+/// Begins to log; the guard writes queued lines when it is dropped. Warnings as JSON go to standard
+/// output, unless `stdio` says that an agent answers there.
+pub(crate) fn begin_logs(common: &CommonArgs, system: &SystemConfig, stdio: bool) -> LogGuard {
     let level = match common.verbose {
         0 => system.logging.level,
         _ => LogLevel::Debug,
@@ -111,7 +110,7 @@ pub(crate) fn begin_logs(common: &Common, system: &SystemConfig, stdio: bool) ->
         kept: system.logging.max_kept_files,
     };
     let (files, guard) = layer(common.root(), level, bounds);
-    let told = (!common.quiet).then(|| Told {
+    let warnings = (!common.quiet).then(|| WarningPrinter {
         output: common.output,
         stdio,
         known: Mutex::default(),
@@ -122,75 +121,72 @@ pub(crate) fn begin_logs(common: &Common, system: &SystemConfig, stdio: bool) ->
         LogLevel::Warning => LevelFilter::WARN,
         LogLevel::Error => LevelFilter::ERROR,
     };
-    // A second subscriber in one process is refused, and the first goes on.
+    // A process keeps its first subscriber and refuses a second.
     let _ = tracing_subscriber::registry()
         .with(most)
         .with(files)
-        .with(told)
+        .with(warnings)
         .try_init();
     guard
 }
 
-/// Does the work of a command that logs. Last of all come the logs: what runs in the background
-/// when the work is done has nothing left to do, but it may have something left to say.
+/// Does the work of a command that logs, and closes the log last: a background task that is ended
+/// may still log a line.
 pub(crate) fn finish<T>(logs: LogGuard, runtime: Runtime, work: impl Future<Output = T>) -> T {
     let done = runtime.block_on(work);
-    // Standard input may be open still, and somebody wait for a line of it.
-    runtime.shutdown_timeout(LAST_TASKS);
+    // A task may still wait for a line of standard input.
+    runtime.shutdown_timeout(TASK_GRACE);
     drop(logs);
     done
 }
 
-/// Has each call of a command that asks a manager told on standard error, if it is to be verbose.
-pub(crate) fn tell_calls(common: &Common) {
+/// With `-v`, prints each call to a manager on standard error.
+pub(crate) fn print_calls(common: &CommonArgs) {
     if common.verbose > 0 {
         let _ = tracing_subscriber::registry()
             .with(LevelFilter::DEBUG)
-            .with(Calls)
+            .with(CallPrinter)
             .try_init();
     }
 }
 
-/// Tells of calls, and of nothing that libraries have to say.
-struct Calls;
+/// Prints our calls, and no log lines of libraries.
+struct CallPrinter;
 
-impl<S: Subscriber> Layer<S> for Calls {
+impl<S: Subscriber> Layer<S> for CallPrinter {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         if event.metadata().target() == "league::wire::ask" {
-            let mut sentence = Sentence::default();
+            let mut sentence = LogSentence::default();
             event.record(&mut sentence);
-            // Nothing is left to be done if even this cannot be printed.
+            // There is nothing left to do if even this cannot be printed.
             let _ = writeln!(std::io::stderr(), "{}", sentence.message);
         }
     }
 }
 
-/// Tells warnings and errors, each kind once: people on standard error, machines as an event.
-struct Told {
+/// Prints each kind of warning and error once: as text on standard error, or as a JSON event.
+struct WarningPrinter {
     output: Output,
     stdio: bool,
     known: Mutex<BTreeSet<String>>,
 }
 
-impl<S: Subscriber> Layer<S> for Told {
+impl<S: Subscriber> Layer<S> for WarningPrinter {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let level = *event.metadata().level();
         if level > Level::WARN {
             return;
         }
-        let mut sentence = Sentence::default();
+        let mut sentence = LogSentence::default();
         event.record(&mut sentence);
-        let kind = if level == Level::ERROR {
-            "error"
-        } else {
-            "warning"
-        };
+        let is_error = level == Level::ERROR;
+        let kind = if is_error { "error" } else { "warning" };
         let line = sentence.line(kind);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST_TOLD || !known.insert(line.clone()) {
+        if known.len() >= MAX_WARNINGS || !known.insert(line.clone()) {
             return;
         }
-        // Nothing is left to be done if even this cannot be printed.
+        // There is nothing left to do if even this cannot be printed.
         let _ = match (self.output, self.stdio) {
             (Output::Text, _) => writeln!(std::io::stderr(), "{line}"),
             (Output::Json, true) => writeln!(std::io::stderr(), "{}", sentence.object(kind)),
@@ -200,15 +196,15 @@ impl<S: Subscriber> Layer<S> for Told {
 }
 
 #[derive(Default)]
-struct Sentence {
+struct LogSentence {
     message: String,
     event_type: Option<String>,
     peer: Option<String>,
-    /// What is told here and stands in no file.
+    /// Printed here, and written to no file.
     aside: Option<String>,
 }
 
-impl Sentence {
+impl LogSentence {
     fn line(&self, kind: &str) -> String {
         let peer = self.peer.as_ref().map(|peer| format!("{peer}: "));
         let aside = self.aside.as_ref().map(|aside| format!("\n  {aside}"));
@@ -216,7 +212,7 @@ impl Sentence {
         format!("{kind}: {peer}{}{aside}", self.message)
     }
 
-    /// One object, which may be kept; so it is told without what stands in no file.
+    /// One object without the aside: a reader may store it.
     fn object(&self, kind: &str) -> String {
         let object = json!({
             "event": kind, "at": now().to_millis_text(), "event_type": self.event_type,
@@ -226,7 +222,7 @@ impl Sentence {
     }
 }
 
-impl Visit for Sentence {
+impl Visit for LogSentence {
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
             "aside" => self.aside = Some(value.to_owned()),
@@ -258,7 +254,7 @@ mod tests {
 
     use super::*;
 
-    /// Says something when it ends.
+    /// Logs a line when it ends.
     struct Parting;
 
     impl Drop for Parting {
@@ -268,11 +264,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_last_task_says_when_it_is_ended_stands_in_the_log() {
+    fn last_words_of_an_ended_task_are_logged() {
         let folder = tempfile::tempdir().unwrap();
         let root = Root::new(folder.path());
         let (files, logs) = layer(root.clone(), LogLevel::Info, Bounds::default());
-        // On this thread, as the subscriber of a test is nobody else's.
+        // On this thread: the subscriber of a test must not see other tests.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();

@@ -8,47 +8,41 @@ use league_protocol::schema::{any_message, message_names, named_message};
 use league_protocol::sender::Dialect;
 use serde_json::json;
 
-use crate::cli::failure::{Failure, Kind};
-use crate::cli::{Answer, Output};
+use crate::cli::arguments::dialect;
+use crate::cli::failure::CommandError;
+use crate::cli::{Exit, Output};
 
-/// Print the JSON Schema (draft 2020-12) of a message, or of all
+/// Print the JSON Schema (draft 2020-12) of a message, or of all messages
 ///
-/// Without --dialect a schema allows every dialect that has the message. Without --strict it asks
-/// only for what a lenient league cannot do without.
+/// Without --dialect a schema allows every dialect that has the message. Without --strict it
+/// requires only the fields that a lenient league cannot do without.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   league schema                          every message of every dialect
   league schema GAME_OVER                in any dialect
   league schema GAME_RESULT --dialect v1
-  league schema --strict GAME_JOIN_ACK   as strict leagues read it, and as we send it
+  league schema --strict GAME_JOIN_ACK   as strict leagues read it, and as League sends it
   league schema --list                   the names")]
-pub(crate) struct Schema {
+pub(crate) struct SchemaArgs {
     /// The message type
     name: Option<String>,
     /// One dialect only: v2, v2-api or v1
     #[arg(long, value_parser = dialect)]
     dialect: Option<Dialect>,
-    /// Ask for every field that the documents ask for
+    /// Require every field that the documents require
     #[arg(long)]
     strict: bool,
     /// List the message types instead
     #[arg(long, conflicts_with = "name")]
     list: bool,
-    /// How to print: for people, or one object a line
+    /// Output format: text, or one JSON object a line
     #[arg(long, value_enum, default_value_t)]
     output: Output,
 }
 
-fn dialect(text: &str) -> Result<Dialect, String> {
-    let known = Dialect::ALL
-        .into_iter()
-        .find(|dialect| dialect.as_str() == text);
-    known.ok_or_else(|| "expected `v2`, `v2-api` or `v1`".to_owned())
-}
-
-impl Schema {
-    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
+impl SchemaArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         let dialects: &[Dialect] = match &self.dialect {
             Some(dialect) => std::slice::from_ref(dialect),
             None => &Dialect::ALL,
@@ -63,7 +57,7 @@ impl Schema {
                     }
                 }
             }
-            return Ok(Answer::Yes);
+            return Ok(Exit::Yes);
         }
         let reading = if self.strict {
             Reading::Strict
@@ -82,16 +76,15 @@ impl Schema {
         };
         written.map_err(io::Error::from)?;
         writeln!(out)?;
-        Ok(Answer::Yes)
+        Ok(Exit::Yes)
     }
 
-    fn unknown(&self, name: &str) -> Failure {
+    fn unknown(&self, name: &str) -> CommandError {
         let dialect = self.dialect.map_or("any dialect", Dialect::as_str);
-        Failure {
-            what: format!("could not print the schema of `{}`", name.escape_debug()),
-            cause: format!("there is no such message type in {dialect}"),
-            hint: "list the message types with `league schema --list`".to_owned(),
-            kind: Kind::Use,
-        }
+        CommandError::usage(
+            format!("could not print the schema of `{}`", name.escape_debug()),
+            format!("there is no such message type in {dialect}"),
+            "list the message types with `league schema --list`",
+        )
     }
 }

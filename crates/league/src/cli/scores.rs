@@ -1,4 +1,4 @@
-//! The matches of a league as they end, a line each, and how it all came out.
+//! The matches of a league as they end, a line each, and the summary after the last one.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
@@ -11,26 +11,26 @@ use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
 use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::cli::text::{WIDTH, count, paragraph, standings};
+use crate::cli::text::{WIDTH, count, paragraph, print_standings};
 use crate::storage::root::Root;
 use crate::wire::deviations::Deviations;
 use crate::wire::observed::{self, MANAGER, ObservedDocument};
 
-/// How many rows of the table are shown to people; all stand in `standings.json`.
-const MOST_ROWS: usize = 50;
+/// How many rows of the standings are printed; `standings.json` holds all.
+const MAX_ROWS: usize = 50;
 
 /// The longest name of a player in a line on a terminal, in characters.
-const LONGEST_NAME: usize = 20;
+const MAX_NAME: usize = 20;
 
-/// How many characters a line may have, and a name in it.
+/// How long a line may be, and a name in it, in characters.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Room {
+pub(crate) struct LineWidth {
     line: usize,
     name: usize,
 }
 
-impl Room {
-    /// As much as the terminal has; without end where nobody looks at it as it comes.
+impl LineWidth {
+    /// The width of the terminal; unbounded where the output is not a terminal.
     pub(crate) fn here() -> Self {
         if !io::stdout().is_terminal() {
             return Self {
@@ -41,15 +41,15 @@ impl Room {
         let size = ratatui::crossterm::terminal::size();
         Self {
             line: size.map_or(WIDTH, |(columns, _)| usize::from(columns)),
-            name: LONGEST_NAME,
+            name: MAX_NAME,
         }
     }
 }
 
-/// What is known of the matches of one league.
+/// The matches of one league so far.
 #[derive(Debug, Default)]
 pub(crate) struct Scores {
-    /// How many matches there will be.
+    /// How many matches the league has.
     pub(crate) total: u64,
     /// How many are over.
     pub(crate) done: u64,
@@ -58,25 +58,24 @@ pub(crate) struct Scores {
     technical: BTreeMap<Code, u64>,
 }
 
-/// How one match ended.
-pub(crate) struct Ended<'e> {
+/// A finished match.
+pub(crate) struct MatchEnd<'e> {
     match_id: &'e MatchId,
     result: &'e MatchResult,
     millis: Option<u64>,
 }
 
 impl Scores {
-    /// The scores of a league with so many matches, or one that will have as many as its players
-    /// make up when it begins.
-    pub(crate) fn of(total: u64) -> Self {
+    /// The scores of a league with so many matches; 0 if that is known only when it starts.
+    pub(crate) fn new(total: u64) -> Self {
         Self {
             total,
             ..Self::default()
         }
     }
 
-    /// Takes in what happened; gives the match that is over by it.
-    pub(crate) fn take_in<'e>(&mut self, at: Timestamp, event: &'e Event) -> Option<Ended<'e>> {
+    /// Records an event; gives the match that it ends.
+    pub(crate) fn record<'e>(&mut self, at: Timestamp, event: &'e Event) -> Option<MatchEnd<'e>> {
         match event {
             Event::PlayerRegistered {
                 player_id, meta, ..
@@ -104,25 +103,25 @@ impl Scores {
         at: Timestamp,
         match_id: &'e MatchId,
         result: &'e MatchResult,
-    ) -> Ended<'e> {
+    ) -> MatchEnd<'e> {
         self.done += 1;
         for code in result.failed.values() {
             *self.technical.entry(*code).or_default() += 1;
         }
         let began = self.began.remove(match_id);
-        Ended {
+        MatchEnd {
             match_id,
             result,
             millis: began.map(|began| at.since(began).as_millis() as u64),
         }
     }
 
-    /// A match for people, in one line; where that has no room: what, and below it why.
-    pub(crate) fn lines(&self, ended: &Ended<'_>, room: Room) -> String {
-        let [counter, what, why] = self.told(ended, room.name);
+    /// A match as text: one line, or two if the terminal is too narrow.
+    pub(crate) fn lines(&self, ended: &MatchEnd<'_>, width: LineWidth) -> String {
+        let [counter, what, why] = self.parts(ended, width.name);
         let indent = counter.chars().count();
         let whole = format!("{counter}{what} · {why}");
-        if whole.chars().count() <= room.line {
+        if whole.chars().count() <= width.line {
             return whole;
         }
         let what = paragraph(&counter, indent, &what);
@@ -131,14 +130,14 @@ impl Scores {
     }
 
     /// A match in one sentence.
-    pub(crate) fn sentence(&self, ended: &Ended<'_>) -> String {
-        let [counter, what, why] = self.told(ended, usize::MAX);
+    pub(crate) fn sentence(&self, ended: &MatchEnd<'_>) -> String {
+        let [counter, what, why] = self.parts(ended, usize::MAX);
         format!("{counter}{what} · {why}")
     }
 
-    /// How many are over, how the match ended, and why.
-    fn told(&self, ended: &Ended<'_>, longest_name: usize) -> [String; 3] {
-        let Ended {
+    /// The counter, the outcome and the reason.
+    fn parts(&self, ended: &MatchEnd<'_>, longest_name: usize) -> [String; 3] {
+        let MatchEnd {
             match_id,
             result,
             millis,
@@ -159,9 +158,9 @@ impl Scores {
         ]
     }
 
-    /// A match for machines.
-    pub(crate) fn object(&self, ended: &Ended<'_>) -> Value {
-        let Ended {
+    /// A match as JSON.
+    pub(crate) fn object(&self, ended: &MatchEnd<'_>) -> Value {
+        let MatchEnd {
             match_id,
             result,
             millis,
@@ -173,21 +172,17 @@ impl Scores {
         })
     }
 
-    /// Prints the table, technical losses and deviations.
-    ///
-    /// # Errors
-    ///
-    /// The output may be closed.
-    pub(crate) fn close(
+    /// Prints the standings, technical losses and deviations.
+    pub(crate) fn print_summary(
         &self,
         out: &mut impl Write,
         rows: &[StandingRow],
-        forgiven: &Forgiven,
+        deviations: &DeviationSummary,
     ) -> io::Result<()> {
-        standings(out, rows, MOST_ROWS)?;
+        print_standings(out, rows, MAX_ROWS)?;
         writeln!(out)?;
         writeln!(out, "technical losses: {}", causes(&self.technical))?;
-        let (counts, note) = (forgiven.deviations.counts(), forgiven.note());
+        let (counts, note) = (deviations.counts.counts(), deviations.note());
         if counts.is_empty() {
             writeln!(out, "deviations: none{note}")?;
         } else {
@@ -203,22 +198,22 @@ impl Scores {
         Ok(())
     }
 
-    /// The table, technical losses and deviations for machines.
-    pub(crate) fn closing(
+    /// The standings, technical losses and deviations as JSON.
+    pub(crate) fn summary(
         &self,
         league: &LeagueId,
         rows: &[StandingRow],
-        forgiven: &Forgiven,
+        deviations: &DeviationSummary,
     ) -> Value {
-        let mut closing = json!({
+        let mut summary = json!({
             "event": "standings", "league_id": league, "standings": rows,
-            "technical_losses": self.technical, "deviations": forgiven.deviations.counts(),
+            "technical_losses": self.technical, "deviations": deviations.counts.counts(),
         });
-        if let Some(SeenBy { observers, silent }) = &forgiven.seen_by {
-            closing["deviations_seen_by"] = json!(observers);
-            closing["referees_not_heard"] = json!(silent);
+        if let Some(Observers { names, missing }) = &deviations.observers {
+            summary["deviations_seen_by"] = json!(names);
+            summary["referees_not_heard"] = json!(missing);
         }
-        closing
+        summary
     }
 
     fn name(&self, id: &PlayerId, longest: usize) -> String {
@@ -233,93 +228,95 @@ impl Scores {
 }
 
 fn causes(technical: &BTreeMap<Code, u64>) -> String {
-    if technical.is_empty() {
-        return "none".to_owned();
-    }
     let causes = technical
         .iter()
         .map(|(code, count)| format!("{count} by {} {}", code.as_str(), code.name()));
-    causes.collect::<Vec<_>>().join(", ")
+    match causes.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "none".to_owned(),
+        causes => causes,
+    }
 }
 
-/// How long the last files of referees are waited for.
-const LONGEST_WAIT: Duration = Duration::from_secs(3);
-/// How often it is looked whether they are there.
-const LOOK: Duration = Duration::from_millis(20);
+/// How long the manager waits for the last files of the referees.
+const MAX_WAIT: Duration = Duration::from_secs(3);
+/// How often it looks for them.
+const POLL: Duration = Duration::from_millis(20);
 
-/// What agents were forgiven.
-pub(crate) struct Forgiven {
-    /// By all who saw it.
-    pub(crate) deviations: Deviations,
-    /// Whose counts these are; none if one process saw all.
-    pub(crate) seen_by: Option<SeenBy>,
+/// Deviations of the agents of a league, and who counted them: in `league run` one process sees all,
+/// a manager has the files of the referees beside its own counts.
+pub(crate) struct DeviationSummary {
+    /// The counts of all observers.
+    pub(crate) counts: Deviations,
+    /// None if one process saw the whole league.
+    pub(crate) observers: Option<Observers>,
 }
 
-/// Whose counts a manager has.
-pub(crate) struct SeenBy {
-    /// Those who told what they saw.
-    pub(crate) observers: Vec<String>,
-    /// How many referees told nothing.
-    pub(crate) silent: usize,
+/// The observers whose counts a manager has.
+pub(crate) struct Observers {
+    pub(crate) names: Vec<String>,
+    /// How many referees left no counts.
+    pub(crate) missing: usize,
 }
 
-impl Forgiven {
-    /// What one process saw that holds the whole league.
-    pub(crate) fn in_one(deviations: &Deviations) -> Self {
+impl DeviationSummary {
+    /// The counts of the one process that holds the whole league.
+    pub(crate) fn of_one_process(deviations: &Deviations) -> Self {
         Self {
-            deviations: deviations.clone(),
-            seen_by: None,
+            counts: deviations.clone(),
+            observers: None,
         }
     }
 
-    /// What a manager saw, and so many referees of a league that is over since then.
-    pub(crate) async fn by_all(
+    /// The counts of a manager and its referees, in a league that ended at `over`.
+    pub(crate) async fn of_all(
         own: &Deviations,
         root: &Root,
         league: &LeagueId,
         referees: usize,
         over: Timestamp,
     ) -> Self {
-        let until = tokio::time::Instant::now() + LONGEST_WAIT;
-        let mut told = told(root, league);
-        let whole = |told: &[ObservedDocument]| {
-            let last = told.iter().filter(|document| document.last_updated >= over);
+        let until = tokio::time::Instant::now() + MAX_WAIT;
+        let mut documents = of_referees(root, league);
+        let complete = |documents: &[ObservedDocument]| {
+            let last = documents
+                .iter()
+                .filter(|document| document.last_updated >= over);
             last.count() >= referees
         };
-        while !whole(&told) && tokio::time::Instant::now() < until {
-            tokio::time::sleep(LOOK).await;
-            told = self::told(root, league);
+        while !complete(&documents) && tokio::time::Instant::now() < until {
+            tokio::time::sleep(POLL).await;
+            documents = of_referees(root, league);
         }
-        Self::of(own, told, referees)
+        Self::sum(own, documents, referees)
     }
 
-    fn of(own: &Deviations, told: Vec<ObservedDocument>, referees: usize) -> Self {
+    fn sum(own: &Deviations, documents: Vec<ObservedDocument>, referees: usize) -> Self {
         let deviations = Deviations::default();
         for (agent, counts) in own.counts() {
             deviations.restore(&agent, counts);
         }
-        let mut observers = vec![MANAGER.to_owned()];
-        let silent = referees.saturating_sub(told.len());
-        for document in told {
+        let mut names = vec![MANAGER.to_owned()];
+        let missing = referees.saturating_sub(documents.len());
+        for document in documents {
             for (agent, seen) in document.agents {
                 deviations.restore(&agent, seen.deviations);
             }
-            observers.push(document.observer);
+            names.push(document.observer);
         }
         Self {
-            deviations,
-            seen_by: Some(SeenBy { observers, silent }),
+            counts: deviations,
+            observers: Some(Observers { names, missing }),
         }
     }
 
-    /// Who saw it, if that is not everybody.
+    /// Who counted, if counts are missing.
     pub(crate) fn note(&self) -> String {
-        match &self.seen_by {
-            Some(SeenBy { observers, silent }) if *silent > 0 => match observers.len() - 1 {
-                0 => " (seen by the manager only)".to_owned(),
-                told => format!(
-                    " (seen by the manager and {}, not by {silent} more)",
-                    count(told as u64, "referee")
+        match &self.observers {
+            Some(Observers { names, missing }) if *missing > 0 => match names.len() - 1 {
+                0 => " (counted by the manager only)".to_owned(),
+                referees => format!(
+                    " (counted by the manager and {}; {missing} more missing)",
+                    count(referees as u64, "referee")
                 ),
             },
             _ => String::new(),
@@ -327,11 +324,11 @@ impl Forgiven {
     }
 }
 
-/// What others told; the manager's own file lags behind what it knows.
-fn told(root: &Root, league: &LeagueId) -> Vec<ObservedDocument> {
-    let mut told = observed::all(root, league);
-    told.retain(|document| document.observer != MANAGER);
-    told
+/// The files of the referees; the manager's own file lags behind its memory.
+fn of_referees(root: &Root, league: &LeagueId) -> Vec<ObservedDocument> {
+    let mut documents = observed::all(root, league);
+    documents.retain(|document| document.observer != MANAGER);
+    documents
 }
 
 #[cfg(test)]
@@ -371,25 +368,25 @@ mod tests {
     }
 
     #[test]
-    fn what_several_saw_is_added_up() {
+    fn counts_of_several_observers_are_added() {
         let own = Deviations::default();
         own.restore("player:P01", counted(2));
         let told = vec![document("REF01", 3), document("REF02", 5)];
-        let all = Forgiven::of(&own, told, 2);
-        assert_eq!(all.deviations.counts()["player:P01"][0].count, 10);
+        let all = DeviationSummary::sum(&own, told, 2);
+        assert_eq!(all.counts.counts()["player:P01"][0].count, 10);
         assert_eq!(all.note(), "");
     }
 
     #[test]
-    fn whoever_told_nothing_is_missed() {
+    fn referees_without_counts_are_noted() {
         let own = Deviations::default();
-        let alone = Forgiven::of(&own, Vec::new(), 2);
-        assert_eq!(alone.note(), " (seen by the manager only)");
-        let half = Forgiven::of(&own, vec![document("REF01", 1)], 2);
+        let alone = DeviationSummary::sum(&own, Vec::new(), 2);
+        assert_eq!(alone.note(), " (counted by the manager only)");
+        let half = DeviationSummary::sum(&own, vec![document("REF01", 1)], 2);
         assert_eq!(
             half.note(),
-            " (seen by the manager and 1 referee, not by 1 more)"
+            " (counted by the manager and 1 referee; 1 more missing)"
         );
-        assert_eq!(Forgiven::in_one(&own).note(), "");
+        assert_eq!(DeviationSummary::of_one_process(&own).note(), "");
     }
 }

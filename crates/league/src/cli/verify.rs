@@ -1,83 +1,59 @@
 //! `league verify`: whether a league is what its journal says.
 
-use std::error::Error;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 
 use clap::Args;
-use league_protocol::id::LeagueId;
 
-use crate::cli::failure::{Failure, Kind};
-use crate::cli::{Answer, Output};
-use crate::storage::root::{DEFAULT_ROOT, Root};
+use crate::cli::arguments::StoredLeaguesArgs;
+use crate::cli::failure::{CommandError, chain, unless_reader_gone};
+use crate::cli::text::count;
+use crate::cli::{Exit, Output};
+use crate::storage::root::Root;
 use crate::storage::verify::{Checked, NotCompared, Verdict, VerifyError, Wrong, leagues, verify};
 
-/// Work out a league again from its journal, and compare every record of its matches
+/// Recompute a league from its journal, and compare every record of its matches
 ///
-/// What referees wrote down, and the files of matches, must say the same as the manager's
-/// journal; what players remember otherwise is told as disputed, what is not here as not
-/// compared. Reads only, also while the league
-/// is running, and needs no secret. Ends with 0 if everything holds, with 1 if something does not;
-/// the first wrong line is named.
+/// The journals of the referees and the files of matches must agree with the manager's journal.
+/// Players' records that differ are listed as disputed, missing records as not compared. The
+/// command only reads, works on a running league too, and needs no secret. Exits with 0 if
+/// everything holds, else with 1, and names the first wrong line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   league verify SHARED
   league verify SHARED --league-id league_2025_even_odd
   league verify --output json /copies/SHARED | jq .verified")]
-pub(crate) struct Verify {
-    /// The root of the league's files
-    #[arg(default_value = DEFAULT_ROOT, conflicts_with = "root")]
-    dir: PathBuf,
-    /// The same, as the other commands take it
-    #[arg(long, value_name = "DIR")]
-    root: Option<PathBuf>,
-    /// One league only; without it every league below the root
-    #[arg(long, value_parser = league_id)]
-    league_id: Option<LeagueId>,
-    /// How to print
-    #[arg(long, value_enum, default_value_t)]
-    output: Output,
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    stored: StoredLeaguesArgs,
     /// Print only the verdict
     #[arg(short, long)]
     quiet: bool,
 }
 
 /// How many files are listed one by one.
-const MOST_LISTED: usize = 10;
+const MAX_LISTED: usize = 10;
 
-fn league_id(text: &str) -> Result<LeagueId, String> {
-    LeagueId::new(text).map_err(|error| error.to_string())
-}
-
-impl Verify {
-    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        let root = Root::new(self.dir());
-        let chosen = match &self.league_id {
+impl VerifyArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        let root = Root::new(self.stored.dir());
+        let chosen = match &self.stored.league_id {
             Some(league) => vec![league.clone()],
             None => leagues(&root).map_err(|error| self.failed(&error))?,
         };
-        let mut answer = Answer::Yes;
+        let mut exit = Exit::Yes;
         for league in &chosen {
             let verdict = verify(&root, league).map_err(|error| self.failed(&error))?;
             if !verdict.verified {
-                answer = Answer::No;
+                exit = Exit::No;
             }
-            match self.print(&verdict, out) {
-                // The answer stands even if nobody read it to its end.
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-                printed => printed?,
-            }
+            unless_reader_gone(self.print(&verdict, out))?;
         }
-        Ok(answer)
-    }
-
-    fn dir(&self) -> &Path {
-        self.root.as_deref().unwrap_or(&self.dir)
+        Ok(exit)
     }
 
     fn print(&self, verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
-        match self.output {
+        match self.stored.output {
             Output::Text => {
                 write_verdict(verdict, out)?;
                 if !self.quiet {
@@ -92,55 +68,33 @@ impl Verify {
         out.flush()
     }
 
-    fn failed(&self, error: &VerifyError) -> Failure {
-        let used_wrongly = matches!(
-            error,
-            VerifyError::NoLeague(_) | VerifyError::NoSuchLeague { .. }
-        );
-        let (cause, hint) = match error {
-            VerifyError::NoLeague(_) | VerifyError::NoSuchLeague { .. } => (
-                error.to_string(),
-                "name the folder that holds `data/leagues`".to_owned(),
-            ),
-            VerifyError::Store(store) => (whole(store), store.hint()),
-            other => (
-                whole(other),
-                "check the disk and the permissions".to_owned(),
-            ),
-        };
-        Failure {
-            what: format!("could not verify `{}`", self.dir().display()),
-            cause,
-            hint,
-            kind: if used_wrongly { Kind::Use } else { Kind::World },
+    fn failed(&self, error: &VerifyError) -> CommandError {
+        let what = format!("could not verify `{}`", self.stored.dir().display());
+        match error {
+            VerifyError::NoLeague(_) | VerifyError::NoSuchLeague { .. } => {
+                let hint = "give the folder that holds `data/leagues`";
+                CommandError::usage(what, error.to_string(), hint)
+            }
+            VerifyError::Store(store) => CommandError::world(what, chain(store), store.hint()),
+            other => CommandError::world(what, chain(other), "check the disk and the permissions"),
         }
-    }
-}
-
-/// An error with what is behind it.
-fn whole(error: &dyn Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {}", whole(source)),
-        None => error.to_string(),
     }
 }
 
 /// Whether a league holds, in a line.
 fn write_verdict(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
-    let disputed = !verdict.checked.disputed.is_empty();
-    writeln!(
-        out,
-        "{}: {}",
-        verdict.league_id,
-        match verdict.verified {
-            true if disputed => "verified, but players remember otherwise",
-            true => "verified",
-            false => "NOT verified",
-        }
-    )
+    let league = &verdict.league_id;
+    let words = if !verdict.verified {
+        "NOT verified"
+    } else if verdict.checked.disputed.is_empty() {
+        "verified"
+    } else {
+        "verified, but players' records differ"
+    };
+    writeln!(out, "{league}: {words}")
 }
 
-/// What is wrong, or what was looked at.
+/// What is wrong, or what was checked.
 fn write_reasons(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
     let Verdict { wrong, checked, .. } = verdict;
     if let Some(wrong) = wrong {
@@ -150,14 +104,11 @@ fn write_reasons(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
         write_wrong("disputed", disputed, out)?;
     }
     if checked.disputed_more > 0 {
-        writeln!(
-            out,
-            "  disputed  {} more",
-            counted(checked.disputed_more, "thing")
-        )?;
+        let more = count(checked.disputed_more, "record");
+        writeln!(out, "  disputed  {more} more")?;
     }
     if wrong.is_some() {
-        return writeln!(out, "  stopped   there; nothing is said about the rest");
+        return writeln!(out, "  stopped   there; the rest was not checked");
     }
     write_checked(checked, out)
 }
@@ -174,25 +125,27 @@ fn write_checked(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     let Some(phase) = &checked.phase else {
         return Ok(());
     };
-    writeln!(out, "  league    {phase}, {}", chance(checked))?;
+    let randomness = if checked.reproducible {
+        "reproducible from a seed, not for prizes"
+    } else {
+        "randomness from the operating system"
+    };
+    writeln!(out, "  league    {phase}, {randomness}")?;
     if let Some(head) = &checked.head {
-        let lines = counted(checked.lines, "line");
+        let lines = count(checked.lines, "line");
         writeln!(out, "  journal   {lines}, head {head}")?;
     }
     if checked.unfinished_bytes > 0 {
-        let bytes = counted(checked.unfinished_bytes, "byte");
-        writeln!(
-            out,
-            "  its end   {bytes} not written to their end, left out"
-        )?;
+        let bytes = count(checked.unfinished_bytes, "byte");
+        writeln!(out, "  its end   {bytes} of an unfinished line, ignored")?;
     }
-    let players = counted(checked.players as u64, "player");
-    let referees = counted(checked.referees as u64, "referee");
+    let players = count(checked.players as u64, "player");
+    let referees = count(checked.referees as u64, "referee");
     writeln!(out, "  agents    {players}, {referees}")?;
-    let rounds = counted(u64::from(checked.rounds), "round");
+    let rounds = count(u64::from(checked.rounds), "round");
     writeln!(
         out,
-        "  results   {} of {} in {rounds}, each draw opened and each game played again",
+        "  results   {} of {} in {rounds}, each draw opened and each game replayed",
         checked.results, checked.matches
     )?;
     for document in &checked.documents {
@@ -201,66 +154,49 @@ fn write_checked(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     write_others(checked, out)
 }
 
-/// What others wrote down.
+/// What the records of referees and players say.
 fn write_others(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     if checked.referee_journals > 0 {
-        let journals = counted(checked.referee_journals, "journal");
-        let lines = counted(checked.referee_lines, "line");
-        let results = counted(checked.results - checked.ruled, "result");
+        let journals = count(checked.referee_journals, "journal");
+        let lines = count(checked.referee_lines, "line");
+        let results = count(checked.results - checked.ruled, "result");
         let same = checked.confirmed;
         writeln!(
             out,
-            "  referees  {journals}, {lines}; {same} of {results} told the same"
+            "  referees  {journals}, {lines}; {same} of {results} confirmed"
         )?;
     }
     if checked.ruled > 0 {
-        let ruled = counted(checked.ruled, "result");
-        writeln!(out, "  manager   {ruled} that no referee ran")?;
+        let ruled = count(checked.ruled, "result");
+        writeln!(out, "  manager   {ruled} without a referee")?;
     }
     if checked.match_files > 0 {
-        let files = counted(checked.match_files, "file");
+        let files = count(checked.match_files, "file");
         let agree = if checked.match_files == 1 {
             "agrees"
         } else {
             "agree"
         };
-        writeln!(
-            out,
-            "  matches   {files} {agree}, each with what was said in it"
-        )?;
+        writeln!(out, "  matches   {files} {agree}, with all messages")?;
     }
     if checked.player_files > 0 {
-        let files = counted(checked.player_files, "file");
-        writeln!(out, "  players   {files} of theirs remember the same")?;
+        let files = count(checked.player_files, "file");
+        writeln!(out, "  players   {files} with the same records")?;
     }
-    for behind in checked.behind.iter().take(MOST_LISTED) {
-        let file = behind.file.display();
+    for behind in checked.behind.iter().take(MAX_LISTED) {
+        let (file, line) = (behind.file.display(), behind.line);
         writeln!(
             out,
-            "  behind    {file}: agrees up to line {} of its journal",
-            behind.line
+            "  behind    {file}: agrees up to line {line} of its journal"
         )?;
     }
-    let more = checked.behind.len().saturating_sub(MOST_LISTED) as u64;
+    let more = checked.behind.len().saturating_sub(MAX_LISTED) as u64;
     if more > 0 {
-        writeln!(out, "  behind    {} more", counted(more, "file"))?;
+        writeln!(out, "  behind    {} more", count(more, "file"))?;
     }
     for left_out in &checked.not_compared {
         let NotCompared { count, what, why } = left_out;
         writeln!(out, "  not compared: {count} {what}: {why}")?;
     }
     Ok(())
-}
-
-fn counted(number: u64, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
-}
-
-fn chance(checked: &Checked) -> &'static str {
-    if checked.reproducible {
-        "reproducible from a seed, not for prizes"
-    } else {
-        "chance from the operating system"
-    }
 }

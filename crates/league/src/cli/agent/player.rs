@@ -1,7 +1,6 @@
 //! `league player`.
 
 use std::io::Write;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,102 +8,101 @@ use clap::{Args, ValueEnum};
 use league_core::player::{Event, PlayerRules};
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::sender::{CallStyle, Dialect};
-use tokio::sync::mpsc::unbounded_channel;
 
 use crate::agents::bot::Bot;
 use crate::agents::bot::launch::{self, BotLimits, Launch, LaunchError};
 use crate::agents::bot::stderr::shown;
 use crate::agents::player::{self, Chooser, PlayStyle};
 use crate::agents::strategy::{self, Strategy};
-use crate::cli::Answer;
+use crate::cli::Exit;
 use crate::cli::agent::{
-    Ground, Joining, Left, Past, Serving, endpoint, listen, membership, not_started, port_of,
-    port_taken,
+    AgentFiles, AgentSetup, JoinArgs, LastLeague, endpoint, last_league, listen, not_started,
+    port_of, port_taken,
 };
-use crate::cli::arguments::{dialect, duration};
-use crate::cli::failure::{Failure, Kind, bad_config, chain};
+use crate::cli::arguments::{dialect, duration, player_id};
+use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::config::{PlayerConfig, timeouts};
 use crate::storage::root::Root;
 use crate::storage::secrets::BY_PORT;
 
-/// Run a player: it registers with the manager, comes to its matches and chooses
+/// Run a player, which registers with the manager and plays its matches
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
   league player --port 8102 --strategy markov
   league player --exec \"python3 bot.py\" --name Heron
   league player --manager http://192.168.1.10:8000/mcp --bind 0.0.0.0 --name Heron")]
-pub(crate) struct Player {
+pub(crate) struct PlayerArgs {
     #[command(flatten)]
-    joining: Joining,
-    /// The port to listen on
+    join: JoinArgs,
+    /// Port to listen on
     #[arg(long, value_name = "N", default_value_t = 8101)]
     port: u16,
-    /// The id it would like [default: from config, by its port]
+    /// The id it asks for [default: from config, by its port]
     #[arg(long, value_name = "ID", value_parser = player_id)]
     player_id: Option<PlayerId>,
-    /// How it chooses [default: from config]
     #[arg(
         long,
         value_name = "NAME",
         value_parser = strategy::find,
-        help = format!("How it chooses, by default as configured: {}", strategy::names())
+        help = format!("How it chooses its moves: {} [default: from config]", strategy::names())
     )]
     strategy: Option<&'static Strategy>,
-    /// Have a program of yours decide, spoken to in lines over its standard input and output
+    /// Let your own program choose the moves, in lines over its standard input and output
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["strategy", "seed"])]
     exec: Option<String>,
-    /// How the program is spoken to [default: found out]
+    /// How to call the program [default: detected]
     #[arg(long, value_enum, value_name = "HOW", requires = "exec")]
     speech: Option<BotSpeech>,
-    /// Let the program see this variable of the surroundings; may be given again
+    /// Pass this environment variable to the program; may be repeated
     #[arg(long, value_name = "NAME", requires = "exec")]
     pass_env: Vec<String>,
-    /// How it speaks, by default as configured: `v2`, `v2-api` or `v1`
+    /// Its dialect: `v2`, `v2-api` or `v1` [default: from config]
     #[arg(long, value_name = "NAME", value_parser = dialect)]
     dialect: Option<Dialect>,
-    /// Say what the protocol shows and nothing else, forgive nothing, and come only to matches
-    /// that the manager announced
+    /// Send exactly what the protocol shows, tolerate no deviation, and join only matches that the
+    /// manager announced
     #[arg(long)]
     strict: bool,
-    /// Slow down, so that people can watch: how long it thinks
+    /// Slow down so that people can watch: how long it thinks
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "0ms")]
     pace: Duration,
-    /// Take all chance from this number
+    /// Take all randomness from this number
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
 
-fn player_id(text: &str) -> Result<PlayerId, String> {
-    PlayerId::new(text).map_err(|error| error.to_string())
-}
-
-/// What a player goes by that nobody named.
+/// What the files of a player without an id are named by.
 fn by_port(port: u16) -> PlayerId {
     let named = player_id(&format!("{BY_PORT}{port}"));
     named.unwrap_or_else(|_| PlayerId::numbered(1))
 }
 
-impl Player {
-    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Answer, Failure> {
-        self.joining.run(out, async |ground, out: &mut dyn Write| {
-            self.serve(ground, out).await
+impl PlayerArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        self.join.run(out, async |setup, out: &mut dyn Write| {
+            self.serve(setup, out).await
         })
     }
 
-    async fn serve(&self, ground: Ground, mut out: &mut dyn Write) -> Result<Answer, Failure> {
-        let mut ground = self.joining.settled(ground, "player")?;
-        let known = ground.agents.players.iter().find(|known| self.is(known));
-        let known_id = known.map(|known| known.player_id.clone());
+    async fn serve(
+        &self,
+        setup: AgentSetup,
+        mut out: &mut dyn Write,
+    ) -> Result<Exit, CommandError> {
+        let mut setup = self.join.settled(setup, "player")?;
+        let known = setup.agents.players.iter().find(|known| self.is(known));
+        let known = known.cloned();
+        let known_id = known.as_ref().map(|known| known.player_id.clone());
         let wanted = self.player_id.clone().or(known_id);
         let label = |slot: &PlayerId| format!("player `{slot}`");
         let slot = |port| wanted.clone().unwrap_or_else(|| by_port(port));
-        let listener = listen(&ground.system, &label(&slot(self.port)), self.port).await?;
-        // Of any free port nothing is known before it is taken.
+        let listener = listen(&setup.system, &label(&slot(self.port)), self.port).await?;
+        // With `--port 0` the port is known only now.
         let slot = slot(port_taken(&listener));
-        let label = label(&slot);
-        let defaults = ground.loader.load_player_defaults().map_err(bad_config)?;
-        let name = self.joining.name.clone();
+        let defaults = setup.loader.load_player_defaults().map_err(bad_config)?;
+        let known = known.as_ref();
+        let name = self.join.name.clone();
         let name = name.or(known.map(|known| known.display_name.clone()));
         let games = known.map(|known| known.game_types.clone());
         let configured = known.map_or(defaults.dialect, |known| known.dialect);
@@ -112,102 +110,95 @@ impl Player {
         let rules = PlayerRules {
             display_name: name.unwrap_or_else(|| format!("Player {slot}")),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            endpoint: endpoint(&ground.system, &listener),
+            endpoint: endpoint(&setup.system, &listener),
             games: games.unwrap_or_else(|| defaults.game_types.clone()),
-            timeouts: timeouts(&ground.system),
-            manager: self.joining.peer(&ground, dialect),
+            timeouts: timeouts(&setup.system),
+            manager: self.join.peer(&setup, dialect),
             wanted_id: wanted.map(|id| id.to_string()),
             strict: self.strict,
             memory: defaults.memory.rule(),
         };
-        let configured = known.map_or(&defaults.strategy, |known| &known.strategy);
-        let configured = configured.clone();
-        let Some(style) = self.style(&configured, &mut ground, &slot).await? else {
-            return Ok(Answer::Interrupted);
+        let strategy = known.map_or(&defaults.strategy, |known| &known.strategy);
+        let Some(chooser) = self.chooser(strategy, &mut setup, &slot).await? else {
+            return Ok(Exit::Interrupted);
         };
-        let bot = match &style.chooser {
+        let bot = match &chooser {
             Chooser::Bot(bot) => Some(Arc::clone(bot)),
             Chooser::Strategy(_) => None,
         };
-        let shared = self.joining.common.shared(&ground.system, self.seed)?;
-        let league = self.league(&ground, &shared.root, &slot).await;
-        let (running, door) = player::start(&shared, &league, &slot, rules, style)
-            .map_err(|error| not_started(&label, &error, "`--player-id` or `--port`"))?;
-        let serving = Serving {
-            pages: None,
-            shared,
-            running,
-            door,
-            listener,
-            stdio: self.joining.stdio,
-            lines: unbounded_channel().1,
-        };
-        let stayed = self.joining.stay(ground, serving, &mut out).await;
+        let pace = self.pace;
+        let shared = self.join.common.shared(&setup.system, self.seed)?;
+        let league = self.league(&setup, &shared.root, &slot).await;
+        let started = player::start(&shared, &league, &slot, rules, PlayStyle { chooser, pace })
+            .map_err(|error| not_started(&label(&slot), &error, "`--player-id` or `--port`"))?;
+        let join = &self.join;
+        let exit = join.serve(setup, shared, started, listener, &mut out).await;
         if let Some(bot) = bot {
             bot.end().await;
         }
-        stayed
+        exit
     }
 
     /// The league whose files it keeps.
-    async fn league(&self, ground: &Ground, root: &Root, slot: &PlayerId) -> LeagueId {
-        let past = Past {
+    async fn league(&self, setup: &AgentSetup, root: &Root, slot: &PlayerId) -> LeagueId {
+        let files = AgentFiles {
             root,
             kind: "player",
             slot: slot.as_str(),
             journal: &|_| root.player_journal(slot),
-            left,
+            last: |journal| {
+                last_league(journal, |event: &Event| match event {
+                    Event::Enrolled { league_id, .. } => Some(LastLeague::In(league_id.clone())),
+                    Event::LeagueCompleted { .. } => Some(LastLeague::Over),
+                    _ => None,
+                })
+            },
         };
-        self.joining.league(ground, &past).await
+        self.join.league(setup, &files).await
     }
 
-    async fn style(
+    /// What chooses the moves; nothing if the start of a bot was interrupted.
+    async fn chooser(
         &self,
         configured: &str,
-        ground: &mut Ground,
+        setup: &mut AgentSetup,
         slot: &PlayerId,
-    ) -> Result<Option<PlayStyle>, Failure> {
-        let chooser = match (&self.exec, self.strategy) {
-            (Some(command), _) => match self.bot(command, ground, slot).await? {
-                Some(bot) => Chooser::Bot(bot),
-                None => return Ok(None),
-            },
-            (None, Some(strategy)) => Chooser::Strategy(strategy),
-            (None, None) => Chooser::Strategy(
-                strategy::find(configured).map_err(|error| unknown_strategy(&error))?,
-            ),
+    ) -> Result<Option<Chooser>, CommandError> {
+        if let Some(command) = &self.exec {
+            return Ok(self.bot(command, setup, slot).await?.map(Chooser::Bot));
+        }
+        let strategy = match self.strategy {
+            Some(strategy) => strategy,
+            None => strategy::find(configured).map_err(|error| unknown_strategy(&error))?,
         };
-        Ok(Some(PlayStyle {
-            chooser,
-            pace: self.pace,
-        }))
+        Ok(Some(Chooser::Strategy(strategy)))
     }
 
-    /// Starts the bot and waits until it can be spoken to: before that, no clock of the league runs.
-    /// Nothing if somebody did not want to wait.
+    /// Starts the bot and waits until it answers: no timeout of the league runs before that.
+    /// Nothing if the start was interrupted.
     async fn bot(
         &self,
         command: &str,
-        ground: &mut Ground,
+        setup: &mut AgentSetup,
         slot: &PlayerId,
-    ) -> Result<Option<Arc<Bot>>, Failure> {
+    ) -> Result<Option<Arc<Bot>>, CommandError> {
         let keeper = std::env::current_exe().map_err(LaunchError::Start);
         let launch = Launch {
             keeper: keeper.map_err(|error| bot_failed(&error))?,
             words: launch::words(command).map_err(|error| bot_failed(&error))?,
             passed: self.pass_env.clone(),
-            complaints: self.joining.common.root().bot_complaints(slot),
-            limits: BotLimits::of(&ground.system.bots),
+            complaints: self.join.common.root().bot_complaints(slot),
+            limits: BotLimits::of(&setup.system.bots),
         };
         let speech = self.speech.map(BotSpeech::speech);
         let start = Bot::start(launch, slot.to_string(), speech);
         tokio::select! {
             started = start => started.map(Some).map_err(|unstarted| {
-                let mut failure = bot_failed(&unstarted.error);
-                failure.cause = format!("{}\n  {}", failure.cause, shown(&unstarted.last_lines));
-                failure
+                let last_words = shown(&unstarted.last_lines);
+                let failed = bot_failed(&unstarted.error);
+                failed.with_cause(|cause| format!("{cause}\n  {last_words}"))
             }),
-            () = ground.signals.interrupted() => Ok(None),
+            () = setup.signals.interrupted() => Ok(None),
         }
     }
 
@@ -220,7 +211,7 @@ impl Player {
     }
 }
 
-/// How a bot is spoken to.
+/// How to call a bot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum BotSpeech {
     /// JSON-RPC with the name of a tool as the method.
@@ -238,37 +229,20 @@ impl BotSpeech {
     }
 }
 
-/// How a player is left by its journal.
-fn left(journal: &Path) -> Option<Left> {
-    membership(journal, |event: &Event| match event {
-        Event::Enrolled { league_id, .. } => Some(Left::In(league_id.clone())),
-        Event::LeagueCompleted { .. } => Some(Left::Over),
-        _ => None,
-    })
-}
-
-fn bot_failed(error: &LaunchError) -> Failure {
-    let wrong_use = matches!(error, LaunchError::NoCommand(_));
-    Failure {
-        what: "could not start the bot".to_owned(),
-        cause: chain(error),
-        hint: match error {
-            LaunchError::Silent => {
-                "try it by hand: it must answer `{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":0}` with a line"
-            }
-            _ => "give a program and its arguments, such as `--exec \"python3 bot.py\"`",
+fn bot_failed(error: &LaunchError) -> CommandError {
+    let hint = match error {
+        LaunchError::Silent => {
+            "try it by hand: it must answer `{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":0}` \
+             with a line"
         }
-        .to_owned(),
-        kind: if wrong_use { Kind::Use } else { Kind::World },
-    }
+        _ => "give a program and its arguments, such as `--exec \"python3 bot.py\"`",
+    };
+    let wrong_use = matches!(error, LaunchError::NoCommand(_));
+    CommandError::world("could not start the bot", chain(error), hint).usage_if(wrong_use)
 }
 
-/// A strategy of the configuration that nobody knows.
-pub(crate) fn unknown_strategy(error: &strategy::UnknownStrategy) -> Failure {
-    Failure {
-        what: "could not start the player".to_owned(),
-        cause: error.to_string(),
-        hint: "mend `strategy` in config/agents/agents_config.json".to_owned(),
-        kind: Kind::Use,
-    }
+/// The configuration names an unknown strategy.
+pub(crate) fn unknown_strategy(error: &strategy::UnknownStrategy) -> CommandError {
+    let hint = "correct `strategy` in config/agents/agents_config.json";
+    CommandError::usage("could not start the player", error.to_string(), hint)
 }

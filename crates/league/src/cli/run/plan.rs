@@ -1,4 +1,4 @@
-//! Who plays in `league run`: from flags and configuration, or as it was when it was interrupted.
+//! The seats of `league run`: from flags and configuration, or as an interrupted league had them.
 
 use std::fs;
 use std::time::Duration;
@@ -14,58 +14,58 @@ use crate::agents::assemble::Shared;
 use crate::agents::manager::InvitedPlayer;
 use crate::agents::player::{Chooser, PlayStyle};
 use crate::agents::strategy::{self, Strategy};
-use crate::cli::agent::{guests, unknown_strategy};
-use crate::cli::arguments::{rules_of, tell_unknown_keys, usual_league};
-use crate::cli::failure::{Failure, Kind, bad_config};
+use crate::cli::agent::{guests, not_invited, unknown_strategy};
+use crate::cli::arguments::{rules_of, usual_league, warn_of_unknown_keys};
+use crate::cli::failure::{CommandError, bad_config};
 use crate::cli::leagues;
 use crate::cli::leagues::InterruptedLeague;
-use crate::cli::run::{PortChoice, Run};
+use crate::cli::run::{PortChoice, RunArgs};
 use crate::config::{AgentsConfig, ConfigLoader, PlayerConfig, SystemConfig};
 use crate::http::local::called;
 use crate::storage::root::Root;
 
-/// With more players than this on free ports, they share one listener.
-const MOST_PLAYER_PORTS: usize = 64;
+/// More players than this on free ports share one listener.
+const MAX_PLAYER_PORTS: usize = 64;
 
-/// A league that is about to be played.
-pub(crate) struct Planned {
+/// A league about to be played.
+pub(crate) struct RunPlan {
     pub(crate) shared: Shared,
     pub(crate) plan: Plan,
     pub(crate) display_name: String,
     pub(crate) resumed: bool,
-    /// How many players were invited by their address, now or when it began.
+    /// How many players are invited by their address, now or when it began.
     pub(crate) invited: usize,
-    /// The leagues that were interrupted and are not taken up.
+    /// Other leagues that were interrupted.
     pub(crate) interrupted: Vec<InterruptedLeague>,
     pub(crate) seed: Option<u64>,
-    /// The host by which people reach it.
+    /// The host that people reach it by.
     pub(crate) host: String,
 }
 
-/// Who plays, kept so that an interrupted league can be taken up.
+/// The players and referees of a league, stored to resume it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Seats {
-    referees: Vec<Referee>,
-    players: Vec<Player>,
+pub(crate) struct SeatList {
+    referees: Vec<StoredReferee>,
+    players: Vec<StoredPlayer>,
     game_type: GameType,
     pace_ms: u64,
     seed: Option<u64>,
     #[serde(default)]
     ports: Ports,
-    /// How many others were invited by their address.
+    /// How many players were invited by their address.
     #[serde(default)]
     invited: usize,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Referee {
+struct StoredReferee {
     id: RefereeId,
     name: String,
     max_concurrent: u32,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Player {
+struct StoredPlayer {
     id: PlayerId,
     name: String,
     strategy: String,
@@ -73,24 +73,24 @@ struct Player {
     dialect: Dialect,
 }
 
-impl Planned {
+impl RunPlan {
     pub(crate) fn make(
-        run: &Run,
+        run: &RunArgs,
         loader: &ConfigLoader,
         system: SystemConfig,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandError> {
         let agents = loader.load_agents().map_err(bad_config)?;
         let named = run.league_id.clone();
         let base = named.unwrap_or_else(|| usual_league(&system, run.game.as_ref()));
         let root = run.common.root();
         let (league_id, seats) = if run.resume {
             let league = leagues::to_resume(&root, &run.common, run.league_id.as_ref())?;
-            let seats = Seats::load(&root, &league)?;
+            let seats = SeatList::load(&root, &league)?;
             (league, Some(seats))
         } else {
             let free = leagues::free_name(&root, &base);
             if run.league_id.is_some() && free != base {
-                return Err(taken(&base));
+                return Err(exists(&base));
             }
             (free, None)
         };
@@ -99,9 +99,9 @@ impl Planned {
             .map_or(run.game.as_ref(), |seats| Some(&seats.game_type));
         let config = loader.load_league_of(&league_id, game);
         let config = (*config.map_err(bad_config)?).clone().playing(game);
-        // Nothing here goes by it; it is there for others to read.
+        // Loaded only so that it is written for others to read.
         loader.load_games_registry().map_err(bad_config)?;
-        tell_unknown_keys(loader);
+        warn_of_unknown_keys(loader);
         let mut rules = rules_of(&root, &system, &config)?;
         let seats = match seats {
             Some(seats) => seats,
@@ -110,7 +110,7 @@ impl Planned {
         let guests = run.guests(&rules, &system, &agents, &seats)?;
         let invited = seats.invited.max(guests.len());
         let players = (seats.players.len() + invited) as u32;
-        // A league that is taken up goes by the rules that it began with.
+        // A resumed league keeps the rules that it began with.
         if !run.resume {
             check_count(players, &rules, &root)?;
         }
@@ -131,9 +131,10 @@ impl Planned {
             display_name: config.display_name.clone(),
             resumed: run.resume,
             invited,
-            interrupted: match run.resume {
-                true => Vec::new(),
-                false => InterruptedLeague::all(&root, &run.common.root),
+            interrupted: if run.resume {
+                Vec::new()
+            } else {
+                InterruptedLeague::all(&root, &run.common.root)
             },
             seed,
             host: system.network.base_host,
@@ -141,15 +142,15 @@ impl Planned {
     }
 }
 
-impl Run {
-    /// The players that are invited by their address; a league that is taken up has them already.
+impl RunArgs {
+    /// The players invited by their address; a resumed league has them already.
     fn guests(
         &self,
         rules: &LeagueRules,
         system: &SystemConfig,
         agents: &AgentsConfig,
-        seats: &Seats,
-    ) -> Result<Vec<InvitedPlayer>, Failure> {
+        seats: &SeatList,
+    ) -> Result<Vec<InvitedPlayer>, CommandError> {
         if self.resume {
             return Ok(Vec::new());
         }
@@ -159,12 +160,8 @@ impl Run {
             own.any(|player| player.name.eq_ignore_ascii_case(&guest.name))
         };
         if let Some(guest) = guests.iter().find(own) {
-            return Err(Failure {
-                what: "could not invite players by their address".to_owned(),
-                cause: format!("one of our own players is called `{}`", guest.name),
-                hint: "invite it by another name: `NAME=URL`".to_owned(),
-                kind: Kind::Use,
-            });
+            let cause = format!("one of our own players is called `{}`", guest.name);
+            return Err(not_invited(cause, "invite it by another name: `NAME=URL`"));
         }
         // Our own players have the first numbers.
         let last = seats.players.last().and_then(|player| {
@@ -178,14 +175,14 @@ impl Run {
     }
 }
 
-impl Seats {
+impl SeatList {
     pub(crate) fn of(plan: &Plan, invited: usize, seed: Option<u64>, ports: Ports) -> Self {
-        let referee = |seat: &RefereePlan| Referee {
+        let referee = |seat: &RefereePlan| StoredReferee {
             id: seat.id.clone(),
             name: seat.name.clone(),
             max_concurrent: seat.max_concurrent,
         };
-        let player = |seat: &PlayerPlan| Player {
+        let player = |seat: &PlayerPlan| StoredPlayer {
             id: seat.id.clone(),
             name: seat.name.clone(),
             strategy: seat.style.chooser.name().to_owned(),
@@ -203,36 +200,43 @@ impl Seats {
         }
     }
 
-    /// Keeps who plays and where, for `--resume`, before anybody starts.
-    pub(crate) fn save(&self, root: &Root, league: &LeagueId) -> Result<(), Failure> {
+    /// Stores the seats and ports for `--resume`, before any agent starts.
+    pub(crate) fn save(&self, root: &Root, league: &LeagueId) -> Result<(), CommandError> {
         let path = root.seats(league);
         let body = serde_json::to_vec_pretty(self).unwrap_or_default();
         let draft = path.with_extension("json.new");
         let written = fs::create_dir_all(root.league_folder(league))
             .and_then(|()| fs::write(&draft, body))
             .and_then(|()| fs::rename(&draft, &path));
-        written.map_err(|error| Failure {
-            what: format!("could not write `{}`", path.display()),
-            cause: error.to_string(),
-            hint: "choose another folder with `--root`".to_owned(),
-            kind: Kind::World,
+        written.map_err(|error| {
+            let what = format!("could not write `{}`", path.display());
+            CommandError::world(
+                what,
+                error.to_string(),
+                "choose another folder with `--root`",
+            )
         })
     }
 
-    fn load(root: &Root, league: &LeagueId) -> Result<Self, Failure> {
+    fn load(root: &Root, league: &LeagueId) -> Result<Self, CommandError> {
         let path = root.seats(league);
-        let cause = |error: String| Failure {
-            what: format!("could not take up league `{league}`"),
-            cause: format!("`{}`: {error}", path.display()),
-            hint: "start its agents one by one with `league manager`, `referee` and `player`"
-                .to_owned(),
-            kind: Kind::World,
+        let failed = |error: String| {
+            CommandError::world(
+                format!("could not resume league `{league}`"),
+                format!("`{}`: {error}", path.display()),
+                "start its agents one by one with `league manager`, `referee` and `player`",
+            )
         };
-        let bytes = fs::read(&path).map_err(|error| cause(error.to_string()))?;
-        serde_json::from_slice(&bytes).map_err(|error| cause(error.to_string()))
+        let bytes = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+        serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))
     }
 
-    fn plan(&self, rules: LeagueRules, run: &Run, system: &SystemConfig) -> Result<Plan, Failure> {
+    fn plan(
+        &self,
+        rules: LeagueRules,
+        run: &RunArgs,
+        system: &SystemConfig,
+    ) -> Result<Plan, CommandError> {
         let ports = self.ports(run, system);
         let port = |list: &[u16], place: usize| list.get(place).copied().unwrap_or(0);
         let mut players = Vec::new();
@@ -250,7 +254,7 @@ impl Seats {
                 port: port(&ports.players, place),
             });
         }
-        let referee = |(place, referee): (usize, &Referee)| RefereePlan {
+        let referee = |(place, referee): (usize, &StoredReferee)| RefereePlan {
             id: referee.id.clone(),
             name: referee.name.clone(),
             max_concurrent: referee.max_concurrent,
@@ -268,13 +272,13 @@ impl Seats {
         })
     }
 
-    /// Where agents listen: as before, as the documents say, or anywhere.
-    fn ports(&self, run: &Run, system: &SystemConfig) -> Ports {
+    /// Where agents listen: as before, on the documents' ports, or on free ones.
+    fn ports(&self, run: &RunArgs, system: &SystemConfig) -> Ports {
         if self.ports != Ports::default() {
             return self.ports.clone();
         }
         if run.ports == PortChoice::Auto {
-            let many = self.players.len() > MOST_PLAYER_PORTS;
+            let many = self.players.len() > MAX_PLAYER_PORTS;
             return Ports {
                 shared: many.then_some(0),
                 ..Ports::default()
@@ -297,40 +301,35 @@ impl Seats {
     }
 }
 
-fn unknown_stored_strategy(error: strategy::UnknownStrategy) -> Failure {
-    Failure {
-        what: "could not seat the players".to_owned(),
-        cause: error.to_string(),
-        hint: "mend `run.json` in the league's folder".to_owned(),
-        kind: Kind::Use,
-    }
+fn unknown_stored_strategy(error: strategy::UnknownStrategy) -> CommandError {
+    let hint = "correct `run.json` in the league's folder";
+    CommandError::usage("could not seat the players", error.to_string(), hint)
 }
 
-fn taken(league: &LeagueId) -> Failure {
-    Failure {
-        what: format!("could not start league `{league}`"),
-        cause: "a league of that name is there already".to_owned(),
-        hint: "go on with it by `--resume`, or choose another `--league-id`".to_owned(),
-        kind: Kind::Use,
-    }
+fn exists(league: &LeagueId) -> CommandError {
+    CommandError::usage(
+        format!("could not start league `{league}`"),
+        "a league of this name exists already",
+        "resume it with `--resume`, or choose another `--league-id`",
+    )
 }
 
-/// The most matches that one of our referees plays at once.
-const MOST_AT_ONCE: u32 = 64;
-/// With fewer players there is nothing to play.
-const LEAST_PLAYERS: u32 = 2;
+/// How many matches one of our referees runs at once at most.
+const MAX_AT_ONCE: u32 = 64;
+/// A league needs two players.
+const MIN_PLAYERS: u32 = 2;
 
-impl Run {
-    /// Seats as many as are wanted; whoever is not active in the configuration is passed over.
+impl RunArgs {
+    /// The seats of a new league; agents that are not active in the configuration are skipped.
     pub(crate) fn seats(
         &self,
         rules: &LeagueRules,
         agents: &AgentsConfig,
-    ) -> Result<Seats, Failure> {
+    ) -> Result<SeatList, CommandError> {
         let (usual_players, usual_referees) = rules.start_when.unwrap_or((4, 2));
         let players = self.players.unwrap_or(usual_players);
         let referees = self.referees.unwrap_or(usual_referees);
-        let at_once = (players / 2).div_ceil(referees).clamp(2, MOST_AT_ONCE);
+        let at_once = (players / 2).div_ceil(referees).clamp(2, MAX_AT_ONCE);
         let known = |id: &PlayerId| agents.players.iter().find(|known| known.player_id == *id);
         let numbered = (1..).map(|number| (number, PlayerId::numbered(number)));
         let taking_part = numbered.filter(|(_, id)| known(id).is_none_or(|known| known.active));
@@ -340,14 +339,14 @@ impl Run {
             let place = seated.len();
             let known = known(&id);
             let name = known.map(|known| known.display_name.clone());
-            seated.push(Player {
+            seated.push(StoredPlayer {
                 dialect: self.dialect(place, known),
                 name: name.unwrap_or_else(|| format!("Player {number}")),
                 strategy: self.strategy(known, dealt, rules)?.name.to_owned(),
                 id,
             });
         }
-        Ok(Seats {
+        Ok(SeatList {
             referees: referee_seats(agents, referees, at_once),
             players: seated,
             game_type: rules.game_type.clone(),
@@ -365,25 +364,25 @@ impl Run {
         dealt.unwrap_or_else(configured)
     }
 
-    /// How a player chooses: as the flag says, else as configured, else as it is dealt.
+    /// The strategy of a player: by the flag, else as configured, else as dealt.
     fn strategy(
         &self,
         known: Option<&PlayerConfig>,
         dealt: &'static Strategy,
         rules: &LeagueRules,
-    ) -> Result<&'static Strategy, Failure> {
+    ) -> Result<&'static Strategy, CommandError> {
         let configured = known.filter(|_| self.strategies.is_empty());
         let configured = configured.map(|known| strategy::find(&known.strategy));
         let configured = configured
             .transpose()
             .map_err(|error| unknown_strategy(&error))?;
-        // One that has no ideas about the game would only leave it to luck.
+        // A strategy that does not know the game would only play at random.
         let fitting = configured.filter(|strategy| strategy.knows(&rules.game_type));
         Ok(fitting.unwrap_or(dealt))
     }
 }
 
-fn referee_seats(agents: &AgentsConfig, referees: u32, at_once: u32) -> Vec<Referee> {
+fn referee_seats(agents: &AgentsConfig, referees: u32, at_once: u32) -> Vec<StoredReferee> {
     let known = |id: &RefereeId| {
         let mut known = agents.referees.iter();
         known.find(|known| known.referee_id == *id)
@@ -393,7 +392,7 @@ fn referee_seats(agents: &AgentsConfig, referees: u32, at_once: u32) -> Vec<Refe
     let seat = |(number, id): (u32, RefereeId)| {
         let known = known(&id);
         let name = known.map(|known| known.display_name.clone());
-        Referee {
+        StoredReferee {
             name: name.unwrap_or_else(|| format!("Referee {number}")),
             max_concurrent: at_once.max(known.map_or(0, |known| known.max_concurrent_matches)),
             id,
@@ -402,34 +401,33 @@ fn referee_seats(agents: &AgentsConfig, referees: u32, at_once: u32) -> Vec<Refe
     taking_part.take(referees as usize).map(seat).collect()
 }
 
-/// Refuses as many players as the league's own file does not let in, or does not begin with.
-pub(crate) fn check_count(players: u32, rules: &LeagueRules, root: &Root) -> Result<(), Failure> {
+/// Refuses a number of players outside the limits of the league's file.
+fn check_count(players: u32, rules: &LeagueRules, root: &Root) -> Result<(), CommandError> {
     let file = root.league(&rules.league_id);
     let file = file.display();
-    let (cause, hint) = if players < LEAST_PLAYERS {
+    let (cause, hint) = if players < MIN_PLAYERS {
         (
-            "one player has nobody to play with".to_owned(),
-            "have more with `--players`, or invite others with `--invite URL`",
+            "one player has no opponent".to_owned(),
+            "add players with `--players`, or invite some with `--invite URL`",
         )
     } else if players < rules.min_players {
         let least = rules.min_players;
         (
-            format!("`{file}`: `participants.min_players` is {least}, and there are {players}"),
-            "have more with `--players`, or lower `participants.min_players`",
+            format!("`{file}`: `participants.min_players` is {least}, but there are {players}"),
+            "add players with `--players`, or lower `participants.min_players`",
         )
     } else if players > rules.max_players {
         let most = rules.max_players;
         (
-            format!("`{file}`: `participants.max_players` is {most}, and there are {players}"),
-            "have fewer with `--players`, or raise `participants.max_players`",
+            format!("`{file}`: `participants.max_players` is {most}, but there are {players}"),
+            "use fewer players with `--players`, or raise `participants.max_players`",
         )
     } else {
         return Ok(());
     };
-    Err(Failure {
-        what: "could not seat the players".to_owned(),
+    Err(CommandError::usage(
+        "could not seat the players",
         cause,
-        hint: hint.to_owned(),
-        kind: Kind::Use,
-    })
+        hint,
+    ))
 }

@@ -1,6 +1,6 @@
-//! What `league run` shows: how the league begins, each match, the table.
+//! The output of `league run`: the opening, a line for each match, the summary.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use league_core::league::Event;
@@ -10,61 +10,48 @@ use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
 
 use crate::cli::agent::page;
-use crate::cli::failure::Failure;
 use crate::cli::leagues::InterruptedLeague;
-use crate::cli::run::Run;
-use crate::cli::run::plan::Planned;
-use crate::cli::scores::{Forgiven, Room, Scores};
-use crate::cli::text::count;
-use crate::cli::{Answer, Output};
+use crate::cli::run::RunArgs;
+use crate::cli::run::plan::RunPlan;
+use crate::cli::scores::{DeviationSummary, LineWidth, Scores};
+use crate::cli::text::{count, print_object};
+use crate::cli::{Exit, Output};
 
-/// How many leagues that were interrupted are told one by one.
-const MOST_TOLD: usize = 3;
+/// How many interrupted leagues are listed one by one.
+const MAX_NOTES: usize = 3;
 
-/// What is shown of one league.
-pub(crate) struct Screen<'s, W: Write> {
+/// The output for one league.
+pub(crate) struct RunScreen<'s, W: Write> {
     out: &'s mut W,
-    output: Output,
-    quiet: bool,
-    root_flag: String,
-    reach_flags: String,
+    run: &'s RunArgs,
     league: LeagueId,
-    facts: Vec<(&'static str, String)>,
     title: String,
-    opening: Value,
+    facts: Vec<(&'static str, String)>,
     notes: Vec<String>,
+    /// The opening as JSON.
+    opening: Value,
     scores: Scores,
     resumed: bool,
-    web: bool,
     page: String,
     bar: ProgressBar,
 }
 
-impl<'s, W: Write> Screen<'s, W> {
-    pub(crate) fn new(run: &Run, planned: &Planned, out: &'s mut W) -> Self {
-        let plan = &planned.plan;
-        let players = (plan.players.len() + planned.invited) as u64;
-        let rounds = if players.is_multiple_of(2) {
-            players - 1
-        } else {
-            players
-        };
+impl<'s, W: Write> RunScreen<'s, W> {
+    pub(crate) fn new(run: &'s RunArgs, run_plan: &RunPlan, out: &'s mut W) -> Self {
+        let plan = &run_plan.plan;
+        let players = (plan.players.len() + run_plan.invited) as u64;
+        let rounds = players - u64::from(players.is_multiple_of(2));
         let total = players * (players - 1) / 2;
         let league = plan.rules.league_id.clone();
-        let seed = match planned.seed {
-            Some(seed) => format!("{seed}: can be played again, not for prizes"),
+        let seed = match run_plan.seed {
+            Some(seed) => format!("{seed}: can be repeated, not for prizes"),
             None => "from the operating system".to_owned(),
         };
         let game = plan.rules.game_type.to_string();
+        let referees = count(plan.referees.len() as u64, "referee");
         let facts = vec![
             ("game", format!("{game}, round robin")),
-            (
-                "players",
-                format!(
-                    "{players}, with {}",
-                    count(plan.referees.len() as u64, "referee")
-                ),
-            ),
+            ("players", format!("{players}, with {referees}")),
             ("matches", format!("{total} in {}", count(rounds, "round"))),
             ("seed", seed),
             ("files", run.common.root.display().to_string()),
@@ -72,192 +59,163 @@ impl<'s, W: Write> Screen<'s, W> {
         let opening = json!({
             "event": "league", "league_id": league, "game_type": game, "format": "round_robin",
             "players": players, "referees": plan.referees.len(), "matches": total,
-            "rounds": rounds, "seed": planned.seed, "root": run.common.root,
-            "resumed": planned.resumed, "interrupted": resumes(&planned.interrupted),
+            "rounds": rounds, "seed": run_plan.seed, "root": run.common.root,
+            "resumed": run_plan.resumed, "interrupted": resumes(&run_plan.interrupted),
         });
-        let bar = bar(run, total);
         Self {
             out,
-            output: run.common.output,
-            quiet: run.common.quiet,
-            root_flag: run.common.root_flag(),
-            reach_flags: run.reach.flags(),
-            title: format!("{} · {league}", planned.display_name),
+            run,
+            title: format!("{} · {league}", run_plan.display_name),
             league,
             facts,
+            notes: notes(&run_plan.interrupted),
             opening,
-            notes: notes(&planned.interrupted),
-            scores: Scores::of(total),
-            resumed: planned.resumed,
-            web: run.web,
+            scores: Scores::new(total),
+            resumed: run_plan.resumed,
             page: String::new(),
-            bar,
+            bar: bar(run, total),
         }
     }
 
-    /// Shows what is about to be played.
-    pub(crate) fn open(&mut self, endpoint: &str, mode: Mode) -> Result<(), Failure> {
-        if self.output == Output::Json {
+    /// Prints what is about to be played.
+    pub(crate) fn open(&mut self, endpoint: &str, mode: Mode) -> io::Result<()> {
+        self.page = page(endpoint);
+        if self.is_json() {
             self.opening["mode"] = json!(mode);
             self.opening["manager"] = endpoint.into();
-            self.opening["page"] = page(endpoint).into();
-            let opening = self.opening.clone();
-            return self.object(&opening);
+            self.opening["page"] = self.page.as_str().into();
+            return print_object(self.out, &self.opening);
         }
-        if self.quiet {
+        if self.run.common.quiet {
             return Ok(());
         }
-        writeln!(self.out, "{}", self.title)?;
-        self.facts.push(("manager", endpoint.to_owned()));
-        self.page = page(endpoint);
-        let until = if self.web {
+        let until = if self.run.web {
             ""
         } else {
             " while it runs; `--web` keeps it"
         };
-        self.facts.push(("page", format!("{}{until}", self.page)));
+        writeln!(self.out, "{}", self.title)?;
+        let page = format!("{}{until}", self.page);
+        self.facts.push(("manager", endpoint.to_owned()));
+        self.facts.push(("page", page));
+        if mode == Mode::Manual {
+            let root = self.run.common.root_flag();
+            let step = format!("league step R1M1 --manager {endpoint}{root}");
+            let fact = format!("each match waits for steps, such as `{step}`");
+            self.facts.push(("manual", fact));
+        }
+        let notes = self.notes.drain(..).map(|note| ("note", note));
+        self.facts.extend(notes);
         for (name, fact) in &self.facts {
             writeln!(self.out, "  {name:<9}{fact}")?;
         }
-        if mode == Mode::Manual {
-            let root = &self.root_flag;
-            writeln!(
-                self.out,
-                "  {:<9}each match waits: `league step R1M1 --manager {endpoint}{root}`",
-                "manual"
-            )?;
-        }
-        for note in &self.notes {
-            writeln!(self.out, "  {:<9}{note}", "note")?;
-        }
-        writeln!(self.out)?;
-        Ok(())
+        writeln!(self.out)
     }
 
-    /// Shows what happened in the league.
-    pub(crate) fn news(&mut self, at: Timestamp, event: &Event) -> Result<(), Failure> {
-        let Some(ended) = self.scores.take_in(at, event) else {
+    /// Prints a match that an event ends.
+    pub(crate) fn event(&mut self, at: Timestamp, event: &Event) -> io::Result<()> {
+        let Some(ended) = self.scores.record(at, event) else {
             return Ok(());
         };
         self.bar.set_position(self.scores.done);
-        if self.output == Output::Json {
-            let object = self.scores.object(&ended);
-            return self.object(&object);
+        if self.is_json() {
+            return print_object(self.out, &self.scores.object(&ended));
         }
-        if self.quiet {
+        if self.run.common.quiet {
             return Ok(());
         }
-        let line = self.scores.lines(&ended, Room::here());
+        let line = self.scores.lines(&ended, LineWidth::here());
         let out = &mut *self.out;
-        let written = self.bar.suspend(|| writeln!(out, "{line}"));
-        written.map_err(Failure::from)
+        self.bar.suspend(|| writeln!(out, "{line}"))
     }
 
-    /// Shows the table, technical losses and deviations.
-    pub(crate) fn table(
+    /// Prints the standings, technical losses and deviations.
+    pub(crate) fn summary(
         &mut self,
         rows: &[StandingRow],
-        forgiven: &Forgiven,
-    ) -> Result<(), Failure> {
+        deviations: &DeviationSummary,
+    ) -> io::Result<()> {
         self.bar.finish_and_clear();
-        if self.output == Output::Json {
-            let closing = self.scores.closing(&self.league, rows, forgiven);
-            return self.object(&closing);
+        if self.is_json() {
+            let summary = self.scores.summary(&self.league, rows, deviations);
+            return print_object(self.out, &summary);
         }
-        if !self.quiet {
+        if !self.run.common.quiet {
             writeln!(self.out)?;
         }
-        Ok(self.scores.close(self.out, rows, forgiven)?)
+        self.scores.print_summary(self.out, rows, deviations)
     }
 
-    /// Says that the page is still there.
-    pub(crate) fn stay(&mut self) -> Result<(), Failure> {
-        if self.output == Output::Json {
-            return self.object(&json!({"event": "page", "page": self.page}));
+    /// Prints that the page is still there.
+    pub(crate) fn page_stays(&mut self) -> io::Result<()> {
+        if self.is_json() {
+            let object = json!({"event": "page", "page": self.page});
+            return print_object(self.out, &object);
         }
         writeln!(self.out)?;
         writeln!(self.out, "the page stays at {} until Ctrl-C", self.page)?;
-        self.out.flush()?;
-        Ok(())
+        self.out.flush()
     }
 
-    /// Says what can be done with a league that is over.
-    pub(crate) fn farewell(&mut self) -> Result<Answer, Failure> {
-        if self.output == Output::Text && !self.quiet {
-            let (league, root) = (&self.league, &self.root_flag);
+    /// Prints what can be done with a finished league.
+    pub(crate) fn farewell(&mut self) -> io::Result<Exit> {
+        if self.run.common.talks() {
+            let league = format!("--league-id {}{}", self.league, self.run.common.root_flag());
             writeln!(self.out)?;
-            writeln!(
-                self.out,
-                "check it   league verify --league-id {league}{root}"
-            )?;
-            writeln!(
-                self.out,
-                "rebuild    league replay --league-id {league}{root}"
-            )?;
-            writeln!(
-                self.out,
-                "look at it league serve --league-id {league}{root}"
-            )?;
-            writeln!(
-                self.out,
-                "send it    league report --league-id {league}{root} -o league.html"
-            )?;
+            writeln!(self.out, "check it   league verify {league}")?;
+            writeln!(self.out, "rebuild    league replay {league}")?;
+            writeln!(self.out, "look at it league serve {league}")?;
+            writeln!(self.out, "send it    league report {league} -o league.html")?;
         }
-        Ok(Answer::Yes)
+        Ok(Exit::Yes)
     }
 
-    /// Says how to go on.
-    pub(crate) fn interrupted(&mut self) -> Result<Answer, Failure> {
+    /// Prints how to resume.
+    pub(crate) fn interrupted(&mut self) -> io::Result<Exit> {
         self.bar.finish_and_clear();
-        let command = format!(
-            "league run --resume --league-id {}{}{}",
-            self.league, self.root_flag, self.reach_flags
-        );
-        if self.output == Output::Json {
-            self.object(&json!({
-                "event": "interrupted", "league_id": self.league, "matches_played": self.scores.done,
-                "resume": command,
-            }))?;
-            return Ok(Answer::Interrupted);
+        let resume = self.run.resume_command(&self.league);
+        let (played, total) = (self.scores.done, self.scores.total);
+        if self.is_json() {
+            let object = json!({
+                "event": "interrupted", "league_id": self.league, "matches_played": played,
+                "resume": resume,
+            });
+            print_object(self.out, &object)?;
+            return Ok(Exit::Interrupted);
         }
         let again = if self.resumed { " again" } else { "" };
         writeln!(
             self.out,
-            "interrupted{again} after {} of {} matches; go on with `{command}`",
-            self.scores.done, self.scores.total
+            "interrupted{again} after {played} of {total} matches; go on with `{resume}`"
         )?;
-        Ok(Answer::Interrupted)
+        Ok(Exit::Interrupted)
     }
 
-    fn object(&mut self, object: &Value) -> Result<(), Failure> {
-        writeln!(self.out, "{object}")?;
-        self.out.flush()?;
-        Ok(())
+    fn is_json(&self) -> bool {
+        self.run.common.output == Output::Json
     }
 }
 
-/// The leagues that were interrupted, for machines.
+/// The interrupted leagues, as JSON.
 fn resumes(interrupted: &[InterruptedLeague]) -> Value {
     let each = |one: &InterruptedLeague| json!({"league_id": one.league, "resume": one.resume});
     interrupted.iter().map(each).collect()
 }
 
-/// What is said of leagues that were interrupted: the latest with the command that goes on.
+/// A line for each interrupted league, the latest first.
 fn notes(interrupted: &[InterruptedLeague]) -> Vec<String> {
-    let told = interrupted.iter().take(MOST_TOLD);
-    let told = told.map(|InterruptedLeague { league, resume }| {
+    let listed = interrupted.iter().take(MAX_NOTES);
+    let listed = listed.map(|InterruptedLeague { league, resume }| {
         format!("`{league}` was interrupted; go on with `{resume}`")
     });
-    let more = interrupted.len().saturating_sub(MOST_TOLD);
+    let more = interrupted.len().saturating_sub(MAX_NOTES);
     let more = (more > 0).then(|| format!("and {more} more"));
-    told.chain(more).collect()
+    listed.chain(more).collect()
 }
 
-/// A bar with the time left, for people who watch.
-fn bar(run: &Run, total: u64) -> ProgressBar {
-    let shown =
-        !run.common.quiet && run.common.output == Output::Text && std::io::stderr().is_terminal();
-    if !shown {
+/// A progress bar with the time left.
+fn bar(run: &RunArgs, total: u64) -> ProgressBar {
+    if !run.common.talks() || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());

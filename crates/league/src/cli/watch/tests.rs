@@ -1,4 +1,4 @@
-//! What a person sees.
+//! The live standings as drawn.
 
 use crate::wire::ask::{Health, State};
 use league_protocol::id::{GameType, LeagueId, PlayerId};
@@ -7,7 +7,7 @@ use ratatui::backend::TestBackend;
 
 use super::*;
 
-fn seen(players: u32) -> Scene {
+fn seen(players: u32) -> WatchState {
     let row = |rank: u32| StandingRow {
         rank,
         shared_rank: rank,
@@ -31,9 +31,9 @@ fn seen(players: u32) -> Scene {
         matches_played: 4,
         matches: 6,
     };
-    Scene {
+    WatchState {
         endpoint: "http://localhost:8000/mcp".to_owned(),
-        seen: Some(Seen {
+        seen: Some(LeagueSnapshot {
             health,
             rows: (1..=players).map(row).collect(),
         }),
@@ -41,14 +41,14 @@ fn seen(players: u32) -> Scene {
     }
 }
 
-fn shown(scene: &Scene, width: u16, height: u16) -> String {
+fn shown(state: &WatchState, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| draw(frame, scene)).unwrap();
+    terminal.draw(|frame| draw(frame, state)).unwrap();
     terminal.backend().to_string()
 }
 
 #[test]
-fn a_league_that_runs() {
+fn running_league_shows_its_standings() {
     insta::assert_snapshot!(shown(&seen(4), 80, 10), @r#"
     "league_2025_even_odd · even_odd · round 2 of 3 · 4 of 6 matches played          "
     " 66% █████████████████████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░"
@@ -64,7 +64,7 @@ fn a_league_that_runs() {
 }
 
 #[test]
-fn the_rows_that_fit_and_how_many_do_not() {
+fn rows_that_do_not_fit_are_counted() {
     insta::assert_snapshot!(shown(&seen(1_000), 80, 8), @r#"
     "league_2025_even_odd · even_odd · round 2 of 3 · 4 of 6 matches played          "
     " 66% █████████████████████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░"
@@ -78,10 +78,10 @@ fn the_rows_that_fit_and_how_many_do_not() {
 }
 
 #[test]
-fn a_manager_that_is_away_leaves_what_was_seen() {
-    let mut scene = seen(2);
-    scene.away = Some("no connection: Connection refused (os error 111)".to_owned());
-    insta::assert_snapshot!(shown(&scene, 110, 7), @r#"
+fn absent_manager_leaves_the_last_state() {
+    let mut state = seen(2);
+    state.away = Some("no connection: Connection refused (os error 111)".to_owned());
+    insta::assert_snapshot!(shown(&state, 110, 7), @r#"
     "league_2025_even_odd · even_odd · round 2 of 3 · 4 of 6 matches played                                        "
     " 66% █████████████████████████████████████████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░"
     "                                                                                                              "
@@ -90,8 +90,8 @@ fn a_manager_that_is_away_leaves_what_was_seen() {
     "   2  P02     Agent 2                            2      1      0      1       3                               "
     "q quits · no answer from http://localhost:8000/mcp: no connection: Connection refused (os error 111); still tr"
     "#);
-    scene.seen = None;
-    insta::assert_snapshot!(shown(&scene, 110, 4), @r#"
+    state.seen = None;
+    insta::assert_snapshot!(shown(&state, 110, 4), @r#"
     "waiting for the league manager                                                                                "
     "                                                                                                              "
     "                                                                                                              "
@@ -100,16 +100,16 @@ fn a_manager_that_is_away_leaves_what_was_seen() {
 }
 
 #[test]
-fn no_size_and_no_figures_are_too_odd_to_draw() {
-    let mut scene = seen(3);
+fn any_size_and_any_figures_can_be_drawn() {
+    let mut state = seen(3);
     for (width, height) in [(1, 1), (3, 2), (10, 4), (500, 1)] {
-        shown(&scene, width, height);
+        shown(&state, width, height);
     }
-    if let Some(seen) = &mut scene.seen {
+    if let Some(seen) = &mut state.seen {
         seen.health.matches_played = u64::MAX;
         seen.health.round_id = None;
     }
-    assert!(shown(&scene, 80, 10).contains("100%"));
+    assert!(shown(&state, 80, 10).contains("100%"));
 }
 
 #[test]
