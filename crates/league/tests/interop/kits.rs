@@ -136,7 +136,7 @@ fn every_kit_plays_a_strict_league_and_may_come_before_its_manager() {
     let mut kits: Vec<Kit> = LANGUAGES.iter().map(start).collect();
     for (kit, lang) in kits.iter_mut().zip(LANGUAGES) {
         let words = match lang {
-            "rust" => "asks to be admitted",
+            "rust" => "registers with the manager",
             _ => "has not let us in yet",
         };
         kit.program.says(words);

@@ -108,7 +108,7 @@ fn an_agent_that_is_not_there_is_code_3() {
         .unwrap();
     assert_eq!(ended.status.code(), Some(3));
     let errors = String::from_utf8(ended.stderr).unwrap();
-    assert!(errors.contains("nobody listens at"), "{errors}");
+    assert!(errors.contains("no agent listens at"), "{errors}");
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn nothing_and_nonsense_are_e002() {
     nothing readable
     not valid, 1 error
 
-    error E002 INVALID_MESSAGE at the whole
+    error E002 INVALID_MESSAGE at the whole message
       the body is empty; send a JSON object
       expected: a JSON object
       clause: 000 §1.4
@@ -181,7 +181,7 @@ fn nothing_and_nonsense_are_e002() {
     nothing readable
     not valid, 1 error
 
-    error E002 INVALID_MESSAGE at the whole
+    error E002 INVALID_MESSAGE at the whole message
       the body is not JSON at line `1`, column `17`; mend it there: a message must be JSON
       expected: JSON
       clause: 000 §1.4
@@ -193,7 +193,7 @@ fn nothing_and_nonsense_are_e002() {
     nothing readable
     not valid, 1 error
 
-    error E002 INVALID_MESSAGE at the whole
+    error E002 INVALID_MESSAGE at the whole message
       found a number; send an object
       expected: an object
       clause: 000 §1.4
@@ -205,7 +205,7 @@ fn nothing_and_nonsense_are_e002() {
     nothing readable
     not valid, 1 error
 
-    error E002 INVALID_MESSAGE at the whole
+    error E002 INVALID_MESSAGE at the whole message
       the array is empty; send a JSON object
       expected: a JSON object
       clause: 000 §1.4
@@ -258,7 +258,7 @@ fn a_file_that_is_not_there_is_told_with_a_hint() {
     --- errors
     error: could not read `no-such-file.json`
       cause: No such file or directory (os error 2)
-    hint: name a file with a message in it, or `-` for standard input
+    hint: give a file with a message, or `-` for standard input
     ");
 }
 
@@ -271,7 +271,7 @@ fn a_message_that_is_too_large_is_refused() {
     nothing readable
     not valid, 1 error
 
-    error E002 INVALID_MESSAGE at the whole
+    error E002 INVALID_MESSAGE at the whole message
       the body is larger than 262144 bytes; shorten it
       expected: a shorter message
       clause: 000 §1.4
@@ -287,7 +287,7 @@ fn a_text_that_is_not_utf_8_or_has_a_mark_is_to_be_saved_otherwise() {
     nothing readable
     not valid, 1 error
 
-    error E002 INVALID_MESSAGE at the whole
+    error E002 INVALID_MESSAGE at the whole message
       the body starts with a byte order mark; save it as UTF-8 without a byte order mark
       expected: UTF-8 without a byte order mark
       clause: 000 §1.4
@@ -306,7 +306,7 @@ fn a_misspelled_field_is_told_what_it_was_meant_to_be() {
     CHOOSE_PARITY_RESPONSE in dialect v2
     valid, 5 deviations
 
-    deviation E002 INVALID_MESSAGE at the whole
+    deviation E002 INVALID_MESSAGE at the whole message
       a lenient league reads this as {"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","sender":"player:P01","timestamp":"2025-01-15T10:15:10Z","conversation_id":"c","match_id":"R1M1","player_id":"P01","parity_choice":"even"}
       expected: a message as the documents spell it
       clause: ruling 13

@@ -28,10 +28,10 @@ fn a_player_is_written_and_what_to_do_next_is_said() {
     exit code 0
     --- out
     wrote HERE/player.py
-    your part is the function `choose`, at the top of it
+    your part is the function `choose`, at the top
     run it with:
       python3 HERE/player.py --port 8101 --manager http://localhost:8000/mcp
-    and a league to join, if there is none:
+    if no league is running, start one:
       league manager --players 4 --referees 1
       league referee
     --- errors
@@ -111,8 +111,8 @@ fn what_is_there_is_replaced_only_by_force() {
     --- out
     --- errors
     error: could not write the player
-      cause: `HERE/player.mjs` is there already
-    hint: give another place with `--output`, or replace it with `--force`
+      cause: `HERE/player.mjs` exists already
+    hint: give another path with `--output`, or replace the file with `--force`
     ");
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
     let forced = [&arguments[..], &["--force"]].concat();
@@ -126,10 +126,7 @@ fn half_a_package_is_not_written_over_another() {
     fs::create_dir(folder.path().join("src")).unwrap();
     fs::write(folder.path().join("src/main.rs"), "mine").unwrap();
     let seen = new(folder.path(), &["--lang", "rust", "--output", "HERE"]);
-    assert!(
-        seen.contains("`HERE/src/main.rs` is there already"),
-        "{seen}"
-    );
+    assert!(seen.contains("`HERE/src/main.rs` exists already"), "{seen}");
     assert!(!folder.path().join("Cargo.toml").exists());
 }
 

@@ -31,7 +31,7 @@ fn a_manager_that_waits_is_asked_and_told_to_begin() {
     --- errors
     error: the league manager has no answer
       cause: nothing is scheduled before the league begins
-    hint: see who plays and how far it is with `league query standings`
+    hint: see the players and the progress with `league query standings`
     ");
     insta::assert_snapshot!(ask(&["query", "stats", "--player", "P01"]), @"
     exit code 1
@@ -39,7 +39,7 @@ fn a_manager_that_waits_is_asked_and_told_to_begin() {
     --- errors
     error: the league manager has no answer
       cause: there is no player `P01`
-    hint: see who plays and how far it is with `league query standings`
+    hint: see the players and the progress with `league query standings`
     ");
     let json = ask(&["query", "next", "--player", "P01", "--output", "json"]);
     assert!(json.starts_with("exit code 1\n--- out\n{"), "{json}");
@@ -138,7 +138,7 @@ fn a_question_needs_its_player_and_an_address_its_form() {
     --- out
     --- errors
     error: could not ask the league manager
-      cause: `localhost:8000` is no address
+      cause: `localhost:8000` is not an address
     hint: give the address that the manager printed, such as `http://localhost:8000/mcp`
     ");
 }

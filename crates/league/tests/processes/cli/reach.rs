@@ -12,11 +12,11 @@ fn greeting(arguments: &[&str]) -> String {
     let endpoint = first.rsplit(' ').next().unwrap();
     let port = endpoint.trim_end_matches("/mcp").rsplit(':').next();
     let mut lines = vec![first.clone(), manager.said("its page")];
-    lines.push(manager.said("join it"));
-    lines.push(manager.said("player of one's own"));
-    lines.push(manager.said("agents may answer"));
+    lines.push(manager.said("join from"));
+    lines.push(manager.said("with your own player"));
+    lines.push(manager.said("agents are allowed"));
     if !arguments.contains(&"--allow") {
-        lines.push(manager.said("turned away"));
+        lines.push(manager.said("refused"));
     }
     lines.join("\n").replace(port.unwrap(), "PORT")
 }
@@ -26,14 +26,14 @@ fn a_manager_that_others_can_reach_says_how_they_join() {
     insta::assert_snapshot!(greeting(&["--host", "192.0.2.7"]), @"
     league `league_2025_even_odd` at http://192.0.2.7:PORT/mcp
     its page at http://192.0.2.7:PORT/
-    join it from another machine with `league player --manager http://192.0.2.7:PORT/mcp --bind 0.0.0.0 --name NAME`
-    or with a player of one's own: `league new player --lang python`, then `python3 player.py --manager http://192.0.2.7:PORT/mcp --host ADDRESS --name NAME`
-    agents may answer at loopback, 192.0.2.7
-    those on other machines are turned away until it is started with `--allow NETWORK`
+    join from another machine with `league player --manager http://192.0.2.7:PORT/mcp --bind 0.0.0.0 --name NAME`
+    or with your own player: `league new player --lang python`, then `python3 player.py --manager http://192.0.2.7:PORT/mcp --host ADDRESS --name NAME`
+    agents are allowed at loopback, 192.0.2.7
+    agents on other machines are refused; to allow them, start it with `--allow NETWORK`
     ");
     let allowed = greeting(&["--host", "192.0.2.7", "--allow", "192.0.2.0/24"]);
     let last = allowed.lines().next_back().unwrap();
-    assert_eq!(last, "agents may answer at loopback, 192.0.2.0/24");
+    assert_eq!(last, "agents are allowed at loopback, 192.0.2.0/24");
 }
 
 #[test]
@@ -47,11 +47,11 @@ fn an_agent_that_its_manager_cannot_call_is_told_what_to_do() {
         assert!(refused.starts_with("exit code 2\n"), "{refused}");
         let start = format!(
             "error: could not start the {agent}\n  cause: the manager is on another machine, \
-             `192.0.2.1`, and cannot call an agent at `localhost`\n\
+             `192.0.2.1`, and cannot reach an agent at `localhost`\n\
              hint: listen on the network with `--bind 0.0.0.0`"
         );
         assert!(refused.contains(&start), "{refused}");
-        assert!(refused.contains("name that with `--host`"), "{refused}");
+        assert!(refused.contains("give it with `--host`"), "{refused}");
     }
 }
 
@@ -62,11 +62,11 @@ fn an_agent_that_is_told_elsewhere_and_listens_to_itself_is_told_what_to_do() {
     for (host, said) in [
         (
             "192.0.2.7",
-            "and cannot call an agent at `127.0.0.1`\nhint: listen on the network",
+            "and cannot reach an agent at `127.0.0.1`\nhint: listen on the network",
         ),
         (
             "heron.example",
-            "is a name, and managers call agents by addresses",
+            "is a name, but managers call agents by address",
         ),
     ] {
         let own = ["player", "--port", "0", "--root", root, "--host", host];
@@ -82,7 +82,7 @@ fn a_manager_that_listens_to_itself_under_another_host_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let own = ["manager", "--port", "0", "--host", "192.0.2.7"];
     let manager = Agent::start(folder.path(), &own);
-    let told = manager.said("it listens on 127.0.0.1 alone");
+    let told = manager.said("it listens on 127.0.0.1 only");
     assert!(told.contains("start it with `--bind 0.0.0.0`"), "{told}");
 }
 
@@ -92,7 +92,7 @@ fn what_is_no_host_and_no_network_is_refused() {
         (
             "--host",
             "http://board:8000",
-            "give a name or an address alone",
+            "give only a name or an address",
         ),
         ("--host", "0.0.0.0", "name one of them"),
         ("--allow", "everywhere", "a network such as 192.168.1.0/24"),

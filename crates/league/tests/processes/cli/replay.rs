@@ -99,7 +99,7 @@ fn where_there_is_no_league_there_is_nothing_to_replay() {
     --- errors
     error: could not replay `ROOT`
       cause: there is no league below `ROOT`
-    hint: name the folder that holds `data/leagues`
+    hint: give the folder that holds `data/leagues`
     ");
     let named = league(&["replay", root, "--league-id", "other"], "").replace(root, "ROOT");
     insta::assert_snapshot!(named, @"
@@ -108,6 +108,6 @@ fn where_there_is_no_league_there_is_nothing_to_replay() {
     --- errors
     error: could not replay `ROOT`
       cause: there is no journal `ROOT/data/leagues/other/journal.jsonl`
-    hint: name the folder that holds `data/leagues`, or another `--league-id`
+    hint: give the folder that holds `data/leagues`, or another `--league-id`
     ");
 }

@@ -58,7 +58,7 @@ fn an_unknown_name_or_dialect_is_wrong_use() {
     exit code 2
     --- out
     --- errors
-    error: invalid value 'v3' for '--dialect <DIALECT>': expected `v2`, `v2-api` or `v1`
+    error: invalid value 'v3' for '--dialect <DIALECT>': unknown dialect; choose one of `v2`, `v2-api`, `v1`
 
     For more information, try '--help'.
     ");

@@ -35,8 +35,8 @@ fn a_league_is_started_watched_to_its_end_and_asked() {
     insta::assert_snapshot!(ask(&["start"]), @"
     exit code 0
     --- out
-    league `league_2025_even_odd` has begun: 2 players, 1 round, 1 match
-    see it with `league watch URL`
+    league `league_2025_even_odd` has started: 2 players, 1 round, 1 match
+    watch it with `league watch URL`
     --- errors
     ");
     it_is_watched_to_its_end(&endpoint);
@@ -57,7 +57,7 @@ fn a_league_is_started_watched_to_its_end_and_asked() {
     --- errors
     error: the league manager has no answer
       cause: no match of `P02` is left
-    hint: see who plays and how far it is with `league query standings`
+    hint: see the players and the progress with `league query standings`
     ");
     insta::assert_snapshot!(ask(&["start"]), @"
     exit code 1
@@ -65,7 +65,7 @@ fn a_league_is_started_watched_to_its_end_and_asked() {
     --- errors
     error: could not start the league
       cause: the league has begun already
-    hint: see how far it is with `league watch URL`
+    hint: see its progress with `league watch URL`
     ");
 }
 

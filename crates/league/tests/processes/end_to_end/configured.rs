@@ -141,7 +141,7 @@ fn an_address_to_listen_on_that_this_machine_does_not_have_is_named() {
     for (command, port) in [("run", ["--ports", "auto"]), ("player", ["--port", "0"])] {
         let ended = ground.start(command, &port).end();
         assert_eq!(ended.code, Some(3), "{ended:?}");
-        let hint = "hint: name an address of this machine with `--bind`, or `security.bind`";
+        let hint = "hint: name an address of this machine with `--bind`, or as `security.bind`";
         assert!(ended.errors.contains(hint), "{ended:?}");
     }
 }

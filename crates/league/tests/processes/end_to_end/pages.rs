@@ -213,7 +213,7 @@ fn a_league_that_was_tampered_with_is_shown_and_said_to_be() {
         assert!(body.contains("failed verification"), "{path}: {body}");
     }
     let report = league(["report", ground.root(), "--format", "csv"]);
-    assert!(report.errors.contains("does not hold"), "{report:?}");
+    assert!(report.errors.contains("does not verify"), "{report:?}");
 }
 
 #[test]

@@ -77,7 +77,9 @@ fn whoever_finds_its_journal_in_use_is_told_how_to_be_another() {
         let own = [kind, "--port", "0", flag, id, "--root", ground.root()];
         let ended = league(own);
         assert_eq!(ended.code, Some(3), "{ended:?}");
-        let hint = format!("hint: stop the other one, or choose another with `{flag}` or `--port`");
+        let hint = format!(
+            "hint: stop the other process, or start another agent with `{flag}` or `--port`"
+        );
         assert!(ended.errors.contains(&hint), "{ended:?}");
     }
 }
@@ -162,7 +164,7 @@ fn a_player_without_a_manager_keeps_asking_until_it_is_told_to_end() {
     ];
     let mut player = Process::start(own.into_iter().chain(["--root", ground.root()]));
     player.line(|line| line.contains("answers at http://localhost:"));
-    player.line(|line| line.contains("asks to be admitted"));
+    player.line(|line| line.contains("registers with the manager"));
     player.warning(|line| line.contains("does not answer") && line.contains(manager));
     player.see_running();
     let ended = player.stop();

@@ -77,7 +77,7 @@ fn a_league_that_waits_is_taken_up_and_says_that_it_still_waits() {
     assert_eq!(run.end().code, Some(130));
     let again = ["run", "--resume", "--root", ground.root()];
     let mut again = Process::start(again);
-    again.line(|line| line.contains("each match waits: `league step R1M1"));
+    again.line(|line| line.contains("each match waits for steps, such as `league step R1M1"));
 }
 
 #[test]

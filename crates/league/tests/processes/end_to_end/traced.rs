@@ -178,7 +178,7 @@ fn what_was_really_said_is_kept_beside_how_it_was_read_and_without_a_token() {
     assert!(
         replayed
             .out
-            .contains("it said `even! my token is tok-p02-…`"),
+            .contains("received `even! my token is tok-p02-…`"),
         "{replayed:?}"
     );
 }
