@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use league::bare::{Caller, Router, ToolService};
-use league::bare::{Limits, Routes, bind, serve};
+use league::server::{Caller, Router, ToolService};
+use league::server::{Limits, Routes, bind, serve};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use serde_json::{Map, Value};
 use tokio::sync::watch;

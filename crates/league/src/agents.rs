@@ -1,4 +1,4 @@
-//! The three kinds of agents: a machine at its desk, a post, a reception, and what belongs to each.
+//! The three kinds of agents: a machine at its actor, a post, a reception, and what belongs to each.
 
 pub(crate) mod actor;
 pub(crate) mod arena;
@@ -12,7 +12,7 @@ pub(crate) mod referee;
 pub mod strategy;
 pub(crate) mod tools;
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use league_core::machine::Machine;
@@ -28,19 +28,16 @@ use crate::storage::store::StoreError;
 use crate::wire::outbox::OutboxIdle;
 use crate::wire::router::ServiceReply;
 
-/// An agent at work.
 pub(crate) struct RunningAgent<M: Machine> {
-    /// The way to its desk.
-    pub(crate) desk: Handle<M>,
-    /// Ends with the desk, or when a fact could not be written.
+    pub(crate) actor: Handle<M>,
+    /// Ends with the actor, or when a fact could not be written.
     pub(crate) ended: JoinHandle<Result<(), StoreError>>,
     /// Tells when it has nothing left to say.
     pub(crate) quiet: OutboxIdle,
-    /// Who it is.
     pub(crate) identity: Arc<Identity>,
 }
 
-/// The answer of an agent whose desk does not attend.
+/// The answer of an agent whose actor does not take the command.
 fn unattended(error: ActorError) -> ServiceReply {
     let code = match error {
         ActorError::Busy => Code::RateLimited,
@@ -51,13 +48,13 @@ fn unattended(error: ActorError) -> ServiceReply {
 
 /// The answer to a message that an agent of this kind is never sent.
 fn not_for_me(message: &Message) -> ServiceReply {
-    let detail = "this agent is not asked for that";
+    let detail = "this kind of agent does not take that message";
     let mut error = LeagueError::new(Code::InvalidMessage, detail);
     error.original_message_type = message.v2_type().map(str::to_owned);
     ServiceReply::error(error)
 }
 
-/// The answer of an agent that no league has admitted: nobody could prove anything to it.
+/// The answer of an agent that no league has admitted: no caller could prove anything to it.
 fn not_in_yet() -> ServiceReply {
     let detail = "this agent is not in a league yet: try again when it is";
     ServiceReply::error(LeagueError::new(Code::Connection, detail))
@@ -65,21 +62,28 @@ fn not_in_yet() -> ServiceReply {
 
 /// The answer to a call of a tool without an argument that it needs.
 fn missing(name: &str) -> ServiceReply {
-    let detail = format!("the argument `{name}` is missing or no text; add it");
+    let detail = format!("the argument `{name}` is missing or not a string; add it");
     let mut error = LeagueError::new(Code::MissingField, detail);
     error.path = Some(name.to_owned());
     ServiceReply::error(error)
 }
 
-/// Takes tokens for this process and keeps them for the next; without them an agent that starts
-/// again has to register as a newcomer.
-fn keep_tokens(identity: &Identity, path: &Path, token: &AuthToken, back: Option<&AuthToken>) {
-    let tokens = Tokens {
-        token: token.clone(),
-        return_token: back.cloned().or_else(|| identity.return_token()),
-    };
-    if let Err(error) = crate::storage::secrets::save_tokens(path, &tokens) {
-        tracing::error!(event_type = "TOKEN_NOT_KEPT", "{error}");
+/// The tokens of an agent, and the file that keeps them for its next process.
+struct KeptTokens {
+    held: Tokens,
+    file: PathBuf,
+}
+
+impl KeptTokens {
+    /// Takes granted tokens; a return token that is held stays good if no other came. Without the
+    /// file an agent that starts again has to register anew.
+    fn grant(&mut self, token: &AuthToken, return_token: Option<&AuthToken>) {
+        self.held.token = token.clone();
+        if return_token.is_some() {
+            self.held.return_token = return_token.cloned();
+        }
+        if let Err(error) = crate::storage::secrets::save_tokens(&self.file, &self.held) {
+            tracing::error!(event_type = "TOKEN_NOT_KEPT", "{error}");
+        }
     }
-    identity.set_tokens(&tokens);
 }

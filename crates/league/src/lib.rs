@@ -26,9 +26,10 @@ pub use storage::{documents, root};
 #[doc = include_str!("../../../docs/library.md")]
 struct Toolkit;
 
-/// The server and the router alone, for the examples that measure them; not an interface to keep.
+/// The server and the router without an agent, for the examples; not a public interface.
 #[doc(hidden)]
-pub mod bare {
+pub mod server {
     pub use crate::http::server::{Limits, Routes, bind, serve};
     pub use crate::wire::router::{Caller, Router, ToolService};
+    pub use crate::wire::traffic::RejectedCall;
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use league::bare::{self, Limits, Routes};
-use league::bare::{Router, ToolService};
+use league::server::{self, Limits, Routes};
+use league::server::{Router, ToolService};
 use league_mcp::{
     About, Caller, Completing, Given, Mcp, Offering, Pending, Prompt, PromptFault, Read, Resource,
     Template, Tool,
@@ -27,7 +27,7 @@ pub(crate) async fn serve(listener: TcpListener) {
     };
     doors.open("", Arc::new(reception));
     let end = watch::Sender::new(false);
-    bare::serve(listener, doors, Limits::default(), end.subscribe()).await;
+    server::serve(listener, doors, Limits::default(), end.subscribe()).await;
 }
 
 /// Has the one tool.
@@ -60,7 +60,7 @@ impl ToolService for Chooser {
         method == TOOL
     }
 
-    async fn attend(&self, call: &Call<'_>, _caller: league::bare::Caller<'_>) -> Vec<u8> {
+    async fn attend(&self, call: &Call<'_>, _caller: league::server::Caller<'_>) -> Vec<u8> {
         let named = call.params.named().ok().flatten();
         match choose(named).filter(|_| self.has(&call.method)) {
             Some(choice) => rpc::respond(&call.id, &choice),

@@ -25,7 +25,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use league::bare::bind;
+use league::server::bind;
 use tokio::net::TcpListener;
 
 #[derive(Parser)]

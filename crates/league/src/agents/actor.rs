@@ -1,8 +1,8 @@
-//! The one loop that owns a machine.
+//! The single-writer loop that owns a machine.
 //!
-//! Commands come through a bounded inbox. The desk takes as many as wait, decides and applies each,
-//! writes all their facts with one sync, and only then lets answers and letters out. Nothing is
-//! answered or sent that is not written.
+//! Commands come through a bounded inbox. The actor takes as many as wait, decides and applies each,
+//! writes all their events with one sync, publishes a snapshot for readers, and only then lets
+//! answers and letters out. Nothing is answered or sent that is not written.
 
 use league_core::letter::Letter;
 use league_core::machine::{Keep, Machine};
@@ -10,44 +10,48 @@ use league_protocol::time::Timestamp;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::agents::identity::{AgentInfo, InfoPublisher};
 use crate::clock;
 use crate::storage::record::Record;
 use crate::storage::store::{Store, StoreError};
 
-/// How many commands may wait before callers are told to come back later.
+/// How many requests may wait before callers are told to try again later.
 pub(crate) const MAX_QUEUED: usize = 8_192;
 /// How many commands share one sync.
 pub(crate) const MAX_BATCH: usize = 256;
 
-/// Sees what happens at a desk, and does what the process owes besides.
+/// Observes the events of an actor, and does what the process owes besides: documents, logs,
+/// tokens.
 pub(crate) trait Observer<M: Machine>: Send {
-    /// Adds what else belongs into the journal together with a fact, before it.
-    fn record(&mut self, _event: &M::Event) -> Option<Record<M::Event>> {
+    /// Adds a record that belongs into the journal together with an event, before it.
+    fn companion(&mut self, _event: &M::Event) -> Option<Record<M::Event>> {
         None
     }
 
-    /// Takes in a record just as the machine has; it is not written yet, so nothing may leave
-    /// before [`settle`](Self::settle).
-    fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<M::Event>, machine: &M);
+    /// Sees a record just after the machine; it is not written yet, so nothing may leave before
+    /// [`flush`](Self::flush).
+    fn observe(&mut self, sequence: u64, at: Timestamp, record: &Record<M::Event>, machine: &M);
 
-    /// Takes in a fact that is kept in memory alone.
-    fn remember(&mut self, _at: Timestamp, _event: &M::Event) {}
+    /// Sees an event that is kept in memory alone.
+    fn observe_in_memory(&mut self, _at: Timestamp, _event: &M::Event) {}
 
-    /// Sees an answer before it leaves, and may have something to bring next.
-    fn replied(&mut self, _answer: &MachineAnswer<M>) -> Option<M::Command> {
+    /// Sees an answer before it leaves, and may have a command to run next.
+    fn answered(&mut self, _answer: &MachineAnswer<M>) -> Option<M::Command> {
         None
     }
 
-    /// All that was taken in is written, or the moment of [`wakeup`](Self::wakeup) has come.
-    fn settle(&mut self, _at: Timestamp, _machine: &M) {}
+    /// The state that others may see.
+    fn info(&self, machine: &M) -> AgentInfo;
 
-    /// When to be settled again if nothing comes before.
+    /// All that was observed is written, or the time of [`wakeup`](Self::wakeup) has come.
+    fn flush(&mut self, _at: Timestamp, _machine: &M) {}
+
+    /// When to flush again if no command comes before.
     fn wakeup(&self) -> Option<Timestamp> {
         None
     }
 
-    /// The desk ends.
-    fn end(&mut self, _at: Timestamp, _machine: &M) {}
+    fn stop(&mut self, _at: Timestamp, _machine: &M) {}
 }
 
 /// Where letters go.
@@ -56,7 +60,7 @@ pub(crate) trait Outbox<CorrelationId>: Send {
     fn post(&mut self, letter: Letter<CorrelationId>);
 }
 
-/// The way to a desk.
+/// Sends requests to an actor.
 pub(crate) struct Handle<M: Machine> {
     inbox: mpsc::Sender<Request<M>>,
 }
@@ -69,13 +73,10 @@ impl<M: Machine> Clone for Handle<M> {
     }
 }
 
-/// What a machine says to a command.
 pub(crate) type MachineAnswer<M> = Result<<M as Machine>::Reply, <M as Machine>::Refusal>;
 
-/// A look at the machine.
 type MachineQuery<M> = Box<dyn FnOnce(&M) + Send>;
 
-/// Where a ruling is waited for.
 type ReplySender<M> = oneshot::Sender<MachineAnswer<M>>;
 
 enum Request<M: Machine> {
@@ -83,35 +84,32 @@ enum Request<M: Machine> {
         command: M::Command,
         back: Option<ReplySender<M>>,
     },
-    MachineQuery(MachineQuery<M>),
+    Query(MachineQuery<M>),
     End,
 }
 
-/// Why nobody attended to a command.
+/// Why the actor did not take a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(crate) enum ActorError {
-    /// Too many wait already.
-    #[error("too many requests wait already: try again shortly")]
+    #[error("too many requests are waiting; try again shortly")]
     Busy,
-    /// The agent is about to end.
-    #[error("the agent is stopping: try again when it is back")]
+    #[error("the agent is stopping; try again when it is back")]
     Closed,
 }
 
 impl<M: Machine> Handle<M> {
-    /// A desk's inbox, and the way to it.
     pub(crate) fn inbox() -> (Self, Inbox<M>) {
         let (inbox, requests) = mpsc::channel(MAX_QUEUED);
         (Self { inbox }, Inbox(requests))
     }
 
-    /// Brings a command and waits for what the machine says.
+    /// Sends a command and waits for the answer.
     ///
     /// # Errors
     ///
-    /// Turned away if too many wait, or if the agent is about to end.
+    /// Too many commands wait, or the agent is stopping.
     pub(crate) async fn ask(&self, command: M::Command) -> Result<MachineAnswer<M>, ActorError> {
-        let (back, ruling) = oneshot::channel();
+        let (back, answer) = oneshot::channel();
         let request = Request::Command {
             command,
             back: Some(back),
@@ -120,76 +118,74 @@ impl<M: Machine> Handle<M> {
             mpsc::error::TrySendError::Full(_) => ActorError::Busy,
             mpsc::error::TrySendError::Closed(_) => ActorError::Closed,
         })?;
-        ruling.await.map_err(|_| ActorError::Closed)
+        answer.await.map_err(|_| ActorError::Closed)
     }
 
-    /// Brings a command that must not get lost; waits for room in the inbox.
-    pub(crate) async fn bring(&self, command: M::Command) {
+    /// Sends a command that must not get lost; waits for room in the inbox.
+    pub(crate) async fn send(&self, command: M::Command) {
         let request = Request::Command {
             command,
             back: None,
         };
-        // A desk that is gone needs nothing any more.
+        // An actor that has ended needs nothing more.
         let _ = self.inbox.send(request).await;
     }
 
-    /// Looks at the machine as it is between two commands.
+    /// Queries the machine as it is between two commands.
     ///
     /// # Errors
     ///
-    /// The agent may be about to end.
-    pub(crate) async fn look<T: Send + 'static>(
+    /// The agent is stopping.
+    pub(crate) async fn query<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&M) -> T + Send + 'static,
+        query: impl FnOnce(&M) -> T + Send + 'static,
     ) -> Result<T, ActorError> {
         let (back, seen) = oneshot::channel();
-        let request = Request::MachineQuery(Box::new(move |machine| {
-            // Whoever asked may have gone.
-            let _ = back.send(look(machine));
+        let request = Request::Query(Box::new(move |machine| {
+            // The caller may have gone.
+            let _ = back.send(query(machine));
         }));
         let sent = self.inbox.send(request).await;
         sent.map_err(|_| ActorError::Closed)?;
         seen.await.map_err(|_| ActorError::Closed)
     }
 
-    /// Ends the desk after what waits already.
-    pub(crate) async fn end(&self) {
+    /// Stops the actor after the requests that wait already.
+    pub(crate) async fn stop(&self) {
         let _ = self.inbox.send(Request::End).await;
     }
 }
 
-/// Where requests wait for their desk.
 pub(crate) struct Inbox<M: Machine>(mpsc::Receiver<Request<M>>);
 
-/// The desk of one agent, with all that it works with.
+/// The only owner of a machine, with all that it works with.
 pub(crate) struct Actor<M: Machine> {
-    /// What decides.
     pub(crate) machine: M,
-    /// Where facts are kept; without it nothing outlives the process.
+    /// Where events are kept; without it nothing outlives the process.
     pub(crate) store: Option<Box<dyn Store<Record<M::Event>>>>,
-    /// Where letters go.
     pub(crate) outbox: Box<dyn Outbox<M::CorrelationId>>,
-    /// Who sees it all.
     pub(crate) observer: Box<dyn Observer<M>>,
+    /// Where the state that others may see is published.
+    pub(crate) info: InfoPublisher,
 }
 
-/// What a batch of commands came to, before it is written.
+/// The outcome of a batch of commands, before it is written.
 struct Batch<M: Machine> {
     at: Timestamp,
-    /// The place of the record before the first.
+    /// The sequence number of the record before the first.
     before: u64,
     records: Vec<Record<M::Event>>,
-    rulings: Vec<(MachineAnswer<M>, Option<ReplySender<M>>)>,
+    answers: Vec<(MachineAnswer<M>, Option<ReplySender<M>>)>,
     letters: Vec<Letter<M::CorrelationId>>,
     queries: Vec<MachineQuery<M>>,
 }
 
 impl<M: Machine> Actor<M> {
-    /// Works until the desk is ended.
+    /// Works until it is stopped.
     ///
     /// # Errors
     ///
-    /// Ends at once if a fact cannot be written: nobody is answered, nothing is sent.
+    /// Ends at once if an event cannot be written: nothing is answered or sent.
     pub(crate) async fn run(
         mut self,
         mut inbox: Inbox<M>,
@@ -211,14 +207,14 @@ impl<M: Machine> Actor<M> {
             for request in requests {
                 match request {
                     Request::Command { command, back } => self.decide(&mut batch, &command, back),
-                    Request::MachineQuery(look) => batch.queries.push(look),
+                    Request::Query(query) => batch.queries.push(query),
                     Request::End => ended = true,
                 }
             }
             self.tick(&mut batch);
             self.release(batch, &mut next).await?;
             if ended {
-                self.observer.end(last, &self.machine);
+                self.observer.stop(last, &self.machine);
                 return Ok(());
             }
         }
@@ -229,7 +225,7 @@ impl<M: Machine> Actor<M> {
             at,
             before: self.store.as_ref().map_or(0, |store| store.last()),
             records: Vec::new(),
-            rulings: Vec::new(),
+            answers: Vec::new(),
             letters: Vec::new(),
             queries: Vec::new(),
         }
@@ -240,21 +236,21 @@ impl<M: Machine> Actor<M> {
         for event in decision.events {
             self.note(batch, event);
         }
-        batch.rulings.push((decision.answer, back));
+        batch.answers.push((decision.answer, back));
     }
 
     fn note(&mut self, batch: &mut Batch<M>, event: M::Event) {
         self.machine.apply(&event);
         self.machine.letters(&event, &mut batch.letters);
         if M::keep(&event) == Keep::Memory {
-            return self.observer.remember(batch.at, &event);
+            return self.observer.observe_in_memory(batch.at, &event);
         }
-        // A record that belongs to a fact stands before it: whoever reads the fact has both.
-        let beside = self.observer.record(&event);
-        for record in beside.into_iter().chain([Record::Event(event)]) {
+        // The companion stands before the event, so that a reader of the event has both.
+        let companion = self.observer.companion(&event);
+        for record in companion.into_iter().chain([Record::Event(event)]) {
             let sequence = batch.before + batch.records.len() as u64 + 1;
             let machine = &self.machine;
-            self.observer.take_in(sequence, batch.at, &record, machine);
+            self.observer.observe(sequence, batch.at, &record, machine);
             batch.records.push(record);
         }
     }
@@ -275,21 +271,24 @@ impl<M: Machine> Actor<M> {
         next: &mut Vec<M::Command>,
     ) -> Result<(), StoreError> {
         self.write(batch.at, batch.records).await?;
-        for (ruling, back) in batch.rulings {
-            next.extend(self.observer.replied(&ruling));
+        for (answer, _) in &batch.answers {
+            next.extend(self.observer.answered(answer));
+        }
+        // Readers see what is written, and see it before an answer or a letter tells of it.
+        self.info.publish(self.observer.info(&self.machine));
+        for (answer, back) in batch.answers {
             if let Some(back) = back {
-                // Whoever asked may have gone.
-                let _ = back.send(ruling);
+                // The caller may have gone.
+                let _ = back.send(answer);
             }
         }
-        // Whoever queries sees only what is written.
-        for look in batch.queries {
-            look(&self.machine);
+        for query in batch.queries {
+            query(&self.machine);
         }
         for letter in batch.letters {
             self.outbox.post(letter);
         }
-        self.observer.settle(batch.at, &self.machine);
+        self.observer.flush(batch.at, &self.machine);
         Ok(())
     }
 
@@ -314,14 +313,14 @@ impl<M: Machine> Actor<M> {
         written.map(drop)
     }
 
-    /// When something is due, here or with the witness.
+    /// When something is due for the machine or the observer.
     fn wakeup(&self) -> Option<Timestamp> {
         let both = [self.machine.wakeup(), self.observer.wakeup()];
         both.into_iter().flatten().min()
     }
 }
 
-/// Waits for something to do, and takes all that is there.
+/// Waits for a request or the due time, and takes all requests that are there.
 async fn gather<M: Machine>(
     inbox: &mut mpsc::Receiver<Request<M>>,
     due: Option<Timestamp>,

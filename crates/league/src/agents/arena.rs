@@ -28,7 +28,7 @@ use crate::http::server::{Limits, Routes, Service, bind, serve};
 use crate::site::Site;
 use crate::storage::store::StoreError;
 
-/// How long the last letters of a league may take.
+/// How long the last letters may take when a league ends.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What the manager is called when it cannot start.
@@ -37,7 +37,6 @@ const MANAGER: &str = "the league manager";
 /// A league could not be opened or went down.
 #[derive(Debug, Error)]
 pub(crate) enum ArenaError {
-    /// A port could not be had.
     #[error("could not start {agent} on port {port}")]
     Port {
         /// Whose.
@@ -47,7 +46,6 @@ pub(crate) enum ArenaError {
         /// Why.
         source: io::Error,
     },
-    /// An agent could not start.
     #[error("could not start {agent}")]
     Start {
         /// Who.
@@ -55,7 +53,6 @@ pub(crate) enum ArenaError {
         /// Why.
         source: Box<StartError>,
     },
-    /// An agent could not write down a fact, and stopped.
     #[error("`{agent}` stopped, as it could not write its journal")]
     Store {
         /// Who.
@@ -67,15 +64,12 @@ pub(crate) enum ArenaError {
 
 /// A league at work.
 pub(crate) struct Arena {
-    /// The manager.
     pub(crate) manager: RunningAgent<League>,
     /// Where it answers.
     pub(crate) endpoint: String,
-    /// The referees.
     pub(crate) referees: Vec<(RefereeId, RunningAgent<Referee>)>,
-    /// The players.
     pub(crate) players: Vec<(PlayerId, RunningAgent<Player>)>,
-    /// What happens in the league, from its first fact on.
+    /// The events of the league, from its first.
     pub(crate) news: UnboundedReceiver<News>,
     /// Agents that stopped because they could not write.
     pub(crate) failures: UnboundedReceiver<String>,
@@ -86,7 +80,7 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// Starts all agents behind ports that are taken.
+    /// Starts all agents behind bound ports.
     ///
     /// # Errors
     ///
@@ -94,14 +88,14 @@ impl Arena {
     pub(crate) fn open(
         shared: &Shared,
         plan: &Plan,
-        taken: BoundPorts,
+        ports: BoundPorts,
     ) -> Result<Self, ArenaError> {
         let end = watch::Sender::new(false);
         let (tell, news) = unbounded_channel();
         let (failing, failures) = unbounded_channel();
-        let endpoint = plan.endpoint(&taken.manager);
-        let home = OwnAddresses::new(taken.manager.local_addr().ok(), &endpoint);
-        let home = home.with_agents(taken.agents().map(|agent| plan.endpoint(agent)));
+        let endpoint = plan.endpoint(&ports.manager);
+        let home = OwnAddresses::new(ports.manager.local_addr().ok(), &endpoint);
+        let home = home.with_agents(ports.agents().map(|agent| plan.endpoint(agent)));
         let (manager, door) =
             manager::start(shared, plan.rules.clone(), &plan.guests, &home, Some(tell))
                 .map_err(started(MANAGER))?;
@@ -120,11 +114,11 @@ impl Arena {
         let league = plan.rules.league_id.clone();
         let site = Site::new(shared.root.clone(), league, shared.limits.viewers(), false);
         let doors = Routes::behind(arena.gate.clone()).with_pages(Arc::new(site));
-        arena.receive_behind(taken.manager, doors, door);
-        arena.seat_referees(shared, plan, taken.referees)?;
-        match taken.shared {
-            Some(listener) => arena.seat_crowd(shared, plan, listener)?,
-            None => arena.seat_players(shared, plan, taken.players)?,
+        arena.receive_behind(ports.manager, doors, door);
+        arena.start_referees(shared, plan, ports.referees)?;
+        match ports.shared {
+            Some(listener) => arena.start_players_on_shared_port(shared, plan, listener)?,
+            None => arena.start_players(shared, plan, ports.players)?,
         }
         Ok(arena)
     }
@@ -139,52 +133,51 @@ impl Arena {
         tokio::spawn(serve(listener, doors, self.limits, self.end.subscribe()));
     }
 
-    fn seat_referees(
+    fn start_referees(
         &mut self,
         shared: &Shared,
         plan: &Plan,
         listeners: Vec<TcpListener>,
     ) -> Result<(), ArenaError> {
-        for (seat, listener) in plan.referees.iter().zip(listeners) {
+        for (planned, listener) in plan.referees.iter().zip(listeners) {
             let rules = RefereeRules {
-                display_name: seat.name.clone(),
+                display_name: planned.name.clone(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
-                wanted_id: Some(seat.id.to_string()),
+                wanted_id: Some(planned.id.to_string()),
                 endpoint: plan.endpoint(&listener),
                 games: vec![plan.rules.game_type.clone()],
-                max_concurrent: seat.max_concurrent,
+                max_concurrent: planned.max_concurrent,
                 timeouts: plan.rules.timeouts,
                 breaker: plan.rules.breaker,
                 manager: self.manager_peer(Dialect::V2),
             };
             let league = &plan.rules.league_id;
-            let (running, door) =
-                referee::start(shared, league, &seat.id, rules).map_err(started(&seat.label()))?;
+            let (running, door) = referee::start(shared, league, &planned.id, rules)
+                .map_err(started(&planned.label()))?;
             self.receive(listener, door);
-            let running = watched(running, seat.id.as_str(), &self.failing);
-            self.referees.push((seat.id.clone(), running));
+            let running = watched(running, planned.id.as_str(), &self.failing);
+            self.referees.push((planned.id.clone(), running));
         }
         Ok(())
     }
 
-    /// Seats players with a port each.
-    fn seat_players(
+    fn start_players(
         &mut self,
         shared: &Shared,
         plan: &Plan,
         listeners: Vec<TcpListener>,
     ) -> Result<(), ArenaError> {
-        for (seat, listener) in plan.players.iter().zip(listeners) {
+        for (planned, listener) in plan.players.iter().zip(listeners) {
             let endpoint = plan.endpoint(&listener);
-            let door = self.seat_player(shared, plan, seat, endpoint)?;
+            let door = self.start_player(shared, plan, planned, endpoint)?;
             self.receive(listener, door);
         }
         Ok(())
     }
 
-    /// Seats players who share a port, each below a path of its own. Callers wait until all doors
-    /// are there, so that none is told that nobody is.
-    fn seat_crowd(
+    /// Starts players that share a port, each below a path of its own. Callers wait until all are
+    /// there, so that none is answered "not found".
+    fn start_players_on_shared_port(
         &mut self,
         shared: &Shared,
         plan: &Plan,
@@ -193,10 +186,10 @@ impl Arena {
         let mut doors = Routes::behind(self.gate.clone());
         let base = plan.endpoint(&listener);
         let base = base.trim_end_matches("/mcp");
-        for seat in &plan.players {
-            let prefix = format!("/agents/{}", seat.id);
+        for planned in &plan.players {
+            let prefix = format!("/agents/{}", planned.id);
             let endpoint = format!("{base}{prefix}/mcp");
-            let door = self.seat_player(shared, plan, seat, endpoint)?;
+            let door = self.start_player(shared, plan, planned, endpoint)?;
             doors.open(prefix, door);
         }
         // The manager may call all of them at once, and so may referees.
@@ -208,31 +201,32 @@ impl Arena {
         Ok(())
     }
 
-    fn seat_player(
+    fn start_player(
         &mut self,
         shared: &Shared,
         plan: &Plan,
-        seat: &PlayerPlan,
+        planned: &PlayerPlan,
         endpoint: String,
     ) -> Result<Arc<dyn Service>, ArenaError> {
-        let rules = self.player_rules(plan, seat, endpoint);
+        let rules = self.player_rules(plan, planned, endpoint);
         let league = &plan.rules.league_id;
-        let (running, door) = player::start(shared, league, &seat.id, rules, seat.style.clone())
-            .map_err(started(&seat.label()))?;
-        let running = watched(running, seat.id.as_str(), &self.failing);
-        self.players.push((seat.id.clone(), running));
+        let (running, door) =
+            player::start(shared, league, &planned.id, rules, planned.style.clone())
+                .map_err(started(&planned.label()))?;
+        let running = watched(running, planned.id.as_str(), &self.failing);
+        self.players.push((planned.id.clone(), running));
         Ok(door)
     }
 
-    fn player_rules(&self, plan: &Plan, seat: &PlayerPlan, endpoint: String) -> PlayerRules {
+    fn player_rules(&self, plan: &Plan, planned: &PlayerPlan, endpoint: String) -> PlayerRules {
         PlayerRules {
-            display_name: seat.name.clone(),
+            display_name: planned.name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             endpoint,
             games: vec![plan.rules.game_type.clone()],
             timeouts: plan.rules.timeouts,
-            manager: self.manager_peer(seat.dialect),
-            wanted_id: Some(seat.id.to_string()),
+            manager: self.manager_peer(planned.dialect),
+            wanted_id: Some(planned.id.to_string()),
             strict: plan.rules.strict,
             memory: MemoryRule::default(),
         }
@@ -263,13 +257,13 @@ impl Arena {
         let _ = tokio::time::timeout(DRAIN_TIMEOUT, all).await;
     }
 
-    /// Ends all agents; what they decided is written.
+    /// Stops all agents; their decisions are written.
     ///
     /// # Errors
     ///
-    /// Says if one of them could not write.
+    /// An agent could not write its journal.
     pub(crate) async fn close(self) -> Result<(), ArenaError> {
-        self.manager.desk.bring(Command::Stop).await;
+        self.manager.actor.send(Command::Stop).await;
         self.end.send_replace(true);
         let mut closed = finish("league_manager", self.manager).await;
         for (id, running) in self.referees {
@@ -282,7 +276,7 @@ impl Arena {
     }
 }
 
-/// Tells of an agent that stops because it cannot write.
+/// Reports an agent that stops because it cannot write.
 fn watched<M: Machine>(
     running: RunningAgent<M>,
     agent: &str,
@@ -298,7 +292,7 @@ fn watched<M: Machine>(
             Err(error) => Some(error.to_string()),
         };
         if let Some(failure) = failure {
-            // Whoever watched may have gone.
+            // The watcher may have gone.
             let _ = failing.send(format!("`{agent}` stopped: {failure}"));
         }
         ended.unwrap_or(Ok(()))
@@ -307,7 +301,7 @@ fn watched<M: Machine>(
 }
 
 async fn finish<M: Machine>(agent: &str, running: RunningAgent<M>) -> Result<(), ArenaError> {
-    running.desk.end().await;
+    running.actor.stop().await;
     match running.ended.await {
         Ok(Err(source)) => Err(ArenaError::Store {
             agent: agent.to_owned(),
@@ -325,13 +319,11 @@ fn started(agent: &str) -> impl FnOnce(StartError) -> ArenaError {
     }
 }
 
-/// What a league in one process is made of.
+/// What a league in one process consists of.
 pub(crate) struct Plan {
     /// The rules of the league.
     pub(crate) rules: LeagueRules,
-    /// Its referees.
     pub(crate) referees: Vec<RefereePlan>,
-    /// Its players.
     pub(crate) players: Vec<PlayerPlan>,
     /// The players that are invited by their address.
     pub(crate) guests: Vec<InvitedPlayer>,
@@ -386,7 +378,7 @@ pub(crate) struct Ports {
     pub(crate) shared: Option<u16>,
 }
 
-/// The ports of a league, taken before anybody starts.
+/// The ports of a league, bound before an agent starts.
 pub(crate) struct BoundPorts {
     pub(crate) manager: TcpListener,
     pub(crate) referees: Vec<TcpListener>,
@@ -395,32 +387,32 @@ pub(crate) struct BoundPorts {
 }
 
 impl BoundPorts {
-    /// Takes all ports of a plan.
+    /// Binds all ports of a plan.
     ///
     /// # Errors
     ///
-    /// Says whose port could not be had, and why; nothing was started then.
-    pub(crate) async fn take(plan: &Plan) -> Result<Self, ArenaError> {
-        let mut taken = Self {
+    /// Says which agent's port could not be bound, and why; nothing was started then.
+    pub(crate) async fn bind(plan: &Plan) -> Result<Self, ArenaError> {
+        let mut ports = Self {
             manager: plan.listen(MANAGER, plan.port).await?,
             referees: Vec::new(),
             players: Vec::new(),
             shared: None,
         };
-        for seat in &plan.referees {
-            let listener = plan.listen(&seat.label(), seat.port).await?;
-            taken.referees.push(listener);
+        for planned in &plan.referees {
+            let listener = plan.listen(&planned.label(), planned.port).await?;
+            ports.referees.push(listener);
         }
         match plan.shared_port {
-            Some(shared) => taken.shared = Some(plan.listen("the players", shared).await?),
+            Some(shared) => ports.shared = Some(plan.listen("the players", shared).await?),
             None => {
-                for seat in &plan.players {
-                    let listener = plan.listen(&seat.label(), seat.port).await?;
-                    taken.players.push(listener);
+                for planned in &plan.players {
+                    let listener = plan.listen(&planned.label(), planned.port).await?;
+                    ports.players.push(listener);
                 }
             }
         }
-        Ok(taken)
+        Ok(ports)
     }
 
     /// Where all but the manager listen.

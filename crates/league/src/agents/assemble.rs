@@ -1,16 +1,19 @@
-//! What every agent is built of: a journal that is replayed, a desk, a post, a reception.
+//! Assembling an agent: restore its machine from the journal, then spawn its actor, outbox and
+//! router.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use league_core::machine::Machine;
+use league_protocol::id::LeagueId;
+use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::agents::RunningAgent;
 use crate::agents::actor::{Actor, Handle, Observer};
-use crate::agents::identity::Identity;
+use crate::agents::identity::{Identity, Unregistered};
 use crate::chance::Chance;
 use crate::clock;
 use crate::config::SystemConfig;
@@ -32,28 +35,19 @@ use crate::wire::transcript::Transcripts;
 /// What the agents of one process share.
 #[derive(Clone)]
 pub(crate) struct Shared {
-    /// Where files lie.
     pub(crate) root: Root,
-    /// What carries letters to other agents.
     pub(crate) roads: OutboxContext,
-    /// Where chance comes from.
     pub(crate) chance: Chance,
-    /// What was forgiven whom.
     pub(crate) deviations: Deviations,
-    /// Writes the documents under `data/`.
     pub(crate) document_writer: DocumentWriter,
-    /// What is found out about other agents.
     pub(crate) observed: Observations,
     /// How many agents there are in this process.
     pub(crate) crowd: usize,
-    /// What a listener takes from its callers.
     pub(crate) limits: Limits,
-    /// Who may call.
     pub(crate) gate: Gate,
 }
 
 impl Shared {
-    /// What agents share that keep their files here, as the configuration has it.
     pub(crate) fn new(root: Root, system: &SystemConfig, chance: Chance) -> Self {
         let roads = OutboxContext::new(AllowList::of(system));
         let (deviations, document_writer) =
@@ -79,73 +73,55 @@ impl Shared {
 /// An agent could not start.
 #[derive(Debug, Error)]
 pub(crate) enum StartError {
-    /// Its journal cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Its secrets cannot be used.
     #[error(transparent)]
     Secret(#[from] SecretError),
     /// The journal was written by another kind of agent, or does not say how it began.
     #[error("`{path}` is not the journal of a {role}")]
-    Foreign {
-        /// Which file.
-        path: String,
-        /// What it should be.
-        role: &'static str,
-    },
+    Foreign { path: String, role: &'static str },
     /// There is no journal, but something that was made from one.
     #[error("the journal `{journal}` is not there, but `{made}` is, which was made from it")]
-    Lost {
-        /// Which journal.
-        journal: String,
-        /// What was made from it.
-        made: String,
-    },
-    /// The league cannot be held by its rules.
+    Lost { journal: String, made: String },
     #[error("the rules of the league do not fit: {0}")]
     Rules(#[from] league_core::league::RulesError),
 }
 
-/// A machine as its journal left it, and the journal.
+/// A machine restored from its journal, and the journal.
 pub(crate) struct RestoredMachine<M: Machine> {
-    /// The machine.
     pub(crate) machine: M,
-    /// Its journal, ready for more.
     pub(crate) journal: Journal,
 }
 
 /// Where a journal lies and how it begins.
-pub(crate) struct Place<'p> {
-    /// Where it lies.
+pub(crate) struct JournalSource<'p> {
     pub(crate) path: &'p Path,
-    /// How safe it must be.
     pub(crate) durability: Durability,
-    /// How it begins, if it is new.
+    /// Its first record, if it is new.
     pub(crate) opening: Opening,
 }
 
-/// How a journal begins.
+/// The first record of a journal.
 pub(crate) enum JournalStart<'o> {
-    /// It is new: so it will begin, unless that is changed now.
+    /// The journal is new; the record may still be changed.
     New(&'o mut Opening),
-    /// It is there, and began so.
     Known(&'o Opening),
 }
 
 /// Reads a journal into a fresh machine, or begins one.
 ///
-/// `make` makes the machine from how the journal begins, when nobody else can write it any more; `see` is shown every record, old ones too,
-/// with the machine after it.
+/// `make` makes the machine from the first record, once the journal is locked; `see` is shown every
+/// record, old ones too, with the machine after it.
 ///
 /// # Errors
 ///
-/// The journal may be locked, broken, or another's.
+/// The journal is locked, broken, or of another kind of agent.
 pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
-    place: Place<'_>,
+    place: JournalSource<'_>,
     mut make: impl FnMut(JournalStart<'_>) -> Result<M, StartError>,
     mut see: impl FnMut(u64, Timestamp, &Record<M::Event>, &M),
 ) -> Result<RestoredMachine<M>, StartError> {
-    let Place {
+    let JournalSource {
         path,
         durability,
         mut opening,
@@ -185,7 +161,7 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
     if let Some(cut) = opened.cut {
         tracing::warn!(
             event_type = "JOURNAL_CUT",
-            "`{}` ended in the middle of line {}: {} bytes that nobody was told of were cut off",
+            "`{}` ended in the middle of line {}: {} bytes that were never acknowledged were cut off",
             path.display(),
             cut.line,
             cut.bytes
@@ -204,38 +180,43 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
     Ok(RestoredMachine { machine, journal })
 }
 
-/// An agent that is about to work.
+/// What an agent is assembled from.
 pub(crate) struct AgentParts<M: Machine> {
-    /// The machine and its journal.
     pub(crate) restored: RestoredMachine<M>,
-    /// Who it is.
-    pub(crate) identity: Arc<Identity>,
-    /// What is said in its matches, if it keeps a record of that.
+    pub(crate) unregistered: Unregistered,
+    /// The league that it wants to enter, and the dialect that it speaks there.
+    pub(crate) bound_for: Option<(LeagueId, Dialect)>,
+    /// The transcripts of its matches, if it keeps them.
     pub(crate) transcripts: Option<Transcripts>,
     /// What is told of agents that cannot be called.
     pub(crate) silent: PeerTroubles,
-    /// Sees what happens.
     pub(crate) observer: Box<dyn Observer<M>>,
-    /// What it does first.
+    /// Its first commands.
     pub(crate) first: Vec<M::Command>,
 }
 
-/// Sets an agent to work; its door is open from now on.
-pub(crate) fn settle<M, R>(
+/// Spawns the actor of an agent; its service answers from now on.
+pub(crate) fn spawn<M, R>(
     shared: &Shared,
     parts: AgentParts<M>,
-    role: impl FnOnce(Handle<M>) -> R,
+    role: impl FnOnce(Handle<M>, &Arc<Identity>) -> R,
 ) -> (RunningAgent<M>, Arc<dyn Service>)
 where
     M: Machine<Event: DeserializeOwned>,
     R: AgentService,
 {
-    let (desk, inbox) = Handle::inbox();
+    let (actor, inbox) = Handle::inbox();
+    let first_info = parts.observer.info(&parts.restored.machine);
+    let (info, identity) = Identity::new(parts.unregistered, first_info);
+    let identity = Arc::new(match parts.bound_for {
+        Some((league, dialect)) => identity.bound_for(league, dialect),
+        None => identity,
+    });
     let correspondence = Arc::new(Outbound {
         wrong_tokens: WrongTokens::default(),
         unadmitted: RegistrationTroubles::default(),
         silent: parts.silent,
-        identity: Arc::clone(&parts.identity),
+        identity: Arc::clone(&identity),
         deviations: shared.deviations.clone(),
         transcripts: parts.transcripts,
     });
@@ -243,7 +224,7 @@ where
         shared.roads.clone(),
         shared.chance.clone(),
         correspondence,
-        desk.clone(),
+        actor.clone(),
     );
     let quiet = post.quiet();
     let work = Actor {
@@ -251,16 +232,17 @@ where
         store: Some(Box::new(parts.restored.journal)),
         outbox: Box::new(post),
         observer: parts.observer,
+        info,
     };
     let ended = tokio::spawn(work.run(inbox, parts.first));
-    let role = role(desk.clone());
+    let role = role(actor.clone(), &identity);
     let running = RunningAgent {
-        desk,
+        actor,
         ended,
         quiet,
-        identity: Arc::clone(&parts.identity),
+        identity: Arc::clone(&identity),
     };
     let (deviations, root) = (shared.deviations.clone(), shared.root.clone());
-    let dispatcher = Dispatcher::new(parts.identity, deviations, root, role);
+    let dispatcher = Dispatcher::new(identity, deviations, root, role);
     (running, Arc::new(Router::new(dispatcher)))
 }

@@ -1,9 +1,9 @@
-//! A bot: a program that plays, spoken to over its standard input and output.
+//! A bot: a program that plays over its standard input and output.
 //!
-//! A player of ours stands for it in the league: it registers, proves itself and keeps the
-//! journal, and hands every message on to the bot without the tokens. What the bot answers to a
-//! question of the referee is what the player answers. A bot speaks MCP or simple JSON-RPC, a
-//! message a line; which of them is found out as with any peer.
+//! A player of ours represents it in the league: it registers, proves itself, keeps the journal, and
+//! forwards every message to the bot without the tokens. The bot's answer to a referee is the
+//! player's answer. A bot speaks MCP or plain JSON-RPC, one message a line; the call style is found
+//! out as with any peer.
 
 mod codec;
 pub(crate) mod launch;
@@ -31,53 +31,48 @@ use crate::agents::identity::Identity;
 use crate::http::client::CallError;
 use crate::wire::sessions::link::PeerSession;
 
-/// How many pieces of news may wait for a bot; more are left out.
+/// How many notifications may wait for a bot; further ones are dropped.
 const MAX_QUEUED_NEWS: usize = 256;
-/// How long a bot may take to nod at a piece of news.
 const NEWS_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A bot.
 pub(crate) struct Bot {
     launch: Launch,
-    /// Whom it plays for in logs, until that one has an id.
+    /// The name of its player in logs, until the player has an id.
     name: String,
     identity: OnceLock<Arc<Identity>>,
-    /// How it is spoken to, if it was said.
+    /// Its call style, if the user named one.
     speech: Option<CallStyle>,
     stage: Mutex<BotState>,
     started: AtomicU32,
-    /// What its latest life complains of.
-    hearing: Mutex<Option<StderrReader>>,
+    /// The standard error of its latest process.
+    stderr: Mutex<Option<StderrReader>>,
     news: mpsc::Sender<(Message, Agent)>,
 }
 
 /// A bot that could not be started.
 #[derive(Debug)]
 pub(crate) struct BotStartError {
-    /// Why.
     pub(crate) error: Arc<LaunchError>,
-    /// What it complained of last, for its owner.
+    /// The last lines of its standard error, for its owner.
     pub(crate) last_lines: Vec<String>,
 }
 
-/// How far the bot is.
 enum BotState {
-    /// It was not started yet, or is not there any more.
+    /// Not started yet, or gone.
     Absent,
-    /// It is being started; all who need it wait for the same start.
+    /// All callers wait for the same start.
     Starting(watch::Receiver<Start>, AbortHandle),
-    /// It is there, or was when it was last looked at.
+    /// Running when last checked.
     Here(Arc<BotSession>),
-    /// It is needed no more.
     Ended,
 }
 
-/// What a start came to; nothing until it is known.
+/// The outcome of a start, once it is known.
 type Start = Option<Result<Arc<BotSession>, Arc<LaunchError>>>;
 
-/// One life of the bot.
+/// One process of the bot, and the session with it.
 struct BotSession {
-    life: tokio::sync::Mutex<BotProcess>,
+    process: tokio::sync::Mutex<BotProcess>,
     link: PeerSession<Pipes>,
     found: Arc<PeerProfile>,
 }
@@ -91,11 +86,11 @@ impl fmt::Debug for Bot {
 }
 
 impl Bot {
-    /// Starts a bot and waits until it is known how it is spoken to.
+    /// Starts a bot and waits until its call style is known.
     ///
     /// # Errors
     ///
-    /// It cannot be started, or says nothing.
+    /// It cannot be started, or does not answer.
     pub(crate) async fn start(
         launch: Launch,
         name: String,
@@ -109,7 +104,7 @@ impl Bot {
             speech,
             stage: Mutex::new(BotState::Absent),
             started: AtomicU32::new(0),
-            hearing: Mutex::new(None),
+            stderr: Mutex::new(None),
             news,
         });
         if let Err(error) = bot.present().await {
@@ -120,9 +115,9 @@ impl Bot {
         Ok(bot)
     }
 
-    /// Says who the player is that it plays for.
+    /// Sets the player that it plays for.
     pub(crate) fn plays_for(&self, identity: &Arc<Identity>) {
-        // It plays for one player all its life.
+        // It plays for one player alone.
         let _ = self.identity.set(Arc::clone(identity));
     }
 
@@ -130,7 +125,7 @@ impl Bot {
     ///
     /// # Errors
     ///
-    /// Says why there is none, as the referee is told it.
+    /// Says why there is none, as the referee is told.
     pub(crate) async fn choose(
         self: &Arc<Self>,
         message: &Message,
@@ -145,7 +140,7 @@ impl Bot {
         }
     }
 
-    /// Asks the bot whether it comes to a match; it does unless it says no in time.
+    /// Asks the bot whether it joins a match; it does unless it declines in time.
     pub(crate) async fn comes(
         self: &Arc<Self>,
         message: &Message,
@@ -158,23 +153,23 @@ impl Bot {
         }
     }
 
-    /// Has the bot told something, in the order in which it happens; nobody waits for its nod.
+    /// Queues a notification for the bot, in order, without waiting for its answer.
     pub(crate) fn tell(&self, message: Message, from: Agent) {
         if self.news.try_send((without_token(message), from)).is_err() {
             tracing::warn!(
                 agent_id = %self.agent(),
                 event_type = "BOT_BEHIND",
-                "the bot is so far behind that it is not told everything"
+                "the bot is too far behind; a notification was dropped"
             );
         }
     }
 
-    /// Ends the bot and all that it has started, also one that is just being started.
+    /// Ends the bot and all processes that it has started, even while it is starting.
     pub(crate) async fn end(&self) {
         let stage = std::mem::replace(&mut *self.stage(), BotState::Ended);
         match stage {
-            BotState::Here(present) => present.life.lock().await.end().await,
-            // What was started is dropped with the start, and ends with that.
+            BotState::Here(present) => present.process.lock().await.end().await,
+            // The process is dropped with the start, and ends with it.
             BotState::Starting(_, start) => start.abort(),
             BotState::Absent | BotState::Ended => {}
         }
@@ -197,15 +192,15 @@ impl Bot {
         let (found, rest) = (Arc::clone(&present.found), until - Instant::now());
         match present.link.call(found, rest, write).await {
             Ok(Some(called)) => understood(message, &called.answer, called.id, &called.found),
-            // It has no tool for that, so it does not want to know.
+            // It has no tool for the message, so it does not want it.
             Ok(None) => Ok(Message::Acknowledged),
             Err(error) => Err(unreached(&error)),
         }
     }
 
-    /// The bot as it is there; a new life is begun if the last has ended and it may have another.
+    /// The running bot; a process that has ended is started again as often as allowed.
     ///
-    /// The start goes on whoever waits for it, so that nobody who hangs up cuts it short.
+    /// The start goes on even if its caller hangs up.
     async fn present(self: &Arc<Self>) -> Result<Arc<BotSession>, Arc<LaunchError>> {
         let mut start = {
             let mut stage = self.stage();
@@ -232,7 +227,7 @@ impl Bot {
 
     async fn start_over(self: Arc<Self>, last: BotState, tell: watch::Sender<Start>) {
         if let BotState::Here(last) = last {
-            last.life.lock().await.end().await;
+            last.process.lock().await.end().await;
         }
         let started = self.launch_again().await.map_err(Arc::new);
         let mut stage = self.stage();
@@ -260,12 +255,12 @@ impl Bot {
             self.tell_end(last_lines.as_deref(), &again);
         }
         let mut started = self.launch.start()?;
-        let file = self.launch.complaints.clone();
-        *self.hearing() = Some(StderrReader::begin(file, started.complaints));
+        let file = self.launch.stderr.clone();
+        *self.stderr() = Some(StderrReader::begin(file, started.stderr));
         let limits = &self.launch.limits;
         let pipes = Pipes::open(started.input, started.output, limits.line);
         if !wakes(&pipes, limits.start, &self.agent()).await {
-            started.life.end().await;
+            started.process.end().await;
             return Err(LaunchError::Silent);
         }
         let link = PeerSession::new(pipes);
@@ -274,31 +269,31 @@ impl Bot {
             _ => link.found().await,
         };
         Ok(Arc::new(BotSession {
-            life: tokio::sync::Mutex::new(started.life),
+            process: tokio::sync::Mutex::new(started.process),
             link,
             found,
         }))
     }
 
-    /// What its latest life, which has ended, complained of last; nothing if that was told.
+    /// The last lines of its latest process, which has ended; nothing if they were told already.
     async fn last_lines(&self) -> Option<Vec<String>> {
-        let hearing = self.hearing().take()?;
-        Some(hearing.last_lines().await)
+        let stderr = self.stderr().take()?;
+        Some(stderr.last_lines().await)
     }
 
-    /// Tells that a life has ended, and what follows.
+    /// Logs that its process has ended, and what follows.
     fn tell_end(&self, last_lines: Option<&[String]>, follows: &str) {
         let Some(words) = last_lines else { return };
         tracing::warn!(
             agent_id = %self.agent(),
             event_type = "BOT_ENDED",
             aside = shown(words),
-            "the bot has ended: {follows}; what it complains of is kept in `logs/bots`"
+            "the bot has ended: {follows}; its standard error is kept in `logs/bots`"
         );
     }
 
-    fn hearing(&self) -> std::sync::MutexGuard<'_, Option<StderrReader>> {
-        self.hearing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stderr(&self) -> std::sync::MutexGuard<'_, Option<StderrReader>> {
+        self.stderr.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn agent(&self) -> String {
@@ -320,7 +315,7 @@ fn unreached(error: &CallError) -> LeagueError {
     LeagueError::new(code, format!("the bot: {error}"))
 }
 
-/// Tells the bot what happens, one thing after the other, for as long as anybody holds it.
+/// Sends the queued notifications one after the other, as long as the bot is in use.
 async fn tell_all(bot: std::sync::Weak<Bot>, mut news: mpsc::Receiver<(Message, Agent)>) {
     while let Some((message, from)) = news.recv().await {
         let Some(bot) = bot.upgrade() else { return };

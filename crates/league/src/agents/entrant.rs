@@ -1,9 +1,9 @@
-//! A player of one's own in a few lines: the player of this crate, with a choice that another
-//! program brings.
+//! A player in a few lines: the player of this crate, with a choice that another program brings.
 //!
-//! Registering, proving, remembering and coming back are the player's machine's; this file only
-//! puts one together and keeps it up. `league new player --lang rust` writes a program that uses it.
+//! The player's machine registers, proves itself, remembers and comes back; this file puts one
+//! together and keeps it running. `league new player --lang rust` writes a program that uses it.
 
+use std::error::Error;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -11,6 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::letter::Peer;
+#[doc(hidden)] // its name in version 0.1
+pub use league_core::player::MatchOutcome as Verdict;
 pub use league_core::player::{MatchOutcome, MatchRecord};
 use league_core::player::{Player, PlayerRules, Think};
 pub use league_games::Dice;
@@ -21,13 +23,13 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::agents::RunningAgent;
-use crate::agents::assemble::{Shared, StartError};
+use crate::agents::assemble::Shared;
 use crate::agents::identity::{Identity, Membership};
 use crate::agents::player::{self, Chooser, PlayStyle};
 use crate::agents::strategy::Strategy;
-use crate::chance::{Chance, NoChance};
+use crate::chance::Chance;
 use crate::config::{ConfigError, ConfigLoader, SystemConfig, timeouts};
-use crate::http::endpoint::{BadEndpoint, Endpoint, url};
+use crate::http::endpoint::{Endpoint, url};
 use crate::http::local::Place;
 use crate::http::server::{Routes, Service, bind, serve};
 use crate::storage::root::Root;
@@ -36,8 +38,8 @@ use crate::storage::store::StoreError;
 /// The game that an entrant plays.
 const GAME: &str = "even_odd";
 
-/// Chooses `even` or `odd`, from who sits opposite, the own matches so far, oldest first, and dice.
-/// Another word is replaced by chance.
+/// Chooses `even` or `odd` from the opponent's id, the player's own matches so far, oldest first, and
+/// dice. Any other word is replaced by chance.
 pub type Choose = fn(&str, &[Arc<MatchRecord>], &mut Dice) -> &'static str;
 
 /// A player that wants to enter a league.
@@ -55,41 +57,38 @@ pub struct Entrant {
     pub root: PathBuf,
 }
 
-/// Why an entrant does not play, or no longer.
+type Cause = Box<dyn Error + Send + Sync>;
+
+/// Why an entrant does not play, or stopped.
 #[derive(Debug, Error)]
 pub enum EntrantError {
-    /// The configuration cannot be used.
     #[error("could not use the configuration")]
     Config(#[from] ConfigError),
-    /// The address of the manager is none.
     #[error("could not find the league manager: {0}")]
-    Manager(#[from] BadEndpoint),
-    /// The port cannot be had.
+    Manager(String),
     #[error("could not listen on port {port}")]
-    Port {
-        /// Which.
-        port: u16,
-        /// Why.
-        source: io::Error,
-    },
-    /// The operating system refuses something else.
+    Port { port: u16, source: io::Error },
     #[error("could not start")]
     System(#[from] io::Error),
-    /// There is no chance to be had.
+    /// Its files or random numbers are not to be had.
     #[error("could not start")]
-    Chance(#[from] NoChance),
-    /// Its files cannot be used.
-    #[error("could not start")]
-    Start(#[from] StartError),
-    /// A name for its files cannot be made.
+    Start(#[source] Cause),
     #[error("could not name its files")]
     Name(#[from] IdError),
-    /// The manager does not let it in.
     #[error("the league manager did not admit this player: {0}")]
     Rejected(String),
-    /// It could not write down a fact.
     #[error("the player stopped, as it could not write its journal")]
-    Store(#[from] StoreError),
+    Store(#[source] Cause),
+}
+
+impl EntrantError {
+    fn start(cause: impl Into<Cause>) -> Self {
+        Self::Start(cause.into())
+    }
+
+    fn store(cause: StoreError) -> Self {
+        Self::Store(cause.into())
+    }
 }
 
 impl Entrant {
@@ -103,7 +102,7 @@ impl Entrant {
             .enable_all()
             .build()?;
         let loader = ConfigLoader::new(Root::new(&self.root));
-        // A name may take its time to be found, so that is done before anything else goes on.
+        // Looking up a name may take long and blocks, so it comes first.
         let manager = self.manager(&loader)?;
         runtime.block_on(self.serve(&loader, manager, choose, tell))
     }
@@ -131,13 +130,15 @@ impl Entrant {
         };
         let slot = PlayerId::new(format!("port-{port}"))?;
         let league = &system.default_league_id;
-        let (running, door) = player::start(&shared, league, &slot, rules, style)?;
+        let (running, door) =
+            player::start(&shared, league, &slot, rules, style).map_err(EntrantError::start)?;
         stay(&shared, listener, running, door, tell).await
     }
 
     fn shared(&self, system: &SystemConfig) -> Result<Shared, EntrantError> {
         let root = Root::new(&self.root);
-        Ok(Shared::new(root, system, Chance::new(None)?))
+        let chance = Chance::new(None).map_err(EntrantError::start)?;
+        Ok(Shared::new(root, system, chance))
     }
 
     /// Where the manager answers.
@@ -145,7 +146,10 @@ impl Entrant {
         let Some(named) = &self.manager else {
             return Ok(loader.load_agents()?.league_manager.endpoint.clone());
         };
-        Ok(Endpoint::look_up(named).map(|found| found.to_string())?)
+        let found = Endpoint::look_up(named);
+        found
+            .map(|found| found.to_string())
+            .map_err(|error| EntrantError::Manager(error.to_string()))
     }
 
     /// Listens where it is reached, and calls the manager wherever that is.
@@ -185,7 +189,7 @@ impl Entrant {
     }
 }
 
-/// Serves the player until it is told to end, or cannot go on.
+/// Serves the player until it is interrupted, or cannot go on.
 async fn stay(
     shared: &Shared,
     listener: TcpListener,
@@ -200,22 +204,23 @@ async fn stay(
     let lived = tokio::select! {
         lived = live(&running.identity, tell) => lived,
         interrupted = tokio::signal::ctrl_c() => interrupted.map_err(EntrantError::from),
-        // Its desk ends by itself only if a fact could not be written.
-        stopped = &mut running.ended => return stopped.map_err(io::Error::other)?.map_err(Into::into),
+        // Its actor ends by itself only if an event could not be written.
+        stopped = &mut running.ended => return stopped.map_err(io::Error::other)?.map_err(EntrantError::store),
     };
     end.send_replace(true);
     // It ends by itself, within a bound.
     let _ = server.await;
-    running.desk.end().await;
-    running.ended.await.map_err(io::Error::other)??;
+    running.actor.stop().await;
+    let ended = running.ended.await.map_err(io::Error::other)?;
+    ended.map_err(EntrantError::store)?;
     shared.roads.peers.close().await;
     shared.document_writer.finish();
     lived
 }
 
-/// Tells how far it is; comes back when the manager does not want it.
+/// Tells how far it is; returns when the manager rejects it.
 async fn live(identity: &Identity, tell: fn(&str)) -> Result<(), EntrantError> {
-    let mut life = identity.life();
+    let mut life = identity.membership();
     loop {
         let now = life.borrow_and_update().clone();
         let label = identity.label();
@@ -226,7 +231,8 @@ async fn live(identity: &Identity, tell: fn(&str)) -> Result<(), EntrantError> {
             Membership::Rejected(reason) => return Err(EntrantError::Rejected(reason)),
         }
         if life.changed().await.is_err() {
-            return Ok(());
+            // The actor is gone, and its own end tells why.
+            std::future::pending().await
         }
     }
 }
@@ -249,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entrant_is_reached_where_it_listens_and_may_call_its_manager() {
+    fn an_entrant_is_reached_where_it_listens() {
         let mut entrant = Entrant {
             name: "Heron".to_owned(),
             port: 0,

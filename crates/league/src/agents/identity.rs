@@ -1,7 +1,14 @@
-//! Who an agent is, as its post and its reception have to know.
+//! Who an agent is to others: a snapshot that its actor publishes, read by the wire.
+//!
+//! The machine and its observer own the state. After each batch the actor derives [`AgentInfo`]
+//! from them and publishes it: after the journal is written, before answers and letters leave.
+//!
+//! Words for an agent on its way into a league: an *invited* player is named by the organiser and
+//! never registers itself; an *applicant* has sent a registration that the manager has not decided;
+//! an *unregistered* agent has no id yet and goes by its name; an *entrant* is a program that
+//! brings its own player; a *member* has been admitted ([`Membership`]).
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use league_protocol::dialect;
@@ -13,25 +20,77 @@ use league_protocol::token::{AuthToken, hex};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
-use crate::storage::secrets::Tokens;
-
 /// How many digits of a digest make a conversation one's own.
 const DIGITS: usize = 16;
 
-/// Who an agent is.
+/// Who an agent is: what never changes, and the latest snapshot of the rest.
 #[derive(Debug)]
 pub(crate) struct Identity {
     /// Its kind and name, for as long as it has no id.
-    pub(crate) newcomer: Unregistered,
-    held: RwLock<Held>,
-    strict: AtomicBool,
-    /// How it speaks; one that answers everybody in their own words has no dialect.
+    pub(crate) unregistered: Unregistered,
+    /// Its own dialect; an agent without one answers every caller in the caller's.
     dialect: Option<Dialect>,
-    /// The league that it asks to be let into.
+    /// The league that it wants to enter.
     wanted: Option<LeagueId>,
+    snapshot: watch::Receiver<Arc<Snapshot>>,
+    membership: watch::Receiver<Membership>,
+}
+
+/// What an agent's actor publishes of its state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AgentInfo {
+    pub(crate) agent: Option<Agent>,
+    pub(crate) league_id: Option<LeagueId>,
+    pub(crate) game_type: Option<GameType>,
+    /// Whether it reads strictly.
+    pub(crate) strict: bool,
     /// Whether its manager proves itself, as ours do.
-    guarded: AtomicBool,
-    life: watch::Sender<Membership>,
+    pub(crate) guarded: bool,
+    pub(crate) token: Option<AuthToken>,
+    /// The token that proves it when it comes back.
+    pub(crate) return_token: Option<AuthToken>,
+    pub(crate) membership: Membership,
+}
+
+#[derive(Debug)]
+struct Snapshot {
+    info: AgentInfo,
+    names: LogNames,
+}
+
+/// Where the actor publishes what it derived; the only writer.
+#[derive(Debug)]
+pub(crate) struct InfoPublisher {
+    unregistered: Unregistered,
+    snapshot: watch::Sender<Arc<Snapshot>>,
+    /// The same membership, for readers that wait for the next.
+    membership: watch::Sender<Membership>,
+}
+
+impl InfoPublisher {
+    /// Publishes a snapshot, unless it is equal to the last.
+    pub(crate) fn publish(&self, info: AgentInfo) {
+        let membership = info.membership.clone();
+        self.snapshot.send_if_modified(|last| {
+            let changed = last.info != info;
+            if changed {
+                *last = Arc::new(Snapshot::new(info, &self.unregistered));
+            }
+            changed
+        });
+        self.membership.send_if_modified(|last| {
+            let changed = *last != membership;
+            *last = membership;
+            changed
+        });
+    }
+}
+
+impl Snapshot {
+    fn new(info: AgentInfo, unregistered: &Unregistered) -> Self {
+        let names = LogNames::of(info.agent.as_ref(), unregistered);
+        Self { info, names }
+    }
 }
 
 /// How far an agent is in its league.
@@ -39,7 +98,6 @@ pub(crate) struct Identity {
 pub(crate) enum Membership {
     /// It asks to be admitted.
     Registering,
-    /// It is in.
     Enrolled,
     /// It was not admitted, and asking again would not help.
     Rejected(String),
@@ -50,7 +108,7 @@ pub(crate) enum Membership {
 /// An agent that has no id yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unregistered {
-    /// The manager has no id at all.
+    /// The manager never has an id.
     Manager,
     /// A referee, by its name.
     Referee(String),
@@ -58,24 +116,24 @@ pub(crate) enum Unregistered {
     Player(String),
 }
 
-/// By which names an agent is known in logs.
+/// The names of an agent in logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LogNames {
-    /// Of its log: `P01`, `league_manager`, and `newcomers` for all who have no id yet.
+    /// Of its log: `P01`, `league_manager`, and `newcomers` for all that have no id yet.
     pub(crate) log: Arc<str>,
     /// Of itself: `player:P01`, or `player:Alpha` before it has an id.
     pub(crate) label: Arc<str>,
 }
 
 impl LogNames {
-    fn of(agent: Option<&Agent>, newcomer: &Unregistered) -> Self {
+    fn of(agent: Option<&Agent>, unregistered: &Unregistered) -> Self {
         let log = match agent {
             Some(Agent::Player(id)) => id.as_str(),
             Some(Agent::Referee(id)) => id.as_str(),
             Some(Agent::Manager) => "league_manager",
             None => "newcomers",
         };
-        let label = match (agent, newcomer) {
+        let label = match (agent, unregistered) {
             (Some(agent), _) => agent.to_string(),
             (None, Unregistered::Manager) => Agent::Manager.to_string(),
             (None, Unregistered::Referee(name)) => format!("referee:{name}"),
@@ -88,36 +146,22 @@ impl LogNames {
     }
 }
 
-#[derive(Debug)]
-struct Held {
-    agent: Option<Agent>,
-    names: LogNames,
-    token: Option<AuthToken>,
-    return_token: Option<AuthToken>,
-    league_id: Option<LeagueId>,
-    game_type: Option<GameType>,
-}
-
 impl Identity {
-    /// Somebody whom no league knows yet.
-    pub(crate) fn new(newcomer: Unregistered, strict: bool) -> Self {
-        let agent = (newcomer == Unregistered::Manager).then_some(Agent::Manager);
-        Self {
-            held: RwLock::new(Held {
-                names: LogNames::of(agent.as_ref(), &newcomer),
-                agent,
-                token: None,
-                return_token: None,
-                league_id: None,
-                game_type: None,
-            }),
-            newcomer,
-            strict: AtomicBool::new(strict),
+    /// An agent with its first snapshot.
+    pub(crate) fn new(unregistered: Unregistered, info: AgentInfo) -> (InfoPublisher, Self) {
+        let publisher = InfoPublisher {
+            unregistered: unregistered.clone(),
+            membership: watch::Sender::new(info.membership.clone()),
+            snapshot: watch::Sender::new(Arc::new(Snapshot::new(info, &unregistered))),
+        };
+        let identity = Self {
+            unregistered,
             dialect: None,
             wanted: None,
-            guarded: AtomicBool::new(false),
-            life: watch::Sender::new(Membership::Registering),
-        }
+            snapshot: publisher.snapshot.subscribe(),
+            membership: publisher.membership.subscribe(),
+        };
+        (publisher, identity)
     }
 
     /// The same agent, with a dialect of its own and on its way to a league.
@@ -129,43 +173,46 @@ impl Identity {
         }
     }
 
+    fn latest(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot.borrow())
+    }
+
     /// Its id, once it has one.
     pub(crate) fn agent(&self) -> Option<Agent> {
-        self.held().agent.clone()
+        self.latest().info.agent.clone()
     }
 
     /// The name for logs and the field `sender`.
     pub(crate) fn label(&self) -> String {
-        self.held().names.label.to_string()
+        self.latest().names.label.to_string()
     }
 
-    /// The names by which it is known in logs.
     pub(crate) fn names(&self) -> LogNames {
-        self.held().names.clone()
+        self.latest().names.clone()
     }
 
     /// The conversation in which it asks to be admitted: the same until it is given another token,
-    /// and known to whoever was asked alone.
+    /// and known only to the manager that it asked.
     pub(crate) fn own_registration(&self) -> ConversationId {
+        let latest = self.latest();
         let mut hash = Sha256::new();
         hash.update("registration:");
-        if let Some(token) = self.token() {
+        if let Some(token) = &latest.info.token {
             hash.update(token.reveal());
         }
         let digest = hex(&hash.finalize().into());
-        let label = self.label();
+        let label = &latest.names.label;
         ConversationId::new(format!("conv-reg-{}-{label}", &digest[..DIGITS]))
     }
 
-    /// Whether a conversation is the one in which it asked to be admitted, in whatever dialect.
+    /// Whether a conversation is the one in which it asked to be admitted, in any dialect.
     pub(crate) fn is_own_registration(&self, named: &ConversationId) -> bool {
         let own = self.own_registration();
         *named == own || named.as_str() == dialect::conversation(own.as_str())
     }
 
-    /// The name of its log.
     pub(crate) fn log_name(&self) -> Arc<str> {
-        Arc::clone(&self.held().names.log)
+        Arc::clone(&self.latest().names.log)
     }
 
     /// Its id as a player.
@@ -176,22 +223,22 @@ impl Identity {
         }
     }
 
-    /// What proves it.
+    /// The token that proves it.
     pub(crate) fn token(&self) -> Option<AuthToken> {
-        self.held().token.clone()
+        self.latest().info.token.clone()
     }
 
-    /// What proves it when it comes back.
+    /// The token that proves it when it comes back.
     pub(crate) fn return_token(&self) -> Option<AuthToken> {
-        self.held().return_token.clone()
+        self.latest().info.return_token.clone()
     }
 
     /// The league it is in.
     pub(crate) fn league(&self) -> Option<LeagueId> {
-        self.held().league_id.clone()
+        self.latest().info.league_id.clone()
     }
 
-    /// The league that is meant where none is named: the one it is in, or would like to be in.
+    /// The league that is meant where none is named: the one it is in, or wants to enter.
     pub(crate) fn meant(&self) -> Option<LeagueId> {
         self.league().or_else(|| self.wanted.clone())
     }
@@ -201,7 +248,7 @@ impl Identity {
         self.dialect.filter(|_| self.reading() == Reading::Strict)
     }
 
-    /// The dialect in which it answers what was said in another: its own, unless the caller speaks
+    /// The dialect in which it answers a message in another: its own, unless the caller speaks
     /// another protocol altogether.
     pub(crate) fn answers_in(&self, said: Dialect) -> Dialect {
         let own = self.dialect.unwrap_or(said);
@@ -212,27 +259,22 @@ impl Identity {
         }
     }
 
-    /// Whether nobody need prove anything to it, so that it takes what it can: it is a player that
-    /// reads leniently, and its manager is none of ours (ruling 47).
+    /// Whether callers need not prove anything to it, so that it takes what it can: it is a player
+    /// that reads leniently, and its manager is not one of ours (ruling 47).
     pub(crate) fn takes_anything(&self) -> bool {
-        let player = matches!(self.newcomer, Unregistered::Player(_));
-        let open = !self.guarded.load(Ordering::Relaxed);
-        player && open && self.league().is_some() && self.reading() == Reading::Lenient
+        let info = &self.latest().info;
+        let player = matches!(self.unregistered, Unregistered::Player(_));
+        player && !info.guarded && !info.strict && info.league_id.is_some()
     }
 
-    /// Its manager proves itself, or not.
-    pub(crate) fn set_guarded(&self, guarded: bool) {
-        self.guarded.store(guarded, Ordering::Relaxed);
-    }
-
-    /// What that league plays.
+    /// What its league plays.
     pub(crate) fn game(&self) -> Option<GameType> {
-        self.held().game_type.clone()
+        self.latest().info.game_type.clone()
     }
 
-    /// How it reads what others say.
+    /// How it reads messages.
     pub(crate) fn reading(&self) -> Reading {
-        if self.strict.load(Ordering::Relaxed) {
+        if self.latest().info.strict {
             Reading::Strict
         } else {
             Reading::Lenient
@@ -240,65 +282,26 @@ impl Identity {
     }
 
     /// How far it is, and what comes after.
-    pub(crate) fn life(&self) -> watch::Receiver<Membership> {
-        self.life.subscribe()
-    }
-
-    /// It has come further.
-    pub(crate) fn set_membership(&self, life: Membership) {
-        self.life.send_replace(life);
-    }
-
-    /// Reads strictly from now on, or not.
-    pub(crate) fn set_strict(&self, strict: bool) {
-        self.strict.store(strict, Ordering::Relaxed);
-    }
-
-    /// It was given an id in a league.
-    pub(crate) fn set_agent(&self, agent: Agent, league_id: LeagueId) {
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        held.names = LogNames::of(Some(&agent), &self.newcomer);
-        held.agent = Some(agent);
-        held.league_id = Some(league_id);
-        drop(held);
-        self.set_membership(Membership::Enrolled);
+    pub(crate) fn membership(&self) -> watch::Receiver<Membership> {
+        self.membership.clone()
     }
 
     /// Whether a league has admitted it; a call that overtook the admission waits for that long.
-    pub(crate) async fn is_in(&self, patience: Duration) -> bool {
-        let mut life = self.life();
-        let admitted = life.wait_for(|life| *life != Membership::Registering);
-        let waited = tokio::time::timeout(patience, admitted).await;
+    pub(crate) async fn is_in(&self, timeout: Duration) -> bool {
+        let mut membership = self.membership();
+        let admitted = membership.wait_for(|now| *now != Membership::Registering);
+        let waited = tokio::time::timeout(timeout, admitted).await;
         matches!(waited, Ok(Ok(_))) || self.agent().is_some()
     }
 
-    /// It was given tokens; a return token that is held stays good if no other came.
-    pub(crate) fn set_tokens(&self, tokens: &Tokens) {
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        held.token = Some(tokens.token.clone());
-        if tokens.return_token.is_some() {
-            held.return_token = tokens.return_token.clone();
-        }
-    }
-
-    /// What the league plays is known.
-    pub(crate) fn set_game(&self, game_type: GameType) {
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        held.game_type = Some(game_type);
-    }
-
-    /// Who stands in the field `sender`.
+    /// The name in the field `sender`.
     pub(crate) fn sender<'s>(&'s self, agent: Option<&'s Agent>) -> Sender<'s> {
-        match (agent, &self.newcomer) {
+        match (agent, &self.unregistered) {
             (Some(agent), _) => Sender::Agent(agent),
             (None, Unregistered::Referee(name)) => Sender::NewReferee(name),
             (None, Unregistered::Player(name)) => Sender::NewPlayer(name),
             (None, Unregistered::Manager) => Sender::Agent(&Agent::Manager),
         }
-    }
-
-    fn held(&self) -> RwLockReadGuard<'_, Held> {
-        self.held.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -306,56 +309,83 @@ impl Identity {
 mod tests {
     use super::*;
 
-    fn admit(identity: &Identity, league: &str) {
-        let agent = Agent::Player(PlayerId::numbered(1));
-        identity.set_agent(agent, LeagueId::new(league).unwrap());
+    fn outside(strict: bool) -> AgentInfo {
+        AgentInfo {
+            agent: None,
+            league_id: None,
+            game_type: None,
+            strict,
+            guarded: false,
+            token: None,
+            return_token: None,
+            membership: Membership::Registering,
+        }
+    }
+
+    fn member_of(league: &str, strict: bool) -> AgentInfo {
+        AgentInfo {
+            agent: Some(Agent::Player(PlayerId::numbered(1))),
+            league_id: Some(LeagueId::new(league).unwrap()),
+            membership: Membership::Enrolled,
+            ..outside(strict)
+        }
+    }
+
+    fn player(info: AgentInfo, dialect: Dialect) -> (InfoPublisher, Identity) {
+        let alpha = Unregistered::Player("Alpha".to_owned());
+        let (publisher, identity) = Identity::new(alpha, info);
+        let wanted = LeagueId::new("wanted").unwrap();
+        (publisher, identity.bound_for(wanted, dialect))
+    }
+
+    fn manager(strict: bool) -> Identity {
+        Identity::new(Unregistered::Manager, outside(strict)).1
     }
 
     #[tokio::test]
-    async fn a_call_that_overtook_an_admission_waits_for_it_whatever_came_before() {
-        let identity = Arc::new(Identity::new(
-            Unregistered::Player("Alpha".to_owned()),
-            false,
-        ));
-        admit(&identity, "last");
-        identity.set_membership(Membership::Registering);
-        let called = tokio::spawn({
-            let identity = Arc::clone(&identity);
-            async move {
-                (
-                    identity.is_in(Duration::from_secs(60)).await,
-                    identity.league(),
-                )
-            }
+    async fn a_call_that_overtook_an_admission_waits_for_it() {
+        let returning = AgentInfo {
+            membership: Membership::Registering,
+            ..member_of("last", false)
+        };
+        let (publisher, identity) = player(returning, Dialect::V2);
+        let called = tokio::spawn(async move {
+            let is_in = identity.is_in(Duration::from_secs(60)).await;
+            (is_in, identity.league())
         });
         tokio::task::yield_now().await;
         assert!(!called.is_finished());
-        admit(&identity, "next");
+        publisher.publish(member_of("next", false));
         let (is_in, league) = called.await.unwrap();
         assert!(is_in);
         assert_eq!(league, Some(LeagueId::new("next").unwrap()));
     }
 
     #[tokio::test]
-    async fn a_player_that_nobody_admits_goes_by_what_it_knows() {
-        let identity = Identity::new(Unregistered::Player("Alpha".to_owned()), false);
+    async fn a_player_that_is_not_admitted_in_time_goes_by_what_it_knows() {
+        let (publisher, identity) = player(outside(false), Dialect::V2);
         assert!(!identity.is_in(Duration::from_millis(1)).await);
-        admit(&identity, "last");
-        identity.set_membership(Membership::Registering);
+        publisher.publish(AgentInfo {
+            membership: Membership::Registering,
+            ..member_of("last", false)
+        });
         assert!(identity.is_in(Duration::from_millis(1)).await);
     }
 
-    fn visitor(strict: bool, dialect: Dialect) -> Identity {
-        let identity = Identity::new(Unregistered::Player("Alpha".to_owned()), strict);
-        identity.bound_for(LeagueId::new("wanted").unwrap(), dialect)
+    #[tokio::test]
+    async fn an_equal_snapshot_wakes_no_reader() {
+        let (publisher, identity) = player(outside(false), Dialect::V2);
+        publisher.publish(outside(false));
+        assert!(!identity.snapshot.has_changed().unwrap());
+        publisher.publish(outside(true));
+        assert!(identity.snapshot.has_changed().unwrap());
     }
 
     #[test]
     fn an_agent_answers_in_its_own_dialect_unless_the_protocol_is_another() {
-        let manager = Identity::new(Unregistered::Manager, false);
-        let page = visitor(false, Dialect::V2Api);
+        let (_, page) = player(outside(false), Dialect::V2Api);
         for said in Dialect::ALL {
-            assert_eq!(manager.answers_in(said), said);
+            assert_eq!(manager(false).answers_in(said), said);
             let answer = if said == Dialect::V1 {
                 said
             } else {
@@ -367,30 +397,31 @@ mod tests {
 
     #[test]
     fn only_a_strict_reader_takes_no_other_dialect_than_its_own() {
-        assert_eq!(visitor(false, Dialect::V1).pinned(), None);
-        assert_eq!(visitor(true, Dialect::V1).pinned(), Some(Dialect::V1));
-        assert_eq!(Identity::new(Unregistered::Manager, true).pinned(), None);
+        let pinned = |strict| player(outside(strict), Dialect::V1).1.pinned();
+        assert_eq!(pinned(false), None);
+        assert_eq!(pinned(true), Some(Dialect::V1));
+        assert_eq!(manager(true).pinned(), None);
     }
 
     #[test]
-    fn only_a_lenient_player_of_somebody_elses_league_takes_anything() {
-        let player = visitor(false, Dialect::V2);
-        assert!(!player.takes_anything(), "it is in no league yet");
-        admit(&player, "theirs");
-        assert!(player.takes_anything());
-        player.set_guarded(true);
-        assert!(!player.takes_anything(), "its manager proves itself");
-        let strict = visitor(true, Dialect::V2);
-        admit(&strict, "theirs");
-        assert!(!strict.takes_anything());
+    fn only_a_lenient_player_of_a_foreign_league_takes_anything() {
+        let takes = |info| player(info, Dialect::V2).1.takes_anything();
+        assert!(!takes(outside(false)), "it is in no league yet");
+        assert!(takes(member_of("theirs", false)));
+        assert!(!takes(member_of("theirs", true)));
+        let guarded = AgentInfo {
+            guarded: true,
+            ..member_of("theirs", false)
+        };
+        assert!(!takes(guarded), "its manager proves itself");
     }
 
     #[test]
     fn the_league_that_is_meant_is_the_one_it_is_in_or_else_wants() {
-        let player = visitor(false, Dialect::V1);
-        assert_eq!(player.league(), None);
-        assert_eq!(player.meant(), LeagueId::new("wanted").ok());
-        admit(&player, "theirs");
-        assert_eq!(player.meant(), LeagueId::new("theirs").ok());
+        let (publisher, identity) = player(outside(false), Dialect::V1);
+        assert_eq!(identity.league(), None);
+        assert_eq!(identity.meant(), LeagueId::new("wanted").ok());
+        publisher.publish(member_of("theirs", false));
+        assert_eq!(identity.meant(), LeagueId::new("theirs").ok());
     }
 }

@@ -1,4 +1,4 @@
-//! The league manager.
+//! The league manager: starting it, observing its events, serving calls.
 
 mod registration;
 
@@ -20,9 +20,9 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::agents::actor::{Handle, Observer};
 use crate::agents::assemble::{
-    AgentParts, JournalStart, Place, Shared, StartError, restore, settle,
+    AgentParts, JournalSource, JournalStart, Shared, StartError, restore, spawn,
 };
-use crate::agents::identity::{Identity, Unregistered};
+use crate::agents::identity::{AgentInfo, Membership, Unregistered};
 use crate::agents::{RunningAgent, missing, not_for_me, tools, unattended};
 use crate::chance::Chance;
 use crate::http::endpoint::{AllowList, OwnAddresses};
@@ -38,25 +38,25 @@ use crate::wire::resources::{CONFIG, SCHEDULE, STANDINGS};
 use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArguments};
 use crate::wire::sessions::Sessions;
 
-/// A fact of the league, told to whoever watches in this process.
+/// An event of the league, for watchers in this process.
 pub(crate) type News = (Timestamp, Event);
 
-/// Starts the manager of a league, or takes it up where its journal left it; nobody may register
+/// Starts the manager of a league, or resumes it where its journal ended; agents may not register
 /// with the manager's own addresses, `home`.
 ///
 /// # Errors
 ///
-/// Its files may not be ours to use, or be in use.
+/// Its files are in use, or belong to another kind of agent.
 pub(crate) fn start(
     shared: &Shared,
     rules: LeagueRules,
-    guests: &[InvitedPlayer],
+    invited: &[InvitedPlayer],
     home: &OwnAddresses,
     news: Option<UnboundedSender<News>>,
 ) -> Result<(RunningAgent<League>, Arc<dyn Service>), StartError> {
     let league_id = rules.league_id.clone();
     let mut keys = None;
-    let mut clerk = ManagerObserver {
+    let mut observer = ManagerObserver {
         league_id: league_id.clone(),
         publisher: LeaguePublisher::new(league_id.clone()),
         document_writer: shared.document_writer.clone(),
@@ -64,7 +64,7 @@ pub(crate) fn start(
         untold: Vec::new(),
     };
     let restored = restore(
-        Place {
+        JournalSource {
             path: &shared.root.league_journal(&league_id),
             durability: Durability::Synced,
             opening: Opening {
@@ -81,48 +81,43 @@ pub(crate) fn start(
             let secret = keys.insert(own).secret;
             Ok(League::new(begun.unwrap_or_else(|| rules.clone()), secret)?)
         },
-        |sequence, at, record, league| clerk.take_in(sequence, at, record, league),
+        |sequence, at, record, league| observer.observe(sequence, at, record, league),
     )?;
     shared
         .observed
         .keep(&shared.root, &league_id, observed::MANAGER);
     let keys = keys.ok_or_else(|| SecretError::missing(&shared.root, &league_id))?;
-    clerk.take_up();
+    observer.resume();
     let rules = restored.machine.rules();
     let (allowed, chance) = (&shared.roads.allowed, shared.chance.clone());
     let allowed = allowed.within(home);
-    let invited = guests.iter().filter(|_| !rules.strict);
-    let invited = invited.map(|guest| guest.wish(&rules.game_type, &allowed, &chance));
-    let wishes = AdmissionSpelling::new(rules.strict);
+    let registrations = invited
+        .iter()
+        .filter(|_| !rules.strict)
+        .map(|player| player.registration(&rules.game_type, &allowed, &chance))
+        .collect();
+    let spelling = AdmissionSpelling::new(rules.strict);
     let parts = AgentParts {
-        first: invited.collect(),
+        first: registrations,
         silent: PeerTroubles::of(restored.machine.is_over()),
-        identity: identity_of(&restored.machine),
+        unregistered: Unregistered::Manager,
+        bound_for: None,
         restored,
         transcripts: None,
-        observer: Box::new(clerk),
+        observer: Box::new(observer),
     };
-    Ok(settle(shared, parts, |desk| ManagerService {
-        desk,
+    Ok(spawn(shared, parts, |actor, _| ManagerService {
+        actor,
         league_id,
         allowed,
         chance,
         peers: shared.roads.peers.clone(),
         admin: keys.admin.hash(),
-        wishes,
+        spelling,
     }))
 }
 
-/// Who the manager of a league is to others.
-fn identity_of(league: &League) -> Arc<Identity> {
-    let rules = league.rules();
-    let identity = Arc::new(Identity::new(Unregistered::Manager, rules.strict));
-    identity.set_agent(Agent::Manager, rules.league_id.clone());
-    identity.set_game(rules.game_type.clone());
-    identity
-}
-
-/// Sees what happens in the league, writes its documents and tells whoever watches.
+/// Writes the documents and the log of the league, and tells watchers of its events.
 struct ManagerObserver {
     league_id: LeagueId,
     publisher: LeaguePublisher,
@@ -132,19 +127,19 @@ struct ManagerObserver {
 }
 
 impl ManagerObserver {
-    /// Tells of a league that goes on, and passes on what was read of it.
-    fn take_up(&mut self) {
-        let taken_up = self.untold.len();
+    /// Logs that a league goes on, and tells watchers of the events in its journal.
+    fn resume(&mut self) {
+        let resumed = self.untold.len();
         self.pass_on();
-        if taken_up > 0 {
+        if resumed > 0 {
             tracing::info!(
                 component = "league_manager", league_id = %self.league_id,
-                event_type = "LEAGUE_TAKEN_UP", "the league goes on after {taken_up} facts"
+                event_type = "LEAGUE_TAKEN_UP", "the league goes on after {resumed} events"
             );
         }
     }
 
-    /// Logs what is new, and tells whoever watches.
+    /// Logs new events, and tells watchers.
     fn tell(&mut self) {
         for (_, event) in &self.untold {
             log(&self.league_id, event);
@@ -155,7 +150,7 @@ impl ManagerObserver {
     fn pass_on(&mut self) {
         for told in self.untold.drain(..) {
             if let Some(news) = &self.news {
-                // Whoever watched may have gone.
+                // The watcher may have gone.
                 let _ = news.send(told);
             }
         }
@@ -167,20 +162,38 @@ impl ManagerObserver {
 }
 
 impl Observer<League> for ManagerObserver {
-    fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, league: &League) {
+    fn observe(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, league: &League) {
         self.publisher.take_in(sequence, at, record, league);
         if let Record::Event(event) = record {
             self.keep_news(at, event);
         }
     }
 
-    fn remember(&mut self, at: Timestamp, event: &Event) {
+    fn observe_in_memory(&mut self, at: Timestamp, event: &Event) {
         if matches!(event, Event::MatchAccepted { .. }) {
             self.keep_news(at, event);
         }
     }
 
-    fn settle(&mut self, at: Timestamp, league: &League) {
+    fn info(&self, league: &League) -> AgentInfo {
+        let rules = league.rules();
+        AgentInfo {
+            agent: Some(Agent::Manager),
+            league_id: Some(rules.league_id.clone()),
+            game_type: Some(rules.game_type.clone()),
+            strict: rules.strict,
+            guarded: false,
+            token: None,
+            return_token: None,
+            membership: if league.is_over() {
+                Membership::Completed
+            } else {
+                Membership::Enrolled
+            },
+        }
+    }
+
+    fn flush(&mut self, at: Timestamp, league: &League) {
         self.tell();
         self.document_writer.publish(self.publisher.due(at, league));
     }
@@ -189,28 +202,23 @@ impl Observer<League> for ManagerObserver {
         self.publisher.wakeup()
     }
 
-    fn end(&mut self, at: Timestamp, league: &League) {
+    fn stop(&mut self, at: Timestamp, league: &League) {
         self.document_writer
             .publish(self.publisher.rest(at, league));
     }
 }
 
-/// What the manager does with what it is told.
+/// Answers the messages and tool calls that come to the manager.
 pub(crate) struct ManagerService {
-    /// The way to its desk.
-    pub(crate) desk: Handle<League>,
-    /// Which league it runs.
-    pub(crate) league_id: LeagueId,
-    /// Which addresses agents may register with.
-    pub(crate) allowed: AllowList,
-    /// Where tokens come from.
-    pub(crate) chance: Chance,
-    /// How those it calls take calls.
-    pub(crate) peers: Sessions,
-    /// The hash of the token that steers the league.
-    pub(crate) admin: TokenHash,
-    /// Who has asked to play, and how often.
-    pub(crate) wishes: AdmissionSpelling,
+    actor: Handle<League>,
+    league_id: LeagueId,
+    /// The addresses that agents may register with.
+    allowed: AllowList,
+    chance: Chance,
+    peers: Sessions,
+    /// The hash of the administrator's token.
+    admin: TokenHash,
+    spelling: AdmissionSpelling,
 }
 
 impl AgentService for ManagerService {
@@ -223,23 +231,19 @@ impl AgentService for ManagerService {
         let command = match heard.message {
             Message::RefereeRegisterRequest(request) => {
                 let meta = request.meta.clone();
-                let wish =
-                    Command::RegisterReferee(self.candidate(request, heard.dialect, heard.origin));
-                let spoken = self.ask(wish).await;
-                self.tell_of("referee", &meta, &spoken);
-                return spoken;
+                let applicant = self.applicant(request, heard.dialect, heard.origin);
+                let reply = self.ask(Command::RegisterReferee(applicant)).await;
+                self.log_registration("referee", &meta, &reply);
+                return reply;
             }
             Message::PlayerRegisterRequest(request) => {
-                let (wished, meta) = (
-                    self.wishes.of(&request, heard.dialect),
-                    request.meta.clone(),
-                );
-                let wish =
-                    Command::RegisterPlayer(self.candidate(request, heard.dialect, heard.origin));
-                let spoken = self.ask(wish).await;
-                self.tell_of("player", &meta, &spoken);
-                let spelling = wished.and_then(|address| self.wishes.spelling(address, &spoken));
-                return spoken.spelled(spelling);
+                let address = self.spelling.address_of(&request, heard.dialect);
+                let meta = request.meta.clone();
+                let applicant = self.applicant(request, heard.dialect, heard.origin);
+                let reply = self.ask(Command::RegisterPlayer(applicant)).await;
+                self.log_registration("player", &meta, &reply);
+                let spelling = address.and_then(|address| self.spelling.next(address, &reply));
+                return reply.spelled(spelling);
             }
             Message::MatchResultReport(report) => Command::Report {
                 token,
@@ -284,11 +288,21 @@ impl AgentService for ManagerService {
     }
 
     async fn show(&self, uri: &str) -> Option<Value> {
-        self.shown(uri).await
+        match uri {
+            uri if uri == STANDINGS.0 => self.public_answer(Query::Standings).await,
+            uri if uri == SCHEDULE.0 => self.public_answer(Query::Schedule).await,
+            uri if uri == CONFIG.0 => {
+                let rules = self
+                    .actor
+                    .query(|league| serde_json::to_value(league.rules()));
+                rules.await.ok()?.ok()
+            }
+            _ => None,
+        }
     }
 
     async fn health(&self) -> Map<String, Value> {
-        let seen = self.desk.look(|league| {
+        let seen = self.actor.query(|league| {
             json!({
                 "league_id": league.rules().league_id,
                 "game_type": league.rules().game_type,
@@ -312,14 +326,14 @@ impl AgentService for ManagerService {
 
 impl ManagerService {
     async fn ask(&self, command: Command) -> ServiceReply {
-        match self.desk.ask(command).await {
+        match self.actor.ask(command).await {
             Ok(Ok(reply)) => speak(&reply),
             Ok(Err(refusal)) => refuse(&refusal),
             Err(error) => unattended(error),
         }
     }
 
-    /// Tells the administrator what it takes to step a match.
+    /// Gives the administrator the endpoint and the token that step a match.
     async fn give_step_access(&self, arguments: &ToolArguments, admin: bool) -> ServiceReply {
         if !admin {
             return refuse(match arguments.token {
@@ -331,16 +345,15 @@ impl ManagerService {
         let Some(Ok(match_id)) = match_id else {
             return missing("match_id");
         };
-        let reins = self
-            .desk
-            .look(move |league| league.step_access(&match_id))
-            .await;
-        match reins {
-            Ok(Ok(reins)) => ServiceReply::Plain(json!({
-                "match_id": reins.match_id,
-                "referee_id": reins.referee_id,
-                "contact_endpoint": reins.endpoint,
-                "step_token": reins.token.reveal(),
+        let access = self
+            .actor
+            .query(move |league| league.step_access(&match_id));
+        match access.await {
+            Ok(Ok(access)) => ServiceReply::Plain(json!({
+                "match_id": access.match_id,
+                "referee_id": access.referee_id,
+                "contact_endpoint": access.endpoint,
+                "step_token": access.token.reveal(),
             })),
             Ok(Err(refusal)) => refuse(&refusal),
             Err(error) => unattended(error),
@@ -348,7 +361,7 @@ impl ManagerService {
     }
 
     async fn inform(&self, query: LeagueQuery) -> ServiceReply {
-        let informed = self.desk.look(move |league| league.inform(&query)).await;
+        let informed = self.actor.query(move |league| league.inform(&query)).await;
         match informed {
             Ok(response) => {
                 let message = Message::LeagueQueryResponse(Box::new(response));
@@ -356,6 +369,27 @@ impl ManagerService {
             }
             Err(error) => unattended(error),
         }
+    }
+
+    /// The answer to a public query, without an envelope.
+    async fn public_answer(&self, query: Query) -> Option<Value> {
+        let query = LeagueQuery {
+            league_id: None,
+            query,
+            by_api_page: false,
+        };
+        let informed = self.actor.query(move |league| league.inform(&query)).await;
+        Some(match informed.ok()?.answer {
+            Ok(QueryAnswer::Standings { round_id, rows }) => {
+                json!({"round_id": round_id, "standings": rows})
+            }
+            Ok(QueryAnswer::Schedule {
+                total_rounds,
+                rounds,
+            }) => json!({"total_rounds": total_rounds, "rounds": rounds}),
+            Ok(QueryAnswer::NextMatch(_) | QueryAnswer::PlayerStats(_)) => return None,
+            Err(problem) => json!({"problem": problem}),
+        })
     }
 }
 
@@ -383,49 +417,11 @@ fn refuse(refusal: &Refusal) -> ServiceReply {
     ServiceReply::error(error)
 }
 
-impl ManagerService {
-    /// What lies at an address, as it is now.
-    pub(crate) async fn shown(&self, uri: &str) -> Option<Value> {
-        match uri {
-            uri if uri == STANDINGS.0 => self.told(Query::Standings).await,
-            uri if uri == SCHEDULE.0 => self.told(Query::Schedule).await,
-            uri if uri == CONFIG.0 => {
-                let rules = self
-                    .desk
-                    .look(|league| serde_json::to_value(league.rules()));
-                rules.await.ok()?.ok()
-            }
-            _ => None,
-        }
-    }
-
-    /// The answer to a question that anybody may ask, without an envelope.
-    async fn told(&self, query: Query) -> Option<Value> {
-        let query = LeagueQuery {
-            league_id: None,
-            query,
-            by_api_page: false,
-        };
-        let informed = self.desk.look(move |league| league.inform(&query)).await;
-        Some(match informed.ok()?.answer {
-            Ok(QueryAnswer::Standings { round_id, rows }) => {
-                json!({"round_id": round_id, "standings": rows})
-            }
-            Ok(QueryAnswer::Schedule {
-                total_rounds,
-                rounds,
-            }) => json!({"total_rounds": total_rounds, "rounds": rounds}),
-            Ok(QueryAnswer::NextMatch(_) | QueryAnswer::PlayerStats(_)) => return None,
-            Err(problem) => json!({"problem": problem}),
-        })
-    }
-}
-
 /// The keys of a league and the rules it began with, if it has begun.
 ///
-/// A new league has new keys, whatever was played under its name before: what was drawn then is
-/// known. One that goes on needs its own.
-pub(crate) fn keys_of(
+/// A new league gets new keys, even if another was played under its name: the draws of that one are
+/// known. A league that goes on needs its own keys.
+fn keys_of(
     shared: &Shared,
     league: &LeagueId,
     beginning: JournalStart<'_>,
@@ -450,11 +446,11 @@ pub(crate) fn keys_of(
     }
 }
 
-/// How many characters of what an agent says of itself are logged.
-pub(crate) const MAX_LOGGED_CHARS: usize = 100;
+/// How many characters of an agent's name or address are logged.
+const MAX_LOGGED_CHARS: usize = 100;
 
-/// Logs who was not let in, and why; nothing if it was.
-pub(crate) fn turned_away(league: &LeagueId, kind: &str, meta: &AgentMeta, answer: &ServiceReply) {
+/// Logs a registration that was refused, and why.
+fn log_rejection(league: &LeagueId, kind: &str, meta: &AgentMeta, answer: &ServiceReply) {
     let reason = match answer.message() {
         Some(
             Message::PlayerRegisterResponse(RegisterResponse::Rejected { reason })
@@ -467,39 +463,45 @@ pub(crate) fn turned_away(league: &LeagueId, kind: &str, meta: &AgentMeta, answe
     let endpoint = harmless(&meta.contact_endpoint, MAX_LOGGED_CHARS);
     tracing::warn!(
         component = "league_manager", league_id = %league, event_type = "REGISTRATION_REFUSED",
-        "{kind} `{name}` at `{endpoint}` is not let in: {reason}"
+        "{kind} `{name}` at `{endpoint}` was not admitted: {reason}"
     );
 }
 
-/// Logs a fact of the league.
-pub(crate) fn log(league: &LeagueId, event: &Event) {
-    let told = |event_type: &str, sentence: String| {
+/// Logs an event of the league.
+fn log(league: &LeagueId, event: &Event) {
+    let info = |event_type: &str, sentence: String| {
         tracing::info!(component = "league_manager", league_id = %league, event_type, "{sentence}");
     };
     match event {
         Event::PlayerRegistered { player_id, .. } => {
-            told("PLAYER_REGISTERED", format!("player {player_id} is in"));
+            info(
+                "PLAYER_REGISTERED",
+                format!("player {player_id} was admitted"),
+            );
         }
         Event::RefereeRegistered { referee_id, .. } => {
-            told("REFEREE_REGISTERED", format!("referee {referee_id} is in"));
+            info(
+                "REFEREE_REGISTERED",
+                format!("referee {referee_id} was admitted"),
+            );
         }
-        Event::AgentReturned { agent, .. } => told("AGENT_RETURNED", format!("{agent} came back")),
-        Event::LeagueStarted { .. } => told("LEAGUE_STARTED", "the league begins".to_owned()),
-        Event::RoundOpened { round, .. } => told("ROUND_OPENED", format!("round {round} begins")),
+        Event::AgentReturned { agent, .. } => info("AGENT_RETURNED", format!("{agent} came back")),
+        Event::LeagueStarted { .. } => info("LEAGUE_STARTED", "the league begins".to_owned()),
+        Event::RoundOpened { round, .. } => info("ROUND_OPENED", format!("round {round} begins")),
         Event::MatchesMoved { moves, .. } => {
-            told(
+            info(
                 "MATCHES_MOVED",
-                format!("{} matches change hands", moves.len()),
+                format!("{} matches were reassigned", moves.len()),
             );
         }
         Event::ResultRecorded {
             match_id, result, ..
-        } => told("RESULT_RECORDED", format!("{match_id}: {}", result.reason)),
+        } => info("RESULT_RECORDED", format!("{match_id}: {}", result.reason)),
         Event::ReportConflicted {
             match_id, referee, ..
         } => tracing::warn!(
             component = "league_manager", league_id = %league, event_type = "REPORT_CONFLICTED",
-            "{referee} told another end of {match_id}; the first one stands"
+            "{referee} reported another result of {match_id}; the first one stands"
         ),
         Event::ReportRefused {
             match_id,
@@ -508,14 +510,14 @@ pub(crate) fn log(league: &LeagueId, event: &Event) {
             ..
         } => tracing::warn!(
             component = "league_manager", league_id = %league, event_type = "REPORT_REFUSED",
-            "the report of {match_id} by {referee} is not believed: {problem}"
+            "the report of {match_id} by {referee} was refused: {problem}"
         ),
         Event::PlayerShutDown { player_id, .. } => tracing::warn!(
             component = "league_manager", league_id = %league, event_type = "PLAYER_SHUT_DOWN",
             "{player_id} is out of the league after too many technical losses in a row"
         ),
-        Event::RoundClosed { round, .. } => told("ROUND_CLOSED", format!("round {round} is over")),
-        Event::LeagueCompleted { .. } => told("LEAGUE_COMPLETED", "the league is over".to_owned()),
+        Event::RoundClosed { round, .. } => info("ROUND_CLOSED", format!("round {round} is over")),
+        Event::LeagueCompleted { .. } => info("LEAGUE_COMPLETED", "the league is over".to_owned()),
         Event::MatchAccepted { .. }
         | Event::AgentFailed { .. }
         | Event::AgentAnswered { .. }

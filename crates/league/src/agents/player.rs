@@ -1,6 +1,5 @@
-//! A player.
+//! A player: starting it, observing its events, serving calls, choosing moves.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,11 +19,11 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use crate::agents::actor::{ActorError, Handle, MachineAnswer, Observer};
-use crate::agents::assemble::{AgentParts, Place, Shared, StartError, restore, settle};
+use crate::agents::assemble::{AgentParts, JournalSource, Shared, StartError, restore, spawn};
 use crate::agents::bot::Bot;
-use crate::agents::identity::{Identity, Membership, Unregistered};
+use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered};
 use crate::agents::strategy::Strategy;
-use crate::agents::{RunningAgent, keep_tokens, not_for_me, not_in_yet, tools, unattended};
+use crate::agents::{KeptTokens, RunningAgent, not_for_me, not_in_yet, tools, unattended};
 use crate::chance::Chance;
 use crate::clock;
 use crate::http::server::Service;
@@ -40,11 +39,11 @@ use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArgum
 /// How many characters of chance a player brings to each draw.
 const NONCE_LENGTH: usize = 32;
 
-/// Starts a player, or takes it up where its journal left it.
+/// Starts a player, or resumes it where its journal ended.
 ///
 /// # Errors
 ///
-/// Its files may not be ours to use, or be in use.
+/// Its files are in use, or belong to another kind of agent.
 pub(crate) fn start(
     shared: &Shared,
     league: &LeagueId,
@@ -55,16 +54,19 @@ pub(crate) fn start(
     let journal = shared.root.player_journal(slot);
     let token_file =
         secrets::place_of_agent(&shared.root, league, "player", slot.as_str(), &journal);
-    let tokens = secrets::load_or_pledge(&token_file, &shared.chance)?;
+    let tokens = KeptTokens {
+        held: secrets::load_or_pledge(&token_file, &shared.chance)?,
+        file: token_file,
+    };
     let (name, strict) = (rules.display_name.clone(), rules.strict);
     let dialect = rules.manager.dialect;
     let mut publisher = PlayerPublisher::among(shared.crowd);
     let (announced, announcements) = watch::channel(());
     let patience = rules.timeouts.join / 2;
     let restored = restore(
-        Place {
+        JournalSource {
             path: &journal,
-            // Losing the last of its memory in a power cut does a player no wrong.
+            // A player may lose its last events in a power cut: it only forgets.
             durability: Durability::Written,
             opening: Opening {
                 role: "player".to_owned(),
@@ -78,18 +80,24 @@ pub(crate) fn start(
         |_| Ok(Player::new(rules.clone())),
         |sequence, at, record, _| publisher.take_in(sequence, at, record),
     )?;
-    let identity = Identity::new(Unregistered::Player(name), strict);
-    let identity = Arc::new(identity.bound_for(league.clone(), dialect));
-    identity.set_tokens(&tokens);
-    let over = recall(&restored.machine, league, &identity);
+    // Of a league that is over there is nothing more to be had.
+    let over = restored.machine.phase() == PlayerPhase::Completed
+        && restored.machine.league_id() == Some(league);
     let parts = AgentParts {
         restored,
-        identity: Arc::clone(&identity),
+        unregistered: Unregistered::Player(name),
+        bound_for: Some((league.clone(), dialect)),
         transcripts: None,
         silent: PeerTroubles::default(),
         observer: Box::new(PlayerObserver {
-            identity: Arc::clone(&identity),
-            token_file,
+            tokens,
+            strict,
+            // Until it is admitted anew, a caller may know more of the league than it does.
+            membership: if over {
+                Membership::Completed
+            } else {
+                Membership::Registering
+            },
             announced,
             publisher,
             document_writer: shared.document_writer.clone(),
@@ -100,43 +108,26 @@ pub(crate) fn start(
             vec![Command::Begin]
         },
     };
-    if let Some(bot) = style.chooser.bot() {
-        bot.plays_for(&identity);
-    }
     let (chance, purpose) = (shared.chance.clone(), slot.to_string());
-    Ok(settle(shared, parts, |desk| PlayerService {
-        desk,
-        style,
-        announcements,
-        patience,
-        chance,
-        identity,
-        purpose,
+    Ok(spawn(shared, parts, |actor, identity| {
+        if let Some(bot) = style.chooser.bot() {
+            bot.plays_for(identity);
+        }
+        PlayerService {
+            actor,
+            style,
+            announcements,
+            patience,
+            chance,
+            identity: Arc::clone(identity),
+            purpose,
+        }
     }))
 }
 
-/// Tells who it is, from what it kept, and whether its league is over.
-fn recall(player: &Player, league: &LeagueId, identity: &Identity) -> bool {
-    if let Some((agent, league)) = enrolled(player) {
-        identity.set_guarded(player.knows_manager());
-        identity.set_agent(agent, league);
-    }
-    // Of a league that is over there is nothing more to be had.
-    let over = player.phase() == PlayerPhase::Completed && player.league_id() == Some(league);
-    // Until it is admitted anew, whoever calls may know more of the league than it does.
-    identity.set_membership(if over {
-        Membership::Completed
-    } else {
-        Membership::Registering
-    });
-    over
-}
-
-/// What a player does with what it is told.
+/// Answers the messages and tool calls that come to a player.
 pub(crate) struct PlayerService {
-    /// The way to its desk.
-    pub(crate) desk: Handle<Player>,
-    /// How it plays.
+    pub(crate) actor: Handle<Player>,
     pub(crate) style: PlayStyle,
     /// Changes when a match was announced.
     pub(crate) announcements: watch::Receiver<()>,
@@ -144,7 +135,6 @@ pub(crate) struct PlayerService {
     pub(crate) patience: Duration,
     /// Where dice and nonces come from.
     pub(crate) chance: Chance,
-    /// Who it is.
     pub(crate) identity: Arc<Identity>,
     /// Its own name for chance, so that no two players draw the same from one seed.
     pub(crate) purpose: String,
@@ -202,7 +192,7 @@ impl AgentService for PlayerService {
         if uri != resources::CONFIG.0 {
             return None;
         }
-        let rules = self.desk.look(|player| {
+        let rules = self.actor.query(|player| {
             let rules = player.rules();
             json!({
                 "display_name": rules.display_name,
@@ -220,7 +210,7 @@ impl AgentService for PlayerService {
     }
 
     async fn health(&self) -> Map<String, Value> {
-        let seen = self.desk.look(|player| {
+        let seen = self.actor.query(|player| {
             json!({
                 "player_id": player.player_id(),
                 "league_id": player.league_id(),
@@ -263,14 +253,14 @@ impl PlayerService {
         }
     }
 
-    /// Brings a command to the desk, and again when its match has been announced: the manager's
+    /// Brings a command to the actor, and again when its match has been announced: the manager's
     /// announcement and the referee's call come by different roads, and either may be first.
     async fn put(&self, command: Command) -> Result<MachineAnswer<Player>, ActorError> {
         let mut announcements = self.announcements.clone();
         let announced = async {
             loop {
                 announcements.mark_unchanged();
-                let ruling = self.desk.ask(command.clone()).await;
+                let ruling = self.actor.ask(command.clone()).await;
                 let early = matches!(ruling, Ok(Err(Refusal::NotAnnounced { .. })));
                 if !early || announcements.changed().await.is_err() {
                     return ruling;
@@ -279,17 +269,17 @@ impl PlayerService {
         };
         match tokio::time::timeout(self.patience, announced).await {
             Ok(ruling) => ruling,
-            Err(_) => self.desk.ask(command).await,
+            Err(_) => self.actor.ask(command).await,
         }
     }
 
-    /// Chooses away from the desk, and comes back with the choice or, too late, without one.
+    /// Chooses away from the actor, and comes back with the choice or, too late, without one.
     async fn think(
         &self,
         think: Box<Think>,
         told: Option<ForwardedMessage>,
     ) -> Result<MachineAnswer<Player>, ServiceReply> {
-        let memory = self.desk.look(|player| {
+        let memory = self.actor.query(|player| {
             let history = player.memory().history();
             history.cloned().collect::<Vec<_>>()
         });
@@ -314,7 +304,7 @@ impl PlayerService {
             );
             ServiceReply::error(error)
         })?;
-        self.desk.ask(chosen).await.map_err(unattended)
+        self.actor.ask(chosen).await.map_err(unattended)
     }
 
     /// Has a bot hear what its player heard; to an invitation it may say no.
@@ -349,64 +339,66 @@ fn shown(view: &PlayerView) -> Value {
     })
 }
 
-/// Who the player is, and in which league, once it is in one.
-pub(crate) fn enrolled(player: &Player) -> Option<(Agent, LeagueId)> {
-    let agent = Agent::Player(player.player_id()?.clone());
-    Some((agent, player.league_id()?.clone()))
-}
-
-/// Keeps what the player is given.
+/// Keeps the player's tokens and documents.
 pub(crate) struct PlayerObserver {
-    pub(crate) identity: Arc<Identity>,
-    pub(crate) token_file: PathBuf,
+    tokens: KeptTokens,
+    strict: bool,
+    /// How far it came in this process; what the journal tells of an earlier one does not count.
+    membership: Membership,
     /// Tells that a match was announced.
-    pub(crate) announced: watch::Sender<()>,
-    pub(crate) publisher: PlayerPublisher,
-    pub(crate) document_writer: DocumentWriter,
+    announced: watch::Sender<()>,
+    publisher: PlayerPublisher,
+    document_writer: DocumentWriter,
 }
 
 impl Observer<Player> for PlayerObserver {
-    fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, player: &Player) {
+    fn observe(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, player: &Player) {
         self.publisher.take_in(sequence, at, record);
         match record {
-            Record::Event(Event::Enrolled { .. }) => {
-                if let Some((agent, league)) = enrolled(player) {
-                    self.identity.set_guarded(player.knows_manager());
-                    self.identity.set_agent(agent, league);
-                }
-            }
+            Record::Event(Event::Enrolled { .. }) => self.membership = Membership::Enrolled,
             Record::Event(Event::DrawDisputed {
                 match_id, problem, ..
             }) => tracing::warn!(
-                agent_id = %self.identity.log_name(),
+                agent_id = player.player_id().map(PlayerId::as_str),
                 event_type = "DRAW_DISPUTED",
                 "the draw of {match_id} is disputed: {problem:?}"
             ),
             Record::Event(Event::Rejected { reason, .. }) => {
-                self.identity
-                    .set_membership(Membership::Rejected(reason.clone()));
+                self.membership = Membership::Rejected(reason.clone());
             }
             Record::Event(Event::LeagueCompleted { .. }) => {
-                self.identity.set_membership(Membership::Completed);
+                self.membership = Membership::Completed;
             }
             Record::Event(Event::Announced { .. }) => self.announced.send_replace(()),
             _ => {}
         }
     }
 
-    fn replied(&mut self, answer: &MachineAnswer<Player>) -> Option<Command> {
+    fn answered(&mut self, answer: &MachineAnswer<Player>) -> Option<Command> {
         if let Ok(Reply::TokenGranted {
             token,
             return_token,
         }) = answer
         {
-            let (identity, file) = (&self.identity, &self.token_file);
-            keep_tokens(identity, file, token, return_token.as_ref());
+            self.tokens.grant(token, return_token.as_ref());
         }
         None
     }
 
-    fn settle(&mut self, at: Timestamp, player: &Player) {
+    fn info(&self, player: &Player) -> AgentInfo {
+        AgentInfo {
+            agent: player.player_id().cloned().map(Agent::Player),
+            league_id: player.league_id().cloned(),
+            game_type: None,
+            strict: self.strict,
+            guarded: player.knows_manager(),
+            token: Some(self.tokens.held.token.clone()),
+            return_token: self.tokens.held.return_token.clone(),
+            membership: self.membership.clone(),
+        }
+    }
+
+    fn flush(&mut self, at: Timestamp, player: &Player) {
         self.document_writer.publish(self.publisher.due(at, player));
     }
 
@@ -414,38 +406,34 @@ impl Observer<Player> for PlayerObserver {
         self.publisher.wakeup()
     }
 
-    fn end(&mut self, at: Timestamp, player: &Player) {
+    fn stop(&mut self, at: Timestamp, player: &Player) {
         self.document_writer
             .publish(self.publisher.rest(at, player));
     }
 }
 
-/// How a player plays, besides what its machine is told.
+/// How a player chooses its moves.
 #[derive(Debug, Clone)]
 pub(crate) struct PlayStyle {
-    /// What decides.
     pub(crate) chooser: Chooser,
     /// How long it pretends to think, so that people can watch.
     pub(crate) pace: Duration,
 }
 
-/// What decides for a player.
 #[derive(Debug, Clone)]
 pub(crate) enum Chooser {
-    /// One of ours.
     Strategy(&'static Strategy),
-    /// A program of somebody else's.
     Bot(Arc<Bot>),
 }
 
-/// What somebody told the player, word for word, for a bot to hear it too.
+/// A message to the player, to be forwarded to its bot.
 #[derive(Debug, Clone)]
 pub(crate) struct ForwardedMessage {
     pub(crate) message: Message,
     pub(crate) from: Agent,
 }
 
-/// What it takes to think, besides the question.
+/// What a choice depends on besides the call.
 pub(crate) struct ChoiceInput {
     pub(crate) memory: Vec<Arc<MatchRecord>>,
     pub(crate) dice: Dice,
@@ -455,7 +443,6 @@ pub(crate) struct ChoiceInput {
 }
 
 impl Chooser {
-    /// A word for people.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Strategy(strategy) => strategy.name,
@@ -463,7 +450,6 @@ impl Chooser {
         }
     }
 
-    /// The bot, if it is one.
     pub(crate) fn bot(&self) -> Option<&Arc<Bot>> {
         match self {
             Self::Strategy(_) => None,
@@ -471,7 +457,7 @@ impl Chooser {
         }
     }
 
-    /// Chooses, or says why a bot did not; a strategy that is too late leaves it open.
+    /// Chooses, or says why a bot did not; a strategy that is too late returns no choice.
     pub(crate) async fn choose(
         &self,
         think: Think,
@@ -505,15 +491,14 @@ async fn by_strategy(strategy: &'static Strategy, think: Think, thinking: Choice
     }
 }
 
-/// What a bot does not answer, or answers against the rules, is not mended for it: the referee
-/// counts it as it would count it from any agent.
+/// A missing or illegal answer of a bot is not repaired: the referee counts it as from any agent.
 async fn by_bot(
     bot: &Arc<Bot>,
     think: Think,
     thinking: ChoiceInput,
 ) -> Result<Command, LeagueError> {
     let Some(ForwardedMessage { message, from }) = thinking.told else {
-        let detail = "the bot cannot be asked what nobody said";
+        let detail = "the bot cannot be asked without a message";
         return Err(LeagueError::new(Code::InvalidMessage, detail));
     };
     let until = think.until.since(clock::now());

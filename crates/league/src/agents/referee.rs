@@ -1,7 +1,6 @@
-//! A referee.
+//! A referee: starting it, observing its events, serving calls.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use league_core::referee::{
 };
 use league_protocol::fault::Code;
 use league_protocol::finding::harmless;
-use league_protocol::id::{LeagueId, MatchId, RefereeId};
+use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
 use league_protocol::message::{Message, StartMatch, StartMatchPlayer};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
@@ -18,18 +17,16 @@ use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::{Map, Value, json};
 
 use crate::agents::actor::{Handle, MachineAnswer, Observer};
-use crate::agents::assemble::{AgentParts, Place, Shared, StartError, restore, settle};
-use crate::agents::identity::{Identity, Membership, Unregistered};
-use crate::agents::{
-    RunningAgent, keep_tokens, missing, not_for_me, not_in_yet, tools, unattended,
-};
-use crate::http::endpoint::{AllowList, BadEndpoint, Endpoint, LONGEST_ENDPOINT};
+use crate::agents::assemble::{AgentParts, JournalSource, Shared, StartError, restore, spawn};
+use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered};
+use crate::agents::{KeptTokens, RunningAgent, missing, not_for_me, not_in_yet, tools, unattended};
+use crate::http::endpoint::{AllowList, BadEndpoint, Endpoint, MAX_ENDPOINT};
 use crate::http::local;
 use crate::http::server::Service;
 use crate::storage::document_writer::DocumentWriter;
 use crate::storage::publishers::RefereePublisher;
 use crate::storage::record::{Opening, Record};
-use crate::storage::secrets;
+use crate::storage::secrets::{self, Tokens};
 use crate::storage::store::Durability;
 use crate::wire::observed::Failures;
 use crate::wire::outbound::PeerTroubles;
@@ -38,11 +35,11 @@ use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArgum
 use crate::wire::sessions::Sessions;
 use crate::wire::transcript::Transcripts;
 
-/// Starts a referee, or takes it up where its journal left it.
+/// Starts a referee, or resumes it where its journal ended.
 ///
 /// # Errors
 ///
-/// Its files may not be ours to use, or be in use.
+/// Its files are in use, or belong to another kind of agent.
 pub(crate) fn start(
     shared: &Shared,
     league: &LeagueId,
@@ -52,22 +49,24 @@ pub(crate) fn start(
     let journal = shared.root.referee_journal(league, slot);
     let token_file =
         secrets::place_of_agent(&shared.root, league, "referee", slot.as_str(), &journal);
-    let tokens = secrets::load_or_pledge(&token_file, &shared.chance)?;
-    let (name, patience) = (rules.display_name.clone(), rules.timeouts.join / 2);
-    let identity = Arc::new(Identity::new(Unregistered::Referee(name), false));
-    identity.set_tokens(&tokens);
+    let tokens = KeptTokens {
+        held: secrets::load_or_pledge(&token_file, &shared.chance)?,
+        file: token_file,
+    };
+    let (name, admission_timeout) = (rules.display_name.clone(), rules.timeouts.join / 2);
     let transcripts = Transcripts::default();
-    let mut scribe = RefereeObserver {
-        identity: Arc::clone(&identity),
+    let mut observer = RefereeObserver {
+        tokens,
+        strict: false,
+        game_type: None,
         transcripts: transcripts.clone(),
         matches: BTreeMap::new(),
         failures: shared.observed.failures().clone(),
-        token_file,
         publisher: RefereePublisher::default(),
         document_writer: shared.document_writer.clone(),
     };
     let restored = restore(
-        Place {
+        JournalSource {
             path: &journal,
             durability: Durability::Synced,
             opening: Opening {
@@ -80,39 +79,42 @@ pub(crate) fn start(
             },
         },
         |_| Ok(Referee::new(rules.clone())),
-        |sequence, at, record, referee| scribe.take_in(sequence, at, record, referee),
+        |sequence, at, record, referee| observer.observe(sequence, at, record, referee),
     )?;
     shared.observed.keep(&shared.root, league, slot.as_str());
     let parts = AgentParts {
         restored,
-        identity: Arc::clone(&identity),
+        unregistered: Unregistered::Referee(name),
+        bound_for: None,
         transcripts: Some(transcripts),
         silent: PeerTroubles::default(),
-        observer: Box::new(scribe),
-        first: vec![begin(&identity)],
+        first: vec![observer.begin()],
+        observer: Box::new(observer),
     };
-    Ok(settle(shared, parts, |desk| RefereeService {
-        desk,
-        identity,
+    Ok(spawn(shared, parts, |actor, identity| RefereeService {
+        actor,
+        identity: Arc::clone(identity),
         peers: shared.roads.peers.clone(),
         allowed: shared.roads.allowed.clone(),
         told: PeerTroubles::default(),
-        patience,
+        admission_timeout,
     }))
 }
 
-/// Keeps what the referee is given, and the record of its matches.
+/// Keeps the referee's tokens, and the transcripts and documents of its matches.
 struct RefereeObserver {
-    identity: Arc<Identity>,
+    tokens: KeptTokens,
+    /// Whether the latest match is played strictly, and its game.
+    strict: bool,
+    game_type: Option<GameType>,
     transcripts: Transcripts,
     matches: BTreeMap<MatchId, OpenMatch>,
     failures: Failures,
-    token_file: PathBuf,
     publisher: RefereePublisher,
     document_writer: DocumentWriter,
 }
 
-/// A match that is held, as it was ordered, and what has gone wrong in it.
+/// A match as it was ordered, and what has gone wrong in it.
 struct OpenMatch {
     fixture: Arc<MatchOrder>,
     /// By place of the player.
@@ -120,6 +122,18 @@ struct OpenMatch {
 }
 
 impl RefereeObserver {
+    /// Registers, with the tokens of an earlier registration.
+    fn begin(&self) -> Command {
+        let Tokens {
+            token,
+            return_token,
+        } = &self.tokens.held;
+        let token = return_token.as_ref().unwrap_or(token);
+        Command::Begin {
+            token: Some(token.clone()),
+        }
+    }
+
     /// Notes what cost attempts, now that nothing of the match is hidden any more.
     fn note_failures(&mut self, match_id: &MatchId) {
         let Some(played) = self.matches.remove(match_id) else {
@@ -135,7 +149,7 @@ impl RefereeObserver {
 }
 
 impl Observer<Referee> for RefereeObserver {
-    fn record(&mut self, event: &Event) -> Option<Record<Event>> {
+    fn companion(&mut self, event: &Event) -> Option<Record<Event>> {
         match event {
             // From here on the journal holds what was chosen, so it may hold who said it as well.
             Event::Decided { match_id, .. } | Event::Closed { match_id, .. } => {
@@ -147,20 +161,12 @@ impl Observer<Referee> for RefereeObserver {
         }
     }
 
-    fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, _: &Referee) {
+    fn observe(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, _: &Referee) {
         self.publisher.take_in(sequence, at, record);
         match record {
-            Record::Event(Event::Enrolled {
-                referee_id,
-                league_id,
-                ..
-            }) => {
-                let agent = Agent::Referee(referee_id.clone());
-                self.identity.set_agent(agent, league_id.clone());
-            }
             Record::Event(Event::MatchOpened { fixture, .. }) => {
-                self.identity.set_strict(fixture.strict);
-                self.identity.set_game(fixture.game_type.clone());
+                self.strict = fixture.strict;
+                self.game_type = Some(fixture.game_type.clone());
                 self.transcripts.begin(&fixture.match_id);
                 let played = OpenMatch {
                     fixture: Arc::clone(fixture),
@@ -186,29 +192,43 @@ impl Observer<Referee> for RefereeObserver {
                 self.note_failures(match_id);
                 self.transcripts.forget(match_id);
             }
-            Record::Event(Event::LeagueEnded { .. }) => {
-                self.identity.set_membership(Membership::Completed)
-            }
             Record::Event(_) | Record::Opened(_) | Record::Transcript(_) => {}
         }
     }
 
-    fn replied(&mut self, answer: &MachineAnswer<Referee>) -> Option<Command> {
+    fn answered(&mut self, answer: &MachineAnswer<Referee>) -> Option<Command> {
         match answer {
             Ok(Reply::TokenGranted {
                 token,
                 return_token,
             }) => {
-                let (identity, file) = (&self.identity, &self.token_file);
-                keep_tokens(identity, file, token, return_token.as_ref());
+                self.tokens.grant(token, return_token.as_ref());
                 None
             }
-            Err(Refusal::TokenRefused) => Some(begin(&self.identity)),
+            Err(Refusal::TokenRefused) => Some(self.begin()),
             Ok(Reply::Noted | Reply::StartMatchAck(_) | Reply::MatchState(_)) | Err(_) => None,
         }
     }
 
-    fn settle(&mut self, at: Timestamp, _: &Referee) {
+    fn info(&self, referee: &Referee) -> AgentInfo {
+        let enrolled = referee.enrolled();
+        AgentInfo {
+            agent: enrolled.map(|(id, _)| Agent::Referee(id.clone())),
+            league_id: enrolled.map(|(_, league)| league.clone()),
+            game_type: self.game_type.clone(),
+            strict: self.strict,
+            guarded: false,
+            token: Some(self.tokens.held.token.clone()),
+            return_token: self.tokens.held.return_token.clone(),
+            membership: match enrolled {
+                Some(_) if referee.league_over() => Membership::Completed,
+                Some(_) => Membership::Enrolled,
+                None => Membership::Registering,
+            },
+        }
+    }
+
+    fn flush(&mut self, at: Timestamp, _: &Referee) {
         self.document_writer.publish(self.publisher.due(at));
     }
 
@@ -216,31 +236,22 @@ impl Observer<Referee> for RefereeObserver {
         self.publisher.wakeup()
     }
 
-    fn end(&mut self, at: Timestamp, _: &Referee) {
+    fn stop(&mut self, at: Timestamp, _: &Referee) {
         self.document_writer.publish(self.publisher.rest(at));
     }
 }
 
-/// Registers, with what an earlier registration gave.
-fn begin(identity: &Identity) -> Command {
-    let token = identity.return_token().or_else(|| identity.token());
-    Command::Begin { token }
-}
-
-/// What a referee does with what it is told.
+/// Answers the messages and tool calls that come to a referee.
 pub(crate) struct RefereeService {
-    /// The way to its desk.
-    pub(crate) desk: Handle<Referee>,
-    /// Who it is.
+    pub(crate) actor: Handle<Referee>,
     pub(crate) identity: Arc<Identity>,
-    /// How those it calls take calls.
     pub(crate) peers: Sessions,
     /// Where players may be called.
     pub(crate) allowed: AllowList,
     /// Which players it has told of that may not be called.
     pub(crate) told: PeerTroubles,
     /// How long a call may wait for its admission.
-    pub(crate) patience: Duration,
+    pub(crate) admission_timeout: Duration,
 }
 
 impl AgentService for RefereeService {
@@ -250,7 +261,7 @@ impl AgentService for RefereeService {
 
     async fn hear(&self, heard: Heard) -> ServiceReply {
         let token = heard.token.as_ref().map(AuthToken::hash);
-        if !self.identity.is_in(self.patience).await {
+        if !self.identity.is_in(self.admission_timeout).await {
             return not_in_yet();
         }
         let command = match heard.message {
@@ -260,7 +271,7 @@ impl AgentService for RefereeService {
                 token,
             },
             Message::Ping => Command::Ping,
-            // What is told to all concerns players; a referee nods.
+            // News for players; a referee acknowledges them.
             Message::RoundAnnouncement(_)
             | Message::RoundCompleted(_)
             | Message::StandingsUpdate(_)
@@ -274,7 +285,7 @@ impl AgentService for RefereeService {
 
     async fn call(&self, tool: &str, arguments: ToolArguments) -> Option<ServiceReply> {
         if tool == "register_to_league" {
-            // It registers by itself until it is in; whoever calls may only ask how far it is.
+            // It registers by itself; a caller may only ask how far it is.
             return Some(ServiceReply::Plain(json!({
                 "status": if self.identity.agent().is_some() { "registered" } else { "registering" },
                 "agent": self.identity.label(),
@@ -310,7 +321,7 @@ impl AgentService for RefereeService {
         if uri != resources::CONFIG.0 {
             return None;
         }
-        let rules = self.desk.look(|referee| {
+        let rules = self.actor.query(|referee| {
             let rules = referee.rules();
             json!({
                 "display_name": rules.display_name,
@@ -325,7 +336,7 @@ impl AgentService for RefereeService {
     }
 
     async fn health(&self) -> Map<String, Value> {
-        let seen = self.desk.look(|referee| {
+        let seen = self.actor.query(|referee| {
             json!({
                 "league_id": referee.enrolled().map(|(_, league)| league),
                 "registered": referee.enrolled().is_some(),
@@ -345,7 +356,7 @@ impl AgentService for RefereeService {
 
 impl RefereeService {
     async fn ask(&self, command: Command) -> ServiceReply {
-        match self.desk.ask(command).await {
+        match self.actor.ask(command).await {
             Ok(Ok(Reply::StartMatchAck(ack))) => {
                 ServiceReply::Proven(Box::new(Message::StartMatchAck(ack)))
             }
@@ -415,7 +426,7 @@ fn why_not(allowed: &AllowList, player: &StartMatchPlayer) -> Option<String> {
         Err(refused @ (BadEndpoint::NotAllowed(_) | BadEndpoint::OnManager(_))) => Some(format!(
             "player {} is not called at {}: {refused}",
             player.player_id,
-            harmless(&player.endpoint, LONGEST_ENDPOINT)
+            harmless(&player.endpoint, MAX_ENDPOINT)
         )),
         _ => None,
     }

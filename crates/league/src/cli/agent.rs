@@ -85,6 +85,8 @@ fn run<W: Write>(
 struct AgentServer<M: Machine> {
     shared: Shared,
     running: RunningAgent<M>,
+    /// How far it is in its league, as far as people were told.
+    membership: watch::Receiver<Membership>,
     door: Arc<dyn Service>,
     listener: TcpListener,
     pages: Option<Arc<dyn Pages>>,
@@ -114,14 +116,18 @@ impl<M: Machine> AgentServer<M> {
         let server = tokio::spawn(serve(self.listener, routes, limits, end.subscribe()));
         let running = &mut self.running;
         let observed = self.shared.observed.clone();
-        let life = running.identity.life();
-        tokio::spawn(conclude(life, running.quiet.clone(), observed));
+        let membership = self.membership;
+        tokio::spawn(conclude(
+            membership.clone(),
+            running.quiet.clone(),
+            observed,
+        ));
         let mut screen = AgentScreen {
             common,
             out,
             actor_ended: false,
         };
-        let input = (&mut setup.signals, &mut self.lines);
+        let input = (&mut setup.signals, &mut self.lines, membership.clone());
         let followed = screen.follow(running, input, exit_when_done);
         let exit = if self.stdio {
             tokio::select! {
@@ -137,11 +143,11 @@ impl<M: Machine> AgentServer<M> {
         let ended = if screen.actor_ended {
             Ok(Ok(()))
         } else {
-            running.desk.end().await;
+            running.actor.stop().await;
             (&mut running.ended).await
         };
         self.shared.roads.peers.close().await;
-        if *running.identity.life().borrow() == Membership::Completed {
+        if *membership.borrow() == Membership::Completed {
             self.shared.observed.conclude();
         }
         self.shared.observed.publish();
@@ -162,12 +168,12 @@ async fn answer_on_stdio(door: Arc<dyn Service>) {
 
 /// Writes the observations when the league is over and the last letters are delivered.
 async fn conclude(
-    mut life: watch::Receiver<Membership>,
+    mut membership: watch::Receiver<Membership>,
     mut quiet: OutboxIdle,
     observed: Observations,
 ) {
-    if life
-        .wait_for(|life| *life == Membership::Completed)
+    if membership
+        .wait_for(|now| *now == Membership::Completed)
         .await
         .is_ok()
     {
@@ -176,6 +182,13 @@ async fn conclude(
         observed.conclude();
     }
 }
+
+/// What an agent's process waits for besides requests.
+type AgentInput<'a> = (
+    &'a mut Signals,
+    &'a mut UnboundedReceiver<String>,
+    watch::Receiver<Membership>,
+);
 
 /// Prints how far an agent is.
 struct AgentScreen<'a, W: Write> {
@@ -190,21 +203,20 @@ impl<W: Write> AgentScreen<'_, W> {
     async fn follow<M: Machine>(
         &mut self,
         running: &mut RunningAgent<M>,
-        (signals, lines): (&mut Signals, &mut UnboundedReceiver<String>),
+        (signals, lines, mut membership): AgentInput<'_>,
         exit_when_done: bool,
     ) -> Result<Exit, CommandError> {
-        let mut life = running.identity.life();
         let mut shown = None;
         loop {
-            let now = life.borrow_and_update().clone();
+            let now = membership.borrow_and_update().clone();
             while let Ok(line) = lines.try_recv() {
                 writeln!(self.out, "{line}")?;
             }
             // A manager does not register anywhere.
-            let is_manager = matches!(running.identity.newcomer, Unregistered::Manager);
+            let is_manager = matches!(running.identity.unregistered, Unregistered::Manager);
             let is_news = !is_manager || now == Membership::Completed;
             if is_news && shown.as_ref() != Some(&now) {
-                self.life(&running.identity.label(), &now)?;
+                self.membership(&running.identity.label(), &now)?;
                 shown = Some(now.clone());
             }
             let over = now == Membership::Completed;
@@ -228,9 +240,8 @@ impl<W: Write> AgentScreen<'_, W> {
                     return Err(stopped(ended));
                 }
                 Some(line) = lines.recv() => self.line(&line)?,
-                changed = life.changed() => if changed.is_err() {
-                    return Ok(Exit::Yes);
-                },
+                // An actor that is gone publishes nothing more; `ended` tells why.
+                Ok(()) = membership.changed() => {}
             }
         }
     }
@@ -257,8 +268,8 @@ impl<W: Write> AgentScreen<'_, W> {
         Ok(exit)
     }
 
-    fn life(&mut self, agent: &str, life: &Membership) -> io::Result<()> {
-        let (state, sentence) = match life {
+    fn membership(&mut self, agent: &str, now: &Membership) -> io::Result<()> {
+        let (state, sentence) = match now {
             Membership::Registering => ("registering", "registers with the manager"),
             Membership::Enrolled => ("enrolled", "is in the league"),
             Membership::Rejected(_) => ("rejected", "was not admitted"),
@@ -396,6 +407,7 @@ impl JoinArgs {
         let server = AgentServer {
             pages: None,
             shared,
+            membership: running.identity.membership(),
             running,
             door,
             listener,

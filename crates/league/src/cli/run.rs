@@ -125,12 +125,16 @@ impl RunArgs {
         let usual = plan.rules.mode;
         let again = self.resume_command(&plan.rules.league_id);
         let not_opened = |error| not_opened(&error, &again);
-        let taken = BoundPorts::take(&plan).await.map_err(not_opened)?;
+        let taken = BoundPorts::bind(&plan).await.map_err(not_opened)?;
         let seats = SeatList::of(&plan, invited, seed, taken.ports());
         seats.save(&shared.root, &plan.rules.league_id)?;
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
         // A resumed league keeps the rules that it began with.
-        let mode = arena.manager.desk.look(|league| league.rules().mode).await;
+        let mode = arena
+            .manager
+            .actor
+            .query(|league| league.rules().mode)
+            .await;
         let manager = Endpoint::parse(&arena.endpoint).map_or(0, |at| at.address.port());
         screen.open(&url(&host, manager), mode.unwrap_or(usual))?;
         let ended = follow(&mut arena, &mut signals, &mut screen, &again).await;
@@ -139,7 +143,7 @@ impl RunArgs {
                 () = arena.drain() => {}
                 () = signals.interrupted() => {}
             }
-            let table = arena.manager.desk.look(League::standings).await;
+            let table = arena.manager.actor.query(League::standings).await;
             let table = table.unwrap_or_else(|_| [].into());
             screen.summary(
                 &table,

@@ -1,7 +1,7 @@
-//! Calls to other agents over connections that are kept.
+//! Calls to other agents over pooled connections.
 //!
-//! One call is one try: trying again is a rule of the league and is decided elsewhere. The pool is
-//! our own, as general clients cost half as much again (decision 0006).
+//! One call is one attempt: retries are a rule of the league and decided elsewhere. The pool is our
+//! own, as general clients cost half as much again (decision 0006).
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,13 +21,12 @@ use tokio::net::TcpStream;
 
 use super::endpoint::Endpoint;
 
-/// How many unused connections are kept to one address; a crowd of players may share it.
+/// How many idle connections are kept to one address, which many players may share.
 pub(crate) const MAX_IDLE_PER_ADDRESS: usize = 1_024;
 
 /// The largest answer that is read, in bytes.
-pub(crate) const LARGEST_ANSWER: usize = 4 * 1024 * 1024;
+pub(crate) const MAX_ANSWER: usize = 4 * 1024 * 1024;
 
-/// Calls other agents.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Client {
     idle: Arc<Mutex<BTreeMap<SocketAddr, Vec<Connection>>>>,
@@ -35,28 +34,20 @@ pub(crate) struct Client {
 
 type Connection = SendRequest<Full<Bytes>>;
 
-/// What came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// The status of HTTP.
     pub(crate) status: u16,
-    /// The session that the agent named.
     pub(crate) session: Option<String>,
-    /// The body.
     pub(crate) body: Bytes,
 }
 
-/// Why nothing came back.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum CallError {
-    /// No answer in time.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
-    /// Nobody listens there, or the connection broke.
     #[error("no connection: {0}")]
     Connection(String),
-    /// The answer is larger than anybody needs.
-    #[error("the answer is larger than {LARGEST_ANSWER} bytes")]
+    #[error("the answer is larger than {MAX_ANSWER} bytes")]
     TooLarge,
 }
 
@@ -179,7 +170,7 @@ impl Client {
     }
 }
 
-/// How far a call came that was lost.
+/// How far a failed exchange came.
 enum ExchangeError {
     BeforeAnswer(CallError),
     Within(CallError),
@@ -202,7 +193,7 @@ async fn within(
 }
 
 async fn whole(body: Incoming) -> Result<Bytes, ExchangeError> {
-    let body = Limited::new(body, LARGEST_ANSWER).collect().await;
+    let body = Limited::new(body, MAX_ANSWER).collect().await;
     let body = body.map_err(|error| {
         ExchangeError::Within(match error.downcast_ref::<hyper::Error>() {
             Some(error) => broken(error),
@@ -222,7 +213,7 @@ async fn events(mut body: Incoming, id: u64) -> Result<Bytes, ExchangeError> {
             continue;
         };
         read += more.len();
-        if read > LARGEST_ANSWER {
+        if read > MAX_ANSWER {
             return Err(ExchangeError::Within(CallError::TooLarge));
         }
         match events.hear(&more) {

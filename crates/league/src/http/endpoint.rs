@@ -1,4 +1,4 @@
-//! Where an agent answers, and whether we call there at all.
+//! The endpoint of an agent, and whether it may be called.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
@@ -11,7 +11,7 @@ use super::local;
 use crate::config::{SecurityConfig, SystemConfig};
 
 /// The longest address that is taken, in bytes.
-pub(crate) const LONGEST_ENDPOINT: usize = 256;
+pub(crate) const MAX_ENDPOINT: usize = 256;
 
 /// An address that may be called: `http://host:port/path`, resolved once.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +29,7 @@ pub(crate) struct Endpoint {
 pub(crate) struct AllowList {
     security: Arc<SecurityConfig>,
     home: Arc<OwnAddresses>,
-    /// Whether somebody on this machine leads others here, so that all callers seem to be on it.
+    /// Whether a proxy on this machine leads callers here, so that all seem to be on it.
     led: bool,
     /// Whether loopback, as the league manager knows it, is on another machine.
     is_away: bool,
@@ -46,23 +46,18 @@ pub(crate) struct OwnAddresses {
 
 /// Why an address is not called.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum BadEndpoint {
-    /// It is no address.
-    #[error("`{0}` is no address; send one such as `http://localhost:8101/mcp`")]
+pub(crate) enum BadEndpoint {
+    #[error("`{0}` is not an address; send one such as `http://localhost:8101/mcp`")]
     Malformed(String),
-    /// It is too long.
-    #[error("the address is longer than {LONGEST_ENDPOINT} bytes")]
+    #[error("the address is longer than {MAX_ENDPOINT} bytes")]
     TooLong,
-    /// The host has a name that is not looked up.
     #[error("`{0}` is a name; send an IP address or `localhost`")]
     Name(String),
-    /// The host has a name that was looked up in vain.
     #[error("no address was found for `{0}`; give the address instead of the name")]
     Unknown(String),
-    /// It is not on the list.
     #[error(
-        "agents may not answer at `{0}` here; whoever runs the league allows it with \
-         `--allow {0}`, given to the manager and to every referee"
+        "agents may not answer at `{0}` here; the organiser allows it with `--allow {0}`, given to \
+         the manager and to every referee"
     )]
     NotAllowed(IpAddr),
     /// It is the manager's loopback, and we are not there.
@@ -73,15 +68,15 @@ pub enum BadEndpoint {
     OnManager(IpAddr),
     /// It leads to this machine, and the caller may be on another.
     #[error(
-        "`{0}` leads to the league manager's machine, and nobody can tell that you are there; send \
+        "`{0}` leads to the league manager's machine, and nothing shows that you are there; send \
          the address by which others reach you"
     )]
     Here(IpAddr),
     /// It leads to this machine, and a proxy on it leads callers here from anywhere.
     #[error(
         "`{0}` leads to the league manager's machine, and so does a proxy by which anybody may \
-         call: send the address by which others reach you; whoever runs the league lets agents of \
-         that machine in by naming them in config/agents/agents_config.json"
+         call: send the address by which others reach you; the organiser admits agents of that \
+         machine by naming them in config/agents/agents_config.json"
     )]
     Led(IpAddr),
     /// It leads back to this machine, and the caller is on another.
@@ -98,13 +93,12 @@ pub enum BadEndpoint {
         /// What may be meant.
         instead: String,
     },
-    /// Nobody may answer there, whatever the list says.
+    /// Never called, whatever the list says.
     #[error(
-        "`{0}` is never called, whatever `security.allowed_endpoints` says: it is the address of \
-         no machine, of many, or of one link alone; give another address of the agent"
+        "`{0}` is never called, whatever `security.allowed_endpoints` says: it does not \
+         belong to one machine on a network; give another address of the agent"
     )]
     Never(IpAddr),
-    /// It is our own.
     #[error("`{0}` is the league manager's own address; send the one at which you answer calls")]
     Own(String),
 }
@@ -295,7 +289,7 @@ impl Endpoint {
         text: &str,
         look_up: impl FnOnce(&str, u16) -> Result<SocketAddr, BadEndpoint>,
     ) -> Result<Self, BadEndpoint> {
-        if text.len() > LONGEST_ENDPOINT {
+        if text.len() > MAX_ENDPOINT {
             return Err(BadEndpoint::TooLong);
         }
         let malformed = || BadEndpoint::Malformed(text.escape_debug().to_string());

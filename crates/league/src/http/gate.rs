@@ -1,4 +1,4 @@
-//! Who may knock at all: `Host` and `Origin` of every request, before its body is read.
+//! Checks `Host` and `Origin` of every request, before its body is read.
 //!
 //! A web page can make a browser send requests to a port on this machine, and with a name of its
 //! own that it lets point here it could even read the answers. Its requests are known by these two
@@ -14,11 +14,11 @@ use thiserror::Error;
 use super::local;
 use crate::config::SystemConfig;
 
-/// Which names and pages are let in.
+/// The hosts and origins that are let in.
 ///
 /// The names and addresses of this machine's loopback are always let in, and so is the address at
 /// which a connection arrived. Where agents listen to more than loopback, so are the names that the
-/// machine has by itself; a name that somebody lets point here is not.
+/// machine has by itself; a foreign name that points here is not.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gate(Arc<AllowedNames>);
 
@@ -28,17 +28,15 @@ struct AllowedNames {
     origins: Vec<String>,
 }
 
-/// Why a request was not let in.
+/// Why a request was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(crate) enum GateRefusal {
-    /// The header `Host` names another machine, or there is none.
     #[error(
         "the header `Host` is missing or names a host that this agent does not go by; \
          if it should, start it with `--host` and that name, or add the name to \
          `security.allowed_hosts` in config/system.json"
     )]
     Host,
-    /// The header `Origin` names a page that is not on the list.
     #[error(
         "pages of this `Origin` may not call this agent; \
          if they should, add it to `security.allowed_origins` in config/system.json"
@@ -47,13 +45,14 @@ pub(crate) enum GateRefusal {
 }
 
 impl Gate {
-    /// Lets in what the configuration names besides.
+    /// Also lets in the hosts and origins of the configuration.
     pub(crate) fn new(system: &SystemConfig) -> Self {
         let security = &system.security;
         // On its own networks people call a machine by its name.
-        let own = match security.bind.is_loopback() {
-            true => Vec::new(),
-            false => local::names(),
+        let own = if security.bind.is_loopback() {
+            Vec::new()
+        } else {
+            local::names()
         };
         let named = security.allowed_hosts.iter();
         let hosts = named.chain([&system.network.base_host]).chain(&own);
@@ -68,7 +67,7 @@ impl Gate {
     ///
     /// # Errors
     ///
-    /// Says which header kept it out.
+    /// Says which header is wrong.
     pub(crate) fn check(
         &self,
         uri: &Uri,
@@ -95,9 +94,10 @@ impl Gate {
                 .is_some_and(|(own, named)| own.eq_ignore_ascii_case(named))
         };
         let trusted = |origin: &str| own(origin) || self.trusts(origin);
-        match origins.all(|origin| origin.to_str().is_ok_and(trusted)) {
-            true => Ok(()),
-            false => Err(GateRefusal::Origin),
+        if origins.all(|origin| origin.to_str().is_ok_and(trusted)) {
+            Ok(())
+        } else {
+            Err(GateRefusal::Origin)
         }
     }
 
@@ -126,7 +126,7 @@ impl Gate {
 
 /// Tells whether a host is a name or an address of this machine's loopback.
 fn is_loopback(host: &str) -> bool {
-    // The two that almost everybody uses need not be taken apart.
+    // The two usual ones need no parsing.
     host.eq_ignore_ascii_case("localhost")
         || host == "127.0.0.1"
         || address(host).is_some_and(|address| address.is_loopback())
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loopback_and_the_address_of_arrival_are_let_in() {
+    fn loopback_and_the_address_of_arrival_are_let_in() {
         let gate = Gate::default();
         for host in [
             "localhost",
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_kept_out_whatever_they_begin_or_end_with() {
+    fn foreign_hosts_are_refused() {
         let gate = Gate::default();
         for host in [
             "evil.example",
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_from_elsewhere_are_kept_out() {
+    fn foreign_origins_are_refused() {
         let gate = Gate::default();
         let from = |origin| verdict(&gate, Some("localhost:1"), Some(origin));
         for origin in [
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_ours_may_ask_us_for_more_under_the_name_it_was_asked_by() {
+    fn our_own_pages_may_call_under_their_own_host() {
         let gate = Gate::default();
         let from = |host, origin| verdict(&gate, Some(host), Some(origin));
         assert_eq!(from("10.0.0.7:8000", "http://10.0.0.7:8000"), Ok(()));
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_listens_beyond_loopback_goes_by_its_own_names_and_no_others() {
+    fn beyond_loopback_the_names_of_the_machine_are_let_in() {
         let mut system = SystemConfig::default();
         let names = local::names();
         let own = |gate: &Gate| {
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_configuration_names_is_let_in_besides() {
+    fn configured_hosts_and_origins_are_let_in() {
         let mut system = SystemConfig::default();
         system.security.allowed_hosts = vec!["League.example".to_owned()];
         system.security.allowed_origins = vec!["https://board.example".to_owned()];

@@ -1,7 +1,7 @@
 //! The server of an agent: `POST /mcp`, `GET /health`, pages if there are any; bytes in and bytes out.
 //!
-//! Many agents may share one listener, each below a path of its own. Who may knock is left to the
-//! [`Gate`], what a body means to the [`Service`] behind the path.
+//! Many agents may share one listener, each below a path of its own. The [`Gate`] decides which
+//! requests are let in, the [`Service`] what a body means.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -34,7 +34,7 @@ use super::connection::{HeadTimer, ShutdownSignal, WriteTimeout};
 use super::gate::Gate;
 use crate::wire::traffic::RejectedCall;
 
-/// What a listener takes from its callers.
+/// The limits of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The largest body, in bytes.
@@ -53,58 +53,48 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// How many of the connections may belong to people who look; the rest are for agents.
+    /// How many of the connections may belong to viewers; the rest are for agents.
     pub fn viewers(&self) -> usize {
         self.connections / 2
     }
 }
 
-/// The most bytes that the head of a request may have.
-pub const MAX_HEAD: usize = 64 * 1024;
-/// How long a peer may take to send a head.
-pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a peer may take to send a body.
-pub const BODY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a peer may take nothing of what it is sent.
-pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long open requests may go on when the server ends.
+/// The largest head of a request, in bytes.
+const MAX_HEAD: usize = 64 * 1024;
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a peer may read nothing of a response.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long open requests may go on when the server stops.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
-/// What answers behind a path.
+/// Answers the requests below a path.
 pub trait Service: Send + Sync {
     /// Answers a body that was posted.
     fn receive(&self, head: Head, body: Bytes) -> Answering<'_>;
-    /// Answers another method than `POST` at the place where bodies are posted.
+    /// Answers another method than `POST` at `/mcp`.
     fn beside(&self, method: Method, head: Head) -> Answering<'_>;
-    /// Is told of a call that was turned away before it came to the door.
+    /// Notes a call that was refused before its body was read.
     fn turned_away(&self, call: &RejectedCall);
-    /// Says how the agent is.
     fn health(&self) -> Answering<'_>;
     /// Answers lines of a pipe until it ends.
     fn attend(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> Attending;
 }
 
-/// What people look at beside the doors.
+/// Pages for people, beside the services.
 pub trait Pages: Send + Sync {
-    /// Answers whoever asks for the page at a path.
     fn visit(&self, path: &str, headers: HeaderMap) -> Answering<'_>;
 }
 
-/// Where the lines of a pipe come from.
 pub type PipeIn = Box<dyn AsyncBufRead + Send + Unpin>;
-/// Where the answers to them go.
 pub type PipeOut = Box<dyn AsyncWrite + Send + Unpin>;
-/// A pipe that is being answered.
 pub type Attending = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
-/// An answer on its way.
 pub type Answering<'d> = Pin<Box<dyn Future<Output = Answered> + Send + 'd>>;
-
-/// What is answered.
 
 type HttpResponse = Response<Either<Full<Bytes>, Events>>;
 
-/// The doors behind one listener, by what stands before `/mcp` and `/health`.
+/// The services behind one listener, by the path before `/mcp` and `/health`.
 #[derive(Clone, Default)]
 pub struct Routes {
     gate: Gate,
@@ -113,37 +103,36 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// No doors yet, behind a gate.
-    pub fn behind(gate: Gate) -> Self {
+    pub(crate) fn behind(gate: Gate) -> Self {
         Self {
             gate,
             ..Self::default()
         }
     }
 
-    /// Shows pages at all paths that belong to no door.
+    /// Shows pages at all paths that belong to no service.
     #[must_use]
     pub fn with_pages(mut self, pages: Arc<dyn Pages>) -> Self {
         self.pages = Some(pages);
         self
     }
 
-    /// Puts a door behind a prefix, such as `` or `/agents/P01`.
+    /// Adds a service below a prefix, such as `` or `/agents/P01`.
     pub fn open(&mut self, prefix: impl Into<String>, door: Arc<dyn Service>) {
         self.doors.insert(prefix.into(), door);
     }
 }
 
-/// Takes a port, so that it is known before anybody is told of it.
+/// Binds a port, so that it is known before it is announced.
 ///
 /// # Errors
 ///
-/// The port may be in use, or not ours to take.
+/// The port is in use, or not permitted.
 pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address).await
 }
 
-/// Serves until told to end; open requests get a moment to finish.
+/// Serves until the shutdown signal; open requests get [`SHUTDOWN_GRACE`] to finish.
 pub async fn serve(
     listener: TcpListener,
     doors: Routes,
@@ -158,7 +147,7 @@ pub async fn serve(
             accepted = listener.accept() => accepted,
         };
         let Ok((stream, _)) = accepted else {
-            // Out of descriptors, or a peer that left at once: the next may fare better.
+            // Out of descriptors, or a peer that left at once: try the next.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
@@ -172,7 +161,7 @@ pub async fn serve(
         });
     }
     drop(listener);
-    // Whoever is being answered hears the end of it.
+    // Open requests are answered to their end.
     let seats = u32::try_from(limits.connections).unwrap_or(u32::MAX);
     let empty = room.acquire_many(seats);
     let _ = tokio::time::timeout(SHUTDOWN_GRACE, empty).await;
@@ -211,14 +200,14 @@ async fn serve_connection(
     let mut connection = pin!(connection);
     tokio::select! {
         biased;
-        // A peer that breaks the connection has nobody left to be told.
+        // A broken connection has no peer left to tell.
         _ = connection.as_mut() => return,
         () = ShutdownSignal::new(end) => connection.as_mut().graceful_shutdown(),
     }
     let _ = tokio::time::timeout(SHUTDOWN_GRACE, connection).await;
 }
 
-/// What all requests of one connection have in common.
+/// What all requests of one connection share.
 struct ConnectionContext {
     doors: Arc<Routes>,
     origin: Origin,
@@ -278,7 +267,7 @@ impl ConnectionContext {
 }
 
 impl ConnectionContext {
-    /// Tells the agent behind a door of a call that nobody has read.
+    /// Notes a refused call with the service that it was for.
     fn turn_away(&self, door: Option<&Arc<dyn Service>>, refused: HttpResponse) -> HttpResponse {
         if let Some(door) = door {
             door.turned_away(&RejectedCall {
@@ -357,16 +346,16 @@ fn not_allowed(method: &'static str) -> HttpResponse {
     response
 }
 
-/// A refusal of HTTP, as JSON with one sentence.
+/// An HTTP error as JSON with one sentence.
 fn plain(status: StatusCode, sentence: &str) -> HttpResponse {
     let body = serde_json::json!({ "error": sentence }).to_string();
     json(status, body.into_bytes())
 }
 
-/// A refusal of a message that nobody has read, in the form of JSON-RPC.
+/// A refusal before the body is read, as a JSON-RPC error.
 fn refused(status: StatusCode, sentence: &str) -> HttpResponse {
     let error = RpcError::invalid_request(sentence.to_owned());
-    // Whoever refuses before reading cannot know the era; no era minds an id that is not there.
+    // The era is not known yet, and no era minds a missing id.
     json(status, rpc::fail(None, &error, Era::Modern))
 }
 

@@ -56,7 +56,7 @@ struct LetterSender<M: Machine> {
     roads: OutboxContext,
     chance: Chance,
     correspondence: Arc<Outbound>,
-    desk: Handle<M>,
+    actor: Handle<M>,
     lines: Mutex<BTreeMap<Line, VecDeque<Letter<M::CorrelationId>>>>,
     calls: AtomicU64,
     /// How many lines have something to carry.
@@ -64,19 +64,19 @@ struct LetterSender<M: Machine> {
 }
 
 impl<M: Machine> LetterQueue<M> {
-    /// A post that brings what it hears to this desk.
+    /// A post that brings what it hears to this actor.
     pub(crate) fn new(
         roads: OutboxContext,
         chance: Chance,
         correspondence: Arc<Outbound>,
-        desk: Handle<M>,
+        actor: Handle<M>,
     ) -> Self {
         Self {
             office: Arc::new(LetterSender {
                 roads,
                 chance,
                 correspondence,
-                desk,
+                actor,
                 lines: Mutex::default(),
                 calls: AtomicU64::new(1),
                 busy: watch::Sender::new(0),
@@ -116,7 +116,7 @@ impl<M: Machine> LetterSender<M> {
             let outcome = self.carry(&letter).await;
             self.correspondence.log_application(&letter, &outcome);
             if let Some(correlation) = letter.correlation {
-                self.desk.bring(M::outcome(correlation, outcome)).await;
+                self.actor.send(M::outcome(correlation, outcome)).await;
             }
             let mut lines = self.lines();
             let Some(next) = lines.get_mut(&line).and_then(VecDeque::pop_front) else {

@@ -19,7 +19,8 @@ use league_protocol::token::hex;
 use sha2::{Digest, Sha256};
 
 use crate::agents::identity::{Identity, LogNames};
-pub(crate) use turned_away::{RejectedCall, RejectionTally};
+pub use turned_away::RejectedCall;
+pub(crate) use turned_away::RejectionTally;
 
 /// How many digits tell one registration from another.
 const DIGITS: usize = 8;

@@ -1,4 +1,4 @@
-//! What a bot is told, and what its answers say.
+//! Encodes messages for a bot and decodes its answers.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::http::client::Answer;
 use crate::wire::outbound::owed_types;
 use crate::wire::outbox::match_of;
 
-/// What the bot may know of a message: all of it but the token that proves a referee.
+/// The message without the token that proves a referee.
 pub(crate) fn without_token(mut message: Message) -> Message {
     if let Message::RoundAnnouncement(announcement) = &mut message {
         Arc::make_mut(announcement).own = None;
@@ -28,7 +28,7 @@ pub(crate) fn without_token(mut message: Message) -> Message {
     message
 }
 
-/// A message as the bot takes it; `None` if it has no tool for it.
+/// The request for a message; `None` if the bot has no tool for it.
 pub(crate) fn written(
     message: &Message,
     from: &Agent,
@@ -93,7 +93,7 @@ pub(crate) fn understood(
     }
 }
 
-/// A line of a bot; one that is no text says nothing.
+/// A line of a bot; empty if it is not UTF-8.
 fn text(line: &[u8]) -> String {
     std::str::from_utf8(line).unwrap_or_default().to_owned()
 }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_can_mean_only_one_move_is_that_move() {
+    fn an_answer_that_can_mean_only_one_move_is_that_move() {
         let places = [
             json!({"move": 0}),
             json!({"choice": 0}),
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_move_is_not_taken_for_one() {
+    fn an_answer_without_a_move_is_not_a_move() {
         for said in [json!({}), json!({"status": "ok"}), json!({"move_data": {}})] {
             for message in [tic_tac_toe(), even_odd()] {
                 let heard = hears(&message, &said);

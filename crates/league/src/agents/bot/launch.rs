@@ -1,8 +1,8 @@
-//! Starts a bot: a program of somebody else's, within limits, whose whole group ends with us.
+//! Starts a bot: a foreign program, within limits, whose process group ends with us.
 //!
-//! The program is not started directly but by `league keep`, a small process of our own between
-//! the two. It takes the limits upon itself, so that the bot has them from its first instruction,
-//! and it ends the bot's whole group when either side is gone, even by `kill -9`.
+//! The program is started by `league keep`, a small process of our own between the two. It sets the
+//! limits on itself, so that the bot has them from its first instruction, and it ends the bot's
+//! whole group when either side is gone, even by `kill -9`.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,8 +15,8 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::config::BotsConfig;
 
-/// What of our surroundings a bot sees, besides what it is given by name.
-const SURROUNDINGS: [&str; 14] = [
+/// The environment variables that a bot always sees.
+const PASSED_VARIABLES: [&str; 14] = [
     "PATH",
     "HOME",
     "USER",
@@ -36,14 +36,14 @@ const SURROUNDINGS: [&str; 14] = [
 /// A program and its limits.
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
-    /// Our own program, which keeps the bot.
+    /// Our own program, for `league keep`.
     pub(crate) keeper: PathBuf,
     /// The bot's program and its arguments; no shell reads them.
     pub(crate) words: Vec<String>,
-    /// Names of variables that the bot may see besides the usual ones.
+    /// Further environment variables that the bot may see.
     pub(crate) passed: Vec<String>,
-    /// Where its complaints are kept.
-    pub(crate) complaints: PathBuf,
+    /// The file for its standard error.
+    pub(crate) stderr: PathBuf,
     /// What it may use.
     pub(crate) limits: BotLimits,
 }
@@ -82,49 +82,39 @@ impl BotLimits {
     }
 }
 
-/// Why a command is no bot.
 #[derive(Debug, Error)]
 pub(crate) enum LaunchError {
-    /// There are no words in it, or a quote is left open.
-    #[error("`{0}` is no command: a program and its arguments, with every quote closed")]
+    #[error("`{0}` is not a command: give a program and its arguments, and close every quote")]
     NoCommand(String),
-    /// The keeper could not be started.
     #[error("could not start the bot")]
     Start(#[source] io::Error),
-    /// It was started so often that it is given up.
-    #[error("it was started again {0} times, and is given up")]
+    #[error("the bot was restarted {0} times and is not started again")]
     TooOften(u32),
-    /// It ended before it said anything, or never did.
-    #[error("the bot does not answer; what it complains of is kept in `logs/bots`")]
+    #[error("the bot does not answer; its standard error is kept in `logs/bots`")]
     Silent,
-    /// A pipe to it is missing.
     #[error("the bot has no pipes")]
     NoPipes,
 }
 
 /// A bot that was started.
 pub(crate) struct LaunchedBot {
-    /// Its life.
-    pub(crate) life: BotProcess,
-    /// What it reads.
+    pub(crate) process: BotProcess,
     pub(crate) input: ChildStdin,
-    /// What it says.
     pub(crate) output: ChildStdout,
-    /// What it complains of.
-    pub(crate) complaints: ChildStderr,
+    pub(crate) stderr: ChildStderr,
 }
 
-/// The life of a bot; its whole group ends when this is dropped.
+/// The process of a bot; its whole group ends when this is dropped.
 pub(crate) struct BotProcess {
     child: Child,
     group: Option<Pid>,
 }
 
-/// Takes a command apart as a shell would, without anything that a shell would do.
+/// Splits a command into words as a shell does, and expands nothing.
 ///
 /// # Errors
 ///
-/// Says that it has no words, or an open quote.
+/// It has no words, or an open quote.
 pub(crate) fn words(command: &str) -> Result<Vec<String>, LaunchError> {
     let words = shlex::split(command).filter(|words| !words.is_empty());
     words.ok_or_else(|| LaunchError::NoCommand(command.to_owned()))
@@ -135,19 +125,19 @@ impl Launch {
     ///
     /// # Errors
     ///
-    /// Says why it could not be started. That the program itself is missing is told by the keeper.
+    /// `league keep` could not be started; a missing program is reported by `league keep` itself.
     pub(crate) fn start(&self) -> Result<LaunchedBot, LaunchError> {
         let mut child = self.command().spawn().map_err(LaunchError::Start)?;
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        let complaints = child.stderr.take();
-        let life = BotProcess { child, group };
-        match (input, output, complaints) {
-            (Some(input), Some(output), Some(complaints)) => Ok(LaunchedBot {
-                life,
+        let stderr = child.stderr.take();
+        let process = BotProcess { child, group };
+        match (input, output, stderr) {
+            (Some(input), Some(output), Some(stderr)) => Ok(LaunchedBot {
+                process,
                 input,
                 output,
-                complaints,
+                stderr,
             }),
             _ => Err(LaunchError::NoPipes),
         }
@@ -178,7 +168,7 @@ impl Launch {
             .process_group(0)
             .kill_on_drop(true);
         let passed = self.passed.iter().map(String::as_str);
-        for name in SURROUNDINGS.into_iter().chain(passed) {
+        for name in PASSED_VARIABLES.into_iter().chain(passed) {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
@@ -191,13 +181,12 @@ impl BotProcess {
     /// Ends the whole group, and waits until its first process is gone.
     pub(crate) async fn end(&mut self) {
         self.end_group();
-        // It was killed; a wait that fails has nothing to wait for.
         let _ = self.child.wait().await;
     }
 
     fn end_group(&self) {
         if let Some(group) = self.group {
-            // A group that is gone needs no ending.
+            // The group may be gone already.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
@@ -205,7 +194,7 @@ impl BotProcess {
 
 impl Drop for BotProcess {
     fn drop(&mut self) {
-        // Once it was waited for, its number may be somebody else's.
+        // Once it was waited for, its id may belong to another process.
         if self.child.id().is_some() {
             self.end_group();
         }
@@ -217,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_taken_apart_like_a_shell_does_it() {
+    fn a_command_is_split_like_in_a_shell() {
         let apart = |command| words(command).unwrap();
         assert_eq!(apart("python3 bot.py"), ["python3", "bot.py"]);
         assert_eq!(
@@ -227,7 +216,7 @@ mod tests {
         assert_eq!(apart("bot ; rm x $HOME"), ["bot", ";", "rm", "x", "$HOME"]);
         for wrong in ["", "  ", "bot 'open"] {
             let error = words(wrong).unwrap_err().to_string();
-            assert!(error.contains("is no command"), "{error}");
+            assert!(error.contains("is not a command"), "{error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a bot says on standard error, kept for its owner.
+//! The standard error of a bot, kept for its owner.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,16 +10,16 @@ use league_protocol::finding::harmless;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
 
-/// The most bytes of complaints that are kept of one life of a bot.
+/// How many bytes are kept of one process of a bot.
 const MAX_KEPT_BYTES: u64 = 1024 * 1024;
-/// How many lines are told when a bot has ended.
+/// How many of the last lines are shown when a bot has ended.
 const MAX_LAST_LINES: usize = 6;
 /// The longest of these, in bytes.
 const MAX_LINE: usize = 200;
-/// How long the last words of a bot that has ended are waited for: others may hold its pipe.
+/// How long to wait for the last lines of a bot that has ended: another process may hold its pipe.
 const STDERR_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Listens to the complaints of one life of a bot.
+/// Reads the standard error of one process of a bot.
 #[derive(Debug)]
 pub(crate) struct StderrReader {
     last: Arc<Mutex<LastLines>>,
@@ -27,19 +27,15 @@ pub(crate) struct StderrReader {
 }
 
 impl StderrReader {
-    /// Begins to listen.
-    pub(crate) fn begin(
-        path: PathBuf,
-        complaints: impl AsyncRead + Send + Unpin + 'static,
-    ) -> Self {
+    pub(crate) fn begin(path: PathBuf, stderr: impl AsyncRead + Send + Unpin + 'static) -> Self {
         let last = Arc::new(Mutex::new(LastLines::default()));
-        let keeping = tokio::spawn(keep(path, complaints, Arc::clone(&last)));
+        let keeping = tokio::spawn(keep(path, stderr, Arc::clone(&last)));
         Self { last, keeping }
     }
 
     /// The last lines of a bot that has ended.
     pub(crate) async fn last_lines(self) -> Vec<String> {
-        // What was not heard by then is in the file at most.
+        // Later lines are in the file at most.
         let _ = tokio::time::timeout(STDERR_TIMEOUT, self.keeping).await;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.end_line();
@@ -47,7 +43,6 @@ impl StderrReader {
     }
 }
 
-/// The last lines of what is said.
 #[derive(Debug, Default)]
 struct LastLines {
     lines: VecDeque<String>,
@@ -79,11 +74,11 @@ impl LastLines {
     }
 }
 
-/// Keeps what a bot complains of in a file that only its owner reads, as it may tell its plans;
-/// the rest is swallowed, so that the bot never waits for us.
+/// Keeps standard error in a file that only its owner reads, as it may reveal the bot's plans; the
+/// rest is discarded, so that the bot never waits for us.
 async fn keep(
     path: PathBuf,
-    mut complaints: impl AsyncRead + Send + Unpin,
+    mut stderr: impl AsyncRead + Send + Unpin,
     last: Arc<Mutex<LastLines>>,
 ) {
     let mut file = match private(&path).await {
@@ -98,7 +93,7 @@ async fn keep(
         }
     };
     let (mut kept, mut chunk) = (0, vec![0; 8 * 1024]);
-    while let Ok(length @ 1..) = complaints.read(&mut chunk).await {
+    while let Ok(length @ 1..) = stderr.read(&mut chunk).await {
         let heard = &chunk[..length];
         last.lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -126,12 +121,15 @@ async fn private(path: &Path) -> io::Result<tokio::fs::File> {
     options.open(path).await
 }
 
-/// The last words of a bot, for whoever sits before it alone: they may tell its plans, so they
-/// stand in no log.
+/// The last lines of a bot for its owner's screen; they may reveal its plans, so they are never
+/// logged.
 pub(crate) fn shown(words: &[String]) -> String {
     match words {
-        [] => "it complained of nothing".to_owned(),
-        words => format!("its last complaints:\n    {}", words.join("\n    ")),
+        [] => "its standard error was empty".to_owned(),
+        words => format!(
+            "the last lines of its standard error:\n    {}",
+            words.join("\n    ")
+        ),
     }
 }
 
@@ -140,7 +138,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_last_lines_are_told_harmless_and_short() {
+    async fn the_last_lines_are_escaped_and_cut() {
         let folder = tempfile::tempdir().unwrap();
         let long = "x".repeat(10_000);
         let said = format!("one\ntwo\nthree\n\nfour\n{long}\nsix\u{1b}[2J\r\nlast word");

@@ -1,4 +1,4 @@
-//! The pipes to a bot: a line of JSON for each message, answers in whatever order they come.
+//! Standard input and output of a bot: one line of JSON a message, answers in any order.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,35 +16,33 @@ use tokio::sync::{oneshot, watch};
 use crate::http::client::{Answer, CallError};
 use crate::wire::sessions::link::Carrier;
 
-/// What a bot is asked first; it may answer whatever it likes.
+/// The first question to a bot; any answer will do.
 const WAKE_UP: &[u8] = br#"{"jsonrpc":"2.0","method":"ping","id":0}"#;
-/// The id of that question, which nobody waits for; those of all others begin at 1.
+/// The id of that question; those of all others begin at 1.
 const WAKE_UP_ID: u64 = 0;
 /// How long a bot may take to read the answer to a question of its own.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
-/// The most calls that wait for a bot at once.
+/// How many calls may wait for a bot at once.
 const MAX_PENDING: usize = 64;
-/// The most lines of a bot that answer nothing; one that says more is not listened to any more.
+/// How many lines may answer nothing before the bot is no longer read.
 const MAX_STRAY_LINES: usize = 10_000;
-/// How many of them are told of.
+/// How many of them are logged.
 const MAX_STRAY_WARNINGS: usize = 3;
-/// The most bytes of one line that is too long; then the bot is not listened to any more.
+/// How many bytes of a line that is too long are skipped before the bot is no longer read.
 const MAX_SKIPPED_BYTES: usize = 64 * 1024 * 1024;
 
-/// The pipes to one life of a bot.
+/// The pipes to one process of a bot.
 pub(crate) struct Pipes {
     input: Arc<tokio::sync::Mutex<ChildStdin>>,
     open: Open,
-    /// Whether it has said anything yet, or can say nothing more.
-    mouth: watch::Receiver<OutputState>,
-    /// Whether it can be told nothing more.
-    deaf: Arc<AtomicBool>,
+    output_state: watch::Receiver<OutputState>,
+    /// Whether its input is broken.
+    broken_input: Arc<AtomicBool>,
 }
 
-/// Who waits for which answer.
+/// The calls that wait for an answer, by id.
 type Open = Arc<Mutex<BTreeMap<u64, oneshot::Sender<Bytes>>>>;
 
-/// How far a bot is with saying things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OutputState {
     Silent,
@@ -53,57 +51,58 @@ enum OutputState {
 }
 
 impl Pipes {
-    /// Listens to a bot that was just started.
     pub(crate) fn open(
         input: ChildStdin,
         output: impl AsyncRead + Send + Unpin + 'static,
         longest: usize,
     ) -> Self {
-        let (mouth, heard) = watch::channel(OutputState::Silent);
+        let (output_state, heard) = watch::channel(OutputState::Silent);
         let input = Arc::new(tokio::sync::Mutex::new(input));
-        let (open, deaf) = (Open::default(), Arc::new(AtomicBool::new(false)));
-        let ear = OutputReader {
+        let (open, broken_input) = (Open::default(), Arc::new(AtomicBool::new(false)));
+        let reader = OutputReader {
             input: Arc::clone(&input),
             open: Arc::clone(&open),
-            deaf: Arc::clone(&deaf),
-            mouth,
+            broken_input: Arc::clone(&broken_input),
+            output_state,
             longest,
             woken: false,
         };
-        tokio::spawn(ear.listen(output));
+        tokio::spawn(reader.listen(output));
         Self {
             input,
             open,
-            mouth: heard,
-            deaf,
+            output_state: heard,
+            broken_input,
         }
     }
 
-    /// Says a first word and waits for any answer to it; tells whether one came.
+    /// Sends the first question and waits for any answer; tells whether one came.
     ///
-    /// To start may take long, so that this is not on the clock of anything that follows.
+    /// Starting may take long, so this has a timeout of its own.
     pub(crate) async fn wake(&self, patience: Duration) -> bool {
-        let mut mouth = self.mouth.clone();
+        let mut output_state = self.output_state.clone();
         let answered = async {
             self.say(WAKE_UP).await.ok()?;
-            let heard = mouth.wait_for(|mouth| *mouth != OutputState::Silent).await;
+            let heard = output_state
+                .wait_for(|output_state| *output_state != OutputState::Silent)
+                .await;
             heard
                 .ok()
-                .filter(|mouth| **mouth == OutputState::Speaking)
+                .filter(|output_state| **output_state == OutputState::Speaking)
                 .map(drop)
         };
         let answered = tokio::time::timeout(patience, answered).await;
         answered.is_ok_and(|answered| answered.is_some())
     }
 
-    /// Whether nothing more can come of it.
     pub(crate) fn is_closed(&self) -> bool {
-        *self.mouth.borrow() == OutputState::Closed || self.deaf.load(Ordering::Relaxed)
+        *self.output_state.borrow() == OutputState::Closed
+            || self.broken_input.load(Ordering::Relaxed)
     }
 
     async fn say(&self, body: &[u8]) -> Result<(), CallError> {
         let mut input = self.input.lock().await;
-        let torn = PartialWrite(&self.deaf);
+        let partial = PartialWrite(&self.broken_input);
         let said = async {
             input.write_all(body).await?;
             input.write_all(b"\n").await?;
@@ -111,7 +110,7 @@ impl Pipes {
         };
         let said = said.await;
         if said.is_ok() {
-            std::mem::forget(torn);
+            std::mem::forget(partial);
         }
         said.map_err(|error| CallError::Connection(error.to_string()))
     }
@@ -124,11 +123,11 @@ impl Pipes {
         let (answered, answer) = oneshot::channel();
         let _forgotten = PendingCall::enter(&self.open, id, answered)?;
         self.say(&request.body).await?;
-        let mut mouth = self.mouth.clone();
+        let mut output_state = self.output_state.clone();
         tokio::select! {
             biased;
             Ok(answer) = answer => Ok(line(answer)),
-            _ = mouth.wait_for(|mouth| *mouth == OutputState::Closed) => Err(gone()),
+            _ = output_state.wait_for(|output_state| *output_state == OutputState::Closed) => Err(gone()),
         }
     }
 }
@@ -140,8 +139,7 @@ impl Carrier for Pipes {
     }
 }
 
-/// A line that is being said; one that is dropped half-way leaves a bot that can be told nothing
-/// more.
+/// A line that is being written; if it is dropped half-way, the input is broken.
 struct PartialWrite<'p>(&'p AtomicBool);
 
 impl Drop for PartialWrite<'_> {
@@ -150,7 +148,7 @@ impl Drop for PartialWrite<'_> {
     }
 }
 
-/// A place among those who wait, left when it is dropped.
+/// A call that waits for its answer, until it is dropped.
 struct PendingCall<'o> {
     open: &'o Open,
     id: u64,
@@ -174,12 +172,12 @@ impl Drop for PendingCall<'_> {
     }
 }
 
-/// Listens to what a bot says.
+/// Reads the output of a bot.
 struct OutputReader {
     input: Arc<tokio::sync::Mutex<ChildStdin>>,
     open: Open,
-    mouth: watch::Sender<OutputState>,
-    deaf: Arc<AtomicBool>,
+    output_state: watch::Sender<OutputState>,
+    broken_input: Arc<AtomicBool>,
     longest: usize,
     /// Whether the first question was answered; that counts once.
     woken: bool,
@@ -190,8 +188,8 @@ impl OutputReader {
         let mut lines = BufReader::new(output);
         let mut stray = 0;
         while let Some(line) = next_line(&mut lines, self.longest).await {
-            self.mouth.send_if_modified(|mouth| {
-                std::mem::replace(mouth, OutputState::Speaking) == OutputState::Silent
+            self.output_state.send_if_modified(|output_state| {
+                std::mem::replace(output_state, OutputState::Speaking) == OutputState::Silent
             });
             let length = line.len();
             if !self.hand_over(line).await {
@@ -201,27 +199,27 @@ impl OutputReader {
             if stray > MAX_STRAY_LINES {
                 tracing::warn!(
                     event_type = "BOT_CHATTERS",
-                    "the bot has said {MAX_STRAY_LINES} lines that answer nothing, and is not listened to any more"
+                    "the bot wrote {MAX_STRAY_LINES} lines that answer nothing and is no longer read"
                 );
                 break;
             }
         }
-        self.mouth.send_replace(OutputState::Closed);
+        self.output_state.send_replace(OutputState::Closed);
     }
 
-    /// Tells of lines that answer nothing, a few times; what they say may be a move.
+    /// Logs lines that answer nothing, a few times; their content may be a move and stays out.
     fn note_stray(&self, stray: usize, length: usize) {
         if stray <= MAX_STRAY_WARNINGS {
             tracing::warn!(
                 event_type = "BOT_STRAY",
-                "the bot said a line of {length} bytes that answers no question; \
+                "the bot wrote a line of {length} bytes that answers no question; \
                  an answer is JSON with the `id` of the question"
             );
         }
     }
 
-    /// Gives a line to whoever waits for it; tells whether it is in its place, which a notification
-    /// always is.
+    /// Gives a line to the call that waits for it; tells whether the line was expected, which a
+    /// notification always is.
     async fn hand_over(&mut self, line: Vec<u8>) -> bool {
         let id = match read_id(&line) {
             BotLine::Answer(WAKE_UP_ID) => return !std::mem::replace(&mut self.woken, true),
@@ -255,16 +253,15 @@ impl OutputReader {
         };
         let member = if method == "ping" { "result" } else { "error" };
         let reply = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{member}\":{answer}}}\n");
-        let torn = PartialWrite(&self.deaf);
+        let partial = PartialWrite(&self.broken_input);
         let said = async { self.input.lock().await.write_all(reply.as_bytes()).await };
-        // A bot that asks and does not read would have us wait for ever.
+        // A bot that asks and does not read must not block us.
         if let Ok(Ok(())) = tokio::time::timeout(REPLY_TIMEOUT, said).await {
-            std::mem::forget(torn);
+            std::mem::forget(partial);
         }
     }
 }
 
-/// What a line of a bot is.
 #[derive(Debug, PartialEq, Eq)]
 enum BotLine {
     Answer(u64),
@@ -274,7 +271,7 @@ enum BotLine {
     },
     /// A message without a frame.
     Bare,
-    /// It tells something and wants no answer, such as `notifications/message` of MCP.
+    /// It wants no answer, such as `notifications/message` of MCP.
     Notification,
     Nothing,
 }
@@ -299,7 +296,7 @@ fn read_id(line: &[u8]) -> BotLine {
     }
 }
 
-/// Reads a line; of one that is too long, nothing but its end. `None` at the end of all.
+/// Reads a line; an empty one in place of a line that is too long. `None` at the end of output.
 async fn next_line(lines: &mut (impl AsyncBufReadExt + Unpin), longest: usize) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     let most = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);
@@ -339,18 +336,18 @@ fn line(body: Bytes) -> Answer {
 }
 
 fn gone() -> CallError {
-    CallError::Connection("the bot says nothing any more".to_owned())
+    CallError::Connection("the bot has closed its output".to_owned())
 }
 
 fn lock(open: &Open) -> std::sync::MutexGuard<'_, BTreeMap<u64, oneshot::Sender<Bytes>>> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How long a bot may say nothing before its owner is told; most are there at once.
+/// How long a bot may be silent before its owner is warned; most answer at once.
 const SILENCE_WARNING: Duration = Duration::from_secs(5);
 
-/// Wakes a bot, and tells whether it answered in time. One that is silent for long is told of
-/// once: whoever sits before it sees nothing else.
+/// Wakes a bot, and tells whether it answered in time. A long silence is logged once, as its owner
+/// sees nothing else.
 pub(crate) async fn wakes(pipes: &Pipes, patience: Duration, agent: &str) -> bool {
     let waking = pipes.wake(patience);
     tokio::pin!(waking);
@@ -360,8 +357,8 @@ pub(crate) async fn wakes(pipes: &Pipes, patience: Duration, agent: &str) -> boo
     tracing::warn!(
         agent_id = agent,
         event_type = "BOT_SILENT",
-        "the bot has said nothing for {} s; usually it does not flush its output \
-         (in Python: `print(…, flush=True)`); its first line is waited for up to {} s",
+        "the bot has written nothing for {} s; usually it does not flush its output \
+         (in Python: `print(…, flush=True)`); waiting up to {} s for its first line",
         SILENCE_WARNING.as_secs(),
         patience.as_secs()
     );
@@ -373,7 +370,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_line_that_is_too_long_is_skipped_and_the_next_one_heard() {
+    async fn a_line_that_is_too_long_is_skipped() {
         let said = [
             b"short\n".as_slice(),
             &[b'x'; 5_000],
@@ -390,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_and_questions_are_told_apart() {
+    fn lines_are_classified_by_id_and_method() {
         for (line, said) in [
             (
                 r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,

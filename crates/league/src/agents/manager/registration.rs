@@ -1,4 +1,4 @@
-//! Players that never register: they are invited by their address.
+//! Registration with the manager: invited players, applicants, and what people are told of them.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -14,25 +14,30 @@ use league_protocol::sender::Dialect;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-use super::{MAX_LOGGED_CHARS, ManagerService, turned_away};
+use super::{MAX_LOGGED_CHARS, ManagerService, log_rejection};
 use crate::chance::Chance;
 use crate::config::AgentsConfig;
 use crate::http::endpoint::{AllowList, Endpoint};
 use crate::http::local;
 use crate::wire::router::ServiceReply;
 
+/// How many addresses are remembered; further ones always get the usual spelling.
+const MAX_ADDRESSES: usize = 4_096;
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
+/// How many agents are probed at once; further ones are admitted without a probe.
+const MAX_PROBES: usize = 64;
+
+static PROBES: Semaphore = Semaphore::const_new(MAX_PROBES);
+
 /// A player that is invited by its address.
 ///
-/// Nobody tells it a token, so it can show none: a strict league has no guests.
+/// It is never given a token, so it can show none: a strict league has no invited players.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InvitedPlayer {
-    /// The name that people see.
     pub(crate) name: String,
-    /// Where it answers.
     pub(crate) endpoint: String,
     /// The id that it gets if it is free.
     pub(crate) wanted_id: Option<String>,
-    /// How it speaks.
     pub(crate) dialect: Dialect,
 }
 
@@ -41,7 +46,7 @@ impl InvitedPlayer {
     ///
     /// # Errors
     ///
-    /// Says what is no address.
+    /// The text is not an address.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (name, endpoint) = match text.split_once('=') {
             Some((name, endpoint)) if !name.contains("://") => (Some(name.trim()), endpoint.trim()),
@@ -59,28 +64,35 @@ impl InvitedPlayer {
             name: name.unwrap_or(address).to_owned(),
             endpoint: endpoint.to_owned(),
             wanted_id: None,
-            dialect: match endpoint.starts_with("mcp://") {
-                true => Dialect::V1,
-                false => Dialect::V2,
+            dialect: if endpoint.starts_with("mcp://") {
+                Dialect::V1
+            } else {
+                Dialect::V2
             },
         })
     }
 
     /// The players that the configuration says never register.
     pub(crate) fn configured(agents: &AgentsConfig) -> Vec<Self> {
-        let guests = agents.players.iter();
-        let guests = guests.filter(|player| player.invite && player.active);
-        let guest = |player: &crate::config::PlayerConfig| Self {
-            name: player.display_name.clone(),
-            endpoint: player.default_endpoint.clone(),
-            wanted_id: Some(player.player_id.to_string()),
-            dialect: player.dialect,
-        };
-        guests.map(guest).collect()
+        let players = agents.players.iter();
+        players
+            .filter(|player| player.invite && player.active)
+            .map(|player| Self {
+                name: player.display_name.clone(),
+                endpoint: player.default_endpoint.clone(),
+                wanted_id: Some(player.player_id.to_string()),
+                dialect: player.dialect,
+            })
+            .collect()
     }
 
-    /// The wish to play that the guest does not voice itself.
-    pub(crate) fn wish(&self, game: &GameType, allowed: &AllowList, chance: &Chance) -> Command {
+    /// The registration that the player does not send itself.
+    pub(crate) fn registration(
+        &self,
+        game: &GameType,
+        allowed: &AllowList,
+        chance: &Chance,
+    ) -> Command {
         let endpoint = allowed.check(&self.endpoint);
         Command::RegisterPlayer(Applicant {
             endpoint: endpoint.map(drop).map_err(|error| error.to_string()),
@@ -105,9 +117,9 @@ impl InvitedPlayer {
 }
 
 impl ManagerService {
-    /// What is weighed of a wish to be let in: where it comes from tells whether the address in it
-    /// can be the caller's own.
-    pub(crate) fn candidate(
+    /// An applicant as the league decides on it: the origin of the call tells whether the address in
+    /// it can be the caller's own.
+    pub(crate) fn applicant(
         &self,
         request: Box<RegisterRequest>,
         dialect: Dialect,
@@ -123,25 +135,59 @@ impl ManagerService {
             chance: self.chance.bytes(),
         }
     }
+
+    /// Logs an agent that was refused, or admitted but cannot be called: people should know before
+    /// the league begins.
+    pub(crate) fn log_registration(
+        &self,
+        kind: &'static str,
+        meta: &AgentMeta,
+        answer: &ServiceReply,
+    ) {
+        log_rejection(&self.league_id, kind, meta, answer);
+        let admitted = matches!(
+            answer.message(),
+            Some(
+                Message::PlayerRegisterResponse(RegisterResponse::Accepted(_))
+                    | Message::RefereeRegisterResponse(RegisterResponse::Accepted(_))
+            )
+        );
+        let endpoint = Endpoint::parse(&meta.contact_endpoint).ok();
+        // On this machine no firewall stands between us.
+        let elsewhere = endpoint.filter(|endpoint| !local::is_own(endpoint.address.ip()));
+        if let (true, Some(endpoint), Ok(turn)) = (admitted, elsewhere, PROBES.try_acquire()) {
+            let (league, name) = (
+                self.league_id.clone(),
+                harmless(&meta.display_name, MAX_LOGGED_CHARS),
+            );
+            tokio::spawn(async move {
+                if let Err(problem) = probe(&endpoint).await {
+                    tracing::warn!(
+                        component = "league_manager", league_id = %league, event_type = "OUT_OF_REACH",
+                        "{kind} `{name}` was admitted, but cannot be called at {endpoint}: {problem}; check \
+                         its port and the firewall of its machine"
+                    );
+                }
+                drop(turn);
+            });
+        }
+    }
 }
 
-/// The most addresses that are remembered; of more it is not known how often they asked.
-const MAX_ADDRESSES: usize = 4_096;
-
-/// How often each address was admitted, and how it is answered for that.
+/// Chooses the spelling of an admission for clients that register again because they did not
+/// recognise our acceptance.
 ///
-/// The documents have two words for an admission, and which of them a player waits for is not seen
-/// in what it asks. One that asks again without its token has not found its word: it is answered in
-/// the spelling of the API page then, and in the other the next time (ruling 50). A strict league
-/// has one word.
+/// The documents have two words for an admission, and a request does not show which of them the
+/// player waits for. For a player that registers again without its token we alternate between
+/// `ACCEPTED` and `REGISTERED` (ruling 50). A strict league has one word.
 #[derive(Debug)]
 pub(crate) struct AdmissionSpelling {
     strict: bool,
+    /// How often each address was admitted.
     admitted: Mutex<BTreeMap<String, u32>>,
 }
 
 impl AdmissionSpelling {
-    /// Nobody was admitted yet.
     pub(crate) fn new(strict: bool) -> Self {
         Self {
             strict,
@@ -149,14 +195,14 @@ impl AdmissionSpelling {
         }
     }
 
-    /// The address of a wish that may be answered in either spelling.
-    pub(crate) fn of(&self, request: &RegisterRequest, dialect: Dialect) -> Option<String> {
+    /// The address of a request that may be answered in either spelling.
+    pub(crate) fn address_of(&self, request: &RegisterRequest, dialect: Dialect) -> Option<String> {
         let open = !self.strict && dialect == Dialect::V2 && request.token.is_none();
         open.then(|| request.meta.contact_endpoint.trim().to_owned())
     }
 
-    /// Counts an admission; gives the spelling for an answer that is not in the usual one.
-    pub(crate) fn spelling(&self, address: String, answer: &ServiceReply) -> Option<Dialect> {
+    /// Counts an admission; returns the spelling of its answer unless it is the usual one.
+    pub(crate) fn next(&self, address: String, answer: &ServiceReply) -> Option<Dialect> {
         let Some(Message::PlayerRegisterResponse(RegisterResponse::Accepted(_))) = answer.message()
         else {
             return None;
@@ -171,47 +217,7 @@ impl AdmissionSpelling {
     }
 }
 
-/// How long it may take to connect to somebody.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
-/// How many are knocked at at once; more are let in without.
-const MAX_PROBES: usize = 64;
-
-static PROBES: Semaphore = Semaphore::const_new(MAX_PROBES);
-
-impl ManagerService {
-    /// Tells what there is to tell of one who was let in or turned away.
-    pub(crate) fn tell_of(&self, kind: &'static str, meta: &AgentMeta, answer: &ServiceReply) {
-        turned_away(&self.league_id, kind, meta, answer);
-        let admitted = matches!(
-            answer.message(),
-            Some(
-                Message::PlayerRegisterResponse(RegisterResponse::Accepted(_))
-                    | Message::RefereeRegisterResponse(RegisterResponse::Accepted(_))
-            )
-        );
-        let endpoint = Endpoint::parse(&meta.contact_endpoint).ok();
-        // On this machine nothing stands between us.
-        let elsewhere = endpoint.filter(|endpoint| !local::is_own(endpoint.address.ip()));
-        if let (true, Some(endpoint), Ok(turn)) = (admitted, elsewhere, PROBES.try_acquire()) {
-            let (league, name) = (
-                self.league_id.clone(),
-                harmless(&meta.display_name, MAX_LOGGED_CHARS),
-            );
-            tokio::spawn(async move {
-                if let Err(problem) = probe(&endpoint).await {
-                    tracing::warn!(
-                        component = "league_manager", league_id = %league, event_type = "OUT_OF_REACH",
-                        "{kind} `{name}` is in, but cannot be called at {endpoint}: {problem}; the \
-                         port may be another, or a firewall of that machine keeps calls from it"
-                    );
-                }
-                drop(turn);
-            });
-        }
-    }
-}
-
-/// Connects to an agent, and says nothing.
+/// Connects to an agent without sending anything.
 async fn probe(endpoint: &Endpoint) -> Result<(), String> {
     let connecting = tokio::time::timeout(PROBE_TIMEOUT, TcpStream::connect(endpoint.address));
     match connecting.await {
@@ -223,11 +229,10 @@ async fn probe(endpoint: &Endpoint) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::InvitedPlayer;
     use super::*;
 
     #[test]
-    fn a_guest_is_an_address_with_or_without_a_name() {
+    fn an_invited_player_is_an_address_with_or_without_a_name() {
         for (text, expected) in [
             (
                 "http://localhost:8101/mcp",
@@ -245,14 +250,14 @@ mod tests {
             ("=http://localhost:8101/mcp", None),
             ("", None),
         ] {
-            let guest = InvitedPlayer::parse(text).ok();
-            let seen = guest.as_ref().map(|guest| (&*guest.name, &*guest.endpoint));
+            let invited = InvitedPlayer::parse(text).ok();
+            let seen = invited.as_ref().map(|it| (&*it.name, &*it.endpoint));
             assert_eq!(seen, expected, "{text}");
         }
     }
 
     #[tokio::test]
-    async fn a_closed_port_is_told_from_an_open_one() {
+    async fn a_probe_fails_at_a_closed_port() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}/mcp")).unwrap();

@@ -11,6 +11,7 @@ use league_protocol::message::{Mode, StandingRow};
 use league_protocol::time::Timestamp;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
 
 use crate::agents::RunningAgent;
 use crate::agents::assemble::Shared;
@@ -118,14 +119,21 @@ impl ManagerArgs {
         let viewers = shared.limits.viewers();
         let site = Site::new(shared.root.clone(), league.clone(), viewers, false);
         // A resumed league keeps the rules that it began with.
-        let awaited = running.desk.look(|league| league.rules().start_when).await;
+        let awaited = running
+            .actor
+            .query(|league| league.rules().start_when)
+            .await;
         let screen = ManagerScreen::new(&self.common, awaited.ok().flatten());
         let (print, lines) = unbounded_channel();
-        tokio::spawn(screen.follow(news, print, &shared, &running, league.clone()));
+        // The league is over for people when its last lines are printed.
+        let (over, membership) = watch::channel(Membership::Enrolled);
+        let followed = screen.follow(news, (print, over), &shared, &running, league.clone());
+        tokio::spawn(followed);
         let server = AgentServer {
             pages: Some(Arc::new(site)),
             shared,
             running,
+            membership,
             door,
             listener,
             stdio: self.stdio,
@@ -318,12 +326,12 @@ impl ManagerScreen {
     fn follow(
         mut self,
         mut news: UnboundedReceiver<(Timestamp, Event)>,
-        print: UnboundedSender<String>,
+        (print, over): (UnboundedSender<String>, watch::Sender<Membership>),
         shared: &Shared,
         running: &RunningAgent<League>,
         league: LeagueId,
     ) -> impl Future<Output = ()> + use<> {
-        let (desk, identity) = (running.desk.clone(), running.identity.clone());
+        let actor = running.actor.clone();
         let (deviations, root) = (shared.deviations.clone(), shared.root.clone());
         async move {
             while let Some((at, event)) = news.recv().await {
@@ -332,14 +340,14 @@ impl ManagerScreen {
                     let _ = print.send(line);
                 }
                 if matches!(event, Event::LeagueCompleted { .. }) {
-                    let seen = desk.look(|league| (league.standings(), league.referees().len()));
+                    let seen = actor.query(|league| (league.standings(), league.referees().len()));
                     let (rows, referees) = seen.await.unwrap_or_else(|_| ([].into(), 0));
                     let deviations =
                         DeviationSummary::of_all(&deviations, &root, &league, referees, at).await;
                     for line in self.summary(&league, &rows, &deviations) {
                         let _ = print.send(line);
                     }
-                    identity.set_membership(Membership::Completed);
+                    over.send_replace(Membership::Completed);
                 }
             }
         }

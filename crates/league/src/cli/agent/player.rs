@@ -187,7 +187,7 @@ impl PlayerArgs {
             keeper: keeper.map_err(|error| bot_failed(&error))?,
             words: launch::words(command).map_err(|error| bot_failed(&error))?,
             passed: self.pass_env.clone(),
-            complaints: self.join.common.root().bot_complaints(slot),
+            stderr: self.join.common.root().bot_complaints(slot),
             limits: BotLimits::of(&setup.system.bots),
         };
         let speech = self.speech.map(BotSpeech::speech);

@@ -11,7 +11,7 @@ use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 
 use super::Outbound;
-use crate::http::endpoint::{BadEndpoint, LONGEST_ENDPOINT};
+use crate::http::endpoint::{BadEndpoint, MAX_ENDPOINT};
 
 /// How many agents are told of; of more nothing is said.
 const MOST_AGENTS: usize = 10_000;
@@ -130,7 +130,7 @@ impl Outbound {
         // A manager that is silent is told of elsewhere.
         if *agent != Agent::Manager && self.silent.is_new(agent, event_type) {
             let agent_id = self.identity.log_name();
-            let endpoint = harmless(&letter.to.endpoint, LONGEST_ENDPOINT);
+            let endpoint = harmless(&letter.to.endpoint, MAX_ENDPOINT);
             let sentence = sentence(agent, &endpoint);
             tracing::warn!(agent_id = &*agent_id, event_type, "{sentence}");
         }

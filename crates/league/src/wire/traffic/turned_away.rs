@@ -19,13 +19,12 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// A call that was turned away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RejectedCall {
-    /// Where it came from.
-    pub(crate) origin: Origin,
-    /// The status of HTTP that it was answered under.
-    pub(crate) status: u16,
-    /// The code of JSON-RPC that it was answered with.
-    pub(crate) code: i64,
+pub struct RejectedCall {
+    pub origin: Origin,
+    /// The status of the HTTP response.
+    pub status: u16,
+    /// The code of the JSON-RPC error.
+    pub code: i64,
 }
 
 /// How many calls one agent turned away in this minute.

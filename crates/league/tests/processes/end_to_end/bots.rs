@@ -209,7 +209,7 @@ fn is_dead(pid: Pid) -> bool {
 }
 
 #[test]
-fn the_last_complaints_of_a_bot_are_told_when_it_ends() {
+fn the_last_lines_of_a_bot_are_shown_when_it_ends() {
     let lost = "echo 'cannot find the book of openings' >&2; exit 3";
     let table = Table::new(&script("even", lost));
     let manager = &table.manager.endpoint;
@@ -222,7 +222,7 @@ fn the_last_complaints_of_a_bot_are_told_when_it_ends() {
         table.ground.player(2, manager, &[]),
     ];
     bot.warning(|line| line.contains("the bot has ended: it is started again (1 of 3)"));
-    bot.warning(|line| line.contains("its last complaints:"));
+    bot.warning(|line| line.contains("the last lines of its standard error:"));
     bot.warning(|line| line.contains("cannot find the book of openings"));
 }
 
@@ -279,7 +279,7 @@ fn a_program_that_is_no_bot_is_told_at_once() {
         ("true", "the bot does not answer"),
         ("sleep 1000", "the bot does not answer"),
         ("cat /dev/zero", "the bot does not answer"),
-        ("'open", "is no command"),
+        ("'open", "is not a command"),
         (
             "sh -c 'echo no module >&2'",
             "its last complaints:\n    no module",

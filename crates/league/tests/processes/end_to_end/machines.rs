@@ -77,7 +77,7 @@ fn an_address_that_is_not_allowed_is_told_on_both_sides_with_the_flag() {
     let player = for_people(&student, &[&own[..], &["--bind", "127.0.0.5"]].concat());
     let ended = player.end();
     assert_eq!(ended.code, Some(3), "{ended:?}");
-    let allow = "whoever runs the league allows it with `--allow 127.0.0.5`";
+    let allow = "the organiser allows it with `--allow 127.0.0.5`";
     assert!(ended.errors.contains(allow), "{ended:?}");
     let told = manager.warning(|line| line.contains("Heron"));
     assert!(told.contains(allow), "{told}");
@@ -241,7 +241,7 @@ fn a_player_that_is_let_in_and_cannot_be_called_is_told_at_once_to_people_and_ma
         let enrolment = call(endpoint, "register_player", &heron);
         assert_eq!(enrolment["status"], "ACCEPTED", "{enrolment}");
     }
-    let told = "player `Heron` is in, but cannot be called at http://192.0.2.1:9/mcp: ";
+    let told = "player `Heron` was admitted, but cannot be called at http://192.0.2.1:9/mcp: ";
     let line = people.warning(|line| line.contains("Heron"));
     assert!(line.starts_with(&format!("warning: {told}")), "{line}");
     let event = machines.process.event("event", "warning");

@@ -80,7 +80,7 @@ fn whoever_is_not_let_in_leaves_a_line_at_the_manager() {
     let refused = refused.expect("a line about it");
     assert_eq!(refused["level"], "WARNING", "{refused}");
     let told = refused["message"].as_str().unwrap();
-    let who = "player `Heron` at `http://localhost:9/mcp` is not let in: ";
+    let who = "player `Heron` at `http://localhost:9/mcp` was not admitted: ";
     assert!(told.starts_with(who), "{refused}");
     let warning = manager.process.event("event", "warning");
     assert_eq!(warning["event_type"], "REGISTRATION_REFUSED", "{warning}");
