@@ -10,10 +10,10 @@
 mod slot;
 mod value;
 
-pub(crate) use slot::{By, Check, Inside, Lens, Maybe, Second, Slot};
+pub(crate) use slot::{By, Check, Given, Inside, Lens, Maybe, Second, Slot};
 pub(crate) use value::{
-    Choice, Closed, Codec, Dict, Field, Plain, Quiet, Round, Spelled, Value, Vocabulary, id,
-    id_schema, no_time, read_elements, read_text, secret_text, settled, spell_list, utc_schema,
+    Choice, Closed, Codec, Dict, Field, Plain, Quiet, QuietText, Round, Spelled, Value, Vocabulary,
+    id, id_schema, no_time, read_elements, read_text, secret_text, settled, spell_list, utc_schema,
 };
 pub use value::{MAX_ELEMENTS, MAX_TEXT_LENGTH};
 
@@ -527,11 +527,14 @@ pub(crate) fn or_null(mut schema: Json) -> Json {
 /// `api LEVEL` says how much by the API page, `in DIALECT` that only one dialect has the row, and
 /// `or null` that null is written where there is no value.
 ///
-/// The place is `[field]`, `[field as Codec]` for a value that is spelled in its own way, and
-/// `[field ?]` for one that may be missing; `[inside OBJECT]` for a nested object that stands for
-/// parts of the same model, perhaps `if` something is the case; `[by TYPE, give, take]` for a pair
-/// of functions; `[= TYPE, give]` for what is written and only checked when read; `[check TYPE]`
-/// for what is never written.
+/// The place is one of:
+/// - `[field]`; `[field ?]` for a field that may be empty; `[field as Codec]` for a value that is
+///   spelled in its own way; `[give => field]` where a function writes it; `[second field as Codec]`
+///   for a place that counts only if the first says nothing;
+/// - `[inside OBJECT]` for a nested object that stands for parts of the same model, which may be
+///   written only `if` something is the case;
+/// - `[by TYPE, give, take]` for a pair of functions, `[= TYPE, give]` for what is written and only
+///   checked when read, `[check TYPE]` for what is never written, and `[slot SLOT]` for all else.
 macro_rules! objects {
     ($(
         #[doc = $about:literal]
@@ -584,6 +587,12 @@ macro_rules! objects {
     (@slot $model:ty, [slot $slot:expr]) => { $slot };
     (@slot $model:ty, [check $type:ty]) => {
         $crate::shape::Check::<$type>(std::marker::PhantomData)
+    };
+    (@slot $model:ty, [$give:path => $($place:tt)+]) => {
+        $crate::shape::Given::<$model, _> {
+            give: $give,
+            slot: $crate::shape::objects!(@slot $model, [$($place)+]),
+        }
     };
     (@slot $model:ty, [second $($field:ident).+ as $codec:ty]) => {
         $crate::shape::Second($crate::shape::objects!(@slot $model, [$($field).+ as $codec]))

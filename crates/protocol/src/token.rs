@@ -116,6 +116,11 @@ impl TokenHash {
         Self(Sha256::digest(token.as_bytes()).into())
     }
 
+    /// The hash as 64 hex digits.
+    pub fn to_hex(&self) -> String {
+        hex(&self.0)
+    }
+
     /// Reads 64 hex digits.
     pub fn from_hex(text: &str) -> Option<Self> {
         unhex(text).map(Self)

@@ -17,7 +17,7 @@ use super::query::{Answer, Question};
 use super::refusal::Refusal;
 use super::registration::V1Request;
 use super::result::Ending;
-use super::{GameError, LeagueStart, Message, MoveCall, MoveResponse};
+use super::{GameError, LeagueStart, Message, MoveCall, MoveResponse, RegisterRequest};
 use super::{play, query, refusal, registration, result, round};
 
 /// How a message of some type is read: as rows of a model, of which the message is then made. The
@@ -82,10 +82,14 @@ macro_rules! forms {
 }
 
 forms! {
-    "REFEREE_REGISTER_REQUEST" BOTH registration::REFEREE_REGISTER_REQUEST, |request, _, _| Some(Message::RefereeRegisterRequest(Box::new(request)));
-    "REFEREE_REGISTER_RESPONSE" BOTH registration::REFEREE_REGISTER_RESPONSE, registration::referee_admitted;
-    "LEAGUE_REGISTER_REQUEST" BOTH registration::LEAGUE_REGISTER_REQUEST, |request, _, _| Some(Message::PlayerRegisterRequest(Box::new(request)));
-    "LEAGUE_REGISTER_RESPONSE" BOTH registration::LEAGUE_REGISTER_RESPONSE, registration::player_admitted;
+    "REFEREE_REGISTER_REQUEST" BOTH registration::REFEREE_REGISTER_REQUEST,
+        RegisterRequest::of_referee;
+    "REFEREE_REGISTER_RESPONSE" BOTH registration::REFEREE_REGISTER_RESPONSE,
+        registration::referee_admitted;
+    "LEAGUE_REGISTER_REQUEST" BOTH registration::LEAGUE_REGISTER_REQUEST,
+        RegisterRequest::of_player;
+    "LEAGUE_REGISTER_RESPONSE" BOTH registration::LEAGUE_REGISTER_RESPONSE,
+        registration::player_admitted;
     "ROUND_ANNOUNCEMENT" BOTH round::ROUND_ANNOUNCEMENT, as_it_is;
     "ROUND_COMPLETED" BOTH round::ROUND_COMPLETED, as_it_is;
     "LEAGUE_COMPLETED" BOTH round::LEAGUE_COMPLETED, as_it_is;
@@ -108,7 +112,8 @@ forms! {
     "QUERY_STANDINGS_REQUEST" API query::QUERY_STANDINGS_REQUEST, as_it_is;
     "QUERY_STANDINGS_RESPONSE" API query::QUERY_STANDINGS_RESPONSE, query::table_told;
     "LEAGUE_REGISTER_REQUEST" V1 registration::V1_LEAGUE_REGISTER_REQUEST, V1Request::finish;
-    "LEAGUE_REGISTER_RESPONSE" V1 registration::V1_LEAGUE_REGISTER_RESPONSE, registration::v1_admitted;
+    "LEAGUE_REGISTER_RESPONSE" V1 registration::V1_LEAGUE_REGISTER_RESPONSE,
+        registration::v1_admitted;
     "LEAGUE_START_ANNOUNCEMENT" V1 round::LEAGUE_START_ANNOUNCEMENT, LeagueStart::finish;
     "GAME_INVITATION" V1 play::V1_GAME_INVITATION, as_it_is;
     "GAME_INVITATION_RESPONSE" V1 play::GAME_INVITATION_RESPONSE, as_it_is;

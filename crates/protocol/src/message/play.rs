@@ -13,8 +13,8 @@ use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::secret::{Commitment, Seed};
 use crate::sender::{CallStyle, Dialect};
 use crate::shape::{
-    Choice, Closed, Codec, Cx, Draft, Quiet, Round, Seen, Spelled, Value as _, drafts, objects,
-    read_elements, read_text, secret_text,
+    Choice, Closed, Codec, Cx, Draft, Quiet, QuietText, Round, Seen, Spelled, Value as _, drafts,
+    objects, read_elements, read_text, secret_text,
 };
 use crate::time::Timestamp;
 use crate::token::{AuthToken, TokenHash};
@@ -312,7 +312,8 @@ objects! {
         "draws" [draws] Expected;
     }
     /// The player chooses even or odd.
-    pub(crate) CHOOSE_PARITY_RESPONSE: MoveResponse = "000 §4.5.2", api "001 §CHOOSE_PARITY_RESPONSE" {
+    pub(crate) CHOOSE_PARITY_RESPONSE: MoveResponse = "000 §4.5.2",
+    api "001 §CHOOSE_PARITY_RESPONSE" {
         /// Which match.
         "match_id" [match_id] Expected;
         /// Who chooses.
@@ -398,7 +399,7 @@ objects! {
         /// Whether it goes forward by itself.
         "mode" [mode] Optional;
         /// The hash of the token by which people step it, if it is stepped.
-        "step_token_hash" [step_token ? as HashText] Optional;
+        "step_token_hash" [step_token ? as Usable] Optional;
         /// Whether players are read strictly.
         "strict" [strict] Optional;
         /// What a result is worth.
@@ -426,11 +427,11 @@ objects! {
         /// Where it answers.
         "contact_endpoint" [endpoint] Needed;
         /// How it speaks: `v2`, `v2-api` or `v1`.
-        "dialect" [dialect as DialectText] Optional;
+        "dialect" [dialect as Usable] Optional;
         /// How it takes calls: `simple` or `mcp`, if that is known.
         "speech" [speech ? as Quiet] Optional;
         /// The hash of the token it proves itself with.
-        "token_hash" [token_hash as HashText] Needed;
+        "token_hash" [token_hash as Usable] Needed;
         /// What the referee shows to this player to prove itself.
         "match_token" [match_token] Needed;
         /// Its record so far.
@@ -506,7 +507,7 @@ objects! {
     /// How it is played.
     START_RULES: GameStart = "003 §GAME_START" {
         /// Whether each player moves once.
-        "single_round" [= bool, |start, _| Spelled::Flag(start.game_type.as_str() == EVEN_ODD)] Expected;
+        "single_round" [= bool, GameStart::spell_single] Expected;
         /// How long a move may take, in seconds.
         "timeout_per_move" [move_seconds] Expected;
     }
@@ -535,17 +536,13 @@ objects! {
         /// The plays that this player may know.
         "previous_plays" [= Vec<Value>, |_, _| Spelled::List(Vec::new())] Expected;
         /// What is played, where it is not Even/Odd.
-        "game_type" [by GameType, |call, dialect| call.unless_even_odd(call.game_type.spell(dialect)),
-            |call, game| call.game_type = game.is().unwrap_or_else(|| call.game_type.clone())] Optional;
+        "game_type" [MoveCall::spell_game => game_type] Optional;
         /// The kind of play, where it is not Even/Odd.
-        "move_type" [by Arc<str>, |call, dialect| call.unless_even_odd(call.move_type.spell(dialect)),
-            |call, kind| call.move_type = kind.is().unwrap_or_else(|| call.move_type.clone())] Optional;
+        "move_type" [MoveCall::spell_move_type => move_type] Optional;
         /// The plays that are legal now, where it is not Even/Odd.
-        "valid_options" [by Arc<[Value]>, |call, dialect| call.unless_even_odd(call.options.spell(dialect)),
-            |call, options| call.options = options.is().unwrap_or_else(|| Arc::clone(&call.options))] Optional;
+        "valid_options" [MoveCall::spell_options => options] Optional;
         /// The position as this seat sees it, where it is not Even/Odd.
-        "view" [by Arc<Value>, |call, dialect| call.unless_even_odd(call.view.spell(dialect)),
-            |call, view| call.view = view.is().unwrap_or_default()] Optional;
+        "view" [MoveCall::spell_view => view] Optional;
     }
     /// The player plays.
     pub(crate) PLAY_RESPONSE: V1Response = "003 §PLAY_RESPONSE" {
@@ -664,6 +661,12 @@ pub(crate) fn answer_to_order(
     Some(ack.into())
 }
 
+impl GameStart {
+    fn spell_single(&self, _: Dialect) -> Spelled<'_> {
+        Spelled::Flag(self.game_type.as_str() == EVEN_ODD)
+    }
+}
+
 impl MoveCall {
     /// With what every call for even or odd asks for.
     fn of_even_odd(mut self) -> Self {
@@ -700,6 +703,22 @@ impl MoveCall {
 
     pub(crate) fn is_even_odd(&self) -> bool {
         self.game_type.as_str() == EVEN_ODD
+    }
+
+    fn spell_game(&self, dialect: Dialect) -> Spelled<'_> {
+        self.unless_even_odd(self.game_type.spell(dialect))
+    }
+
+    fn spell_move_type(&self, dialect: Dialect) -> Spelled<'_> {
+        self.unless_even_odd(self.move_type.spell(dialect))
+    }
+
+    fn spell_options(&self, dialect: Dialect) -> Spelled<'_> {
+        self.unless_even_odd(self.options.spell(dialect))
+    }
+
+    fn spell_view(&self, dialect: Dialect) -> Spelled<'_> {
+        self.unless_even_odd(self.view.spell(dialect))
     }
 
     fn unless_even_odd<'m>(&self, spelled: Spelled<'m>) -> Spelled<'m> {
@@ -1020,17 +1039,22 @@ impl Codec<[StartMatchPlayer; 2]> for Seats {
     }
 }
 
-/// The hash of a token, as 64 hex digits.
-struct HashText;
+/// A text that must mean something; where it does not, the order cannot be followed.
+struct Usable;
 
-impl Codec<TokenHash> for HashText {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<TokenHash> {
+impl<T: QuietText> Codec<T> for Usable {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<T> {
         let text = read_text(raw, at, cx)?;
-        usable(TokenHash::from_hex(&text), "64 hex digits", at, cx)
+        let value = T::parse(&text);
+        if value.is_none() {
+            let detail = format!("it is not usable; send {}", T::EXPECTED);
+            cx.refuse(Code::MissingField, at, T::EXPECTED, detail);
+        }
+        value
     }
 
-    fn spell(hash: &TokenHash, _: Dialect) -> Spelled<'_> {
-        Spelled::text(hash.to_string())
+    fn spell(value: &T, _: Dialect) -> Spelled<'_> {
+        Spelled::Text(value.text())
     }
 
     fn schema(dialect: Dialect, reading: Reading) -> Value {
@@ -1038,16 +1062,13 @@ impl Codec<TokenHash> for HashText {
     }
 }
 
-/// The seed of a draw, as 64 hex digits.
+/// The secret seed of a draw.
 struct SeedText;
 
 impl Codec<Seed> for SeedText {
     fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Seed> {
         let text = read_text(raw, at, cx)?;
-        if !secret_text(&text, at, cx) {
-            return None;
-        }
-        usable(Seed::from_hex(&text), "64 hex digits", at, cx)
+        secret_text(&text, at, cx).then(|| Usable::read(raw, at, cx))?
     }
 
     fn spell(seed: &Seed, _: Dialect) -> Spelled<'_> {
@@ -1057,31 +1078,4 @@ impl Codec<Seed> for SeedText {
     fn schema(dialect: Dialect, reading: Reading) -> Value {
         AuthToken::schema(dialect, reading)
     }
-}
-
-/// How a player speaks, by the name of its dialect.
-struct DialectText;
-
-impl Codec<Dialect> for DialectText {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Dialect> {
-        let text = read_text(raw, at, cx)?;
-        usable(Dialect::parse(&text), "`v2`, `v2-api` or `v1`", at, cx)
-    }
-
-    fn spell(dialect: &Dialect, _: Dialect) -> Spelled<'_> {
-        Spelled::text(dialect.as_str())
-    }
-
-    fn schema(dialect: Dialect, reading: Reading) -> Value {
-        String::schema(dialect, reading)
-    }
-}
-
-/// A text that must mean something; where it does not, the order cannot be followed.
-fn usable<T>(value: Option<T>, expected: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<T> {
-    if value.is_none() {
-        let detail = format!("it is not usable; send {expected}");
-        cx.refuse(Code::MissingField, at, expected, detail);
-    }
-    value
 }

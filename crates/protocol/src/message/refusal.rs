@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::fault::Code;
 use crate::id::{LeagueId, MatchId, PlayerId};
 use crate::sender::Dialect;
-use crate::shape::{Cx, Plain, Seen, Spelled, Value as _, drafts, objects};
+use crate::shape::{Cx, Field, Plain, Seen, Spelled, Value as _, drafts, objects};
 use crate::time::Timestamp;
 
 use super::Message;
@@ -84,7 +84,7 @@ objects! {
         /// What kind of message was refused.
         "original_message_type" [original_message_type ?] Optional in V2Api;
         /// More that helps to find the cause.
-        "context" [by Map<String, Value>, Refusal::spell_context, |refusal, context| refusal.context = context.is().unwrap_or_default()] Optional;
+        "context" [Refusal::spell_context => context] Optional;
         /// Whether trying again may help.
         "retryable" [is_retryable] Optional in V2;
     }
@@ -95,19 +95,19 @@ objects! {
         /// Whose doing, as 000 §2.9.2 names it.
         "player_id" [player_id] Optional;
         /// Whose doing, as 000 §4.10.2 names it.
-        "affected_player" [by PlayerId, |error, dialect| error.player_id.spell(dialect), |error, player| error.set_affected(player.is())] Optional;
+        "affected_player" [by PlayerId, GameError::spell_player, GameError::set_affected] Optional;
         /// Which rule.
         "error_code" [code] Needed;
         /// The name of the rule.
-        "error_name" [= String, |error, _| Spelled::text(error.code.name())] Optional;
+        "error_name" [= String, GameError::spell_name] Optional;
         /// The name of the rule, or a sentence.
-        "error_description" [by String, |error, _| Spelled::text(error.code.name()), |error, told| error.set_detail(told.is())] Expected;
+        "error_description" [by String, GameError::spell_name, GameError::set_detail] Expected;
         /// Where the match stands.
         "game_state" [state] Optional;
         /// Whether trying again may help.
         "retryable" [= bool, |error, _| Spelled::Flag(error.next_retry_at.is_some())] Optional;
         /// The message that is still owed.
-        "action_required" [by String, |error, _| Spelled::text(error.action_required), |error, owed| error.set_owed(owed.get())] Optional;
+        "action_required" [by String, GameError::spell_owed, GameError::set_owed] Optional;
         /// How many attempts have failed.
         "retry_count" [retry_count] Optional;
         /// How many attempts there are in all.
@@ -117,7 +117,7 @@ objects! {
         /// What happens if nothing gets better.
         "consequence" [= String, |error, _| Spelled::text(error.consequence())] Optional;
         /// More that helps to find the cause.
-        "context" [by Value, GameError::spell_context, |error, context| error.set_context(context.get())] Optional;
+        "context" [by Value, GameError::spell_context, GameError::set_context] Optional;
     }
     /// The attempts of a player.
     RETRY_INFO: GameError = "000 §4.10.2" {
@@ -227,29 +227,41 @@ impl GameError {
         ["CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"].contains(&self.action_required)
     }
 
-    fn set_affected(&mut self, player: Option<PlayerId>) {
-        if let Some(player) = player.filter(|_| self.player_id.is_unknown()) {
+    fn spell_player(&self, dialect: Dialect) -> Spelled<'_> {
+        self.player_id.spell(dialect)
+    }
+
+    fn spell_name(&self, _: Dialect) -> Spelled<'_> {
+        Spelled::text(self.code.name())
+    }
+
+    fn spell_owed(&self, _: Dialect) -> Spelled<'_> {
+        Spelled::text(self.action_required)
+    }
+
+    fn set_affected(&mut self, player: Field<PlayerId>) {
+        if let Some(player) = player.is().filter(|_| self.player_id.is_unknown()) {
             self.player_id = player;
         }
     }
 
     /// The sentence in the context says more than the description.
-    fn set_detail(&mut self, told: Option<String>) {
-        if let Some(told) = told.filter(|_| self.detail.is_empty()) {
+    fn set_detail(&mut self, told: Field<String>) {
+        if let Some(told) = told.is().filter(|_| self.detail.is_empty()) {
             self.detail = told;
         }
     }
 
-    fn set_context(&mut self, context: Option<&Value>) {
-        let detail = context.and_then(|context| context["detail"].as_str());
+    fn set_context(&mut self, context: Field<Value>) {
+        let detail = context.get().and_then(|context| context["detail"].as_str());
         if let Some(detail) = detail {
             detail.clone_into(&mut self.detail);
         }
     }
 
     /// The message that is owed, from the few that can be.
-    fn set_owed(&mut self, told: Option<&String>) {
-        self.action_required = match told.map(String::as_str) {
+    fn set_owed(&mut self, told: Field<String>) {
+        self.action_required = match told.get().map(String::as_str) {
             Some("GAME_JOIN_ACK") => "GAME_JOIN_ACK",
             Some("GAME_MOVE_RESPONSE") => "GAME_MOVE_RESPONSE",
             _ => "CHOOSE_PARITY_RESPONSE",

@@ -103,8 +103,7 @@ objects! {
         /// Where it answers.
         "contact_endpoint" [contact_endpoint] Expected;
         /// How many matches it runs at once.
-        "max_concurrent_matches" [by u32, |meta, _| Spelled::Whole(meta.max_concurrent_matches.unwrap_or(1)),
-            |meta, most| meta.max_concurrent_matches = most.is()] Expected;
+        "max_concurrent_matches" [spell_capacity => max_concurrent_matches ?] Expected;
         /// How it takes calls: `simple` or `mcp`; an addition to the documents (ruling 46).
         "speech" [speech ? as Quiet] Optional;
     }
@@ -139,7 +138,7 @@ objects! {
         /// The player's own version.
         "version" [version] Expected;
         /// The protocol version it speaks.
-        "protocol_version" [by String, spell_version, |meta, version| meta.protocol_version = version.is()] Optional;
+        "protocol_version" [spell_version => protocol_version ?] Optional;
         /// The games it can play.
         "game_types" [game_types as Games] Expected;
         /// Where it answers.
@@ -148,7 +147,8 @@ objects! {
         "speech" [speech ? as Quiet] Optional;
     }
     /// The manager admits a player or not.
-    pub(crate) LEAGUE_REGISTER_RESPONSE: Admission<PlayerId> = "000 §4.2.2", api "001 §LEAGUE_REGISTER_RESPONSE" {
+    pub(crate) LEAGUE_REGISTER_RESPONSE: Admission<PlayerId> = "000 §4.2.2",
+    api "001 §LEAGUE_REGISTER_RESPONSE" {
         /// Admitted or not.
         "status" [is_accepted as Registered] Needed;
         /// The player's id from now on.
@@ -214,6 +214,16 @@ drafts! {
     }
     Admission<RefereeId> {
         is_accepted, id, token, manager_token, return_token, league_id, reason
+    }
+}
+
+impl RegisterRequest {
+    pub(crate) fn of_referee(self, _: &Seen<Self>, _: &mut Cx<'_>) -> Option<Message> {
+        Some(Message::RefereeRegisterRequest(Box::new(self)))
+    }
+
+    pub(crate) fn of_player(self, _: &Seen<Self>, _: &mut Cx<'_>) -> Option<Message> {
+        Some(Message::PlayerRegisterRequest(Box::new(self)))
     }
 }
 
@@ -457,6 +467,10 @@ impl Codec<String> for WantedName {
     fn schema(dialect: Dialect, reading: Reading) -> Json {
         <String as Value>::schema(dialect, reading)
     }
+}
+
+fn spell_capacity(meta: &AgentMeta, _: Dialect) -> Spelled<'_> {
+    Spelled::Whole(meta.max_concurrent_matches.unwrap_or(1))
 }
 
 /// 003 knows no versions of the protocol.

@@ -16,11 +16,12 @@ use crate::lenient::extra_fields;
 use crate::secret::{Commitment, Seed};
 use crate::sender::Dialect;
 use crate::shape::{
-    Closed, Codec, Cx, Dict, Draft as _, Field, Quiet, Round, Seen, Slot, Spelled, Value as _,
-    Vocabulary as _, drafts, object, objects,
+    Closed, Codec, Cx, Dict, Field, Quiet, Round, Seen, Slot, Spelled, Value as _, Vocabulary as _,
+    drafts, object, objects,
 };
 
 use super::by_player::ByPlayer;
+use super::forms::parts;
 use super::play::Role;
 use super::{EVEN_ODD, Message};
 
@@ -159,25 +160,25 @@ objects! {
     /// How a match ended.
     GAME_RESULT: Ending = "000 §4.6.1" {
         /// Which of the three ways.
-        "status" [by MatchStatus, |end, dialect| end.result.status.spell(dialect), |end, status| end.told.status = status.is()] Needed;
+        "status" [Ending::spell_status => told.status ?] Needed;
         /// Who won, or null.
-        "winner_player_id" [by String, Ending::spell_winner, |end, winner| end.told.winner = winner] ExpectedOrNull;
+        "winner_player_id" [by String, Ending::spell_winner, Ending::set_winner] ExpectedOrNull;
         /// The number that was drawn.
-        "drawn_number" [by Value, Ending::spell_number, |end, number| end.told.number = number.is()] Optional or null;
+        "drawn_number" [Ending::spell_number => told.number ?] Optional or null;
         /// Whether that number is even or odd.
-        "number_parity" [by String, Ending::spell_parity, |end, parity| end.told.parity = parity.is()] Optional or null;
+        "number_parity" [Ending::spell_parity => told.parity ?] Optional or null;
         /// What each player chose.
-        "choices" [by Dict<Value>, Ending::spell_choices, |end, choices| end.told.choices = choices.is()] Expected;
+        "choices" [Ending::spell_choices => told.choices ?] Expected;
         /// One sentence for people.
-        "reason" [by String, Ending::spell_reason, |end, reason| end.told.reason = reason.is()] Expected;
+        "reason" [Ending::spell_reason => told.reason ?] Expected;
         /// The points of each player.
-        "score" [by Dict<u32>, Ending::spell_score, |end, score| end.told.score = score.is()] Optional;
+        "score" [Ending::spell_score => told.score ?] Optional;
         /// Who did not play, and for what cause.
-        "failed" [by Dict<Code>, Ending::spell_failed, |end, failed| end.told.failed = failed.is()] Optional;
+        "failed" [Ending::spell_failed => told.failed ?] Optional;
         /// What else the game tells of its end.
-        "details" [by Map<String, Value>, Ending::spell_other_details, |end, details| end.told.details = details.is().unwrap_or_default()] Optional;
+        "details" [Ending::spell_other_details => told.details] Optional;
         /// All that is needed to draw the number again (ruling 27).
-        "draw" [by DrawTold, Ending::spell_draw, |end, draw| end.told.draw = draw.is().and_then(|draw| draw.0)] Optional;
+        "draw" [Ending::spell_draw => told.draw ? as DrawRecord] Optional;
     }
     /// All that is needed to draw the number again.
     DRAW_RECORD: OpenedDraw = "ruling 27" {
@@ -210,28 +211,28 @@ objects! {
     /// How a match ended, as the manager is told.
     REPORT_RESULT: Ending = "000 §4.6.2" {
         /// Who won, or null.
-        "winner" [by String, Ending::spell_winner, |end, winner| end.told.winner = winner] ExpectedOrNull;
+        "winner" [by String, Ending::spell_winner, Ending::set_winner] ExpectedOrNull;
         /// The points of each player.
-        "score" [by Dict<u32>, Ending::spell_score, |end, score| end.told.score = score.is()] Needed;
+        "score" [Ending::spell_score => told.score ?] Needed;
         /// How it came about.
         "details" [inside REPORT_DETAILS] Expected;
     }
     /// How a result came about.
     REPORT_DETAILS: Ending = "000 §4.6.2" {
         /// The number that was drawn.
-        "drawn_number" [by Value, Ending::spell_number, |end, number| end.told.number = number.is()] Optional or null;
+        "drawn_number" [Ending::spell_number => told.number ?] Optional or null;
         /// What each player chose.
-        "choices" [by Dict<Value>, Ending::spell_choices, |end, choices| end.told.choices = choices.is()] Expected;
+        "choices" [Ending::spell_choices => told.choices ?] Expected;
         /// Which of the three ways.
-        "status" [by MatchStatus, |end, dialect| end.result.status.spell(dialect), |end, status| end.told.status = status.is()] Optional;
+        "status" [Ending::spell_status => told.status ?] Optional;
         /// Who did not play, and for what cause.
-        "failed" [by Dict<Code>, Ending::spell_failed, |end, failed| end.told.failed = failed.is()] Optional;
+        "failed" [Ending::spell_failed => told.failed ?] Optional;
         /// One sentence for people.
-        "reason" [by String, Ending::spell_reason, |end, reason| end.told.reason = reason.is()] Optional;
+        "reason" [Ending::spell_reason => told.reason ?] Optional;
         /// What else the game tells of its end.
-        "game" [by Map<String, Value>, |end, dialect| end.result.details.spell(dialect), |end, details| end.told.details = details.is().unwrap_or_default()] Optional;
+        "game" [Ending::spell_details => told.details] Optional;
         /// All that is needed to draw the number again (ruling 27).
-        "draw" [by DrawTold, Ending::spell_draw, |end, draw| end.told.draw = draw.is().and_then(|draw| draw.0)] Optional;
+        "draw" [Ending::spell_draw => told.draw ? as DrawRecord] Optional;
     }
     /// The match is over, told from the side of the receiver.
     pub(crate) API_GAME_OVER: Ending = "001 §GAME_OVER", api "001 §GAME_OVER" {
@@ -244,25 +245,25 @@ objects! {
         /// What was played.
         "game_type" [game_type] Optional;
         /// The receiver's seat, without which the shares in the draw have no owners.
-        "role" [by Role, |end, dialect| Spelled::text(end.role().word(dialect)), |end, role| end.told.role = role.is()] Optional;
+        "role" [Ending::spell_role => told.role ?] Optional;
         /// The number that was drawn, or null where none was.
-        "drawn_number" [by Value, Ending::spell_number, |end, number| end.told.number = number.is()] ExpectedOrNull;
+        "drawn_number" [Ending::spell_number => told.number ?] ExpectedOrNull;
         /// What the receiver chose, or null.
-        "your_choice" [by Value, |end, _| end.spell_choice(&end.receiver), |end, choice| end.told.own_choice = choice.is()] ExpectedOrNull;
+        "your_choice" [Ending::spell_own_choice => told.own_choice ?] ExpectedOrNull;
         /// What its opponent chose, or null.
-        "opponent_choice" [by Value, |end, _| end.spell_choice(end.opponent()), |end, choice| end.told.other_choice = choice.is()] ExpectedOrNull;
+        "opponent_choice" [Ending::spell_other_choice => told.other_choice ?] ExpectedOrNull;
         /// How it ended for the receiver.
-        "result" [by Side, |end, dialect| Spelled::text(end.side().word(dialect)), |end, side| end.told.side = side.is()] Needed;
+        "result" [Ending::spell_side => told.side ?] Needed;
         /// What that is worth.
-        "points_earned" [by u32, |end, _| Spelled::Whole(end.result.points_of(&end.receiver).unwrap_or_default()), |end, points| end.told.points = points.is()] Expected;
+        "points_earned" [Ending::spell_points => told.points ?] Expected;
         /// Who won, or null: after a technical loss it may be nobody.
-        "winner_player_id" [by PlayerId, Ending::spell_winner, |end, winner| end.told.winner_id = winner] Optional or null;
+        "winner_player_id" [by PlayerId, Ending::spell_winner, Ending::set_winner_id] Optional or null;
         /// One sentence for people.
-        "reason" [by String, Ending::spell_reason, |end, reason| end.told.reason = reason.is()] Optional;
+        "reason" [Ending::spell_reason => told.reason ?] Optional;
         /// What else the game tells of its end.
-        "details" [by Map<String, Value>, Ending::spell_other_details, |end, details| end.told.details = details.is().unwrap_or_default()] Optional;
+        "details" [Ending::spell_other_details => told.details] Optional;
         /// All that is needed to draw the number again (ruling 27).
-        "draw" [by DrawTold, Ending::spell_draw, |end, draw| end.told.draw = draw.is().and_then(|draw| draw.0)] Optional;
+        "draw" [Ending::spell_draw => told.draw ? as DrawRecord] Optional;
     }
 }
 
@@ -281,37 +282,41 @@ objects! {
     /// How a match ended.
     OUTCOME: Ending = "003 §GAME_RESULT" {
         /// Who won, or null.
-        "winner" [by PlayerId, Ending::spell_winner, |end, winner| end.told.winner_id = winner] ExpectedOrNull;
+        "winner" [by PlayerId, Ending::spell_winner, Ending::set_winner_id] ExpectedOrNull;
         /// Who lost, or null.
-        "loser" [by PlayerId, Ending::spell_loser, |end, loser| end.told.loser_id = loser.is()] ExpectedOrNull;
+        "loser" [Ending::spell_loser => told.loser_id ?] ExpectedOrNull;
         /// Which of the three ways.
-        "outcome" [by MatchStatus, |end, dialect| end.result.status.spell(dialect), |end, status| end.told.status = status.is()] Needed;
+        "outcome" [Ending::spell_status => told.status ?] Needed;
         /// How it came about.
         "game_summary" [slot Summary] Expected;
     }
     /// How a result came about, apart from the choices, which are named after the players.
     SUMMARY_FACTS: Ending = "003 §GAME_RESULT" {
         /// The number that was drawn.
-        "random_number" [by Value, Ending::spell_number, |end, number| end.told.number = number.is()] Optional;
+        "random_number" [Ending::spell_number => told.number ?] Optional;
         /// Whether that number is even or odd.
-        "number_parity" [by String, Ending::spell_parity, |end, parity| end.told.parity = parity.is()] Optional;
+        "number_parity" [Ending::spell_parity => told.parity ?] Optional;
         /// One sentence for people.
-        "winner_reason" [by String, Ending::spell_reason, |end, reason| end.told.reason = reason.is()] Optional;
+        "winner_reason" [Ending::spell_reason => told.reason ?] Optional;
         /// The plays one by one, as the other form of the summary tells them.
-        "moves" [by Vec<Value>, |_, _| Spelled::Absent, |end, moves| end.told.moves = moves.is().unwrap_or_default()] Optional;
+        "moves" [unwritten => told.moves] Optional;
         /// The points of each player, by name.
-        "points" [by Dict<u32>, Ending::spell_score, |end, score| end.told.score = score.is()] Optional;
+        "points" [Ending::spell_score => told.score ?] Optional;
         /// Who did not play, and for what cause, by name.
-        "failed" [by Dict<Code>, Ending::spell_failed, |end, failed| end.told.failed = failed.is()] Optional;
+        "failed" [Ending::spell_failed => told.failed ?] Optional;
         /// Counts the referees that were told to run this match, from 1.
         "attempt" [attempt ?] Optional;
         /// What was played, where it was not Even/Odd.
-        "game_type" [by GameType, Ending::spell_other_game, |end, game| end.told.game_type = game.is()] Optional;
+        "game_type" [Ending::spell_other_game => told.game_type ?] Optional;
         /// What else the game tells of its end.
-        "details" [by Map<String, Value>, Ending::spell_other_details, |end, details| end.told.details = details.is().unwrap_or_default()] Optional;
+        "details" [Ending::spell_other_details => told.details] Optional;
         /// All that is needed to draw the number again (ruling 27).
-        "draw" [by DrawTold, Ending::spell_draw, |end, draw| end.told.draw = draw.is().and_then(|draw| draw.0)] Optional;
+        "draw" [Ending::spell_draw => told.draw ? as DrawRecord] Optional;
     }
+}
+
+parts! {
+    DrawRecord: OpenedDraw = DRAW_RECORD;
 }
 
 drafts! {
@@ -415,6 +420,34 @@ impl From<&MatchResultReport> for Ending {
 
 /// How an ending is spelled.
 impl Ending {
+    fn spell_status(&self, dialect: Dialect) -> Spelled<'_> {
+        self.result.status.spell(dialect)
+    }
+
+    fn spell_details(&self, dialect: Dialect) -> Spelled<'_> {
+        self.result.details.spell(dialect)
+    }
+
+    fn spell_role(&self, dialect: Dialect) -> Spelled<'_> {
+        Spelled::text(self.role().word(dialect))
+    }
+
+    fn spell_side(&self, dialect: Dialect) -> Spelled<'_> {
+        Spelled::text(self.side().word(dialect))
+    }
+
+    fn spell_points(&self, _: Dialect) -> Spelled<'_> {
+        Spelled::Whole(self.result.points_of(&self.receiver).unwrap_or_default())
+    }
+
+    fn spell_own_choice(&self, _: Dialect) -> Spelled<'_> {
+        self.spell_choice(&self.receiver)
+    }
+
+    fn spell_other_choice(&self, _: Dialect) -> Spelled<'_> {
+        self.spell_choice(self.opponent())
+    }
+
     fn spell_winner(&self, dialect: Dialect) -> Spelled<'_> {
         spell_player(self.result.winner.as_ref(), dialect)
     }
@@ -535,8 +568,20 @@ fn by_player<'m>(
     Spelled::Entries(named.collect())
 }
 
+fn unwritten(_: &Ending, _: Dialect) -> Spelled<'_> {
+    Spelled::Absent
+}
+
 /// How an ending is put together from what was read.
 impl Ending {
+    fn set_winner(&mut self, winner: Field<String>) {
+        self.told.winner = winner;
+    }
+
+    fn set_winner_id(&mut self, winner: Field<PlayerId>) {
+        self.told.winner_id = winner;
+    }
+
     /// Puts the facts of Even/Odd among the details.
     fn tell_facts(&mut self) {
         let told = &mut self.told;
@@ -1005,27 +1050,6 @@ impl OpenedDraw {
     fn guarantee(&self) -> &'static str {
         let shares = self.nonces.iter().filter(|nonce| !nonce.is_empty()).count();
         ["commitment", "one nonce", "both nonces"][shares]
-    }
-}
-
-/// A draw that was told; empty if something in it cannot be used.
-struct DrawTold(Option<OpenedDraw>);
-
-impl crate::shape::Value for DrawTold {
-    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
-        let mut draw = OpenedDraw::draft(cx.hints);
-        let is_whole = DRAW_RECORD.read(&mut draw, raw, at, cx)?;
-        Some(Self(is_whole.then_some(draw)))
-    }
-
-    fn spell(&self, dialect: Dialect) -> Spelled<'_> {
-        let Self(draw) = self;
-        draw.as_ref()
-            .map_or(Spelled::Absent, |draw| DRAW_RECORD.spell(draw, dialect))
-    }
-
-    fn schema(dialect: Dialect, reading: Reading) -> Value {
-        DRAW_RECORD.schema(dialect, reading).into()
     }
 }
 

@@ -142,6 +142,26 @@ impl<M, T: Value> Slot<M> for By<M, T> {
     }
 }
 
+/// A slot whose value is written by a function.
+pub(crate) struct Given<M, S> {
+    pub(crate) give: for<'m> fn(&'m M, Dialect) -> Spelled<'m>,
+    pub(crate) slot: S,
+}
+
+impl<M, S: Slot<M>> Slot<M> for Given<M, S> {
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
+        self.slot.read(model, raw, at, cx)
+    }
+
+    fn spell<'m>(&self, model: &'m M, dialect: Dialect) -> Spelled<'m> {
+        (self.give)(model, dialect)
+    }
+
+    fn schema(&self, dialect: Dialect, reading: Reading) -> Json {
+        self.slot.schema(dialect, reading)
+    }
+}
+
 /// A member that is checked and goes nowhere.
 pub(crate) struct Check<T>(pub(crate) PhantomData<fn() -> T>);
 

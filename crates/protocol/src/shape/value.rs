@@ -17,7 +17,7 @@ use crate::rpc::members::{Kind, MembersError, split, text};
 use crate::secret::{Commitment, Seed};
 use crate::sender::{CallStyle, Dialect};
 use crate::time::{EXPECTED, TimeError, Timestamp};
-use crate::token::{AuthToken, MAX_TOKEN_LENGTH};
+use crate::token::{AuthToken, MAX_TOKEN_LENGTH, TokenHash};
 
 use super::{Cx, not_an_object, object, wrong_kind};
 
@@ -412,6 +412,9 @@ impl<C: Choice> Codec<bool> for C {
 
 /// A text that is no mistake where it means nothing to us: it counts as not there.
 pub(crate) trait QuietText: Sized {
+    /// What should be sent.
+    const EXPECTED: &'static str;
+
     fn parse(text: &str) -> Option<Self>;
 
     fn text(&self) -> Cow<'_, str>;
@@ -435,6 +438,8 @@ impl<T: QuietText> Codec<T> for Quiet {
 }
 
 impl QuietText for CallStyle {
+    const EXPECTED: &'static str = "`simple` or `mcp`";
+
     fn parse(text: &str) -> Option<Self> {
         Self::parse(text)
     }
@@ -447,6 +452,8 @@ impl QuietText for CallStyle {
 macro_rules! hex {
     ($($type:ty)*) => {$(
         impl QuietText for $type {
+            const EXPECTED: &'static str = "64 hex digits";
+
             fn parse(text: &str) -> Option<Self> {
                 Self::from_hex(text)
             }
@@ -458,7 +465,19 @@ macro_rules! hex {
     )*};
 }
 
-hex! { Commitment Seed }
+hex! { Commitment Seed TokenHash }
+
+impl QuietText for Dialect {
+    const EXPECTED: &'static str = "`v2`, `v2-api` or `v1`";
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::parse(text)
+    }
+
+    fn text(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.as_str())
+    }
+}
 
 /// A whole number that is not negative and fits into 32 bits: the league counts nothing higher.
 impl Value for u32 {
