@@ -282,7 +282,7 @@ fn a_program_that_is_no_bot_is_told_at_once() {
         ("'open", "is not a command"),
         (
             "sh -c 'echo no module >&2'",
-            "its last complaints:\n    no module",
+            "the last lines of its standard error:\n    no module",
         ),
     ] {
         let player = ground.start("player", &["--port", "0", "--exec", command]);
