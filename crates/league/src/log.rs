@@ -5,14 +5,173 @@
 //! of the system. A program of one's own uses [`JsonLogger`]. A token reaches no line: what is
 //! called one, or looks like one, is masked.
 
-mod files;
 mod layer;
 mod line;
-mod logger;
-mod waiting;
+mod writer;
 
-pub use files::{Bounds, KEPT_FILES, LARGEST_LOG, MOST_OPEN_FILES};
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use league_protocol::id::{IdError, LeagueId, PlayerId};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::clock;
+use crate::config::LogLevel;
+use crate::storage::root::Root;
 pub use layer::{LogGuard, LogLayer, layer};
-pub use line::{LONGEST_LINE, Line, escape};
-pub use logger::{JsonLogger, LogError};
-pub use waiting::MOST_WAITING;
+pub use line::{LogLine, MAX_LINE, escape};
+use writer::LogFile;
+pub use writer::{Bounds, MAX_KEPT_FILES, MAX_LOG_BYTES, MAX_OPEN_FILES, MAX_QUEUED};
+
+/// Why no line can be written.
+#[derive(Debug, Error)]
+pub enum LogError {
+    /// The component's name cannot be part of a file's name.
+    #[error("`{component}` cannot name a log")]
+    Component { component: String, source: IdError },
+    /// The file cannot be written.
+    #[error("could not write `{}`", file.display())]
+    Unwritable { file: PathBuf, source: io::Error },
+}
+
+/// Adds lines to the log of one component.
+///
+/// Of the details, `agent_id`, `message_type`, `conversation_id` and `message` have their own target
+/// in a line; all others are its `data`.
+#[derive(Debug)]
+pub struct JsonLogger {
+    component: String,
+    path: PathBuf,
+    file: Mutex<LogFile>,
+}
+
+impl JsonLogger {
+    /// Opens the log of a component, below the league's folder if it serves one.
+    ///
+    /// `referee:REF01` in `league_2025_even_odd` writes to
+    /// `logs/league/league_2025_even_odd/referee_REF01.log.jsonl`.
+    pub fn new(root: &Root, component: &str, league: Option<&LeagueId>) -> Result<Self, LogError> {
+        let name = component.replace(':', "_");
+        let name = PlayerId::new(&name).map_err(|source| LogError::Component {
+            component: component.to_owned(),
+            source,
+        })?;
+        let folder = league.map_or_else(|| root.system_logs(), |league| root.league_logs(league));
+        let path = folder.join(format!("{name}.log.jsonl"));
+        let file =
+            LogFile::open(&path, Bounds::default()).map_err(|source| unwritable(&path, source))?;
+        Ok(Self {
+            component: component.to_owned(),
+            path,
+            file: Mutex::new(file),
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds a line.
+    pub fn log(
+        &self,
+        event_type: &str,
+        level: LogLevel,
+        mut details: Map<String, Value>,
+    ) -> Result<(), LogError> {
+        let mut own = |name: &str| match details.remove(name) {
+            Some(Value::String(text)) => Some(text),
+            other => other.map(|value| value.to_string()),
+        };
+        let line = LogLine {
+            timestamp: clock::now(),
+            level,
+            component: self.component.clone(),
+            agent_id: own("agent_id").or_else(|| self.agent()),
+            event_type: event_type.to_owned(),
+            message_type: own("message_type"),
+            conversation_id: own("conversation_id"),
+            message: own("message"),
+            data: own_names(details),
+        };
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = file.write(&line.to_text());
+        written.map_err(|source| unwritable(&self.path, source))
+    }
+
+    /// Adds a line for those who look into the program.
+    pub fn debug(&self, event_type: &str, details: Map<String, Value>) -> Result<(), LogError> {
+        self.log(event_type, LogLevel::Debug, details)
+    }
+
+    /// Adds a line on what happens.
+    pub fn info(&self, event_type: &str, details: Map<String, Value>) -> Result<(), LogError> {
+        self.log(event_type, LogLevel::Info, details)
+    }
+
+    /// Adds a line that a person should look at.
+    pub fn warning(&self, event_type: &str, details: Map<String, Value>) -> Result<(), LogError> {
+        self.log(event_type, LogLevel::Warning, details)
+    }
+
+    /// Adds a line on what went wrong.
+    pub fn error(&self, event_type: &str, details: Map<String, Value>) -> Result<(), LogError> {
+        self.log(event_type, LogLevel::Error, details)
+    }
+
+    /// Adds a line on a message that was sent.
+    pub fn log_message_sent(
+        &self,
+        message_type: &str,
+        recipient: &str,
+        details: Map<String, Value>,
+    ) -> Result<(), LogError> {
+        let peer = ("recipient", recipient);
+        self.debug("MESSAGE_SENT", with_message(message_type, peer, details))
+    }
+
+    /// Adds a line on a message that came.
+    pub fn log_message_received(
+        &self,
+        message_type: &str,
+        sender: &str,
+        details: Map<String, Value>,
+    ) -> Result<(), LogError> {
+        let peer = ("sender", sender);
+        self.debug(
+            "MESSAGE_RECEIVED",
+            with_message(message_type, peer, details),
+        )
+    }
+
+    /// The id in `referee:REF01`.
+    fn agent(&self) -> Option<String> {
+        let (_, id) = self.component.split_once(':')?;
+        Some(id.to_owned())
+    }
+}
+
+fn own_names(details: Map<String, Value>) -> Vec<(Cow<'static, str>, Value)> {
+    let details = details.into_iter();
+    details.map(|(name, value)| (name.into(), value)).collect()
+}
+
+fn with_message(
+    message_type: &str,
+    (name, peer): (&str, &str),
+    mut details: Map<String, Value>,
+) -> Map<String, Value> {
+    details.insert("message_type".to_owned(), message_type.into());
+    details.insert(name.to_owned(), peer.into());
+    details
+}
+
+fn unwritable(path: &Path, source: io::Error) -> LogError {
+    LogError::Unwritable {
+        file: path.to_owned(),
+        source,
+    }
+}

@@ -13,9 +13,8 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::files::Bounds;
-use super::line::Line;
-use super::waiting::{Place, Waiting};
+use super::line::LogLine;
+use super::writer::{Bounds, LogQueue, LogTarget};
 use crate::clock;
 use crate::config::LogLevel;
 use crate::storage::root::Root;
@@ -23,38 +22,38 @@ use crate::storage::root::Root;
 /// Carries what is said through `tracing` to the files below a root.
 ///
 /// The fields `component`, `agent_id`, `event_type`, `message_type`, `conversation_id` and
-/// `message` have their own place in a line; all others are its `data`. What a span says holds for
+/// `message` have their own target in a line; all others are its `data`. What a span says holds for
 /// every line inside of it. What is in the field `aside` is for people and stands in no file.
 #[derive(Debug)]
 pub struct LogLayer {
     level: LogLevel,
-    waiting: Arc<Waiting>,
+    queue: Arc<LogQueue>,
 }
 
 /// Keeps the writing thread alive; when it is dropped, all lines that wait are written first.
 #[derive(Debug)]
 pub struct LogGuard {
-    waiting: Arc<Waiting>,
+    queue: Arc<LogQueue>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Makes the layer and starts its thread; lines below `level` are left out.
 pub fn layer(root: Root, level: LogLevel, bounds: Bounds) -> (LogLayer, LogGuard) {
-    let waiting = Arc::new(Waiting::default());
+    let queue = Arc::new(LogQueue::default());
     let thread = thread::spawn({
-        let waiting = Arc::clone(&waiting);
-        move || waiting.write_all(&root, bounds)
+        let queue = Arc::clone(&queue);
+        move || queue.write_all(&root, bounds)
     });
     let guard = LogGuard {
-        waiting: Arc::clone(&waiting),
+        queue: Arc::clone(&queue),
         thread: Some(thread),
     };
-    (LogLayer { level, waiting }, guard)
+    (LogLayer { level, queue }, guard)
 }
 
 impl Drop for LogGuard {
     fn drop(&mut self) {
-        self.waiting.stop();
+        self.queue.stop();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -63,41 +62,41 @@ impl Drop for LogGuard {
 
 impl<S: Subscriber + for<'span> LookupSpan<'span>> Layer<S> for LogLayer {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        let mut said = Said::default();
-        attributes.record(&mut said);
+        let mut fields = LogFields::default();
+        attributes.record(&mut fields);
         if let Some(span) = context.span(id) {
-            span.extensions_mut().replace(said);
+            span.extensions_mut().replace(fields);
         }
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
         if let Some(span) = context.span(id)
-            && let Some(said) = span.extensions_mut().get_mut::<Said>()
+            && let Some(fields) = span.extensions_mut().get_mut::<LogFields>()
         {
-            values.record(said);
+            values.record(fields);
         }
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let level = level_of(event.metadata().level());
-        if rank(level) < rank(self.level) {
+        if level < self.level {
             return;
         }
-        let mut said = Said::default();
+        let mut fields = LogFields::default();
         for span in context
             .event_scope(event)
             .into_iter()
             .flat_map(|s| s.from_root())
         {
-            if let Some(around) = span.extensions().get::<Said>() {
-                said.add(around);
+            if let Some(around) = span.extensions().get::<LogFields>() {
+                fields.add(around);
             }
         }
-        event.record(&mut said);
-        let place = said.place();
-        let line = said.into_line(level, event.metadata().target());
-        let urgent = rank(level) >= rank(LogLevel::Warning);
-        self.waiting.add(place, &line.to_text(), urgent);
+        event.record(&mut fields);
+        let target = fields.target();
+        let line = fields.into_line(level, event.metadata().target());
+        let urgent = level >= LogLevel::Warning;
+        self.queue.add(target, &line.to_text(), urgent);
     }
 }
 
@@ -110,18 +109,9 @@ fn level_of(level: &Level) -> LogLevel {
     }
 }
 
-const fn rank(level: LogLevel) -> u8 {
-    match level {
-        LogLevel::Debug => 0,
-        LogLevel::Info => 1,
-        LogLevel::Warning => 2,
-        LogLevel::Error => 3,
-    }
-}
-
 /// The fields of an event or a span.
 #[derive(Debug, Clone, Default)]
-struct Said {
+struct LogFields {
     component: Option<String>,
     agent_id: Option<String>,
     league_id: Option<String>,
@@ -132,16 +122,16 @@ struct Said {
     data: Vec<(Cow<'static, str>, Value)>,
 }
 
-impl Said {
+impl LogFields {
     /// The log that it belongs to.
-    fn place(&self) -> Place {
+    fn target(&self) -> LogTarget {
         let agent = self.agent_id.as_deref().map(PlayerId::new);
         if let Some(Ok(agent)) = agent {
-            return Place::Agent(agent);
+            return LogTarget::Agent(agent);
         }
         match self.league_id.as_deref().map(LeagueId::new) {
-            Some(Ok(league)) => Place::League(league),
-            _ => Place::System,
+            Some(Ok(league)) => LogTarget::League(league),
+            _ => LogTarget::System,
         }
     }
 
@@ -171,7 +161,7 @@ impl Said {
     }
 
     fn note(&mut self, name: &'static str, text: String) {
-        let place = match name {
+        let target = match name {
             "component" => &mut self.component,
             "agent_id" => &mut self.agent_id,
             "league_id" => &mut self.league_id,
@@ -182,15 +172,15 @@ impl Said {
             "aside" => return,
             _ => return self.insert(name.into(), text.into()),
         };
-        *place = Some(text);
+        *target = Some(text);
     }
 
-    fn into_line(mut self, level: LogLevel, target: &str) -> Line {
+    fn into_line(mut self, level: LogLevel, target: &str) -> LogLine {
         if let Some(league) = self.league_id {
             self.data.push(("league_id".into(), league.into()));
         }
         let component = self.component.or_else(|| self.agent_id.clone());
-        Line {
+        LogLine {
             timestamp: clock::now(),
             level,
             component: component.unwrap_or_else(|| target.to_owned()),
@@ -204,7 +194,7 @@ impl Said {
     }
 }
 
-impl Visit for Said {
+impl Visit for LogFields {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
         self.note(field.name(), format!("{value:?}"));
     }

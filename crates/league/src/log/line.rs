@@ -5,116 +5,95 @@ use std::borrow::Cow;
 use league_protocol::redact::{is_secret_name, masked as mask};
 use league_protocol::time::Timestamp;
 use league_protocol::token;
-use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::config::LogLevel;
 
 /// The longest line, in bytes; of a longer one the data is left out.
-pub const LONGEST_LINE: usize = 64 * 1024;
+pub const MAX_LINE: usize = 64 * 1024;
 /// How long most lines are at most, in bytes.
-const USUAL_LINE: usize = 512;
+const LINE_CAPACITY: usize = 512;
 /// The longest text for people, in characters.
-const LONGEST_MESSAGE: usize = 4 * 1024;
+const MAX_MESSAGE: usize = 4 * 1024;
 /// How deep data is searched for what has to be masked; what lies deeper is left out.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// One log line.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    /// When.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LogLine {
     pub timestamp: Timestamp,
-    /// How important.
     pub level: LogLevel,
     /// What part of the league speaks: `league_manager`, `referee:REF01`.
+    #[serde(serialize_with = "text")]
     pub component: String,
-    /// Which agent.
+    #[serde(serialize_with = "some_text")]
     pub agent_id: Option<String>,
     /// What kind of thing happened.
+    #[serde(serialize_with = "text")]
     pub event_type: String,
     /// Which message it is about.
+    #[serde(serialize_with = "some_text")]
     pub message_type: Option<String>,
     /// In which exchange.
+    #[serde(serialize_with = "some_text")]
     pub conversation_id: Option<String>,
     /// A sentence for people.
+    #[serde(serialize_with = "some_text")]
     pub message: Option<String>,
     /// All else, by name.
+    #[serde(serialize_with = "members")]
     pub data: Vec<(Cow<'static, str>, Value)>,
 }
 
-impl Line {
+impl LogLine {
     /// The line as it is written, with its newline; it holds no other.
     pub fn to_text(&self) -> String {
-        let text = self.written(&self.data);
-        if text.len() <= LONGEST_LINE {
+        let text = self.written();
+        if text.len() <= MAX_LINE {
             return text;
         }
-        self.written(&[("left_out_bytes".into(), text.len().into())])
+        let data = vec![("left_out_bytes".into(), text.len().into())];
+        Self {
+            data,
+            ..self.clone()
+        }
+        .written()
     }
 
-    fn written(&self, data: &[(Cow<'static, str>, Value)]) -> String {
-        let mut written = Vec::with_capacity(USUAL_LINE);
+    fn written(&self) -> String {
+        let mut written = Vec::with_capacity(LINE_CAPACITY);
         // Nothing in a line can fail to be written.
-        let _ = serde_json::to_writer(&mut written, &Written { line: self, data });
+        let _ = serde_json::to_writer(&mut written, self);
         let mut text = escape(String::from_utf8(written).unwrap_or_default());
         text.push('\n');
         text
     }
 }
 
-/// A line without what is kept out of it.
-struct Written<'l> {
-    line: &'l Line,
-    data: &'l [(Cow<'static, str>, Value)],
+fn text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&cut_and_mask(text))
 }
 
-impl Serialize for Written<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { line, data } = *self;
-        let mut fields = serializer.serialize_struct("Line", 9)?;
-        fields.serialize_field("timestamp", &line.timestamp)?;
-        fields.serialize_field("level", &line.level)?;
-        fields.serialize_field("component", &Text(cut_and_mask(&line.component)))?;
-        fields.serialize_field("agent_id", &clean(&line.agent_id))?;
-        fields.serialize_field("event_type", &Text(cut_and_mask(&line.event_type)))?;
-        fields.serialize_field("message_type", &clean(&line.message_type))?;
-        fields.serialize_field("conversation_id", &clean(&line.conversation_id))?;
-        fields.serialize_field("message", &clean(&line.message))?;
-        fields.serialize_field("data", &Members(data))?;
-        fields.end()
-    }
+fn some_text<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    text.as_deref().map(cut_and_mask).serialize(serializer)
 }
 
-struct Text<'t>(Cow<'t, str>);
-
-fn clean(text: &Option<String>) -> Option<Text<'_>> {
-    text.as_deref().map(cut_and_mask).map(Text)
-}
-
-impl Serialize for Text<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-struct Members<'l>(&'l [(Cow<'static, str>, Value)]);
-
-impl Serialize for Members<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, value) in self.0 {
-            members.serialize_entry(&*mask(name), &masked_member(name, value, 0))?;
-        }
-        members.end()
-    }
+fn members<S: Serializer>(
+    data: &[(Cow<'static, str>, Value)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(
+        data.iter()
+            .map(|(name, value)| (mask(name), masked_member(name, value, 0))),
+    )
 }
 
 fn cut_and_mask(text: &str) -> Cow<'_, str> {
-    if text.len() <= LONGEST_MESSAGE {
+    if text.len() <= MAX_MESSAGE {
         return mask(text);
     }
-    let end = text.char_indices().nth(LONGEST_MESSAGE);
+    let end = text.char_indices().nth(MAX_MESSAGE);
     mask(&text[..end.map_or(text.len(), |(end, _)| end)])
 }
 
@@ -135,7 +114,7 @@ fn is_secret(name: &str) -> bool {
 }
 
 fn masked(value: &Value, depth: usize) -> Cow<'_, Value> {
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         return Cow::Owned(Value::String("…".to_owned()));
     }
     match value {
@@ -187,11 +166,11 @@ mod tests {
     use league_protocol::token::AuthToken;
     use serde_json::json;
 
-    fn line(message: &str, data: Value) -> Line {
+    fn line(message: &str, data: Value) -> LogLine {
         let Value::Object(data) = data else {
             panic!("data are members");
         };
-        Line {
+        LogLine {
             timestamp: Timestamp::from_millis(1_736_937_000_000),
             level: LogLevel::Info,
             component: "referee:REF01".to_owned(),
@@ -261,7 +240,7 @@ mod tests {
     fn a_line_is_bounded_whatever_it_is_told() {
         let huge = "é".repeat(1_000_000);
         let text = line(&huge, json!({"body": huge, "deep": deep(1_000)})).to_text();
-        assert!(text.len() <= LONGEST_LINE, "{}", text.len());
+        assert!(text.len() <= MAX_LINE, "{}", text.len());
         assert!(text.contains("left_out_bytes"));
         serde_json::from_str::<Value>(&text).unwrap();
     }
