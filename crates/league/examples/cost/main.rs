@@ -10,11 +10,11 @@
 
 mod bare;
 mod choice;
-mod door;
 mod instructions;
 mod load;
 mod measure;
 mod requests;
+mod server;
 mod servers;
 #[path = "../shared/spread.rs"]
 mod spread;
@@ -39,8 +39,8 @@ struct CommandLine {
 enum Part {
     /// Serve with as little as possible, until the standard input ends.
     Bare,
-    /// Serve behind the door of our agents, until the standard input ends.
-    Service,
+    /// Serve with the server of our agents, until the standard input ends.
+    Server,
     /// Start the servers, call them in turn, and print what a call cost each of them.
     Measure(measure::Options),
 }
@@ -49,7 +49,7 @@ enum Part {
 async fn main() -> io::Result<ExitCode> {
     match CommandLine::parse().part {
         Part::Bare => serve(bare::serve).await,
-        Part::Service => serve(door::serve).await,
+        Part::Server => serve(server::serve).await,
         Part::Measure(options) => measure::measure(&options).await,
     }
 }

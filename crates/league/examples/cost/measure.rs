@@ -62,12 +62,12 @@ const MCP_BOUND: f64 = 3.0;
 pub(crate) async fn measure(options: &Options) -> io::Result<ExitCode> {
     let ourselves = std::env::current_exe()?;
     let start = |part: &str| Server::start(Command::new(&ourselves).arg(part));
-    let (bare, again, door) = (start("bare")?, start("bare")?, start("door")?);
+    let (bare, again, ours) = (start("bare")?, start("bare")?, start("server")?);
     // Cargo builds examples in a folder beside the programs.
     let league = ourselves.ancestors().nth(2);
     let league = league.map(|folder| folder.join("league"));
     let agents = Agents::start(&league.unwrap_or_default())?;
-    let mut rows = rows(&bare, &again, &door, &agents.player);
+    let mut rows = rows(&bare, &again, &ours, &agents.player);
     let mut loads = Vec::new();
     for row in &rows {
         let (address, wanted) = (row.server.address, row.wanted.clone());
@@ -114,7 +114,7 @@ async fn turn(rows: &[Row<'_>], loads: &mut [Load], calls: u32) -> io::Result<Ve
 fn rows<'s>(
     bare: &'s Server,
     again: &'s Server,
-    door: &'s Server,
+    ours: &'s Server,
     player: &'s Server,
 ) -> Vec<Row<'s>> {
     let row = |name, server, wanted| Row {
@@ -131,10 +131,10 @@ fn rows<'s>(
         part: Some("bare"),
         ..row(name, server, Wanted::choice(Form::Simple))
     };
-    let at_door = |name, form, bound| Row {
-        part: Some("door"),
+    let our_row = |name, form, bound| Row {
+        part: Some("server"),
         bound,
-        ..row(name, door, Wanted::choice(form))
+        ..row(name, ours, Wanted::choice(form))
     };
     let state = |name, form| Row {
         expected: "player_id",
@@ -143,10 +143,10 @@ fn rows<'s>(
     vec![
         bare_one("bare handler", bare),
         bare_one("the same again", again),
-        at_door("door, by name", Form::Simple, Some(SIMPLE_BOUND)),
-        at_door("door, MCP 2025-11-25", Form::Legacy, Some(MCP_BOUND)),
-        at_door("door, MCP 2026-07-28", Form::Modern, Some(MCP_BOUND)),
-        at_door("door, 2026-07-28 by `rmcp`", Form::Relayed, None),
+        our_row("server, by name", Form::Simple, Some(SIMPLE_BOUND)),
+        our_row("server, MCP 2025-11-25", Form::Legacy, Some(MCP_BOUND)),
+        our_row("server, MCP 2026-07-28", Form::Modern, Some(MCP_BOUND)),
+        our_row("server, 2026-07-28 by `rmcp`", Form::Relayed, None),
         Row {
             expected: "ok",
             ..row(

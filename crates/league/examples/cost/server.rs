@@ -1,4 +1,4 @@
-//! The door of our agents, and behind it nothing but the one tool.
+//! The server of our agents with a single tool.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,17 +17,16 @@ use tokio::sync::watch;
 
 use crate::choice::{Choice, Invitation, TOOL};
 
-/// Serves for as long as it is let.
 pub(crate) async fn serve(listener: TcpListener) {
     let chooser = Arc::new(Chooser::default());
-    let mut doors = Routes::default();
-    let reception = Router {
+    let mut routes = Routes::default();
+    let router = Router {
         simple: Arc::clone(&chooser),
         mcp: Mcp::new(chooser),
     };
-    doors.open("", Arc::new(reception));
+    routes.open("", Arc::new(router));
     let end = watch::Sender::new(false);
-    server::serve(listener, doors, Limits::default(), end.subscribe()).await;
+    server::serve(listener, routes, Limits::default(), end.subscribe()).await;
 }
 
 /// Has the one tool.
