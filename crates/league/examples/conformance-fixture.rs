@@ -21,7 +21,7 @@ impl ToolService for Nothing {
         false
     }
 
-    async fn attend(&self, call: &Call<'_>, _caller: Caller<'_>) -> Vec<u8> {
+    async fn answer(&self, call: &Call<'_>, _caller: Caller<'_>) -> Vec<u8> {
         let error = RpcError::method_not_found(&call.method);
         rpc::fail(Some(&call.id), &error, Era::Simple)
     }

@@ -25,8 +25,8 @@ use crate::agents::actor::{ActorError, Handle};
 use crate::agents::identity::Identity;
 use crate::storage::secrets::Tokens;
 use crate::storage::store::StoreError;
+use crate::wire::dispatcher::ServiceReply;
 use crate::wire::outbox::OutboxIdle;
-use crate::wire::router::ServiceReply;
 
 pub(crate) struct RunningAgent<M: Machine> {
     pub(crate) actor: Handle<M>,

@@ -30,6 +30,6 @@ struct Toolkit;
 #[doc(hidden)]
 pub mod server {
     pub use crate::http::server::{Limits, Routes, bind, serve};
+    pub use crate::wire::record::RejectedCall;
     pub use crate::wire::router::{Caller, Router, ToolService};
-    pub use crate::wire::traffic::RejectedCall;
 }

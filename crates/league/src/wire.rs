@@ -1,13 +1,18 @@
 //! Calls between agents: receiving and answering them, sending them, and keeping record of them.
+//!
+//! The way in is `router`, `dispatcher`; the way out is `outbox`, `outbound`, `sessions`. What is pure
+//! in reading and writing calls stands in `league_protocol::wire`.
 
 pub(crate) mod ask;
-pub(crate) mod deviations;
+pub(crate) mod dispatcher;
 pub(crate) mod limiter;
 pub(crate) mod observed;
 pub(crate) mod outbound;
 pub(crate) mod outbox;
+pub(crate) mod prompts;
+pub(crate) mod record;
 pub(crate) mod resources;
 pub(crate) mod router;
 pub(crate) mod sessions;
-pub(crate) mod traffic;
 pub(crate) mod transcript;
+pub(crate) mod troubles;

@@ -123,6 +123,18 @@ fn part<'a>(members: Members<'a>, message_type: &str) -> (Members<'a>, Members<'
     (envelope.into(), rest.into())
 }
 
+impl<'a> Decoded<'a> {
+    /// Whether there is a `message_type`, of whatever kind: without one this is not a message.
+    pub(crate) fn names_type(&self) -> bool {
+        self.enveloped.has("message_type")
+    }
+
+    /// A member that does not belong to the envelope, as it came.
+    pub(crate) fn member(&self, name: &str) -> Option<&'a RawValue> {
+        self.rest.get(name)
+    }
+}
+
 impl Decoded<'_> {
     /// The type of the message, as it was written.
     pub fn message_type(&self) -> Option<&str> {

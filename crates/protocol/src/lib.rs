@@ -19,6 +19,8 @@ pub mod sender;
 pub mod shape;
 pub mod time;
 pub mod token;
+pub mod tools;
+pub mod wire;
 
 /// The protocol version that this crate speaks.
 pub const CURRENT_VERSION: &str = "2.1.0";

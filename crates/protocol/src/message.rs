@@ -36,6 +36,7 @@ use std::sync::Arc;
 
 use crate::fault::Code;
 use crate::finding::Path;
+use crate::id::MatchId;
 use crate::id::{PlayerId, RefereeId};
 use crate::shape::Cx;
 
@@ -129,6 +130,59 @@ said!(
 );
 
 impl Message {
+    /// The match that the message belongs to.
+    pub fn match_id(&self) -> Option<&MatchId> {
+        match self {
+            Self::StartMatch(order) => Some(&order.match_id),
+            Self::StartMatchAck(ack) => Some(&ack.match_id),
+            Self::GameInvitation(invitation) => Some(&invitation.match_id),
+            Self::GameJoinAck(ack) => Some(&ack.match_id),
+            Self::GameStart(start) => Some(&start.match_id),
+            Self::MoveCall(call) => Some(&call.match_id),
+            Self::MoveResponse(response) => Some(&response.match_id),
+            Self::PlayValidation(validation) => Some(&validation.match_id),
+            Self::GameOver(over) => Some(&over.match_id),
+            Self::GameError(error) => Some(&error.match_id),
+            Self::MatchResultReport(report) => Some(&report.match_id),
+            Self::RefereeRegisterRequest(_)
+            | Self::RefereeRegisterResponse(_)
+            | Self::PlayerRegisterRequest(_)
+            | Self::PlayerRegisterResponse(_)
+            | Self::LeagueStart(_)
+            | Self::RoundAnnouncement(_)
+            | Self::RoundCompleted(_)
+            | Self::LeagueCompleted(_)
+            | Self::StandingsUpdate(_)
+            | Self::LeagueQuery(_)
+            | Self::LeagueQueryResponse(_)
+            | Self::LeagueError(_)
+            | Self::Ping
+            | Self::Acknowledged => None,
+        }
+    }
+
+    /// Whether an agent asks to be admitted.
+    pub const fn is_registration(&self) -> bool {
+        matches!(
+            self,
+            Self::PlayerRegisterRequest(_) | Self::RefereeRegisterRequest(_)
+        )
+    }
+
+    /// Whether the message is of no use without an answer.
+    pub const fn expects_reply(&self) -> bool {
+        matches!(
+            self,
+            Self::RefereeRegisterRequest(_)
+                | Self::PlayerRegisterRequest(_)
+                | Self::StartMatch(_)
+                | Self::GameInvitation(_)
+                | Self::MoveCall(_)
+                | Self::MatchResultReport(_)
+                | Self::LeagueQuery(_)
+        )
+    }
+
     /// The type as `league.v2` writes it; `None` for what has no type on the wire.
     pub fn v2_type(&self) -> Option<&'static str> {
         Some(match self {

@@ -59,7 +59,7 @@ impl ToolService for Chooser {
         method == TOOL
     }
 
-    async fn attend(&self, call: &Call<'_>, _caller: league::server::Caller<'_>) -> Vec<u8> {
+    async fn answer(&self, call: &Call<'_>, _caller: league::server::Caller<'_>) -> Vec<u8> {
         let named = call.params.named().ok().flatten();
         match choose(named).filter(|_| self.has(&call.method)) {
             Some(choice) => rpc::respond(&call.id, &choice),

@@ -25,18 +25,19 @@ use crate::storage::record::{Opening, Record};
 use crate::storage::root::Root;
 use crate::storage::secrets::SecretError;
 use crate::storage::store::{Durability, Journal, Store, StoreError};
-use crate::wire::deviations::Deviations;
-use crate::wire::observed::Observations;
-use crate::wire::outbound::{Outbound, PeerTroubles, RegistrationTroubles, WrongTokens};
+use crate::wire::dispatcher::{AgentService, Dispatcher};
+use crate::wire::observed::{Deviations, Observations};
+use crate::wire::outbound::Outbound;
 use crate::wire::outbox::{LetterQueue, OutboxContext};
-use crate::wire::router::{AgentService, Dispatcher, Router};
+use crate::wire::router::Router;
 use crate::wire::transcript::Transcripts;
+use crate::wire::troubles::PeerTroubles;
 
 /// What the agents of one process share.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) root: Root,
-    pub(crate) roads: OutboxContext,
+    pub(crate) outbox: OutboxContext,
     pub(crate) chance: Chance,
     pub(crate) deviations: Deviations,
     pub(crate) document_writer: DocumentWriter,
@@ -49,14 +50,14 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(root: Root, system: &SystemConfig, chance: Chance) -> Self {
-        let roads = OutboxContext::new(AllowList::of(system));
+        let outbox = OutboxContext::new(AllowList::of(system));
         let (deviations, document_writer) =
             (Deviations::default(), DocumentWriter::new(root.clone()));
-        let latencies = roads.latencies.clone();
+        let latencies = outbox.latencies.clone();
         Self {
             observed: Observations::new(deviations.clone(), latencies, document_writer.clone()),
             root,
-            roads,
+            outbox,
             chance,
             deviations,
             document_writer,
@@ -212,25 +213,23 @@ where
         Some((league, dialect)) => identity.bound_for(league, dialect),
         None => identity,
     });
-    let correspondence = Arc::new(Outbound {
-        wrong_tokens: WrongTokens::default(),
-        unadmitted: RegistrationTroubles::default(),
-        silent: parts.silent,
-        identity: Arc::clone(&identity),
-        deviations: shared.deviations.clone(),
-        transcripts: parts.transcripts,
-    });
-    let post = LetterQueue::new(
-        shared.roads.clone(),
+    let outbound = Outbound::new(
+        Arc::clone(&identity),
+        shared.deviations.clone(),
+        parts.transcripts,
+        parts.silent,
+    );
+    let letters = LetterQueue::new(
+        shared.outbox.clone(),
         shared.chance.clone(),
-        correspondence,
+        Arc::new(outbound),
         actor.clone(),
     );
-    let quiet = post.quiet();
+    let quiet = letters.quiet();
     let work = Actor {
         machine: parts.restored.machine,
         store: Some(Box::new(parts.restored.journal)),
-        outbox: Box::new(post),
+        outbox: Box::new(letters),
         observer: parts.observer,
         info,
     };

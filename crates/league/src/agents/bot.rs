@@ -29,7 +29,7 @@ use tokio::time::Instant;
 
 use crate::agents::identity::Identity;
 use crate::http::client::CallError;
-use crate::wire::sessions::link::PeerSession;
+use crate::wire::sessions::PeerSession;
 
 /// How many notifications may wait for a bot; further ones are dropped.
 const MAX_QUEUED_NEWS: usize = 256;
@@ -191,7 +191,7 @@ impl Bot {
         let write = |found: &PeerProfile, id: u64| written(message, from, found, id);
         let (found, rest) = (Arc::clone(&present.found), until - Instant::now());
         match present.link.call(found, rest, write).await {
-            Ok(Some(called)) => understood(message, &called.answer, called.id, &called.found),
+            Ok(Some(called)) => understood(message, &called.answer, called.id, &called.profile),
             // It has no tool for the message, so it does not want it.
             Ok(None) => Ok(Message::Acknowledged),
             Err(error) => Err(unreached(&error)),
@@ -266,7 +266,7 @@ impl Bot {
         let link = PeerSession::new(pipes);
         let found = match self.speech {
             Some(CallStyle::Simple) => Arc::new(PeerProfile::PLAIN),
-            _ => link.found().await,
+            _ => link.profile().await,
         };
         Ok(Arc::new(BotSession {
             process: tokio::sync::Mutex::new(started.process),

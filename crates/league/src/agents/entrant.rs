@@ -213,7 +213,7 @@ async fn stay(
     running.actor.stop().await;
     let ended = running.ended.await.map_err(io::Error::other)?;
     ended.map_err(EntrantError::store)?;
-    shared.roads.peers.close().await;
+    shared.outbox.sessions.close().await;
     shared.document_writer.finish();
     lived
 }

@@ -32,11 +32,14 @@ use crate::storage::publishers::LeaguePublisher;
 use crate::storage::record::{Opening, Record};
 use crate::storage::secrets::{LeagueKeys, SecretError};
 use crate::storage::store::Durability;
+use crate::wire::dispatcher::{AgentService, Manifest, ServiceReply};
 use crate::wire::observed;
-use crate::wire::outbound::PeerTroubles;
 use crate::wire::resources::{CONFIG, SCHEDULE, STANDINGS};
-use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArguments};
 use crate::wire::sessions::Sessions;
+use crate::wire::troubles::PeerTroubles;
+use league_mcp::Origin;
+use league_protocol::tools::ToolArguments;
+use league_protocol::wire::Received;
 
 /// An event of the league, for watchers in this process.
 pub(crate) type News = (Timestamp, Event);
@@ -89,7 +92,7 @@ pub(crate) fn start(
     let keys = keys.ok_or_else(|| SecretError::missing(&shared.root, &league_id))?;
     observer.resume();
     let rules = restored.machine.rules();
-    let (allowed, chance) = (&shared.roads.allowed, shared.chance.clone());
+    let (allowed, chance) = (&shared.outbox.allowed, shared.chance.clone());
     let allowed = allowed.within(home);
     let registrations = invited
         .iter()
@@ -111,7 +114,7 @@ pub(crate) fn start(
         league_id,
         allowed,
         chance,
-        peers: shared.roads.peers.clone(),
+        peers: shared.outbox.sessions.clone(),
         admin: keys.admin.hash(),
         spelling,
     }))
@@ -226,20 +229,20 @@ impl AgentService for ManagerService {
         &tools::MANAGER
     }
 
-    async fn hear(&self, heard: Heard) -> ServiceReply {
-        let token = heard.token.as_ref().map(AuthToken::hash);
-        let command = match heard.message {
+    async fn hear(&self, received: Received, origin: Origin) -> ServiceReply {
+        let token = received.token.as_ref().map(AuthToken::hash);
+        let command = match received.message {
             Message::RefereeRegisterRequest(request) => {
                 let meta = request.meta.clone();
-                let applicant = self.applicant(request, heard.dialect, heard.origin);
+                let applicant = self.applicant(request, received.dialect, origin);
                 let reply = self.ask(Command::RegisterReferee(applicant)).await;
                 self.log_registration("referee", &meta, &reply);
                 return reply;
             }
             Message::PlayerRegisterRequest(request) => {
-                let address = self.spelling.address_of(&request, heard.dialect);
+                let address = self.spelling.address_of(&request, received.dialect);
                 let meta = request.meta.clone();
-                let applicant = self.applicant(request, heard.dialect, heard.origin);
+                let applicant = self.applicant(request, received.dialect, origin);
                 let reply = self.ask(Command::RegisterPlayer(applicant)).await;
                 self.log_registration("player", &meta, &reply);
                 let spelling = address.and_then(|address| self.spelling.next(address, &reply));
@@ -247,7 +250,7 @@ impl AgentService for ManagerService {
             }
             Message::MatchResultReport(report) => Command::Report {
                 token,
-                sender: heard.sender,
+                sender: received.sender.into_agent(),
                 report,
             },
             Message::LeagueQuery(query) if token == Some(self.admin) => {
@@ -255,7 +258,7 @@ impl AgentService for ManagerService {
             }
             Message::LeagueQuery(query) => Command::Query {
                 token,
-                sender: heard.sender,
+                sender: received.sender.into_agent(),
                 query,
             },
             Message::Ping => return ServiceReply::Message(Box::new(Message::Acknowledged)),

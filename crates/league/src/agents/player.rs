@@ -32,9 +32,12 @@ use crate::storage::publishers::PlayerPublisher;
 use crate::storage::record::{Opening, Record};
 use crate::storage::secrets;
 use crate::storage::store::Durability;
-use crate::wire::outbound::PeerTroubles;
+use crate::wire::dispatcher::{AgentService, Manifest, ServiceReply};
 use crate::wire::resources;
-use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArguments};
+use crate::wire::troubles::PeerTroubles;
+use league_mcp::Origin;
+use league_protocol::tools::ToolArguments;
+use league_protocol::wire::Received;
 
 /// How many characters of chance a player brings to each draw.
 const NONCE_LENGTH: usize = 32;
@@ -145,23 +148,23 @@ impl AgentService for PlayerService {
         &tools::PLAYER
     }
 
-    async fn hear(&self, heard: Heard) -> ServiceReply {
-        if matches!(heard.message, Message::Ping) {
+    async fn hear(&self, received: Received, _origin: Origin) -> ServiceReply {
+        if matches!(received.message, Message::Ping) {
             return ServiceReply::Message(Box::new(Message::Acknowledged));
         }
-        let admits = matches!(heard.message, Message::PlayerRegisterResponse(_));
+        let admits = matches!(received.message, Message::PlayerRegisterResponse(_));
         if !admits && !self.identity.is_in(self.patience).await {
             return not_in_yet();
         }
-        let token = heard.token.as_ref().map(AuthToken::hash);
-        let refused = not_for_me(&heard.message);
+        let token = received.token.as_ref().map(AuthToken::hash);
+        let refused = not_for_me(&received.message);
         let told = self.style.chooser.bot().map(|_| ForwardedMessage {
-            message: heard.message.clone(),
-            from: heard.sender.unwrap_or(Agent::Manager),
+            message: received.message.clone(),
+            from: received.sender.into_agent().unwrap_or(Agent::Manager),
         });
-        let ours = heard.conversation.as_ref();
+        let ours = received.conversation.as_ref();
         let ours = ours.is_some_and(|named| self.identity.is_own_registration(named));
-        let command = Command::from_message(heard.message, token).map(|command| match command {
+        let command = Command::from_message(received.message, token).map(|command| match command {
             Command::Admitted { response, .. } => Command::Admitted {
                 response,
                 answers_us: ours,

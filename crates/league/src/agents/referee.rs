@@ -28,12 +28,15 @@ use crate::storage::publishers::RefereePublisher;
 use crate::storage::record::{Opening, Record};
 use crate::storage::secrets::{self, Tokens};
 use crate::storage::store::Durability;
+use crate::wire::dispatcher::{AgentService, Manifest, ServiceReply};
 use crate::wire::observed::Failures;
-use crate::wire::outbound::PeerTroubles;
 use crate::wire::resources;
-use crate::wire::router::{AgentService, Heard, Manifest, ServiceReply, ToolArguments};
 use crate::wire::sessions::Sessions;
 use crate::wire::transcript::Transcripts;
+use crate::wire::troubles::PeerTroubles;
+use league_mcp::Origin;
+use league_protocol::tools::ToolArguments;
+use league_protocol::wire::Received;
 
 /// Starts a referee, or resumes it where its journal ended.
 ///
@@ -94,8 +97,8 @@ pub(crate) fn start(
     Ok(spawn(shared, parts, |actor, identity| RefereeService {
         actor,
         identity: Arc::clone(identity),
-        peers: shared.roads.peers.clone(),
-        allowed: shared.roads.allowed.clone(),
+        peers: shared.outbox.sessions.clone(),
+        allowed: shared.outbox.allowed.clone(),
         told: PeerTroubles::default(),
         admission_timeout,
     }))
@@ -259,12 +262,12 @@ impl AgentService for RefereeService {
         &tools::REFEREE
     }
 
-    async fn hear(&self, heard: Heard) -> ServiceReply {
-        let token = heard.token.as_ref().map(AuthToken::hash);
+    async fn hear(&self, received: Received, _origin: Origin) -> ServiceReply {
+        let token = received.token.as_ref().map(AuthToken::hash);
         if !self.identity.is_in(self.admission_timeout).await {
             return not_in_yet();
         }
-        let command = match heard.message {
+        let command = match received.message {
             Message::StartMatch(order) => return self.start_match(order, token).await,
             Message::LeagueCompleted(end) => Command::LeagueCompleted {
                 league_id: end.league_id.clone(),

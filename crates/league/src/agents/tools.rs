@@ -1,7 +1,9 @@
 //! The tool manifests of the three kinds of agents: what each offers over MCP and JSON-RPC.
 
+use crate::wire::dispatcher::Manifest;
+use crate::wire::prompts;
 use crate::wire::resources::{CONFIG, HISTORY, LOG, ROUNDS, SCHEDULE, STANDINGS, TRANSCRIPTS};
-use crate::wire::router::{Gives, Manifest, Takes, ToolEntry, prompts};
+use league_protocol::tools::{Gives, Takes, ToolEntry};
 
 pub(crate) static MANAGER: Manifest = Manifest {
     name: "league-manager",

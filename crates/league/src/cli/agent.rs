@@ -146,7 +146,7 @@ impl<M: Machine> AgentServer<M> {
             running.actor.stop().await;
             (&mut running.ended).await
         };
-        self.shared.roads.peers.close().await;
+        self.shared.outbox.sessions.close().await;
         if *membership.borrow() == Membership::Completed {
             self.shared.observed.conclude();
         }

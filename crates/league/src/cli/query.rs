@@ -14,7 +14,7 @@ use crate::cli::runtime::{print_calls, runtime};
 use crate::cli::text::print_standings;
 use crate::cli::{Exit, Output};
 use crate::log::escape;
-use crate::wire::ask::{Health, ManagerClient, Told};
+use crate::wire::ask::{Health, ManagerClient, QueryReply};
 
 /// Ask a running manager for the standings, the schedule, or a player's next match or figures
 ///
@@ -75,7 +75,7 @@ impl QueryArgs {
         Ok(Exit::Yes)
     }
 
-    async fn ask(&self, manager: &ManagerClient) -> Result<(Health, Told), CommandError> {
+    async fn ask(&self, manager: &ManagerClient) -> Result<(Health, QueryReply), CommandError> {
         let failed = |error| unanswered("could not ask the league manager", manager, &error);
         let health = manager.health().await.map_err(failed)?;
         let told = match self.question() {

@@ -155,9 +155,9 @@ impl RunArgs {
                 signals.interrupted().await;
             }
         }
-        shared.roads.desert();
+        shared.outbox.close();
         let closed = arena.close().await.map_err(not_opened);
-        shared.roads.peers.close().await;
+        shared.outbox.sessions.close().await;
         shared.observed.publish();
         shared.document_writer.finish();
         let ended = ended?;

@@ -13,8 +13,7 @@ use serde_json::{Value, json};
 
 use crate::cli::text::{WIDTH, count, paragraph, print_standings};
 use crate::storage::root::Root;
-use crate::wire::deviations::Deviations;
-use crate::wire::observed::{self, MANAGER, ObservedDocument};
+use crate::wire::observed::{self, Deviations, MANAGER, ObservedDocument};
 
 /// How many rows of the standings are printed; `standings.json` holds all.
 const MAX_ROWS: usize = 50;
@@ -335,8 +334,8 @@ fn of_referees(root: &Root, league: &LeagueId) -> Vec<ObservedDocument> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use crate::wire::deviations::{Count, Kind};
     use crate::wire::observed::AgentObserved;
+    use crate::wire::observed::{Count, Kind};
 
     use super::*;
 

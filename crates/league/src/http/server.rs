@@ -32,7 +32,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::connection::{HeadTimer, ShutdownSignal, WriteTimeout};
 use super::gate::Gate;
-use crate::wire::traffic::RejectedCall;
+use crate::wire::record::RejectedCall;
 
 /// The limits of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

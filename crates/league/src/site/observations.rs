@@ -13,7 +13,7 @@ use league_web::model::{
 use crate::storage::documents;
 use crate::storage::documents::{MatchDocument, MatchRepository};
 use crate::storage::root::Root;
-use crate::wire::deviations::Count;
+use crate::wire::observed::Count;
 use crate::wire::observed::{self, Failed, ObservedDocument};
 
 /// Messages of a match on its page.

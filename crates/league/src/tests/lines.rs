@@ -1,4 +1,4 @@
-//! A reception over a pipe: both forms of calling, and whatever else comes down a pipe.
+//! A router over a pipe: both forms of calling, and whatever else comes down a pipe.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ impl ToolService for Echo {
         method == "echo"
     }
 
-    async fn attend(&self, call: &Call<'_>, _caller: Caller<'_>) -> Vec<u8> {
+    async fn answer(&self, call: &Call<'_>, _caller: Caller<'_>) -> Vec<u8> {
         rpc::respond(&call.id, &json!({"called": call.method}))
     }
 
@@ -26,13 +26,13 @@ impl ToolService for Echo {
 
 /// Sends lines down a pipe and gives all that came back, in the order of their ids.
 async fn answers(lines: &[&str]) -> Vec<Value> {
-    let reception = Arc::new(Router {
+    let router = Arc::new(Router {
         simple: Arc::new(Echo),
         mcp: league_mcp::fixture::mcp(),
     });
     let (mut near, far) = duplex(1 << 20);
     let (reader, writer) = tokio::io::split(far);
-    let serving = tokio::spawn(reception.serve_lines(BufReader::new(reader), writer));
+    let serving = tokio::spawn(router.serve_lines(BufReader::new(reader), writer));
     for line in lines {
         near.write_all(line.as_bytes()).await.unwrap();
         near.write_all(b"\n").await.unwrap();

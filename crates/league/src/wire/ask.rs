@@ -2,8 +2,6 @@
 //!
 //! One question is one try. What is printed of an answer is left to others.
 
-mod step;
-
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -13,9 +11,9 @@ use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, conversation, encode, tool};
 use league_protocol::fault::Code;
 use league_protocol::finding::{Notes, Reading, excerpt};
-use league_protocol::id::{GameType, LeagueId};
+use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
 use league_protocol::message::{
-    LeagueQuery, LeagueQueryResponse, Message, Query, QueryAnswer, StandingRow,
+    LeagueQuery, LeagueQueryResponse, MatchState, Message, Query, QueryAnswer, StandingRow,
 };
 use league_protocol::rpc::members::split;
 use league_protocol::sender::{Agent, Dialect};
@@ -31,10 +29,9 @@ use tokio::time::Instant;
 use crate::clock;
 use crate::http::client::{Answer, CallError, Client};
 use crate::http::endpoint::{BadEndpoint, Endpoint};
-pub(crate) use step::StepReport;
 
 /// How long a manager may take to answer.
-pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(5);
+pub(crate) const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Each question waits for its answer, so that one number does for all.
 const ID: u64 = 1;
@@ -84,7 +81,7 @@ pub(crate) enum State {
 
 /// An answer to a query, understood and as it came.
 #[derive(Debug, Clone)]
-pub(crate) struct Told {
+pub(crate) struct QueryReply {
     /// What it says.
     pub(crate) response: LeagueQueryResponse,
     /// Its JSON.
@@ -142,7 +139,7 @@ impl ManagerClient {
     ///
     /// Nobody answers there, or it is no manager who does.
     pub(crate) async fn health(&self) -> Result<Health, AskError> {
-        let asking = self.client.get(&self.health, LONGEST_WAIT);
+        let asking = self.client.get(&self.health, REPLY_TIMEOUT);
         let answer = told(&format!("GET {}", self.health), asking).await?;
         if answer.status != 200 {
             return Err(AskError::Unclear(format!("HTTP status {}", answer.status)));
@@ -155,7 +152,7 @@ impl ManagerClient {
     /// # Errors
     ///
     /// Nobody answers there, or not a manager.
-    pub(crate) async fn table(&self) -> Result<Told, AskError> {
+    pub(crate) async fn table(&self) -> Result<QueryReply, AskError> {
         understood(self.post("get_standings", Some(&json!({}))).await?)
     }
 
@@ -187,7 +184,7 @@ impl ManagerClient {
         league: &LeagueId,
         query: Query,
         admin: &AuthToken,
-    ) -> Result<Told, AskError> {
+    ) -> Result<QueryReply, AskError> {
         let message = Message::from(LeagueQuery {
             league_id: Some(league.clone()),
             query,
@@ -239,7 +236,7 @@ impl ManagerClient {
         let body = body.map_err(|error| AskError::Unclear(error.to_string()))?;
         let asking = self
             .client
-            .post(&self.endpoint, Bytes::from(body), LONGEST_WAIT);
+            .post(&self.endpoint, Bytes::from(body), REPLY_TIMEOUT);
         let answer = told(&format!("{tool} at {}", self.endpoint), asking).await?;
         let mut notes = Notes::new(Reading::Lenient);
         let found = lenient::reply(&answer.body, ID, &mut notes).map(Cow::into_owned);
@@ -269,11 +266,11 @@ async fn told(
 }
 
 /// Reads the answer to a query.
-fn understood(json: Box<RawValue>) -> Result<Told, AskError> {
+fn understood(json: Box<RawValue>) -> Result<QueryReply, AskError> {
     match spoken(&json)? {
         Message::LeagueQueryResponse(mut response) => {
             response.answer = response.answer.map(printable);
-            Ok(Told {
+            Ok(QueryReply {
                 response: *response,
                 json,
             })
@@ -308,6 +305,81 @@ fn spoken(json: &RawValue) -> Result<Message, AskError> {
         }),
         Ok(message) => Ok(message),
         Err(finding) => Err(AskError::Unclear(finding.detail)),
+    }
+}
+
+/// The steps of a match, in their order.
+pub(crate) const STEPS: [&str; 3] = ["collect_choices", "draw_number", "finalize_match"];
+
+/// What it takes to step a match, as the manager tells it.
+#[derive(Deserialize)]
+struct StepAccess {
+    referee_id: RefereeId,
+    contact_endpoint: String,
+    step_token: String,
+}
+
+/// How far a match is after a step, as its referee tells it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct StepReport {
+    /// Who runs it.
+    pub(crate) referee_id: RefereeId,
+    /// Which step it took; none if none is due.
+    pub(crate) step: Option<&'static str>,
+    /// How far it is now.
+    pub(crate) state: MatchState,
+    /// How it ended, once it has.
+    pub(crate) result: Value,
+}
+
+/// What of a match's state matters here.
+#[derive(Deserialize)]
+struct MatchProgress {
+    state: MatchState,
+    #[serde(default)]
+    result: Value,
+}
+
+impl ManagerClient {
+    /// Takes the next step of a match in the administrator's name, if one is due.
+    ///
+    /// # Errors
+    ///
+    /// Nobody answers, the match is not one to be stepped, or the token is not the administrator's.
+    pub(crate) async fn step(
+        &self,
+        match_id: &MatchId,
+        admin: &AuthToken,
+    ) -> Result<StepReport, AskError> {
+        let wanted = json!({"match_id": match_id, "auth_token": admin.reveal()});
+        let reins: StepAccess = self.call("get_step_token", &wanted).await?;
+        let referee = Self::new(&reins.contact_endpoint)
+            .map_err(|error| AskError::Unclear(error.to_string()))?;
+        let arguments = json!({"match_id": match_id, "auth_token": reins.step_token});
+        let step = referee.first_due(&arguments).await?;
+        let only_match = json!({"match_id": match_id});
+        let now: MatchProgress = referee.call("get_match_state", &only_match).await?;
+        Ok(StepReport {
+            referee_id: reins.referee_id,
+            step,
+            state: now.state,
+            result: now.result,
+        })
+    }
+
+    /// Tries the steps in their order; the referee takes the one whose turn it is.
+    async fn first_due(&self, arguments: &Value) -> Result<Option<&'static str>, AskError> {
+        for step in STEPS {
+            match self.call::<Value>(step, arguments).await {
+                Ok(_) => return Ok(Some(step)),
+                Err(AskError::Refused {
+                    code: Some(Code::OutOfTurn),
+                    ..
+                }) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -7,10 +7,10 @@ use league_protocol::message::Message;
 use tokio::sync::oneshot;
 
 /// How many letters of one process may be under way at once.
-pub(crate) const MOST_UNDER_WAY: usize = 8_192;
+pub(crate) const MAX_IN_FLIGHT: usize = 8_192;
 
 /// How many more of one priority may wait; whatever comes then is turned away.
-pub(crate) const MOST_WAITING: usize = 65_536;
+pub(crate) const MAX_QUEUED: usize = 65_536;
 
 /// What a letter is to those who wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +18,7 @@ pub(crate) enum Priority {
     /// Somebody's clock runs: invitations, moves, orders, results.
     Clocked,
     /// Told so that it is known: announcements, tables, ends.
-    Told,
+    News,
 }
 
 impl Priority {
@@ -33,7 +33,7 @@ impl Priority {
             | Message::GameStart(_)
             | Message::GameOver(_)
             | Message::PlayValidation(_)
-            | Message::Ping => Self::Told,
+            | Message::Ping => Self::News,
             _ => Self::Clocked,
         }
     }
@@ -64,14 +64,14 @@ impl Limiter {
     }
 
     /// Waits until a letter may go out; `None` if too many wait already.
-    pub(crate) async fn pass(&self, priority: Priority) -> Option<Permit> {
+    pub(crate) async fn permit(&self, priority: Priority) -> Option<Permit> {
         let turn = {
             let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if queue.free > 0 {
                 queue.free -= 1;
                 return Some(Permit(Some(Arc::clone(&self.0))));
             }
-            if queue.waiting[priority as usize].len() >= MOST_WAITING {
+            if queue.waiting[priority as usize].len() >= MAX_QUEUED {
                 return None;
             }
             let (sender, turn) = oneshot::channel();
@@ -85,7 +85,7 @@ impl Limiter {
 
 impl Default for Limiter {
     fn default() -> Self {
-        Self::new(MOST_UNDER_WAY)
+        Self::new(MAX_IN_FLIGHT)
     }
 }
 
@@ -120,12 +120,12 @@ mod tests {
     #[tokio::test]
     async fn urgent_letters_go_first() {
         let limiter = Limiter::new(1);
-        let held = limiter.pass(Priority::Told).await;
+        let held = limiter.permit(Priority::News).await;
         let (done, mut order) = tokio::sync::mpsc::unbounded_channel();
-        for priority in [Priority::Told, Priority::Clocked, Priority::Told] {
+        for priority in [Priority::News, Priority::Clocked, Priority::News] {
             let (limiter, done) = (limiter.clone(), done.clone());
             tokio::spawn(async move {
-                let _pass = limiter.pass(priority).await;
+                let _pass = limiter.permit(priority).await;
                 done.send(priority)
             });
             tokio::task::yield_now().await;
@@ -135,21 +135,21 @@ mod tests {
         for _ in 0..3 {
             went.extend(order.recv().await);
         }
-        assert_eq!(went, [Priority::Clocked, Priority::Told, Priority::Told]);
+        assert_eq!(went, [Priority::Clocked, Priority::News, Priority::News]);
     }
 
     #[tokio::test]
     async fn a_place_of_one_who_has_gone_is_not_lost() {
         let limiter = Limiter::new(1);
-        let held = limiter.pass(Priority::Told).await;
+        let held = limiter.permit(Priority::News).await;
         let gone = tokio::spawn({
             let limiter = limiter.clone();
-            async move { limiter.pass(Priority::Clocked).await.is_some() }
+            async move { limiter.permit(Priority::Clocked).await.is_some() }
         });
         tokio::task::yield_now().await;
         gone.abort();
         let _ = gone.await;
         drop(held);
-        drop(limiter.pass(Priority::Told).await);
+        drop(limiter.permit(Priority::News).await);
     }
 }

@@ -1,90 +1,124 @@
-//! Letters put into words, and answers understood: the wire of calls that we make.
+//! Outgoing calls: encodes a letter, reads the reply, and keeps both for the record of a match.
 
-mod failures;
-mod kept;
-mod logged;
-mod reading;
-mod silent;
-mod tokens;
-mod unadmitted;
-
+use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
-use league_core::letter::{CallOutcome, Credential, Letter, Peer, PeerAnswer};
-use league_protocol::dialect::Hints;
+use league_core::letter::{CallFailure, CallOutcome, Credential, Letter, Peer, PeerAnswer};
+use league_protocol::dialect::{self, Hints};
 use league_protocol::encode::{Stamp, conversation, encode, tool};
+use league_protocol::fault::Code;
+use league_protocol::finding::{Finding, Notes, Path, Reading};
 use league_protocol::id::{ConversationId, PlayerId};
 use league_protocol::message::Message;
-use league_protocol::peer::{self, PeerProfile, PeerRequest};
-use league_protocol::sender::Agent;
+use league_protocol::peer::{self, Inputs, PeerProfile, PeerRequest};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::AuthToken;
+use league_protocol::wire::{Context, ReadReply, Received, SentCall, Unread, read_reply};
+use serde_json::value::{RawValue, to_raw_value};
 
-use crate::agents::identity::Identity;
+use crate::agents::identity::{Identity, LogNames};
 use crate::clock;
-use crate::wire::deviations::Deviations;
-use crate::wire::outbox::match_of;
-use crate::wire::transcript::Transcripts;
-pub(crate) use reading::owed_types;
-pub(crate) use silent::PeerTroubles;
-pub(crate) use tokens::WrongTokens;
-pub(crate) use unadmitted::RegistrationTroubles;
+use crate::http::client;
+use crate::wire::observed::{Deviations, Seen};
+use crate::wire::record::{CallEnd, CallLine, Direction, log, shown};
+use crate::wire::transcript::{Transcripts, verbatim};
+use crate::wire::troubles::{PeerTroubles, RegistrationTroubles, WrongTokens};
 
-/// Puts letters into words and understands what comes back.
+/// Encodes the letters of one agent and reads their replies.
 pub(crate) struct Outbound {
-    /// Who writes.
     pub(crate) identity: Arc<Identity>,
-    /// What was forgiven whom.
-    pub(crate) deviations: Deviations,
-    /// What is said in matches, for those who keep a record of it.
-    pub(crate) transcripts: Option<Transcripts>,
-    /// The wrong tokens that answers have shown.
-    pub(crate) wrong_tokens: WrongTokens,
-    /// Why the writer was not admitted so far.
-    pub(crate) unadmitted: RegistrationTroubles,
-    /// Who could not be called so far.
-    pub(crate) silent: PeerTroubles,
+    deviations: Deviations,
+    /// What is said in matches, for agents that keep a record of it.
+    transcripts: Option<Transcripts>,
+    wrong_tokens: WrongTokens,
+    /// Why the agent was not admitted so far.
+    pub(crate) registration: RegistrationTroubles,
+    /// The agents that could not be called so far.
+    pub(crate) peers: PeerTroubles,
 }
 
-/// A letter in words.
+/// A message in the words of its receiver; `None` for a ping, which has none.
 #[derive(Debug)]
-pub(crate) enum Written {
-    /// What is sent.
-    Request(PeerRequest),
-    /// The receiver's dialect has no words for it, or the receiver does not want to know.
-    Nothing,
-    /// The receiver owes an answer and has no tool of this name.
-    NoTool(&'static str),
-}
+pub(crate) struct EncodedLetter(Option<Box<RawValue>>);
 
 /// What came of a letter, and whether the receiver did as it was thought to.
 #[derive(Debug)]
-pub(crate) struct Understood {
-    /// What came of it.
+pub(crate) struct LetterReply {
     pub(crate) outcome: CallOutcome,
-    /// Whether the receiver may take calls in another manner than it was thought to.
+    /// Whether the receiver may take calls in another style than it was thought to.
     pub(crate) doubtful: bool,
 }
 
 impl Outbound {
-    /// Puts a letter into words for how its receiver takes calls.
-    pub(crate) fn write<T>(&self, letter: &Letter<T>, id: u64, found: &PeerProfile) -> Written {
-        if letter.message == Message::Ping {
-            return peer::ping(found, id).map_or(Written::Nothing, Written::Request);
+    pub(crate) fn new(
+        identity: Arc<Identity>,
+        deviations: Deviations,
+        transcripts: Option<Transcripts>,
+        peers: PeerTroubles,
+    ) -> Self {
+        Self {
+            identity,
+            deviations,
+            transcripts,
+            wrong_tokens: WrongTokens::default(),
+            registration: RegistrationTroubles::default(),
+            peers,
         }
-        let own = tool(&letter.message);
-        let offered = match &found.tools {
-            Some(tools) => match tools.offered(own) {
-                Some((name, inputs)) => (name, Some(inputs)),
-                None if is_owed(&letter.message) => return Written::NoTool(own),
-                None => return Written::Nothing,
-            },
-            None => (own, None),
+    }
+
+    /// Encodes a letter; `None` if the receiver's dialect has no words for it, or the receiver does
+    /// not want to know.
+    ///
+    /// # Errors
+    ///
+    /// The receiver owes an answer and has no tool for the message.
+    pub(crate) fn encode<T>(
+        &self,
+        letter: &Letter<T>,
+        profile: &PeerProfile,
+    ) -> Result<Option<EncodedLetter>, CallFailure> {
+        if letter.message == Message::Ping {
+            return Ok(Some(EncodedLetter(None)));
+        }
+        if offered(&letter.message, profile).is_none() {
+            if !letter.message.expects_reply() {
+                return Ok(None);
+            }
+            let tool = tool(&letter.message);
+            return Err(CallFailure {
+                code: Code::InvalidMessage,
+                detail: format!("the agent lists no tool `{tool}`"),
+            });
+        }
+        let (token, agent) = (self.proof(letter), self.identity.agent());
+        let conversation = self.conversation(letter);
+        let stamp = Stamp {
+            sender: self.identity.sender(agent.as_ref()),
+            at: clock::now(),
+            conversation: &conversation,
+            token: token.as_ref(),
         };
-        let token = self.proof(letter);
-        let request = self.spoken(letter, token.as_ref(), |outgoing| {
-            peer::call(found, id, offered.0, outgoing, offered.1)
+        let json = self.hinted(letter, |hints| {
+            let outgoing = encode(&letter.message, letter.to.dialect, stamp, hints)?;
+            to_raw_value(&outgoing).ok()
         });
-        request.map_or(Written::Nothing, Written::Request)
+        Ok(json.map(|json| EncodedLetter(Some(json))))
+    }
+
+    /// The request that brings a letter to its receiver; `None` if it has no tool for it.
+    pub(crate) fn request<T>(
+        &self,
+        letter: &Letter<T>,
+        encoded: &EncodedLetter,
+        id: u64,
+        profile: &PeerProfile,
+    ) -> Option<PeerRequest> {
+        let Some(json) = &encoded.0 else {
+            return peer::ping(profile, id);
+        };
+        let (tool, inputs) = offered(&letter.message, profile)?;
+        peer::call(profile, id, tool, json, inputs)
     }
 
     fn proof<T>(&self, letter: &Letter<T>) -> Option<AuthToken> {
@@ -104,26 +138,6 @@ impl Outbound {
         }
     }
 
-    fn spoken<T, Out>(
-        &self,
-        letter: &Letter<T>,
-        token: Option<&AuthToken>,
-        write: impl FnOnce(&league_protocol::encode::Outgoing<'_>) -> Option<Out>,
-    ) -> Option<Out> {
-        let agent = self.identity.agent();
-        let conversation = self.conversation(letter);
-        let stamp = Stamp {
-            sender: self.identity.sender(agent.as_ref()),
-            at: clock::now(),
-            conversation: &conversation,
-            token,
-        };
-        self.hinted(letter, |hints| {
-            encode(&letter.message, letter.to.dialect, stamp, hints)
-                .and_then(|outgoing| write(&outgoing))
-        })
-    }
-
     /// The conversation that a letter belongs to.
     fn conversation<T>(&self, letter: &Letter<T>) -> ConversationId {
         match letter.message {
@@ -141,11 +155,246 @@ impl Outbound {
             game_type: game.as_ref(),
             reader: player(&letter.to),
             opponent: opponent.as_ref(),
-            match_id: match_of(&letter.message),
+            match_id: letter.message.match_id(),
             placeholders: false,
             synonyms: false,
         })
     }
+
+    /// Reads the reply of a receiver that takes calls in this style.
+    pub(crate) fn read<T>(
+        &self,
+        letter: &Letter<T>,
+        id: u64,
+        style: CallStyle,
+        answer: &client::Answer,
+    ) -> LetterReply {
+        let sent = SentCall {
+            id,
+            message: &letter.message,
+            dialect: letter.to.dialect,
+            style,
+            player: player(&letter.to),
+            is_kept: self.transcripts.is_some() && letter.message.match_id().is_some(),
+        };
+        let reply = self.hinted(letter, |hints| {
+            let context = Context {
+                reading: self.identity.reading(),
+                pinned: Some(letter.to.dialect),
+                hints: *hints,
+                ..Context::default()
+            };
+            read_reply(&sent, &answer.reply(), &context)
+        });
+        self.keep_reply(letter, &reply, answer);
+        let doubtful = reply.doubtful;
+        let outcome = match reply.read {
+            Ok(received) => Ok(self.take(letter, received)),
+            Err(Unread {
+                error, findings, ..
+            }) => {
+                self.note(letter, &findings);
+                Err(CallFailure {
+                    code: error.code,
+                    detail: error.detail,
+                })
+            }
+        };
+        LetterReply { outcome, doubtful }
+    }
+
+    fn take<T>(&self, letter: &Letter<T>, received: Received) -> PeerAnswer {
+        let token = received.token.map(|token| token.hash());
+        let mut findings = received.findings;
+        if let (Some(player), Some(owed), Some(shown), Some(match_id)) = (
+            player(&letter.to),
+            letter.proof,
+            token,
+            letter.message.match_id(),
+        ) && owed != shown
+            && self.identity.reading() == Reading::Lenient
+            && self.wrong_tokens.again(player, shown, match_id)
+        {
+            let detail = "the token is not the one that registration gave; send that one";
+            let at = ("auth_token", "the agent's own token");
+            findings.extend(deviation(Code::TokenInvalid, at, detail));
+        }
+        self.note(letter, &findings);
+        PeerAnswer {
+            message: received.message,
+            token,
+        }
+    }
+
+    /// Counts what was forgiven the receiver of a letter.
+    fn note<T>(&self, letter: &Letter<T>, findings: &[Finding]) {
+        if findings.is_empty() {
+            return;
+        }
+        let seen = Seen {
+            by: &self.identity,
+            agent: &letter.to.agent.to_string(),
+            match_id: letter.message.match_id(),
+        };
+        self.deviations.note(&seen, findings);
+    }
+
+    /// Counts that a receiver wants calls in this layout, and refuses the one of the documents.
+    pub(crate) fn note_layout<T>(&self, letter: &Letter<T>, layout: CallStyle) {
+        if self.identity.reading() == Reading::Strict {
+            return;
+        }
+        let detail = format!(
+            "calls are understood in the form `{}` only; take the name of a tool as the method, \
+             and the message as the parameters",
+            layout.as_str()
+        );
+        let at = ("method", "the name of a tool");
+        self.note(letter, &deviation(Code::InvalidMessage, at, &detail));
+    }
+
+    /// Keeps a letter that goes out for the record of its match; its token is taken out there.
+    pub(crate) fn keep_sent<T>(&self, letter: &Letter<T>, encoded: &EncodedLetter) {
+        if let Some(transcripts) = &self.transcripts
+            && let Some(match_id) = letter.message.match_id()
+            && let Some(json) = &encoded.0
+            && let Ok(message) = serde_json::from_str(json.get())
+        {
+            let between = (self.identity.label(), letter.to.agent.to_string());
+            transcripts.add(match_id, clock::now(), between, message, None);
+        }
+    }
+
+    /// Keeps a reply as it was read; where it was repaired, or could not be read, also the reply as
+    /// it came. Where no answer is owed, only a message is worth keeping.
+    fn keep_reply<T>(&self, letter: &Letter<T>, reply: &ReadReply, answer: &client::Answer) {
+        let (Some(transcripts), Some(match_id)) = (&self.transcripts, letter.message.match_id())
+        else {
+            return;
+        };
+        if reply.sent.is_none() && !letter.message.expects_reply() {
+            return;
+        }
+        let problem = match &reply.read {
+            Err(unread) => Some(unread.error.detail.as_str()),
+            Ok(received) if received.message == Message::Acknowledged => match letter.message {
+                Message::GameInvitation(_) | Message::MoveCall(_) => {
+                    Some("the answer holds no message")
+                }
+                _ => return,
+            },
+            Ok(_) => None,
+        };
+        let is_exact = problem.is_none() && reply.repaired.is_none();
+        let came = (!is_exact).then(|| verbatim(&answer.body, answer.status, problem));
+        let message = reply.repaired.as_ref().or(reply.sent.as_ref());
+        let between = (letter.to.agent.to_string(), self.identity.label());
+        let message = message.cloned().unwrap_or_default();
+        transcripts.add(match_id, clock::now(), between, message, came);
+    }
+
+    /// Logs that a letter goes out.
+    pub(crate) fn log_sent<T>(&self, letter: &Letter<T>) {
+        self.line(letter, |line| {
+            log(
+                &self.identity,
+                Direction::Sent,
+                line,
+                &letter.to.agent,
+                None,
+            );
+        });
+    }
+
+    /// Logs a reply.
+    pub(crate) fn log_reply<T>(&self, letter: &Letter<T>, outcome: &CallOutcome, after: Duration) {
+        let end = match outcome {
+            Ok(answer) => CallEnd::answered(Some(&answer.message), after),
+            Err(failure) => CallEnd::unclear(failure.code, after),
+        };
+        self.line(letter, |line| {
+            let peer = &letter.to.agent;
+            log(&self.identity, Direction::Received, line, peer, Some(&end));
+        });
+    }
+
+    /// Logs that no reply came.
+    pub(crate) fn log_lost<T>(&self, letter: &Letter<T>, failure: &CallFailure, after: Duration) {
+        let end = CallEnd::lost(failure.code, after);
+        let LogNames { log, label } = self.identity.names();
+        if letter.to.agent == Agent::Manager {
+            self.registration.note_silence(failure);
+            // Without its manager an agent can do nothing but ask again, so people should know.
+            return self.line(letter, |line| {
+                tracing::warn!(
+                    agent_id = &*log,
+                    component = &*label,
+                    event_type = "MANAGER_SILENT",
+                    message_type = line.message_type,
+                    conversation_id = shown(line).as_deref(),
+                    outcome = end.outcome,
+                    code = failure.code.as_str(),
+                    class = failure.code.class().as_str(),
+                    milliseconds = end.milliseconds(),
+                    "the league manager at {} does not answer, so it is asked again: {}",
+                    letter.to.endpoint,
+                    failure.detail
+                );
+            });
+        }
+        self.line(letter, |line| {
+            tracing::info!(
+                agent_id = &*log,
+                component = &*label,
+                event_type = "NO_ANSWER",
+                message_type = line.message_type,
+                conversation_id = shown(line).as_deref(),
+                peer = %letter.to.agent,
+                match_id = line.match_id.map(|id| id.as_str()),
+                outcome = end.outcome,
+                code = failure.code.as_str(),
+                class = failure.code.class().as_str(),
+                milliseconds = end.milliseconds(),
+                "{}",
+                failure.detail
+            );
+        });
+    }
+
+    /// Does something with the log line of a letter, its conversation as it is on the wire.
+    fn line<T>(&self, letter: &Letter<T>, act: impl FnOnce(&CallLine<'_>)) {
+        let own: ConversationId = self.conversation(letter);
+        let conversation = match letter.to.dialect {
+            Dialect::V1 => dialect::conversation(own.as_str()),
+            Dialect::V2 | Dialect::V2Api => Cow::Borrowed(own.as_str()),
+        };
+        act(&CallLine {
+            message_type: letter.message.v2_type(),
+            conversation: Some(&conversation),
+            match_id: letter.message.match_id(),
+        });
+    }
+}
+
+/// The tool that the receiver has for a message, and what it takes.
+fn offered<'p>(
+    message: &Message,
+    profile: &'p PeerProfile,
+) -> Option<(&'p str, Option<&'p Inputs>)> {
+    let own = tool(message);
+    match &profile.tools {
+        Some(tools) => tools
+            .offered(own)
+            .map(|(name, inputs)| (name, Some(inputs))),
+        None => Some((own, None)),
+    }
+}
+
+fn deviation(code: Code, (member, expected): (&str, &str), detail: &str) -> Vec<Finding> {
+    let mut notes = Notes::new(Reading::Lenient);
+    let root = Path::root("ruling 13");
+    notes.forgive(code, &root.member(member, false), expected, detail);
+    notes.findings
 }
 
 fn player(peer: &Peer) -> Option<&PlayerId> {
@@ -155,38 +404,24 @@ fn player(peer: &Peer) -> Option<&PlayerId> {
     }
 }
 
-/// Who sits opposite the receiver, where the message says so.
+/// The opponent of the receiver, where the message names it.
 fn opponent(peer: &Peer, message: &Message) -> Option<PlayerId> {
     match message {
         Message::GameInvitation(invitation) => Some(invitation.opponent_id.clone()),
         Message::MoveCall(call) => Some(call.opponent_id.clone()),
         Message::GameOver(over) => {
             let reader = player(peer)?;
-            let both = over.result.players.iter();
-            both.into_iter().find(|id| *id != reader).cloned()
+            let mut both = over.result.players.iter();
+            both.find(|id| *id != reader).cloned()
         }
         _ => None,
     }
 }
 
-/// The answer of one who only nods.
-pub(crate) fn nod() -> PeerAnswer {
+/// An answer that says no more than that the message came.
+pub(crate) fn acknowledged() -> PeerAnswer {
     PeerAnswer {
         message: Message::Acknowledged,
         token: None,
     }
-}
-
-/// Whether a message is of no use without an answer.
-pub(crate) const fn is_owed(message: &Message) -> bool {
-    matches!(
-        message,
-        Message::RefereeRegisterRequest(_)
-            | Message::PlayerRegisterRequest(_)
-            | Message::StartMatch(_)
-            | Message::GameInvitation(_)
-            | Message::MoveCall(_)
-            | Message::MatchResultReport(_)
-            | Message::LeagueQuery(_)
-    )
 }

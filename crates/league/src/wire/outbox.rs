@@ -3,38 +3,76 @@
 //! Letters of one match to one address keep their order, and so do those of none. Letters of
 //! different matches do not wait for each other, so one that hangs holds up nothing else.
 
-mod roads;
-mod subject;
-
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use league_core::letter::{CallFailure, CallOutcome, Letter};
 use league_core::machine::Machine;
 use league_protocol::fault::Code;
 use league_protocol::id::MatchId;
-use league_protocol::peer::{PeerProfile, PeerRequest};
+use league_protocol::peer::PeerProfile;
 use league_protocol::sender::CallStyle;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::agents::actor::{Handle, Outbox};
 use crate::chance::Chance;
-use crate::http::client::CallError;
-use crate::http::endpoint::Endpoint;
-use crate::wire::limiter::{MOST_WAITING, Permit, Priority};
-use crate::wire::outbound::{Outbound, Understood, Written, is_owed, nod};
-use crate::wire::sessions::link::{Carrier, PeerSession};
-pub(crate) use roads::OutboxContext;
-pub(crate) use subject::{is_application, match_of};
+use crate::http::client::{CallError, Client};
+use crate::http::endpoint::{AllowList, Endpoint};
+use crate::wire::limiter::{Limiter, MAX_QUEUED, Permit, Priority};
+use crate::wire::observed::Latencies;
+use crate::wire::outbound::{EncodedLetter, LetterReply, Outbound, acknowledged};
+use crate::wire::sessions::{Carrier, PeerSession, Sessions};
 
-/// Call style for peers that declared plain JSON-RPC.
-static SIMPLE: PeerProfile = PeerProfile::PLAIN;
+/// What carries letters, shared by all posts of a process.
+#[derive(Clone)]
+pub(crate) struct OutboxContext {
+    /// Calls those whose manner is known.
+    pub(crate) client: Client,
+    /// Finds out the manner of all others.
+    pub(crate) sessions: Sessions,
+    /// Bounds how many letters are under way.
+    pub(crate) limiter: Limiter,
+    /// Which addresses are called.
+    pub(crate) allowed: AllowList,
+    /// How long those take to answer who are called.
+    pub(crate) latencies: Latencies,
+    /// Whether those at their ends are leaving.
+    closing: Arc<AtomicBool>,
+}
+
+impl OutboxContext {
+    /// OutboxContext on which nobody has gone yet, to these addresses.
+    pub(crate) fn new(allowed: AllowList) -> Self {
+        let client = Client::default();
+        Self {
+            sessions: Sessions::new(client.clone()),
+            client,
+            limiter: Limiter::default(),
+            allowed,
+            latencies: Latencies::default(),
+            closing: Arc::default(),
+        }
+    }
+
+    /// The agents of this process are about to end: it is no news that they no longer answer.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the agents of this process are about to end.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+}
+
+/// How peers are called that declared plain JSON-RPC.
+static PLAIN: PeerProfile = PeerProfile::PLAIN;
 
 /// Carries the letters of one agent.
 pub(crate) struct LetterQueue<M: Machine> {
-    office: Arc<LetterSender<M>>,
+    sender: Arc<LetterSender<M>>,
 }
 
 /// Tells when a post has nothing left to carry.
@@ -53,9 +91,9 @@ impl OutboxIdle {
 type Line = (Arc<str>, Option<MatchId>);
 
 struct LetterSender<M: Machine> {
-    roads: OutboxContext,
+    context: OutboxContext,
     chance: Chance,
-    correspondence: Arc<Outbound>,
+    outbound: Arc<Outbound>,
     actor: Handle<M>,
     lines: Mutex<BTreeMap<Line, VecDeque<Letter<M::CorrelationId>>>>,
     calls: AtomicU64,
@@ -64,18 +102,18 @@ struct LetterSender<M: Machine> {
 }
 
 impl<M: Machine> LetterQueue<M> {
-    /// A post that brings what it hears to this actor.
+    /// A post that brings replies to this actor.
     pub(crate) fn new(
-        roads: OutboxContext,
+        context: OutboxContext,
         chance: Chance,
-        correspondence: Arc<Outbound>,
+        outbound: Arc<Outbound>,
         actor: Handle<M>,
     ) -> Self {
         Self {
-            office: Arc::new(LetterSender {
-                roads,
+            sender: Arc::new(LetterSender {
+                context,
                 chance,
-                correspondence,
+                outbound,
                 actor,
                 lines: Mutex::default(),
                 calls: AtomicU64::new(1),
@@ -86,7 +124,7 @@ impl<M: Machine> LetterQueue<M> {
 
     /// Tells when there is nothing left to carry.
     pub(crate) fn quiet(&self) -> OutboxIdle {
-        OutboxIdle(self.office.busy.subscribe())
+        OutboxIdle(self.sender.busy.subscribe())
     }
 }
 
@@ -94,17 +132,17 @@ impl<M: Machine> Outbox<M::CorrelationId> for LetterQueue<M> {
     fn post(&mut self, letter: Letter<M::CorrelationId>) {
         let line = (
             Arc::clone(&letter.to.endpoint),
-            match_of(&letter.message).cloned(),
+            letter.message.match_id().cloned(),
         );
-        let mut lines = self.office.lines();
+        let mut lines = self.sender.lines();
         if let Some(waiting) = lines.get_mut(&line) {
             waiting.push_back(letter);
             return;
         }
         lines.insert(line.clone(), VecDeque::new());
         drop(lines);
-        self.office.busy.send_modify(|busy| *busy += 1);
-        tokio::spawn(Arc::clone(&self.office).carry_line(line, letter));
+        self.sender.busy.send_modify(|busy| *busy += 1);
+        tokio::spawn(Arc::clone(&self.sender).carry_line(line, letter));
     }
 }
 
@@ -114,7 +152,9 @@ impl<M: Machine> LetterSender<M> {
         let mut letter = first;
         loop {
             let outcome = self.carry(&letter).await;
-            self.correspondence.log_application(&letter, &outcome);
+            self.outbound
+                .registration
+                .log(&self.outbound.identity, &letter, &outcome);
             if let Some(correlation) = letter.correlation {
                 self.actor.send(M::outcome(correlation, outcome)).await;
             }
@@ -130,13 +170,18 @@ impl<M: Machine> LetterSender<M> {
     }
 
     async fn carry(&self, letter: &Letter<M::CorrelationId>) -> CallOutcome {
-        let endpoint = self.roads.allowed.check(&letter.to.endpoint);
-        let endpoint = endpoint.map_err(|error| self.correspondence.barred(letter, &error))?;
+        let endpoint = self.context.allowed.check(&letter.to.endpoint);
+        let endpoint = endpoint.map_err(|error| {
+            let own = &self.outbound.identity;
+            self.outbound.peers.barred(own, letter, &error)
+        })?;
         let mut failed = 0;
         loop {
             let outcome = self.try_once(letter, &endpoint).await;
-            if !self.roads.are_deserted() {
-                self.correspondence.tell_trouble(letter, &outcome);
+            if !self.context.is_closing() {
+                self.outbound
+                    .peers
+                    .note(&self.outbound.identity, letter, &outcome);
             }
             failed += 1;
             match outcome {
@@ -155,18 +200,18 @@ impl<M: Machine> LetterSender<M> {
         endpoint: &Endpoint,
     ) -> CallOutcome {
         if letter.to.speech == Some(CallStyle::Simple) {
-            let _pass = self.pass(letter).await?;
-            let call = self.call_simply(letter, endpoint);
+            let _permit = self.permit(letter).await?;
+            let call = self.call_plain(letter, endpoint);
             return self.timed(letter, call).await;
         }
-        let link = self.roads.peers.link(&letter.to, endpoint);
+        let session = self.context.sessions.session(&letter.to, endpoint);
         if let Some(layout) = letter.to.speech.filter(|style| *style != CallStyle::Mcp) {
-            link.assume(layout);
+            session.assume(layout);
         }
         // Finding out is on nobody's clock: the letter's own begins when it goes out.
-        let found = link.found().await;
-        let _pass = self.pass(letter).await?;
-        self.timed(letter, self.call_over(&link, found, letter))
+        let profile = session.profile().await;
+        let _permit = self.permit(letter).await?;
+        self.timed(letter, self.call_in_session(&session, profile, letter))
             .await
     }
 
@@ -174,171 +219,161 @@ impl<M: Machine> LetterSender<M> {
     async fn timed(
         &self,
         letter: &Letter<M::CorrelationId>,
-        call: impl Future<Output = Tried>,
+        call: impl Future<Output = Attempt>,
     ) -> CallOutcome {
         let began = Instant::now();
         let tried = call.await;
         let after = began.elapsed();
         match tried {
-            Tried::Unsaid(outcome) => outcome,
-            Tried::Heard(outcome) => {
+            Attempt::NotSent(outcome) => outcome,
+            Attempt::Replied(outcome) => {
                 if outcome.is_ok() {
-                    self.roads.latencies.note(&letter.to.agent, after);
+                    self.context.latencies.note(&letter.to.agent, after);
                 }
-                self.correspondence.log_heard(letter, &outcome, after);
+                self.outbound.log_reply(letter, &outcome, after);
                 outcome
             }
-            Tried::Lost(error) => {
+            Attempt::Lost(error) => {
                 let failure = failure(&error);
-                self.correspondence.log_lost(letter, &failure, after);
+                self.outbound.log_lost(letter, &failure, after);
                 Err(failure)
             }
         }
     }
 
     /// Waits for its turn to go out.
-    async fn pass(&self, letter: &Letter<M::CorrelationId>) -> Result<Permit, CallFailure> {
+    async fn permit(&self, letter: &Letter<M::CorrelationId>) -> Result<Permit, CallFailure> {
         let priority = Priority::of(&letter.message);
-        let pass = self.roads.limiter.pass(priority).await;
-        pass.ok_or_else(crowded)
+        let permit = self.context.limiter.permit(priority).await;
+        permit.ok_or_else(crowded)
     }
 
-    /// Calls one who says that it takes calls simply.
-    async fn call_simply(&self, letter: &Letter<M::CorrelationId>, endpoint: &Endpoint) -> Tried {
+    /// Calls a peer that declared plain JSON-RPC.
+    async fn call_plain(&self, letter: &Letter<M::CorrelationId>, endpoint: &Endpoint) -> Attempt {
         let id = self.calls.fetch_add(1, Ordering::Relaxed);
-        let request = match self.written(letter, id, &SIMPLE) {
-            Ok(Some(request)) => request,
-            Ok(None) => return Tried::Unsaid(Ok(nod())),
-            Err(failure) => return Tried::Unsaid(Err(failure)),
+        let encoded = match self.outbound.encode(letter, &PLAIN) {
+            Ok(Some(encoded)) => encoded,
+            Ok(None) => return Attempt::NotSent(Ok(acknowledged())),
+            Err(failure) => return Attempt::NotSent(Err(failure)),
         };
-        self.going_out(letter);
-        let (client, timeout) = (&self.roads.client, letter.retry.timeout);
+        let Some(request) = self.outbound.request(letter, &encoded, id, &PLAIN) else {
+            return Attempt::NotSent(Ok(acknowledged()));
+        };
+        self.record_sent(letter, &encoded);
+        let (client, timeout) = (&self.context.client, letter.retry.timeout);
         match client.post(endpoint, request.body.into(), timeout).await {
             Ok(answer) => {
-                let heard = self.correspondence.read(letter, id, &SIMPLE, &answer);
-                if !heard.doubtful || !is_application(&letter.message) {
-                    return Tried::Heard(heard.outcome);
+                let reply = self.outbound.read(letter, id, PLAIN.style, &answer);
+                if !reply.doubtful || !letter.message.is_registration() {
+                    return Attempt::Replied(reply.outcome);
                 }
-                // The manager is of another house, with other habits.
-                let link = self.roads.peers.link(&letter.to, endpoint);
-                link.assume(CallStyle::Tool);
-                link.refuse_tools();
-                let (found, until) = (link.found().await, Instant::now() + timeout);
-                let other = self.call_otherwise(&link, &found, letter, until).await;
-                Tried::Heard(other.unwrap_or(heard).outcome)
+                // The manager is another program, and may take calls in another layout.
+                let session = self.context.sessions.session(&letter.to, endpoint);
+                session.assume(CallStyle::Tool);
+                session.refuse_tools();
+                let (profile, until) = (session.profile().await, Instant::now() + timeout);
+                let call = LetterCall { letter, encoded };
+                let other = self.try_layouts(&session, &profile, &call, until).await;
+                Attempt::Replied(other.unwrap_or(reply).outcome)
             }
-            Err(error) => Tried::Lost(error),
+            Err(error) => Attempt::Lost(error),
         }
     }
 
-    /// Calls one whose manner was found out, and doubts it if the answer does not fit.
-    async fn call_over<C: Carrier>(
+    /// Calls a peer whose style was found out, and doubts the style if the reply does not fit.
+    async fn call_in_session<C: Carrier>(
         &self,
-        link: &PeerSession<C>,
-        found: Arc<PeerProfile>,
+        session: &PeerSession<C>,
+        profile: Arc<PeerProfile>,
         letter: &Letter<M::CorrelationId>,
-    ) -> Tried {
-        match self.written(letter, 0, &found) {
-            Ok(Some(_)) => {}
-            Ok(None) => return Tried::Unsaid(Ok(nod())),
+    ) -> Attempt {
+        let encoded = match self.outbound.encode(letter, &profile) {
+            Ok(Some(encoded)) => encoded,
+            Ok(None) => return Attempt::NotSent(Ok(acknowledged())),
             Err(failure) => {
-                link.doubt(&found);
-                return Tried::Unsaid(Err(failure));
+                session.doubt(&profile);
+                return Attempt::NotSent(Err(failure));
             }
-        }
-        self.going_out(letter);
+        };
+        self.record_sent(letter, &encoded);
+        let call = LetterCall { letter, encoded };
         let until = Instant::now() + letter.retry.timeout;
         let first = self
-            .call_once(link, Arc::clone(&found), letter, until)
+            .call_once(session, Arc::clone(&profile), &call, until)
             .await;
         match first {
-            Ok(Some((_, heard))) if heard.doubtful => {
-                let other = self.call_otherwise(link, &found, letter, until).await;
-                Tried::Heard(other.unwrap_or(heard).outcome)
+            Ok(Some((_, reply))) if reply.doubtful => {
+                let other = self.try_layouts(session, &profile, &call, until).await;
+                Attempt::Replied(other.unwrap_or(reply).outcome)
             }
-            Ok(Some((called, heard))) => {
-                if heard.outcome.is_ok() && is_owed(&letter.message) {
-                    link.prove(&called);
+            Ok(Some((called, reply))) => {
+                if reply.outcome.is_ok() && letter.message.expects_reply() {
+                    session.prove(&called);
                 }
-                Tried::Heard(heard.outcome)
+                Attempt::Replied(reply.outcome)
             }
-            Ok(None) => Tried::Unsaid(Ok(nod())),
-            Err(error) => Tried::Lost(error),
+            Ok(None) => Attempt::NotSent(Ok(acknowledged())),
+            Err(error) => Attempt::Lost(error),
         }
     }
 
-    /// Tries the other forms of a simple call on one who made nothing of the first (ruling 49).
-    async fn call_otherwise<C: Carrier>(
+    /// Tries the other layouts of a plain call on a peer that did not understand the first
+    /// (ruling 49).
+    async fn try_layouts<C: Carrier>(
         &self,
-        link: &PeerSession<C>,
-        found: &Arc<PeerProfile>,
-        letter: &Letter<M::CorrelationId>,
+        session: &PeerSession<C>,
+        profile: &Arc<PeerProfile>,
+        call: &LetterCall<'_, M::CorrelationId>,
         until: Instant,
-    ) -> Option<Understood> {
-        for other in link.other_forms(found) {
-            self.correspondence.log_sent(letter);
-            let called = self.call_once(link, other, letter, until).await;
-            if let Ok(Some((called, heard))) = called
-                && !heard.doubtful
+    ) -> Option<LetterReply> {
+        for other in session.other_layouts(profile) {
+            self.outbound.log_sent(call.letter);
+            let called = self.call_once(session, other, call, until).await;
+            if let Ok(Some((called, reply))) = called
+                && !reply.doubtful
             {
-                link.prove(&called);
-                return Some(heard);
+                session.prove(&called);
+                return Some(reply);
             }
         }
-        link.exhaust();
-        link.doubt(found);
+        session.exhaust();
+        session.doubt(profile);
         None
     }
 
-    /// Calls a peer in one manner; `None` if there is nothing to say in it.
+    /// Calls a peer in one style; `None` if there is nothing to send in it.
     async fn call_once<C: Carrier>(
         &self,
-        link: &PeerSession<C>,
-        found: Arc<PeerProfile>,
-        letter: &Letter<M::CorrelationId>,
+        session: &PeerSession<C>,
+        profile: Arc<PeerProfile>,
+        call: &LetterCall<'_, M::CorrelationId>,
         until: Instant,
-    ) -> Result<Option<(Arc<PeerProfile>, Understood)>, CallError> {
-        let write = |found: &PeerProfile, id| self.written(letter, id, found).ok().flatten();
+    ) -> Result<Option<(Arc<PeerProfile>, LetterReply)>, CallError> {
+        let LetterCall { letter, encoded } = call;
+        let write = |profile: &PeerProfile, id| self.outbound.request(letter, encoded, id, profile);
         let left = until.duration_since(Instant::now());
-        let called = link.call(found, left, write).await?;
+        let called = session.call(profile, left, write).await?;
         Ok(called.map(|called| {
-            let read = &self.correspondence;
-            let heard = read.read(letter, called.id, &called.found, &called.answer);
-            let layout = called.found.layout();
-            if layout == Some(CallStyle::Tool) && heard.doubtful {
-                link.refuse_tools();
+            let style = called.profile.style;
+            let reply = self.outbound.read(letter, called.id, style, &called.answer);
+            let layout = called.profile.layout();
+            if layout == Some(CallStyle::Tool) && reply.doubtful {
+                session.refuse_tools();
             }
-            // Whoever is called otherwise from the first may take the name of a tool as well.
+            // A peer that is called otherwise from the first may take the name of a tool as well.
             if let Some(layout) = layout.filter(|layout| *layout != CallStyle::Tool)
-                && heard.outcome.is_ok()
-                && link.refuses_tools()
+                && reply.outcome.is_ok()
+                && session.refuses_tools()
             {
-                read.note_layout(letter, layout);
+                self.outbound.note_layout(letter, layout);
             }
-            (called.found, heard)
+            (called.profile, reply)
         }))
     }
 
-    /// A letter in words; `None` if there is nothing to say.
-    fn written(
-        &self,
-        letter: &Letter<M::CorrelationId>,
-        id: u64,
-        found: &PeerProfile,
-    ) -> Result<Option<PeerRequest>, CallFailure> {
-        match self.correspondence.write(letter, id, found) {
-            Written::Request(request) => Ok(Some(request)),
-            Written::Nothing => Ok(None),
-            Written::NoTool(tool) => Err(CallFailure {
-                code: Code::InvalidMessage,
-                detail: format!("the agent lists no tool `{tool}`"),
-            }),
-        }
-    }
-
-    fn going_out(&self, letter: &Letter<M::CorrelationId>) {
-        self.correspondence.record(letter);
-        self.correspondence.log_sent(letter);
+    fn record_sent(&self, letter: &Letter<M::CorrelationId>, encoded: &EncodedLetter) {
+        self.outbound.keep_sent(letter, encoded);
+        self.outbound.log_sent(letter);
     }
 
     fn lines(
@@ -348,12 +383,18 @@ impl<M: Machine> LetterSender<M> {
     }
 }
 
-/// What came of a try.
-enum Tried {
+/// A letter and its encoding, for as many calls as one attempt takes.
+struct LetterCall<'l, CorrelationId> {
+    letter: &'l Letter<CorrelationId>,
+    encoded: EncodedLetter,
+}
+
+/// What came of an attempt.
+enum Attempt {
     /// There was nothing to say, or no way to say it.
-    Unsaid(CallOutcome),
+    NotSent(CallOutcome),
     /// Something came back.
-    Heard(CallOutcome),
+    Replied(CallOutcome),
     /// Nothing came back.
     Lost(CallError),
 }
@@ -373,6 +414,6 @@ fn failure(error: &CallError) -> CallFailure {
 fn crowded() -> CallFailure {
     CallFailure {
         code: Code::RateLimited,
-        detail: format!("{MOST_WAITING} letters wait to go out already"),
+        detail: format!("{MAX_QUEUED} letters wait to go out already"),
     }
 }

@@ -1,66 +1,78 @@
-//! The reception of an agent: from the bytes of a request to bytes of an answer.
+//! From the bytes of a request to the bytes of a response.
 //!
-//! JSON is split once here, the era of the caller is told from it, and each message goes where it
-//! is understood: a call by the name of a tool to the [`Dispatcher`], a method of MCP to [`Mcp`].
+//! A body is split once, the era of the caller is found from it, and each message goes to its
+//! handler: a call by the name of a tool to the [`ToolService`], a method of MCP to [`Mcp`].
+//!
+//! Over a pipe, one message stands on each line. There are no headers: what they would say of a
+//! message of MCP is read from the message, and the revision that a handshake agreed on is kept.
 
-mod asked;
-mod attended;
-mod dispatcher;
-mod kindness;
-mod lines;
-mod offered;
-pub mod prompts;
-mod registry;
-mod role;
-mod told;
-mod understanding;
-
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName};
-use league_mcp::{Body, Head, LEGACY, MODERN, Mcp};
-use league_protocol::rpc::members::text;
-use league_protocol::rpc::{self, Call, Era, Frame, Incoming, Opened, RpcError};
+use league_mcp::{Body, Head, LEGACY, MODERN, Mcp, Origin, bare_headers};
+use league_protocol::rpc::members::{members, text};
+use league_protocol::rpc::{
+    self, Broken, Call, Era, Frame, Id, InFlight, Incoming, MAX_BODY, Opened, RpcError,
+};
 use serde_json::{Map, Value, json};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use crate::http::server::{Answered, Answering, Attending, PipeIn, PipeOut, Service};
-use crate::wire::traffic::RejectedCall;
-pub(crate) use dispatcher::Dispatcher;
-pub(crate) use registry::{Gives, Manifest, Takes, ToolEntry};
-pub use role::{AgentService, Caller, Heard, ServiceReply, ToolArguments};
+use crate::wire::dispatcher::{AgentService, Dispatcher};
+use crate::wire::record::RejectedCall;
 
 /// The header that names a revision of MCP.
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// How many answers may wait to be written before no further line is read.
+const MAX_PENDING: usize = 64;
 /// The code for a revision that nobody here speaks.
 const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// Whoever answers calls in the simplified form, where the method is the tool.
+/// Answers plain JSON-RPC calls, where the method is the tool.
 pub trait ToolService: Send + Sync + 'static {
-    /// Tells whether it answers to a method.
+    /// Whether it answers to a method.
     fn has(&self, method: &str) -> bool;
 
-    /// Answers a call.
-    fn attend(&self, call: &Call<'_>, caller: Caller<'_>) -> impl Future<Output = Vec<u8>> + Send;
+    fn answer(&self, call: &Call<'_>, caller: Caller<'_>) -> impl Future<Output = Vec<u8>> + Send;
 
-    /// Answers a message that came without a frame, if it is certain what it means.
-    fn attend_bare(
+    /// Answers a body that is a message without a frame, if it is certain what it means.
+    fn answer_bare(
         &self,
-        _body: &str,
+        _body: &[u8],
         _caller: Caller<'_>,
     ) -> impl Future<Output = Option<Vec<u8>>> + Send {
         std::future::ready(None)
     }
 
-    /// Is told of a call that was turned away before anybody read it.
-    fn turned_away(&self, _call: &RejectedCall) {}
+    /// Is told of a call that was rejected before it was read.
+    fn note_rejected(&self, _call: &RejectedCall) {}
 
-    /// Says how it is.
     fn health(&self) -> impl Future<Output = Map<String, Value>> + Send;
 }
 
-/// The reception of one agent.
+/// The caller, as far as it is known before the message is read.
+#[derive(Clone, Copy, Default)]
+pub struct Caller<'c> {
+    /// The token in the headers.
+    pub bearer: Option<&'c str>,
+    pub origin: Origin,
+}
+
+impl<'c> Caller<'c> {
+    pub(crate) fn of(head: &'c Head) -> Self {
+        Self {
+            bearer: head.bearer(),
+            origin: head.origin,
+        }
+    }
+}
+
+/// The router of one agent.
 pub struct Router<S: ToolService> {
     /// Answers calls by the name of a tool.
     pub simple: Arc<S>,
@@ -68,9 +80,9 @@ pub struct Router<S: ToolService> {
     pub mcp: Mcp,
 }
 
-impl<R: AgentService> Router<Dispatcher<R>> {
-    /// Opens the reception of an agent: what its dispatcher has is served in both forms.
-    pub fn new(dispatcher: Dispatcher<R>) -> Self {
+impl<A: AgentService> Router<Dispatcher<A>> {
+    /// The router of an agent: plain calls and MCP lead to the same tools.
+    pub(crate) fn new(dispatcher: Dispatcher<A>) -> Self {
         let simple = Arc::new(dispatcher);
         let mcp = Mcp::new(Arc::clone(&simple) as _);
         Self { simple, mcp }
@@ -96,7 +108,7 @@ impl<S: ToolService> Service for Router<S> {
     }
 
     fn turned_away(&self, call: &RejectedCall) {
-        self.simple.turned_away(call);
+        self.simple.note_rejected(call);
     }
 
     fn attend(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> Attending {
@@ -114,22 +126,22 @@ impl<S: ToolService> Router<S> {
         let content_type = headers.get(CONTENT_TYPE);
         let content_type = content_type.and_then(|value| value.to_str().ok());
         if let Err(refusal) = rpc::check_content_type(content_type) {
-            return self.turn_away(head, &refusal, guessed);
+            return self.reject(head, &refusal, guessed);
         }
         let opened = match rpc::open(body) {
             Ok(opened) => opened,
             Err(broken) => {
-                return self.turn_away(head, &rpc::Refusal::from(broken), guessed);
+                return self.reject(head, &rpc::Refusal::from(broken), guessed);
             }
         };
         let Some(era) = self.era(&opened, named) else {
-            self.tell_turned_away(head, 400, UNSUPPORTED_VERSION);
+            self.note_rejected(head, 400, UNSUPPORTED_VERSION);
             return unsupported(opened, named.unwrap_or_default());
         };
         match opened.read(era) {
-            Incoming::Refused(refusal) => self.turn_away(head, &refusal, era),
+            Incoming::Refused(refusal) => self.reject(head, &refusal, era),
             Incoming::Single(Frame::Malformed(malformed)) if era == Era::Simple => {
-                match Box::pin(self.unframed(head, body)).await {
+                match Box::pin(self.simple.answer_bare(body, Caller::of(head))).await {
                     Some(body) => answered(200, body),
                     None => self.single(head, era, &Frame::Malformed(malformed)).await,
                 }
@@ -141,15 +153,15 @@ impl<S: ToolService> Router<S> {
     }
 
     /// Turns away a whole body.
-    fn turn_away(&self, head: &Head, refusal: &rpc::Refusal, era: Era) -> Answered {
+    fn reject(&self, head: &Head, refusal: &rpc::Refusal, era: Era) -> Answered {
         let status = refusal.status.code();
-        self.tell_turned_away(head, status, refusal.error.code);
+        self.note_rejected(head, status, refusal.error.code);
         answered(status, refusal.answer(era))
     }
 
-    fn tell_turned_away(&self, head: &Head, status: u16, code: i64) {
+    fn note_rejected(&self, head: &Head, status: u16, code: i64) {
         let origin = head.origin;
-        self.simple.turned_away(&RejectedCall {
+        self.simple.note_rejected(&RejectedCall {
             origin,
             status,
             code,
@@ -166,22 +178,20 @@ impl<S: ToolService> Router<S> {
         };
         let method = message.get("method").and_then(text);
         let by_name = method.is_some_and(|method| method != "ping" && self.simple.has(&method));
-        match by_name && opened.era(None) == Some(Era::Simple) {
-            true => Some(Era::Simple),
-            false => Some(era),
-        }
+        let is_plain = by_name && opened.era(None) == Some(Era::Simple);
+        Some(if is_plain { Era::Simple } else { era })
     }
 
     async fn single(&self, head: &Head, era: Era, frame: &Frame<'_>) -> Answered {
         match frame {
             Frame::Malformed(malformed) => {
                 let status = malformed.status(era).code();
-                self.tell_turned_away(head, status, malformed.error.code);
+                self.note_rejected(head, status, malformed.error.code);
                 answered(status, malformed.answer(era))
             }
             Frame::Response(_) if era == Era::Simple => {
                 let error = RpcError::unasked_response();
-                self.tell_turned_away(head, 400, error.code);
+                self.note_rejected(head, 400, error.code);
                 answered(400, rpc::fail(None, &error, era))
             }
             _ if era.is_mcp() => Box::pin(self.mcp.answer(head, era, frame)).await,
@@ -192,22 +202,12 @@ impl<S: ToolService> Router<S> {
         }
     }
 
-    /// Answers a body that is a message by itself; one that names a method is a call gone wrong.
-    async fn unframed(&self, head: &Head, body: &[u8]) -> Option<Vec<u8>> {
-        let body = std::str::from_utf8(body).ok()?;
-        let members = rpc::members::split(body).ok()?;
-        if !members.has("message_type") || members.has("method") || members.has("jsonrpc") {
-            return None;
-        }
-        self.simple.attend_bare(body, Caller::of(head)).await
-    }
-
     async fn batch(&self, head: &Head, era: Era, frames: &[Frame<'_>]) -> Answered {
         let mut answers = Vec::new();
         for frame in frames {
             match frame {
                 Frame::Malformed(malformed) => {
-                    self.tell_turned_away(head, 200, malformed.error.code);
+                    self.note_rejected(head, 200, malformed.error.code);
                     answers.push(malformed.answer(era));
                 }
                 _ if era.is_mcp() && !self.is_simple(frame) => {
@@ -237,7 +237,7 @@ impl<S: ToolService> Router<S> {
     async fn by_name(&self, head: &Head, frame: &Frame<'_>) -> Option<Vec<u8>> {
         let caller = Caller::of(head);
         match frame {
-            Frame::Call(call) => Some(self.simple.attend(call, caller).await),
+            Frame::Call(call) => Some(self.simple.answer(call, caller).await),
             Frame::Notification(note) => {
                 // What wants no answer is heard all the same.
                 let call = Call {
@@ -245,11 +245,92 @@ impl<S: ToolService> Router<S> {
                     method: note.method.clone(),
                     params: note.params,
                 };
-                self.simple.attend(&call, caller).await;
+                self.simple.answer(&call, caller).await;
                 None
             }
             Frame::Response(_) | Frame::Malformed(_) => None,
         }
+    }
+
+    /// Serves a pipe until it ends; answers go out as they are ready, in any order.
+    ///
+    /// # Errors
+    ///
+    /// The pipe may break.
+    pub(crate) async fn serve_lines(
+        self: Arc<Self>,
+        mut reader: impl AsyncBufRead + Unpin,
+        writer: impl AsyncWrite + Unpin + Send + 'static,
+    ) -> io::Result<()> {
+        let pipe = Arc::new(Pipe::default());
+        let (answers, ready) = mpsc::channel(MAX_PENDING);
+        let writing = tokio::spawn(write(writer, ready));
+        let mut tasks = JoinSet::new();
+        while let Some(line) = next_line(&mut reader).await? {
+            while tasks.len() >= MAX_PENDING {
+                tasks.join_next().await;
+            }
+            let (reception, pipe, answers) =
+                (Arc::clone(&self), Arc::clone(&pipe), answers.clone());
+            // Whatever follows a handshake depends on it.
+            let alone = may_be_handshake(&line);
+            let answering = async move {
+                if let Some(answer) = reception.answer_line(&pipe, &line).await {
+                    // A writer that is gone has said why.
+                    let _ = answers.send(answer).await;
+                }
+            };
+            if alone {
+                answering.await;
+            } else {
+                tasks.spawn(answering);
+            }
+        }
+        while tasks.join_next().await.is_some() {}
+        drop(answers);
+        writing.await.map_err(io::Error::other)?
+    }
+
+    async fn answer_line(&self, pipe: &Pipe, line: &Line) -> Option<Vec<u8>> {
+        let Line::Whole(line) = line else {
+            return self.reject_line(&Broken::TooLarge.into(), Era::Simple);
+        };
+        let opened = match rpc::open(line) {
+            Ok(opened) => opened,
+            Err(broken) => return self.reject_line(&broken.into(), Era::Simple),
+        };
+        let agreed = pipe.agreed();
+        let era = self.era(&opened, agreed.as_deref()).unwrap_or(Era::Simple);
+        let answered = match opened.read(era) {
+            Incoming::Refused(refusal) => return self.reject_line(&refusal, era),
+            Incoming::Single(frame) => {
+                let head = piped(&frame, agreed.as_deref());
+                let Frame::Call(call) = &frame else {
+                    return whole(self.single(&head, era, &frame).await);
+                };
+                if let Err(error) = pipe.begin(&call.id) {
+                    return Some(rpc::fail(Some(&call.id), &error, era));
+                }
+                let answered = self.single(&head, era, &frame).await;
+                pipe.end(&call.id);
+                pipe.heed(&call.method, &answered);
+                answered
+            }
+            Incoming::Batch(frames) => {
+                let first = frames.first();
+                let head = first.map(|frame| piped(frame, agreed.as_deref()));
+                self.batch(&head.unwrap_or_default(), era, &frames).await
+            }
+        };
+        whole(answered)
+    }
+
+    fn reject_line(&self, refusal: &rpc::Refusal, era: Era) -> Option<Vec<u8>> {
+        let head = Head {
+            origin: Origin::Pipe,
+            ..Head::default()
+        };
+        whole(self.reject(&head, refusal, era))
     }
 }
 
@@ -279,4 +360,125 @@ fn answered(status: u16, body: Vec<u8>) -> Answered {
         headers: HeaderMap::new(),
         body: Body::Whole(body.into()),
     }
+}
+
+/// What is known of a pipe.
+#[derive(Default)]
+struct Pipe {
+    /// The revision that a handshake agreed on.
+    agreed: Mutex<Option<String>>,
+    waiting: Mutex<InFlight>,
+}
+
+/// What would come with a message if it came over HTTP.
+fn piped(frame: &Frame<'_>, agreed: Option<&str>) -> Head {
+    Head {
+        headers: bare_headers(frame, agreed),
+        origin: Origin::Pipe,
+    }
+}
+
+impl Pipe {
+    fn agreed(&self) -> Option<String> {
+        let agreed = self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
+        agreed.clone()
+    }
+
+    fn begin(&self, id: &Id<'_>) -> Result<(), RpcError> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.begin(id)
+    }
+
+    fn end(&self, id: &Id<'_>) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.end(id);
+    }
+
+    /// Remembers what a handshake agreed on.
+    fn heed(&self, method: &str, answered: &Answered) {
+        let Body::Whole(body) = &answered.body else {
+            return;
+        };
+        if method != "initialize" {
+            return;
+        }
+        let version = std::str::from_utf8(body).ok().and_then(|body| {
+            let result = members(members(body).ok()?.get("result")?.get()).ok()?;
+            text(result.get("protocolVersion")?).map(|version| version.into_owned())
+        });
+        let mut agreed = self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
+        *agreed = version.or_else(|| agreed.take());
+    }
+}
+
+fn whole(answered: Answered) -> Option<Vec<u8>> {
+    match answered.body {
+        Body::Whole(body) if !body.is_empty() => Some(body.into()),
+        Body::Whole(_) | Body::Events(_) => None,
+    }
+}
+
+/// A line, or what is left of one that was too long.
+enum Line {
+    Whole(Vec<u8>),
+    TooLong,
+}
+
+/// Whether a line may be a handshake; a wrong guess costs nothing but time.
+fn may_be_handshake(line: &Line) -> bool {
+    match line {
+        Line::Whole(line) => line.windows(12).any(|part| part == b"\"initialize\""),
+        Line::TooLong => false,
+    }
+}
+
+/// The next line that is not empty, or nothing at the end.
+async fn next_line(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Line>> {
+    loop {
+        let mut line = Vec::new();
+        let bound = MAX_BODY as u64 + 1;
+        if (&mut *reader)
+            .take(bound)
+            .read_until(b'\n', &mut line)
+            .await?
+            == 0
+        {
+            return Ok(None);
+        }
+        if line.len() > MAX_BODY && line.last() != Some(&b'\n') {
+            skip_line(reader).await?;
+            return Ok(Some(Line::TooLong));
+        }
+        if !line.trim_ascii().is_empty() {
+            return Ok(Some(Line::Whole(line.trim_ascii().to_vec())));
+        }
+    }
+}
+
+/// Reads to the end of a line and keeps nothing of it.
+async fn skip_line(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
+    loop {
+        let part = reader.fill_buf().await?;
+        let end = part.iter().position(|byte| *byte == b'\n');
+        let (length, ended) = match end {
+            Some(place) => (place + 1, true),
+            None => (part.len(), part.is_empty()),
+        };
+        reader.consume(length);
+        if ended {
+            return Ok(());
+        }
+    }
+}
+
+async fn write(
+    mut writer: impl AsyncWrite + Unpin,
+    mut ready: mpsc::Receiver<Vec<u8>>,
+) -> io::Result<()> {
+    while let Some(mut answer) = ready.recv().await {
+        answer.push(b'\n');
+        writer.write_all(&answer).await?;
+        writer.flush().await?;
+    }
+    Ok(())
 }

@@ -1,57 +1,59 @@
-//! The peers of one process: how each takes calls, found once and shared by all who call it.
+//! The peers of one process: how each takes calls, found out once and shared by all callers.
 //!
-//! Sessions are kept here: opened when a peer is first needed, opened anew when it has forgotten
-//! them, kept alive while they idle, and ended with the process. What is said is left to others.
-
-pub(crate) mod link;
-pub(crate) mod registry;
+//! Sessions are opened when a peer is first called, opened anew when the peer has forgotten them,
+//! kept alive while they idle, and ended with the process. Finding out how a peer takes calls has
+//! its own time budget; callers that need the peer meanwhile wait for the same answer. A peer that
+//! turns out otherwise is probed again, but not more often than [`PROBE_INTERVAL`] allows.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use league_core::letter::Peer;
-use league_protocol::peer::PeerRequest;
+use league_core::timeouts::CALL_STYLE_TIMEOUT;
+use league_protocol::peer::{
+    self, HttpReply, PeerProfile, PeerRequest, Probe, ProbeStep, ToolList,
+};
+use league_protocol::sender::CallStyle;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::http::client::{Answer, CallError, Client};
 use crate::http::endpoint::Endpoint;
-use link::{Carrier, PeerSession};
-use registry::Registry;
 
 /// The most peers that are known at once; for one more, the one that was called longest ago is
 /// forgotten.
-pub(crate) const MOST_PEERS: usize = 4_096;
+pub(crate) const MAX_PEERS: usize = 4_096;
 /// The most peers that are shown.
-pub(crate) const MOST_SHOWN: usize = 256;
+pub(crate) const MAX_SHOWN: usize = 256;
 /// How often idle sessions are looked after.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(30);
 /// How long a session is kept alive that nobody uses; then it is ended.
-pub(crate) const KEPT_ALIVE: Duration = Duration::from_secs(30 * 60);
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// How many idle sessions are looked after at once.
-const AT_ONCE: usize = 64;
+const BEATS_AT_ONCE: usize = 64;
 /// How long the ends of all sessions may take.
-const FAREWELL: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The peers of one process.
 #[derive(Clone)]
 pub(crate) struct Sessions {
-    known: Arc<Known>,
+    known: Arc<SessionTable>,
 }
 
-struct Known {
+struct SessionTable {
     client: Client,
-    links: Mutex<BTreeMap<Arc<str>, Named>>,
+    sessions: Mutex<BTreeMap<Arc<str>, NamedSession>>,
     beating: AtomicBool,
 }
 
-/// A link, and whom it leads to.
+/// A session, and whom it leads to.
 #[derive(Clone)]
-struct Named {
+struct NamedSession {
     agent: Arc<str>,
-    link: Arc<PeerSession<Http>>,
+    session: Arc<PeerSession<Http>>,
 }
 
 /// The way to a peer over HTTP.
@@ -70,51 +72,51 @@ impl Sessions {
     /// Nobody is known yet.
     pub(crate) fn new(client: Client) -> Self {
         Self {
-            known: Arc::new(Known {
+            known: Arc::new(SessionTable {
                 client,
-                links: Mutex::default(),
+                sessions: Mutex::default(),
                 beating: AtomicBool::new(false),
             }),
         }
     }
 
-    /// The link to a peer, the same for all who call it.
-    pub(crate) fn link(&self, peer: &Peer, endpoint: &Endpoint) -> Arc<PeerSession<Http>> {
-        let mut links = self.known.links();
-        if let Some(named) = links.get_mut(&peer.endpoint) {
+    /// The session to a peer, the same for all who call it.
+    pub(crate) fn session(&self, peer: &Peer, endpoint: &Endpoint) -> Arc<PeerSession<Http>> {
+        let mut sessions = self.known.sessions();
+        if let Some(named) = sessions.get_mut(&peer.endpoint) {
             let agent = peer.agent.to_string();
             if *named.agent != *agent {
                 named.agent = agent.into();
             }
-            return Arc::clone(&named.link);
+            return Arc::clone(&named.session);
         }
-        let link = Arc::new(PeerSession::new(Http {
+        let session = Arc::new(PeerSession::new(Http {
             client: self.known.client.clone(),
             endpoint: endpoint.clone(),
         }));
-        let oldest = (links.len() >= MOST_PEERS).then(|| make_room(&mut links));
-        let named = Named {
+        let oldest = (sessions.len() >= MAX_PEERS).then(|| make_room(&mut sessions));
+        let named = NamedSession {
             agent: peer.agent.to_string().into(),
-            link: Arc::clone(&link),
+            session: Arc::clone(&session),
         };
-        links.insert(Arc::clone(&peer.endpoint), named);
-        drop(links);
+        sessions.insert(Arc::clone(&peer.endpoint), named);
+        drop(sessions);
         if let Some(oldest) = oldest.flatten() {
-            tokio::spawn(async move { oldest.link.end().await });
+            tokio::spawn(async move { oldest.session.end().await });
         }
         self.begin_beating();
-        link
+        session
     }
 
     /// What is known of each peer that was asked, and of the tools of all of them.
     pub(crate) fn shown(&self) -> Value {
-        let links = self.known.links().clone();
-        let mut registry = Registry::default();
+        let sessions = self.known.sessions().clone();
+        let mut tool_names = ToolNames::default();
         let mut peers = Vec::new();
-        for (endpoint, named) in links.iter().take(MOST_SHOWN) {
-            let (found, state) = named.link.known();
+        for (endpoint, named) in sessions.iter().take(MAX_SHOWN) {
+            let (found, state) = named.session.known();
             if let Some(tools) = found.as_ref().and_then(|found| found.tools.as_ref()) {
-                registry.add(&named.agent, tools);
+                tool_names.add(&named.agent, tools);
             }
             peers.push(json!({
                 "endpoint": endpoint,
@@ -126,18 +128,18 @@ impl Sessions {
                 "state": state,
             }));
         }
-        json!({"known": links.len(), "peers": peers, "tools": registry.names()})
+        json!({"known": sessions.len(), "peers": peers, "tools": tool_names.names()})
     }
 
     /// Ends all sessions, within a bound.
     pub(crate) async fn close(&self) {
-        let links: Vec<_> = self.known.links().values().cloned().collect();
+        let sessions: Vec<_> = self.known.sessions().values().cloned().collect();
         let mut ends = JoinSet::new();
-        for named in links {
-            ends.spawn(async move { named.link.end().await });
+        for named in sessions {
+            ends.spawn(async move { named.session.end().await });
         }
         // A peer that hangs does not keep the others from hearing it.
-        let _ = tokio::time::timeout(FAREWELL, ends.join_all()).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, ends.join_all()).await;
     }
 
     /// Looks after idle sessions for as long as anybody holds the peers.
@@ -150,22 +152,22 @@ impl Sessions {
     }
 }
 
-impl Known {
-    fn links(&self) -> std::sync::MutexGuard<'_, BTreeMap<Arc<str>, Named>> {
-        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+impl SessionTable {
+    fn sessions(&self) -> std::sync::MutexGuard<'_, BTreeMap<Arc<str>, NamedSession>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn beat(known: Weak<Known>) {
+async fn beat(known: Weak<SessionTable>) {
     loop {
         tokio::time::sleep(HEARTBEAT).await;
         let Some(known) = known.upgrade() else { return };
-        let links: Vec<_> = known.links().values().cloned().collect();
+        let sessions: Vec<_> = known.sessions().values().cloned().collect();
         drop(known);
-        for together in links.chunks(AT_ONCE) {
+        for together in sessions.chunks(BEATS_AT_ONCE) {
             let mut beats = JoinSet::new();
             for named in together.iter().cloned() {
-                beats.spawn(async move { named.link.look_after().await });
+                beats.spawn(async move { named.session.look_after().await });
             }
             beats.join_all().await;
         }
@@ -173,8 +175,389 @@ async fn beat(known: Weak<Known>) {
 }
 
 /// Forgets the peer that was called longest ago.
-fn make_room(links: &mut BTreeMap<Arc<str>, Named>) -> Option<Named> {
-    let oldest = links.iter().min_by_key(|(_, named)| named.link.used_at());
+fn make_room(sessions: &mut BTreeMap<Arc<str>, NamedSession>) -> Option<NamedSession> {
+    let oldest = sessions
+        .iter()
+        .min_by_key(|(_, named)| named.session.used_at());
     let oldest = oldest.map(|(endpoint, _)| Arc::clone(endpoint))?;
-    links.remove(&oldest)
+    sessions.remove(&oldest)
 }
+
+/// How long one question about how a peer takes calls may take.
+pub(crate) const QUESTION_TIMEOUT: Duration = Duration::from_secs(3);
+/// The least time between two times of finding out.
+pub(crate) const PROBE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Carries one request to a peer and brings what comes back.
+pub(crate) trait Carrier: Send + Sync + 'static {
+    /// Carries a request once.
+    fn carry(
+        &self,
+        request: &PeerRequest,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<Answer, CallError>> + Send;
+}
+
+/// One peer.
+pub(crate) struct PeerSession<C> {
+    carrier: C,
+    ids: AtomicU64,
+    held: RwLock<SessionState>,
+    /// SessionState while somebody finds out.
+    asking: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct SessionState {
+    found: Option<Arc<PeerProfile>>,
+    /// Whether the peer has turned out otherwise since, or nobody answered.
+    doubted: bool,
+    /// Whether the peer has answered a call that was written so.
+    proved: bool,
+    /// Whether all forms were tried on the peer, and none worked.
+    exhausted: bool,
+    /// Whether a call by the name of a tool was tried on the peer, and it made nothing of it.
+    refuses_tools: bool,
+    found_at: Option<Instant>,
+    used_at: Option<Instant>,
+}
+
+/// A call that was answered.
+pub(crate) struct CallResult {
+    /// How the peer was spoken to.
+    pub(crate) profile: Arc<PeerProfile>,
+    /// The id of the call.
+    pub(crate) id: u64,
+    /// What came back.
+    pub(crate) answer: Answer,
+}
+
+impl<C: Carrier> PeerSession<C> {
+    /// A peer of which nothing is known.
+    pub(crate) fn new(carrier: C) -> Self {
+        Self {
+            carrier,
+            ids: AtomicU64::new(1),
+            held: RwLock::default(),
+            asking: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    /// What carries the bytes.
+    pub(crate) fn carrier(&self) -> &C {
+        &self.carrier
+    }
+
+    /// How the peer takes calls; found out now if nobody has before.
+    pub(crate) async fn profile(&self) -> Arc<PeerProfile> {
+        if let Some(found) = self.settled() {
+            return found;
+        }
+        let _alone = self.asking.lock().await;
+        match self.settled() {
+            Some(found) => found,
+            None => self.find_out().await,
+        }
+    }
+
+    /// Takes for known, until it turns out otherwise, how a peer is said to take calls.
+    pub(crate) fn assume(&self, layout: CallStyle) {
+        self.held_mut(|held| {
+            let assumed = || Arc::new(PeerProfile::plain(layout));
+            held.found.get_or_insert_with(assumed);
+        });
+    }
+
+    /// The other forms in which a peer may take calls that is spoken to simply; none if it has
+    /// answered in the present one.
+    pub(crate) fn other_layouts(
+        &self,
+        found: &Arc<PeerProfile>,
+    ) -> impl Iterator<Item = Arc<PeerProfile>> + use<C> {
+        let settled = self.held(|held| held.exhausted || held.proved && held.is(found));
+        let tried = found.layout().filter(|_| !settled);
+        let others = CallStyle::LAYOUTS
+            .into_iter()
+            .take(CallStyle::TRIED)
+            .filter(move |layout| tried.is_some_and(|tried| tried != *layout));
+        others.map(|layout| Arc::new(PeerProfile::plain(layout)))
+    }
+
+    /// No form worked: the others are not tried again as long as the peer is known.
+    pub(crate) fn exhaust(&self) {
+        self.held_mut(|held| held.exhausted = true);
+    }
+
+    /// The peer made nothing of a call by the name of a tool.
+    pub(crate) fn refuse_tools(&self) {
+        self.held_mut(|held| held.refuses_tools = true);
+    }
+
+    /// Whether the peer made nothing of a call by the name of a tool.
+    pub(crate) fn refuses_tools(&self) -> bool {
+        self.held(|held| held.refuses_tools)
+    }
+
+    /// The peer has answered a call that was written so.
+    pub(crate) fn prove(&self, found: &Arc<PeerProfile>) {
+        if self.held(|held| held.proved && held.is(found)) {
+            return;
+        }
+        self.held_mut(|held| {
+            held.found = Some(Arc::clone(found));
+            held.found_at = Some(Instant::now());
+            held.doubted = false;
+            held.proved = true;
+        });
+    }
+
+    /// Calls a peer that is known, with what is written for how it takes calls; `None` if nothing
+    /// is. A peer that has forgotten the session is called once more in a new one.
+    ///
+    /// # Errors
+    ///
+    /// Says why nothing came back.
+    pub(crate) async fn call(
+        &self,
+        found: Arc<PeerProfile>,
+        timeout: Duration,
+        write: impl Fn(&PeerProfile, u64) -> Option<PeerRequest>,
+    ) -> Result<Option<CallResult>, CallError> {
+        let began = Instant::now();
+        self.held_mut(|held| held.used_at = Some(began));
+        let Some((id, answer)) = self.once(&found, timeout, &write).await? else {
+            return Ok(None);
+        };
+        if !peer::is_expired(&found, &answer.reply()) {
+            return Ok(Some(CallResult {
+                profile: found,
+                id,
+                answer,
+            }));
+        }
+        // Nobody gains time by forgetting: only the handshake is off the clock.
+        let left = timeout.saturating_sub(began.elapsed());
+        let found = self.renewed(&found).await;
+        let again = self.once(&found, left, &write).await?;
+        Ok(again.map(|(id, answer)| CallResult {
+            profile: found,
+            id,
+            answer,
+        }))
+    }
+
+    async fn once(
+        &self,
+        found: &PeerProfile,
+        timeout: Duration,
+        write: impl Fn(&PeerProfile, u64) -> Option<PeerRequest>,
+    ) -> Result<Option<(u64, Answer)>, CallError> {
+        let id = self.id();
+        let Some(request) = write(found, id) else {
+            return Ok(None);
+        };
+        let answer = self.carrier.carry(&request, timeout).await?;
+        Ok(Some((id, answer)))
+    }
+
+    /// The peer did not do as it was found to: the next call finds out anew.
+    pub(crate) fn doubt(&self, found: &Arc<PeerProfile>) {
+        self.held_mut(|held| {
+            held.doubted |= held.is(found);
+        });
+    }
+
+    /// What is known of the peer, and one word on how sure that is.
+    pub(crate) fn known(&self) -> (Option<Arc<PeerProfile>>, &'static str) {
+        self.held(|held| {
+            let state = match &held.found {
+                None => "unknown",
+                Some(_) if held.doubted => "doubted",
+                Some(_) => "settled",
+            };
+            (held.found.clone(), state)
+        })
+    }
+
+    /// When somebody last called the peer; a session that nobody used is the oldest.
+    pub(crate) fn used_at(&self) -> Option<Instant> {
+        self.held(|held| held.used_at)
+    }
+
+    /// Keeps an idle session alive; ends one that nobody uses any more.
+    pub(crate) async fn look_after(&self) {
+        let (found, used_at) = self.held(|held| (held.found.clone(), held.used_at));
+        let Some(found) = found.filter(|found| found.has_session()) else {
+            return;
+        };
+        let idle = used_at.map_or(IDLE_TIMEOUT, |at| at.elapsed());
+        if idle >= IDLE_TIMEOUT {
+            return self.end().await;
+        }
+        if idle < HEARTBEAT {
+            return;
+        }
+        let beat = peer::ping(&found, self.id());
+        if let Some(beat) = beat
+            && let Ok(answer) = self.carrier.carry(&beat, QUESTION_TIMEOUT).await
+            && peer::is_expired(&found, &answer.reply())
+        {
+            self.renewed(&found).await;
+        }
+    }
+
+    /// Ends the session with the peer, if there is one; whoever calls next opens another.
+    pub(crate) async fn end(&self) {
+        let found = self.held_mut(|held| {
+            let with_session = |found: &mut Arc<PeerProfile>| found.has_session();
+            held.found.take_if(with_session)
+        });
+        let Some(found) = found else { return };
+        if let Some(end) = found.session.as_ref().and_then(peer::end) {
+            // A server that does not end sessions forgets them by itself.
+            let _ = self.carrier.carry(&end, QUESTION_TIMEOUT).await;
+        }
+    }
+
+    /// A new session with a peer that has forgotten this one; all who notice share it.
+    async fn renewed(&self, old: &Arc<PeerProfile>) -> Arc<PeerProfile> {
+        let _alone = self.asking.lock().await;
+        let known = self.held(|held| held.found.clone());
+        if let Some(other) = known.filter(|known| !Arc::ptr_eq(known, old)) {
+            return other;
+        }
+        let mut found = self.converse(Probe::renew).await;
+        if found.layout().is_some() {
+            return self.find_out().await;
+        }
+        found.tools = found.tools.or_else(|| old.tools.clone());
+        self.keep(found)
+    }
+
+    async fn find_out(&self) -> Arc<PeerProfile> {
+        let found = self.converse(Probe::begin).await;
+        self.keep(found)
+    }
+
+    /// Puts the questions, one after the other, within the budget of all of them.
+    async fn converse(&self, begin: fn(u64) -> (Probe, ProbeStep)) -> PeerProfile {
+        let until = Instant::now() + CALL_STYLE_TIMEOUT;
+        let (mut probe, mut step) = begin(self.id());
+        let mut hung = false;
+        loop {
+            let request = match step {
+                ProbeStep::Ask(request) => request,
+                ProbeStep::Found(mut found) => {
+                    found.heard |= hung;
+                    return found;
+                }
+            };
+            let wait = until.duration_since(Instant::now()).min(QUESTION_TIMEOUT);
+            let answer = self.carrier.carry(&request, wait).await;
+            // Whoever hangs is there, and may answer what it knows.
+            hung |= matches!(answer, Err(CallError::Timeout(_)));
+            let reply = answer.as_ref().ok().map(Answer::reply);
+            step = probe.hear(reply.as_ref(), self.id());
+        }
+    }
+
+    fn keep(&self, found: PeerProfile) -> Arc<PeerProfile> {
+        let found = Arc::new(found);
+        self.held_mut(|held| {
+            let digest = |found: &PeerProfile| found.tools.as_ref().map(|tools| tools.digest());
+            let before = held.found.as_ref().and_then(|found| digest(found));
+            if before.is_some() && before != digest(&found) {
+                tracing::warn!(
+                    event_type = "TOOLS_CHANGED",
+                    "a peer lists other tools than before"
+                );
+            }
+            held.doubted = !found.heard;
+            held.proved = false;
+            held.found_at = Some(Instant::now());
+            held.found = Some(Arc::clone(&found));
+        });
+        found
+    }
+
+    /// What is known, if it can be relied on or it is too early to ask again.
+    fn settled(&self) -> Option<Arc<PeerProfile>> {
+        self.held(|held| {
+            let early = held
+                .found_at
+                .is_some_and(|at| at.elapsed() < PROBE_INTERVAL);
+            held.found.clone().filter(|_| !held.doubted || early)
+        })
+    }
+
+    fn id(&self) -> u64 {
+        self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn held<T>(&self, look: impl FnOnce(&SessionState) -> T) -> T {
+        look(&self.held.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn held_mut<T>(&self, change: impl FnOnce(&mut SessionState) -> T) -> T {
+        change(&mut self.held.write().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl SessionState {
+    fn is(&self, found: &Arc<PeerProfile>) -> bool {
+        let held = self.found.as_ref();
+        held.is_some_and(|held| Arc::ptr_eq(held, found))
+    }
+}
+
+impl Answer {
+    /// What came back, as it is read.
+    pub(crate) fn reply(&self) -> HttpReply<'_> {
+        HttpReply {
+            status: self.status,
+            session: self.session.as_deref(),
+            body: &self.body,
+        }
+    }
+}
+
+/// The most tools that are named.
+const MAX_TOOL_NAMES: usize = 1_024;
+
+/// The tools of several servers.
+#[derive(Debug, Default)]
+pub(crate) struct ToolNames {
+    /// Which servers offer a tool of this name.
+    servers: BTreeMap<String, Vec<String>>,
+}
+
+impl ToolNames {
+    /// Adds the tools of a server.
+    pub(crate) fn add(&mut self, server: &str, tools: &ToolList) {
+        for tool in tools.names() {
+            let servers = self.servers.entry(tool.to_owned()).or_default();
+            servers.push(server.to_owned());
+        }
+    }
+
+    /// A name for each tool: its own, or `server.tool` where several servers offer it.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let named = |(tool, servers): (&String, &Vec<String>)| -> Vec<String> {
+            match &servers[..] {
+                [_] => vec![tool.clone()],
+                _ => servers
+                    .iter()
+                    .map(|server| format!("{server}.{tool}"))
+                    .collect(),
+            }
+        };
+        self.servers
+            .iter()
+            .flat_map(named)
+            .take(MAX_TOOL_NAMES)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,23 +2,18 @@
 
 use std::sync::Arc;
 
-use league_protocol::decode::decode;
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, conversation, encode, tool};
 use league_protocol::fault::Code;
-use league_protocol::finding::{Notes, Reading, excerpt};
-use league_protocol::lenient::{self, Expected, Repair};
+use league_protocol::finding::excerpt;
 use league_protocol::message::{EVEN_ODD, LeagueError, Message};
-use league_protocol::peer::{self, PeerProfile, PeerRequest, ToolResult};
-use league_protocol::rpc::members::split;
+use league_protocol::peer::{self, PeerProfile, PeerRequest};
 use league_protocol::sender::{Agent, Dialect};
+use league_protocol::wire::{Context, SentCall, read_reply};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::clock;
 use crate::http::client::Answer;
-use crate::wire::outbound::owed_types;
-use crate::wire::outbox::match_of;
 
 /// The message without the token that proves a referee.
 pub(crate) fn without_token(mut message: Message) -> Message {
@@ -63,79 +58,39 @@ fn hints(message: &Message) -> Hints<'_> {
     Hints {
         game_type,
         reader,
-        match_id: match_of(message),
+        match_id: message.match_id(),
         ..Hints::default()
     }
 }
 
-/// What the bot says to a message: exactly if it can be read so, else by what it must mean.
+/// Reads what the bot says to a message: exactly if possible, otherwise by what it must mean.
 ///
-/// The player says it in the league's words, so that this is no departure in a strict league.
+/// The player says it in the league's words, so this is not a departure in a strict league.
 pub(crate) fn understood(
     message: &Message,
     answer: &Answer,
     id: u64,
     profile: &PeerProfile,
 ) -> Result<Message, LeagueError> {
-    let (read, said) = if profile.layout().is_some() {
-        (simple(message, answer, id), text(&answer.body))
-    } else {
-        let result = peer::read(&answer.reply(), id).map_err(|fault| wrong(&fault.to_string()))?;
-        match peer::tool_result(&result).map_err(|fault| wrong(&fault.to_string()))? {
-            ToolResult::Message(said) => (exactly(message, &said), said.get().to_owned()),
-            ToolResult::Acknowledged => return Ok(Message::Acknowledged),
-            ToolResult::Failed(words) => return Err(wrong(&format!("its tool failed: {words}"))),
-        }
+    let call = SentCall {
+        id,
+        message,
+        dialect: Dialect::V2,
+        style: profile.style,
+        player: None,
+        is_kept: false,
     };
-    match read {
-        Ok(Message::Acknowledged) | Err(_) => meant(message, &said).unwrap_or(read),
-        Ok(said) => Ok(said),
-    }
-}
-
-/// A line of a bot; empty if it is not UTF-8.
-fn text(line: &[u8]) -> String {
-    std::str::from_utf8(line).unwrap_or_default().to_owned()
-}
-
-/// What the line of a simple bot says.
-fn simple(message: &Message, answer: &Answer, id: u64) -> Result<Message, LeagueError> {
-    let mut notes = Notes::new(Reading::Lenient);
-    match lenient::reply(&answer.body, id, &mut notes) {
-        Some(said) => exactly(message, &said),
-        None => Err(unclear(&notes)),
-    }
-}
-
-/// A message in the words of the league; what names no type is a nod.
-fn exactly(message: &Message, said: &RawValue) -> Result<Message, LeagueError> {
-    if !split(said.get()).is_ok_and(|members| members.has("message_type")) {
-        return Ok(Message::Acknowledged);
-    }
-    let decoded = decode(said, Reading::Lenient, None);
-    let mut decoded = decoded.map_err(|notes| unclear(&notes))?;
-    let answer = decoded.message(&hints(message));
-    answer.map_err(|finding| LeagueError::new(finding.code, format!("the bot: {}", finding.detail)))
-}
-
-/// The answer that is meant, as a lenient league makes it out; `None` if nothing can be.
-fn meant(message: &Message, said: &str) -> Option<Result<Message, LeagueError>> {
-    let types = owed_types(message, Dialect::V2);
-    let expected = Expected {
-        types: &types,
-        method: None,
-        dialect: Some(Dialect::V2),
+    let context = Context {
+        hints: hints(message),
+        ..Context::default()
     };
-    types.first()?;
-    match lenient::repair(said, &expected, &mut Notes::new(Reading::Lenient))? {
-        Repair::Message(mended) => exactly(message, &mended).ok().map(Ok),
-        Repair::Complaint(words) => Some(Err(wrong(&words))),
-    }
-}
-
-fn unclear(notes: &Notes) -> LeagueError {
-    let first = notes.first_error().or(notes.findings.first());
-    wrong(first.map_or("its answer holds no message", |finding| &finding.detail))
+    let read = read_reply(&call, &answer.reply(), &context).read;
+    read.map(|received| received.message).map_err(|unread| {
+        LeagueError::new(
+            unread.error.code,
+            format!("the bot: {}", unread.error.detail),
+        )
+    })
 }
 
 fn wrong(detail: &str) -> LeagueError {
@@ -165,6 +120,8 @@ pub(crate) fn without_move(message: &Message) -> LeagueError {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
+    use league_protocol::decode::decode;
+    use league_protocol::finding::Reading;
     use serde_json::json;
 
     use super::*;

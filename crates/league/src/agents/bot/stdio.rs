@@ -14,7 +14,7 @@ use tokio::process::ChildStdin;
 use tokio::sync::{oneshot, watch};
 
 use crate::http::client::{Answer, CallError};
-use crate::wire::sessions::link::Carrier;
+use crate::wire::sessions::Carrier;
 
 /// The first question to a bot; any answer will do.
 const WAKE_UP: &[u8] = br#"{"jsonrpc":"2.0","method":"ping","id":0}"#;

@@ -19,7 +19,7 @@ use crate::chance::Chance;
 use crate::config::AgentsConfig;
 use crate::http::endpoint::{AllowList, Endpoint};
 use crate::http::local;
-use crate::wire::router::ServiceReply;
+use crate::wire::dispatcher::ServiceReply;
 
 /// How many addresses are remembered; further ones always get the usual spelling.
 const MAX_ADDRESSES: usize = 4_096;

@@ -72,7 +72,7 @@ impl RefereeArgs {
         };
         let mut shared = self.join.common.shared(&setup.system, None)?;
         if !referee::is_here(&rules.manager.endpoint) {
-            shared.roads.allowed = shared.roads.allowed.away_from_manager();
+            shared.outbox.allowed = shared.outbox.allowed.away_from_manager();
         }
         let league = self.league(&setup, &shared.root, &slot).await;
         let started = referee::start(&shared, &league, &slot, rules)

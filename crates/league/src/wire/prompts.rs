@@ -49,7 +49,7 @@ const PARITY: &str = "A number is drawn; whoever chose its parity wins if the ot
     otherwise it is a draw. ";
 
 /// Writes a prompt around data.
-pub(super) fn write(
+pub(crate) fn write(
     name: &str,
     game: &Rules,
     moves: Option<&str>,

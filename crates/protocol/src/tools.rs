@@ -1,15 +1,15 @@
-//! What a kind of agent offers, written down once: both forms of calling go by this list.
+//! Tools: the messages or arguments that each takes, what it gives, and the schemas of both.
 
-use league_mcp::{Prompt, Template, Tool};
-use league_protocol::fault::Code;
-use league_protocol::finding::Reading;
-use league_protocol::message::{LeagueError, Message};
-use league_protocol::schema::message_schema;
-use league_protocol::sender::Dialect;
+use crate::fault::Code;
+use crate::finding::Reading;
+use crate::message::{LeagueError, Message};
+use crate::schema::message_schema;
+use crate::sender::Dialect;
+use crate::token::AuthToken;
 use serde_json::{Map, Value, json};
 
 /// The fields of an envelope, which a caller over MCP may leave out.
-pub(super) const ENVELOPE: [&str; 5] = [
+const ENVELOPE: [&str; 5] = [
     "protocol",
     "message_type",
     "sender",
@@ -17,51 +17,30 @@ pub(super) const ENVELOPE: [&str; 5] = [
     "conversation_id",
 ];
 
-/// What a kind of agent offers.
-#[derive(Debug)]
-pub(crate) struct Manifest {
-    /// The name for programs.
-    pub(crate) name: &'static str,
-    /// The name for people.
-    pub(crate) title: &'static str,
-    /// What an assistant should know before it begins.
-    pub(crate) instructions: &'static str,
-    /// The tools, in the order in which they are listed.
-    pub(crate) tools: &'static [ToolEntry],
-    /// What can be read at an address of its own: address, title, what it holds.
-    pub(crate) resources: &'static [(&'static str, &'static str, &'static str)],
-    /// What can be read at an address with a name in it.
-    pub(crate) templates: &'static [Template],
-    /// The prompts.
-    pub(crate) prompts: &'static [Prompt],
-    /// The resource that a prompt about no match in particular is written around.
-    pub(crate) background: &'static str,
-}
-
 /// One tool.
 #[derive(Debug)]
-pub(crate) struct ToolEntry {
+pub struct ToolEntry {
     /// The name that it is called by.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The name for people.
-    pub(crate) title: &'static str,
+    pub title: &'static str,
     /// What it does, and when to use it.
-    pub(crate) description: &'static str,
+    pub description: &'static str,
     /// What it takes.
-    pub(crate) takes: Takes,
+    pub takes: Takes,
     /// Further messages that it understands, by their types in `league.v2`.
-    pub(crate) also: &'static [&'static str],
+    pub also: &'static [&'static str],
     /// What it gives, unless it fails.
-    pub(crate) gives: Gives,
+    pub gives: Gives,
     /// Whether calling it changes nothing.
-    pub(crate) read_only: bool,
+    pub read_only: bool,
     /// Whether calling it again with the same arguments changes nothing more.
-    pub(crate) idempotent: bool,
+    pub idempotent: bool,
 }
 
 /// What a tool takes.
 #[derive(Debug)]
-pub(crate) enum Takes {
+pub enum Takes {
     /// A message of one of these types; the first is meant if a caller names none.
     Message(&'static [&'static str]),
     /// Plain arguments: name, what it says, whether it is needed. All are text.
@@ -70,7 +49,7 @@ pub(crate) enum Takes {
 
 /// What a tool gives.
 #[derive(Debug)]
-pub(crate) enum Gives {
+pub enum Gives {
     /// A message of this type.
     Message(&'static str),
     /// `{"status":"ok"}`.
@@ -79,15 +58,26 @@ pub(crate) enum Gives {
     Members(&'static [(&'static str, &'static str)]),
 }
 
+/// The arguments of a tool that takes no message.
+#[derive(Debug, Clone, Default)]
+pub struct ToolArguments {
+    /// The token that came with them.
+    pub token: Option<AuthToken>,
+    pub members: Map<String, Value>,
+}
+
+impl ToolArguments {
+    /// The text of an argument.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.members.get(name).and_then(Value::as_str)
+    }
+}
+
 impl ToolEntry {
     /// Lets a message pass that the tool is for, in whichever dialect it was said.
-    pub(super) fn admit(&self, message: &Message) -> Result<(), LeagueError> {
+    pub(crate) fn admit(&self, message: &Message) -> Result<(), LeagueError> {
         let kind = message.v2_type().unwrap_or_default();
-        let own = match self.takes {
-            Takes::Message(kinds) => kinds,
-            Takes::Arguments(_) => &[],
-        };
-        let taken: Vec<&str> = [own, self.also].concat();
+        let taken: Vec<&str> = [self.takes.types(), self.also].concat();
         if taken.contains(&kind) {
             return Ok(());
         }
@@ -101,25 +91,30 @@ impl ToolEntry {
         Err(error)
     }
 
-    /// The tool as MCP lists it.
-    pub(super) fn shown(&self) -> Tool {
-        let mut input_schema = self.takes.schema();
-        without_null(&mut input_schema);
-        let mut output_schema = self.gives.schema();
-        with_single_types(&mut output_schema);
-        Tool {
-            name: self.name,
-            title: self.title,
-            description: self.description,
-            input_schema,
-            output_schema,
-            read_only: self.read_only,
-            idempotent: self.idempotent,
-        }
+    /// The schema of the arguments, as MCP lists it.
+    pub fn input_schema(&self) -> Map<String, Value> {
+        let mut schema = self.takes.schema();
+        without_null(&mut schema);
+        schema
+    }
+
+    /// The schema of the result, as MCP lists it.
+    pub fn output_schema(&self) -> Map<String, Value> {
+        let mut schema = self.gives.schema();
+        with_single_types(&mut schema);
+        schema
     }
 }
 
 impl Takes {
+    /// The types of the messages that it takes; none if it takes plain arguments.
+    pub const fn types(&self) -> &'static [&'static str] {
+        match self {
+            Self::Message(types) => types,
+            Self::Arguments(_) => &[],
+        }
+    }
+
     fn schema(&self) -> Map<String, Value> {
         match self {
             Self::Message(kinds) => message_input(kinds),

@@ -1,9 +1,5 @@
 //! A link over a carrier that a test writes.
 
-use std::sync::Mutex;
-
-use serde_json::{Value, json};
-
 use super::*;
 
 /// The status, the session and the body of an answer.
@@ -87,7 +83,7 @@ async fn all_who_need_a_peer_at_once_share_one_finding_out() {
     let all: Vec<_> = (0..20)
         .map(|_| {
             let link = Arc::clone(&link);
-            tokio::spawn(async move { link.found().await })
+            tokio::spawn(async move { link.profile().await })
         })
         .collect();
     for one in all {
@@ -106,51 +102,54 @@ async fn all_who_need_a_peer_at_once_share_one_finding_out() {
 async fn whoever_is_not_there_is_asked_again_but_not_at_once() {
     let link = Scripted::link(|_| Err(CallError::Connection("refused".to_owned())));
     for _ in 0..5 {
-        assert_eq!(link.found().await.layout(), Some(CallStyle::Tool));
+        assert_eq!(link.profile().await.layout(), Some(CallStyle::Tool));
     }
     assert_eq!(link.methods(), ["server/discover", "initialize"]);
     link.rested();
-    link.found().await;
+    link.profile().await;
     assert_eq!(link.methods().len(), 4);
 }
 
 #[tokio::test]
 async fn whoever_hangs_on_the_questions_is_spoken_to_simply_from_then_on() {
-    let link = Scripted::link(|_| Err(CallError::Timeout(ONE_QUESTION)));
-    link.found().await;
+    let link = Scripted::link(|_| Err(CallError::Timeout(QUESTION_TIMEOUT)));
+    link.profile().await;
     link.rested();
-    assert_eq!(link.found().await.layout(), Some(CallStyle::Tool));
+    assert_eq!(link.profile().await.layout(), Some(CallStyle::Tool));
     assert_eq!(link.methods().len(), 2);
 }
 
 #[tokio::test]
 async fn a_doubt_is_cleared_once_and_not_more_often_than_allowed() {
     let link = Scripted::link(legacy);
-    let found = link.found().await;
+    let found = link.profile().await;
     for _ in 0..3 {
         link.doubt(&found);
-        assert!(Arc::ptr_eq(&link.found().await, &found), "it is too early");
+        assert!(
+            Arc::ptr_eq(&link.profile().await, &found),
+            "it is too early"
+        );
     }
     link.rested();
-    let again = link.found().await;
+    let again = link.profile().await;
     assert!(!Arc::ptr_eq(&again, &found));
     // A doubt of what was found out before says nothing of what was since.
     link.doubt(&found);
     link.rested();
-    assert!(Arc::ptr_eq(&link.found().await, &again));
+    assert!(Arc::ptr_eq(&link.profile().await, &again));
 }
 
 #[tokio::test]
 async fn an_idle_session_is_kept_alive_and_one_that_nobody_uses_is_ended() {
     let link = Scripted::link(legacy);
-    link.found().await;
+    link.profile().await;
     link.idle(HEARTBEAT);
     link.look_after().await;
     assert_eq!(link.methods().last().unwrap(), "ping");
     link.idle(Duration::ZERO);
     link.look_after().await;
     assert_eq!(link.methods().len(), 5, "a session in use needs no beat");
-    link.idle(KEPT_ALIVE);
+    link.idle(IDLE_TIMEOUT);
     link.look_after().await;
     assert_eq!(link.methods().last().unwrap(), "Delete");
     link.look_after().await;
@@ -168,10 +167,10 @@ async fn a_beat_that_finds_the_session_gone_opens_another() {
         )),
         _ => legacy(request),
     });
-    let before = link.found().await;
+    let before = link.profile().await;
     link.idle(HEARTBEAT);
     link.look_after().await;
-    let after = link.found().await;
+    let after = link.profile().await;
     assert!(!Arc::ptr_eq(&before, &after));
     assert!(after.has_session());
 }
@@ -186,9 +185,13 @@ async fn a_call_in_a_forgotten_session_is_made_once_more_in_a_new_one() {
         )),
         _ => legacy(request),
     });
-    let found = link.found().await;
+    let found = link.profile().await;
     let call = |found: &PeerProfile, id| peer::call(found, id, "choose_parity", &json!({}), None);
-    let called = link.call(found, ONE_QUESTION, call).await.unwrap().unwrap();
+    let called = link
+        .call(found, QUESTION_TIMEOUT, call)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(called.answer.status, 404, "and not a third time");
     let calls = link
         .methods()
@@ -207,4 +210,41 @@ impl PeerSession<Scripted> {
     fn idle(&self, time: Duration) {
         self.held_mut(|held| held.used_at = Instant::now().checked_sub(time));
     }
+}
+
+fn tools(names: &[&str]) -> ToolList {
+    let tools: Vec<_> = names.iter().map(|name| json!({"name": name})).collect();
+    let answers = [
+        json!({"jsonrpc": "2.0", "id": 1, "result": {"supportedVersions": ["2026-07-28"]}}),
+        json!({"jsonrpc": "2.0", "id": 2, "result": {"tools": tools}}),
+    ];
+    let (mut probe, mut step) = Probe::begin(1);
+    for answer in answers {
+        let body = answer.to_string();
+        let reply = HttpReply {
+            status: 200,
+            session: None,
+            body: body.as_bytes(),
+        };
+        step = probe.hear(Some(&reply), 2);
+    }
+    match step {
+        ProbeStep::Found(found) => found.tools.unwrap(),
+        ProbeStep::Ask(_) => panic!("it has all it needs"),
+    }
+}
+
+#[test]
+fn a_name_that_two_servers_use_is_told_with_the_server() {
+    let mut tool_names = ToolNames::default();
+    tool_names.add("player:P01", &tools(&["choose_parity", "sing"]));
+    tool_names.add("player:P02", &tools(&["choose_parity"]));
+    assert_eq!(
+        tool_names.names(),
+        [
+            "player:P01.choose_parity",
+            "player:P02.choose_parity",
+            "sing"
+        ]
+    );
 }

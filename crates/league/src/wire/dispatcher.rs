@@ -1,0 +1,518 @@
+//! The tool dispatcher of an agent: has a call read, its service answer it, and the answer written
+//! in the caller's dialect.
+//!
+//! Reading is the same for all kinds of agents; what a message means to one of them is left to its
+//! [`AgentService`], and framing to the router around it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use league_mcp::{
+    About, Completing, Given, Offering, Origin, Pending, Prompt, PromptFault, Read, Resource,
+    Template, Tool,
+};
+use league_protocol::dialect::Hints;
+use league_protocol::encode::{Stamp, encode};
+use league_protocol::fault::Code;
+use league_protocol::finding::{Finding, Notes, Path, Reading};
+use league_protocol::id::{ConversationId, MatchId};
+use league_protocol::message::{LeagueError, Message, RegisterResponse};
+use league_protocol::rpc::{self, Call, Era, RpcError};
+use league_protocol::sender::{Agent, Dialect};
+use league_protocol::tools::{ToolArguments, ToolEntry};
+use league_protocol::wire::{self, Context, Inbound, Received, Unread};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::prompts;
+use super::record::{IncomingCall, RejectedCall, RejectionTally};
+use super::resources::{ResourceReader, TRANSCRIPTS, tame};
+use super::router::{Caller, ToolService};
+use crate::agents::identity::Identity;
+use crate::clock;
+use crate::storage::root::Root;
+use crate::wire::observed::{Deviations, Seen};
+
+/// How long a resource may be taken for the present state, in milliseconds.
+const FRESH_FOR: u64 = 1_000;
+
+/// A kind of agent: what it offers, and how it answers.
+pub(crate) trait AgentService: Send + Sync + 'static {
+    fn manifest(&self) -> &'static Manifest;
+    /// Answers a message.
+    fn hear(&self, received: Received, origin: Origin)
+    -> impl Future<Output = ServiceReply> + Send;
+    /// Answers a call of a tool that takes no message; `None` if there is no such tool.
+    fn call(
+        &self,
+        tool: &str,
+        arguments: ToolArguments,
+    ) -> impl Future<Output = Option<ServiceReply>> + Send;
+    /// Shows a listed resource that the agent knows fresher than its documents.
+    fn show(&self, uri: &str) -> impl Future<Output = Option<Value>> + Send;
+    /// More members for the health page.
+    fn health(&self) -> impl Future<Output = Map<String, Value>> + Send;
+    /// Whether it acknowledges news of types that it does not know.
+    fn nods(&self) -> bool {
+        false
+    }
+}
+
+/// What a kind of agent offers; plain calls and MCP go by the same list.
+#[derive(Debug)]
+pub(crate) struct Manifest {
+    /// The name for programs.
+    pub(crate) name: &'static str,
+    /// The name for people.
+    pub(crate) title: &'static str,
+    /// What an assistant should know before it begins.
+    pub(crate) instructions: &'static str,
+    /// The tools, in the order in which they are listed.
+    pub(crate) tools: &'static [ToolEntry],
+    /// Resources: address, title, what it holds.
+    pub(crate) resources: &'static [(&'static str, &'static str, &'static str)],
+    /// Resources with a name in their address.
+    pub(crate) templates: &'static [Template],
+    pub(crate) prompts: &'static [Prompt],
+    /// The resource that a prompt about no match in particular is written around.
+    pub(crate) background: &'static str,
+}
+
+/// What an agent answers.
+#[derive(Debug)]
+pub(crate) enum ServiceReply {
+    Message(Box<Message>),
+    /// A message that proves the sender by its token.
+    Proven(Box<Message>),
+    /// A message in another spelling than the caller's.
+    Spelled(Box<Message>, Dialect),
+    /// Plain JSON, for tools that have no message.
+    Plain(Value),
+}
+
+impl ServiceReply {
+    /// The same in another spelling, if one is given; what proves the sender stays as it is.
+    #[must_use]
+    pub(crate) fn spelled(self, spelling: Option<Dialect>) -> Self {
+        match (self, spelling) {
+            (Self::Message(message), Some(dialect)) => Self::Spelled(message, dialect),
+            (reply, _) => reply,
+        }
+    }
+
+    pub(crate) fn message(&self) -> Option<&Message> {
+        match self {
+            Self::Message(message) | Self::Proven(message) | Self::Spelled(message, _) => {
+                Some(message)
+            }
+            Self::Plain(_) => None,
+        }
+    }
+
+    /// A refusal.
+    pub(crate) fn error(error: LeagueError) -> Self {
+        Self::Message(Box::new(Message::from(error)))
+    }
+
+    fn is_refusal(&self) -> bool {
+        matches!(self.message(), Some(Message::LeagueError(_)))
+    }
+
+    /// Says which message an error is about.
+    fn about(mut self, kind: Option<&'static str>) -> Self {
+        if let Self::Message(message) = &mut self
+            && let Message::LeagueError(error) = &mut **message
+            && error.original_message_type.is_none()
+        {
+            error.original_message_type = kind.map(str::to_owned);
+        }
+        self
+    }
+}
+
+/// The dispatcher of one agent.
+pub(crate) struct Dispatcher<A: AgentService> {
+    identity: Arc<Identity>,
+    deviations: Deviations,
+    rejections: RejectionTally,
+    service: A,
+    resources: ResourceReader,
+    /// The tools as MCP lists them.
+    tools: Vec<Tool>,
+}
+
+impl<A: AgentService> ToolService for Dispatcher<A> {
+    fn has(&self, method: &str) -> bool {
+        method == "ping" || wire::has_method(self.service.manifest().tools, method)
+    }
+
+    async fn answer(&self, call: &Call<'_>, caller: Caller<'_>) -> Vec<u8> {
+        if call.method == "ping" {
+            return rpc::respond(&call.id, &acknowledgement());
+        }
+        let inbound = self.read(caller, |context| wire::receive(call, context));
+        match self.serve(&call.method, inbound, caller.origin).await {
+            Ok(given) => rpc::respond(&call.id, &given.answer),
+            Err(refusal) => {
+                self.note_rejected(&RejectedCall {
+                    origin: caller.origin,
+                    status: 200,
+                    code: refusal.code,
+                });
+                rpc::fail(Some(&call.id), &refusal, Era::Simple)
+            }
+        }
+    }
+
+    async fn answer_bare(&self, body: &[u8], caller: Caller<'_>) -> Option<Vec<u8>> {
+        let inbound = self.read(caller, |context| wire::receive_bare(body, context))?;
+        let given = self.serve("", inbound, caller.origin).await.ok()?;
+        Some(given.answer.get().as_bytes().to_vec())
+    }
+
+    fn note_rejected(&self, call: &RejectedCall) {
+        self.rejections.log(&self.identity, call);
+    }
+
+    async fn health(&self) -> Map<String, Value> {
+        let mut health = self.service.health().await;
+        health.insert("agent".into(), self.identity.label().into());
+        health.insert("deviations".into(), self.deviations.shown());
+        health
+    }
+}
+
+impl<A: AgentService> Dispatcher<A> {
+    pub(crate) fn new(
+        identity: Arc<Identity>,
+        deviations: Deviations,
+        root: Root,
+        service: A,
+    ) -> Self {
+        let tools = service.manifest().tools.iter().map(listed).collect();
+        let resources = ResourceReader {
+            root,
+            identity: Arc::clone(&identity),
+        };
+        Self {
+            identity,
+            deviations,
+            rejections: RejectionTally::default(),
+            service,
+            resources,
+            tools,
+        }
+    }
+
+    /// Reads a call with what this agent knows.
+    fn read<Out>(&self, caller: Caller<'_>, read: impl FnOnce(&Context<'_>) -> Out) -> Out {
+        self.hinted(|hints| {
+            read(&Context {
+                reading: self.identity.reading(),
+                pinned: self.identity.pinned(),
+                hints: *hints,
+                tools: self.service.manifest().tools,
+                bearer: caller.bearer,
+                acknowledges_all: self.service.nods(),
+            })
+        })
+    }
+
+    /// Does what a call asks for.
+    async fn serve(&self, tool: &str, inbound: Inbound, origin: Origin) -> Result<Given, RpcError> {
+        match inbound {
+            Inbound::Message(received) => Ok(self.answer_message(*received, origin).await),
+            Inbound::Unread(unread) => Ok(self.refuse(*unread)),
+            Inbound::Arguments(arguments) => match self.service.call(tool, arguments).await {
+                Some(reply) => Ok(self.written(reply, Dialect::V2, None)),
+                None => Err(RpcError::method_not_found(tool)),
+            },
+            Inbound::Acknowledged => Ok(Given {
+                answer: raw(&acknowledgement()),
+                failed: false,
+            }),
+            Inbound::Error(error) => Err(error),
+        }
+    }
+
+    async fn answer_message(&self, mut received: Received, origin: Origin) -> Given {
+        let dialect = self.identity.answers_in(received.dialect);
+        let call = IncomingCall::log_received(&self.identity, &received);
+        let findings = std::mem::take(&mut received.findings);
+        let (kind, sender) = (received.message.v2_type(), received.sender.clone());
+        let (match_id, conversation) = (
+            received.message.match_id().cloned(),
+            received.conversation.clone(),
+        );
+        let reply = self.service.hear(received, origin).await.about(kind);
+        call.log_answer(&self.identity, reply.message());
+        self.note(&reply, sender.agent(), match_id.as_ref(), &findings);
+        self.written(reply, dialect, conversation)
+    }
+
+    /// Answers a message that could not be read.
+    fn refuse(&self, unread: Unread) -> Given {
+        let call = IncomingCall::log_unread(&self.identity, &unread);
+        let kind = unread.error.original_message_type.as_deref();
+        let is_news = kind.is_some_and(|kind| !wire::expects_answer(kind));
+        let reply = if self.service.nods() && is_news {
+            ServiceReply::Message(Box::new(Message::Acknowledged))
+        } else {
+            ServiceReply::error(*unread.error)
+        };
+        call.log_answer(&self.identity, reply.message());
+        let dialect = self.identity.answers_in(unread.dialect);
+        self.written(reply, dialect, unread.conversation)
+    }
+
+    /// Counts what was forgiven, under the name of a caller that was believed or just admitted.
+    fn note(
+        &self,
+        reply: &ServiceReply,
+        sender: Option<&Agent>,
+        match_id: Option<&MatchId>,
+        findings: &[Finding],
+    ) {
+        let admitted = reply.message().and_then(admitted);
+        // An agent that only asks to be admitted has proved nothing.
+        let proved = !reply.is_refusal() && !reply.message().is_some_and(is_admission);
+        let believed = sender.filter(|_| proved);
+        let note = |agent: &str, findings: &[Finding]| {
+            let seen = Seen {
+                by: &self.identity,
+                agent,
+                match_id,
+            };
+            self.deviations.note(&seen, findings);
+        };
+        match admitted.as_ref().or(believed) {
+            Some(sender) => note(&sender.to_string(), findings),
+            None => note("unproven callers", findings),
+        }
+        if let (ServiceReply::Spelled(..), Some(admitted)) = (reply, &admitted) {
+            note(&admitted.to_string(), &registers_again());
+        }
+    }
+
+    fn written(
+        &self,
+        reply: ServiceReply,
+        dialect: Dialect,
+        conversation: Option<ConversationId>,
+    ) -> Given {
+        let failed = reply.is_refusal();
+        let given = |answer| Given { answer, failed };
+        let (message, proven, dialect) = match reply {
+            ServiceReply::Plain(value) => return given(raw(&value)),
+            ServiceReply::Message(message) => (message, false, dialect),
+            ServiceReply::Proven(message) => (message, true, dialect),
+            ServiceReply::Spelled(message, dialect) => (message, false, dialect),
+        };
+        let agent = self.identity.agent();
+        let own = || league_protocol::encode::conversation(&message, &self.identity.label());
+        let conversation = conversation.unwrap_or_else(own);
+        let token = self.identity.token().filter(|_| proven);
+        let stamp = Stamp {
+            sender: self.identity.sender(agent.as_ref()),
+            at: clock::now(),
+            conversation: &conversation,
+            token: token.as_ref(),
+        };
+        self.hinted(|hints| {
+            let outgoing = encode(&message, dialect, stamp, hints);
+            // A dialect without words for the answer is given an acknowledgement.
+            given(match outgoing {
+                Some(outgoing) => raw(&outgoing),
+                None => raw(&acknowledgement()),
+            })
+        })
+    }
+
+    /// Does something with what this agent knows and a message may leave out.
+    fn hinted<Out>(&self, act: impl FnOnce(&Hints<'_>) -> Out) -> Out {
+        let (league, game) = (self.identity.meant(), self.identity.game());
+        let reader = self.identity.player();
+        act(&Hints {
+            league_id: league.as_ref(),
+            game_type: game.as_ref(),
+            reader: reader.as_ref(),
+            synonyms: self.identity.takes_anything(),
+            ..Hints::default()
+        })
+    }
+
+    /// Reads a resource that is offered, fit to be shown.
+    async fn look_up(&self, uri: &str) -> Option<Value> {
+        let manifest = self.service.manifest();
+        let listed = manifest.resources.iter().any(|(listed, ..)| *listed == uri);
+        let of_match = uri.starts_with("match://") && !manifest.templates.is_empty();
+        if !listed && !of_match {
+            return None;
+        }
+        let found = match self.service.show(uri).await {
+            Some(found) => found,
+            None => self.resources.read(uri).await?,
+        };
+        Some(tame(found))
+    }
+}
+
+impl<A: AgentService> Offering for Dispatcher<A> {
+    fn about(&self) -> About {
+        let manifest = self.service.manifest();
+        About {
+            name: manifest.name.to_owned(),
+            title: manifest.title.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            instructions: manifest.instructions.to_owned(),
+        }
+    }
+
+    fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    fn call<'o>(
+        &'o self,
+        tool: &'o str,
+        arguments: Option<&'o RawValue>,
+        caller: league_mcp::Caller,
+    ) -> Pending<'o, Option<Given>> {
+        Box::pin(async move {
+            let from = Caller {
+                bearer: caller.bearer.as_deref(),
+                origin: caller.origin,
+            };
+            let inbound = self.read(from, |context| {
+                wire::receive_tool_call(tool, arguments, clock::now(), context)
+            })?;
+            self.serve(tool, inbound, caller.origin).await.ok()
+        })
+    }
+
+    fn resources(&self) -> Pending<'_, Vec<Resource>> {
+        let resources = self.service.manifest().resources.iter();
+        let resources = resources.map(|&(uri, title, description)| Resource {
+            uri: uri.to_owned(),
+            name: uri.to_owned(),
+            title: title.to_owned(),
+            description: description.to_owned(),
+            mime_type: "application/json",
+        });
+        Box::pin(std::future::ready(resources.collect()))
+    }
+
+    fn templates(&self) -> &[Template] {
+        self.service.manifest().templates
+    }
+
+    fn read<'o>(&'o self, uri: &'o str, _caller: league_mcp::Caller) -> Pending<'o, Option<Read>> {
+        Box::pin(async move {
+            let found = self.look_up(uri).await?;
+            Some(Read {
+                mime_type: "application/json",
+                text: found.to_string(),
+                fresh_for: FRESH_FOR,
+            })
+        })
+    }
+
+    fn prompts(&self) -> &[Prompt] {
+        self.service.manifest().prompts
+    }
+
+    fn prompt<'o>(
+        &'o self,
+        name: &'o str,
+        arguments: BTreeMap<String, String>,
+    ) -> Pending<'o, Result<String, PromptFault>> {
+        Box::pin(async move {
+            let manifest = self.service.manifest();
+            let prompt = manifest.prompts.iter().find(|prompt| prompt.name == name);
+            let prompt = prompt.ok_or(PromptFault::Unknown)?;
+            let data = match arguments.get("match_id") {
+                Some(match_id) => {
+                    let uri = TRANSCRIPTS.pattern.replace("{match_id}", match_id);
+                    let found = self.look_up(&uri).await;
+                    found.ok_or_else(|| PromptFault::Unfit("there is no such match".to_owned()))?
+                }
+                None if prompt.arguments.iter().any(|argument| argument.required) => {
+                    return Err(PromptFault::Unfit("`match_id` is missing".to_owned()));
+                }
+                None => self.look_up(manifest.background).await.unwrap_or_default(),
+            };
+            let game = self.identity.game();
+            let listing = game
+                .as_ref()
+                .and_then(|game| league_games::find(game.as_str()));
+            let rules = &listing.unwrap_or(&league_games::all()[0]).rules;
+            let moves = arguments.get("legal_moves").map(String::as_str);
+            prompts::write(name, rules, moves, &data)
+        })
+    }
+
+    fn complete(&self, wanted: Completing) -> Pending<'_, Vec<String>> {
+        Box::pin(async move {
+            if wanted.argument != "match_id" {
+                return Vec::new();
+            }
+            let mut matches = self.resources.matches().await;
+            matches.retain(|match_id| match_id.starts_with(&wanted.typed));
+            matches
+        })
+    }
+}
+
+/// A tool as MCP lists it.
+fn listed(tool: &ToolEntry) -> Tool {
+    Tool {
+        name: tool.name,
+        title: tool.title,
+        description: tool.description,
+        input_schema: tool.input_schema(),
+        output_schema: tool.output_schema(),
+        read_only: tool.read_only,
+        idempotent: tool.idempotent,
+    }
+}
+
+fn acknowledgement() -> Value {
+    json!({"status": "ok"})
+}
+
+/// The JSON of an answer, its members in the order in which they are written.
+fn raw(answer: &impl serde::Serialize) -> Box<RawValue> {
+    serde_json::value::to_raw_value(answer).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// The finding for a player that registers again although it was admitted.
+fn registers_again() -> Vec<Finding> {
+    let mut notes = Notes::new(Reading::Lenient);
+    let detail = "it registers again although it was admitted, so it is told `REGISTERED`; take \
+                  `ACCEPTED` for an admission";
+    let root = Path::root("ruling 2");
+    let at = root.member("status", false);
+    notes.forgive(Code::InvalidMessage, &at, "`ACCEPTED`", detail);
+    notes.findings
+}
+
+/// Whether an answer is one to a registration.
+const fn is_admission(answer: &Message) -> bool {
+    matches!(
+        answer,
+        Message::PlayerRegisterResponse(_) | Message::RefereeRegisterResponse(_)
+    )
+}
+
+/// The agent that is admitted by an answer.
+fn admitted(answer: &Message) -> Option<Agent> {
+    match answer {
+        Message::PlayerRegisterResponse(RegisterResponse::Accepted(enrolment)) => {
+            Some(Agent::Player(enrolment.id.clone()))
+        }
+        Message::RefereeRegisterResponse(RegisterResponse::Accepted(enrolment)) => {
+            Some(Agent::Referee(enrolment.id.clone()))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,376 @@
+//! Log lines of calls: what an agent sends and receives, in its own log (000 §9.5.2, ruling 31).
+//!
+//! A line tells the type of a message, its sender and receiver, its conversation and match, its
+//! outcome and how long that took. The content stays out: it may be hidden, and is kept in the
+//! record of its match.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use league_mcp::Origin;
+use league_protocol::dialect::types;
+use league_protocol::fault::Code;
+use league_protocol::id::{ConversationId, LeagueId, MatchId};
+use league_protocol::message::{LeagueError, Message, RegisterResponse};
+use league_protocol::sender::Dialect;
+use league_protocol::token::hex;
+use league_protocol::wire::{ClaimedSender, Received, Unread};
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use crate::agents::identity::{Identity, LogNames};
+
+/// How many digits tell one registration from another.
+const DIGITS: usize = 8;
+/// The longest type that is written out, in characters; a peer may name what it likes.
+const MAX_TYPE: usize = 64;
+
+/// A message that was sent or received and is no answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallLine<'a> {
+    /// Its type; one without is of no interest but to those who look into the program.
+    pub(crate) message_type: Option<&'a str>,
+    /// In which conversation.
+    pub(crate) conversation: Option<&'a str>,
+    /// In which match.
+    pub(crate) match_id: Option<&'a MatchId>,
+}
+
+/// What end of a message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallEnd<'a> {
+    /// In a word or two.
+    pub(crate) outcome: &'static str,
+    /// What went wrong.
+    pub(crate) code: Option<Code>,
+    /// The type of the answer; a nod has none.
+    pub(crate) answer: Option<&'a str>,
+    /// How long it took.
+    pub(crate) after: Duration,
+}
+
+impl CallEnd<'_> {
+    /// With an answer.
+    pub(crate) fn answered(answer: Option<&Message>, after: Duration) -> Self {
+        let (outcome, code) = match answer {
+            Some(Message::LeagueError(error)) => ("refused", Some(error.code)),
+            Some(Message::GameError(error)) => ("refused", Some(error.code)),
+            Some(
+                Message::PlayerRegisterResponse(RegisterResponse::Rejected { .. })
+                | Message::RefereeRegisterResponse(RegisterResponse::Rejected { .. }),
+            ) => ("refused", None),
+            _ => ("answered", None),
+        };
+        Self {
+            outcome,
+            code,
+            answer: answer.and_then(Message::v2_type),
+            after,
+        }
+    }
+
+    /// With an answer that says nothing.
+    pub(crate) const fn unclear(code: Code, after: Duration) -> Self {
+        Self {
+            outcome: "not understood",
+            code: Some(code),
+            answer: None,
+            after,
+        }
+    }
+
+    /// Without an answer.
+    pub(crate) const fn lost(code: Code, after: Duration) -> Self {
+        let outcome = match code {
+            Code::Timeout => "timed out",
+            Code::Connection => "not reached",
+            _ => "not understood",
+        };
+        Self {
+            outcome,
+            code: Some(code),
+            answer: None,
+            after,
+        }
+    }
+
+    /// How long it took, as it is written.
+    pub(crate) fn milliseconds(&self) -> f64 {
+        // To a hundredth: more is noise.
+        (self.after.as_secs_f64() * 100_000.0).round() / 100.0
+    }
+}
+
+/// Which way a message went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// From this agent to the peer.
+    Sent,
+    /// From the peer to this agent.
+    Received,
+}
+
+impl Direction {
+    const fn event_type(self) -> &'static str {
+        match self {
+            Self::Sent => "MESSAGE_SENT",
+            Self::Received => "MESSAGE_RECEIVED",
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Received => "received",
+        }
+    }
+}
+
+/// Logs a message or, with what end of it, the answer, which goes the other way.
+pub(crate) fn log(
+    own: &Identity,
+    way: Direction,
+    call: &CallLine<'_>,
+    peer: impl Display,
+    end: Option<&CallEnd<'_>>,
+) {
+    if call.message_type.is_none() && !tracing::enabled!(tracing::Level::DEBUG) {
+        return;
+    }
+    let (LogNames { log, label }, conversation) = (own.names(), shown(call));
+    let (kind, league) = (call.message_type.map(cut), own.league());
+    tracing::info!(
+        agent_id = &*log,
+        component = &*label,
+        event_type = way.event_type(),
+        message_type = end.map_or(kind, |end| end.answer),
+        conversation_id = conversation.as_deref(),
+        direction = way.as_str(),
+        peer = %peer,
+        league_id = league.as_ref().map(LeagueId::as_str),
+        match_id = call.match_id.map(MatchId::as_str),
+        in_answer_to = end.and(kind),
+        outcome = end.map(|end| end.outcome),
+        code = end.and_then(|end| end.code).map(Code::as_str),
+        milliseconds = end.map(CallEnd::milliseconds),
+    );
+}
+
+/// The conversation as it is written. That of a registration proves to a player whom it has asked
+/// (ruling 47), so no more of it is told than tells it from others.
+///
+/// What answers it need not be a message of that type, nor any: the conversation tells too.
+pub(crate) fn shown<'c>(call: &CallLine<'c>) -> Option<Cow<'c, str>> {
+    let conversation = call.conversation?;
+    if !may_register(call.message_type) && !conversation.starts_with("conv-reg") {
+        return Some(Cow::Borrowed(conversation));
+    }
+    let digest = hex(&Sha256::digest(conversation).into());
+    Some(Cow::Owned(format!("conv-reg-{}…", &digest[..DIGITS])))
+}
+
+/// Whether a message may belong to a registration; one of a type that nobody knows may.
+fn may_register(kind: Option<&str>) -> bool {
+    let is_known = |kind: &str| {
+        Dialect::ALL
+            .into_iter()
+            .any(|dialect| types(dialect).contains(&kind))
+    };
+    kind.is_some_and(|kind| kind.to_ascii_uppercase().contains("REGIST") || !is_known(kind))
+}
+
+fn cut(kind: &str) -> &str {
+    let end = kind.char_indices().nth(MAX_TYPE);
+    end.map_or(kind, |(end, _)| &kind[..end])
+}
+
+/// A message that is being answered, as the log tells of it.
+pub(crate) struct IncomingCall {
+    kind: Option<Cow<'static, str>>,
+    conversation: Option<ConversationId>,
+    sender: ClaimedSender,
+    match_id: Option<MatchId>,
+    began: Instant,
+    /// Whether its line waits for the answer. A call may overtake the admission of whom it is for;
+    /// when it is answered, its agent has a name and a log.
+    is_early: bool,
+}
+
+impl IncomingCall {
+    /// Logs a message that was understood.
+    pub(crate) fn log_received(own: &Identity, received: &Received) -> Self {
+        let call = Self {
+            kind: received.message.v2_type().map(Cow::Borrowed),
+            conversation: received.conversation.clone(),
+            sender: received.sender.clone(),
+            match_id: received.message.match_id().cloned(),
+            began: Instant::now(),
+            is_early: own.agent().is_none(),
+        };
+        if !call.is_early {
+            call.log(own);
+        }
+        call
+    }
+
+    /// Logs a message that was not understood; people who wait for an agent want to know if that
+    /// was its registration.
+    pub(crate) fn log_unread(own: &Identity, unread: &Unread) -> Self {
+        let kind = unread.error.original_message_type.clone();
+        let is_registration = |kind: &str| kind.ends_with("REGISTER_REQUEST");
+        if kind.as_deref().is_some_and(is_registration) {
+            let LeagueError { code, detail, .. } = &*unread.error;
+            tracing::warn!(
+                agent_id = %own.log_name(),
+                event_type = "REGISTRATION_REFUSED",
+                message_type = kind,
+                "a registration cannot be read: {code} {detail}"
+            );
+        }
+        let call = Self {
+            // A message of an unknown type is a message all the same.
+            kind: Some(kind.map_or(Cow::Borrowed("unknown"), Cow::Owned)),
+            conversation: unread.conversation.clone(),
+            sender: unread.sender.clone(),
+            match_id: None,
+            began: Instant::now(),
+            is_early: false,
+        };
+        call.log(own);
+        call
+    }
+
+    fn line(&self) -> CallLine<'_> {
+        CallLine {
+            message_type: self.kind.as_deref(),
+            conversation: self.conversation.as_ref().map(ConversationId::as_str),
+            match_id: self.match_id.as_ref(),
+        }
+    }
+
+    fn log(&self, own: &Identity) {
+        log(own, Direction::Received, &self.line(), &self.sender, None);
+    }
+
+    /// Logs the answer.
+    pub(crate) fn log_answer(&self, own: &Identity, answer: Option<&Message>) {
+        if self.is_early {
+            self.log(own);
+        }
+        let end = CallEnd::answered(answer, self.began.elapsed());
+        log(own, Direction::Sent, &self.line(), &self.sender, Some(&end));
+    }
+}
+
+/// How many are told one by one in a minute; of more only each that doubles their number.
+const LOGGED_ONE_BY_ONE: u64 = 16;
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A call that was turned away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RejectedCall {
+    /// Where it end from.
+    pub origin: Origin,
+    /// The status of HTTP that it was answered under.
+    pub status: u16,
+    /// The code of JSON-RPC that it was answered with.
+    pub code: i64,
+}
+
+/// How many calls one agent turned away in this minute.
+#[derive(Debug, Default)]
+pub(crate) struct RejectionTally(Mutex<Option<(Instant, u64)>>);
+
+impl RejectionTally {
+    /// Logs a call that was turned away, if it is one that is told.
+    pub(crate) fn log(&self, own: &Identity, call: &RejectedCall) {
+        let Some(times) = self.told(Instant::now()) else {
+            return;
+        };
+        let from = match call.origin {
+            Origin::Network { from, .. } => from.to_string(),
+            Origin::Pipe => "standard input".to_owned(),
+            Origin::Unknown => "unknown".to_owned(),
+        };
+        let LogNames { log, label } = own.names();
+        tracing::info!(
+            agent_id = &*log,
+            component = &*label,
+            event_type = Direction::Received.event_type(),
+            message_type = "unknown",
+            direction = Direction::Received.as_str(),
+            peer = from,
+            outcome = "refused",
+            code = call.code,
+            status = call.status,
+            times,
+        );
+    }
+
+    /// Counts one; gives how many there were in this minute if this one is told.
+    fn told(&self, now: Instant) -> Option<u64> {
+        let mut minute = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let present = minute.filter(|(began, _)| now.duration_since(*began) < MINUTE);
+        let (began, before) = present.unwrap_or((now, 0));
+        let times = before + 1;
+        *minute = Some((began, times));
+        (times <= LOGGED_ONE_BY_ONE || times.is_power_of_two()).then_some(times)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_conversation_of_a_registration_is_told_from_others_and_not_told() {
+        let call = |message_type, conversation| CallLine {
+            message_type: Some(message_type),
+            conversation: Some(conversation),
+            match_id: None,
+        };
+        let own = "conv-reg-0123456789abcdef-player:P01";
+        let told = shown(&call("LEAGUE_REGISTER_REQUEST", own)).unwrap();
+        assert!(!told.contains("0123456789abcdef"), "{told}");
+        let answered = shown(&call("LEAGUE_REGISTER_REQUEST", own)).unwrap();
+        assert_eq!(told, answered);
+        let other = "conv-reg-fedcba9876543210-player:P02";
+        let other = shown(&call("LEAGUE_REGISTER_REQUEST", other)).unwrap();
+        assert_ne!(told, other);
+        for kind in ["LEAGUE_ERROR", "league_register_response", "unknown"] {
+            assert_eq!(told, shown(&call(kind, own)).unwrap(), "{kind}");
+        }
+        // What somebody else's agent calls it is as much of a proof.
+        let foreign = "my-way-in-0123456789abcdef";
+        for kind in ["LEAGUE_REGISTER_REQUEST", "register_response", "unknown"] {
+            let told = shown(&call(kind, foreign)).unwrap();
+            assert!(!told.contains("0123456789abcdef"), "{kind}: {told}");
+        }
+        let of_match = shown(&call("GAME_OVER", "conv-r1m1-001")).unwrap();
+        assert_eq!(of_match, "conv-r1m1-001");
+    }
+
+    #[test]
+    fn what_came_of_a_message_is_told_in_a_word_and_to_a_hundredth() {
+        let after = Duration::from_micros(1_234_567);
+        let end = CallEnd::lost(Code::Timeout, after);
+        assert_eq!((end.outcome, end.milliseconds()), ("timed out", 1_234.57));
+        assert_eq!(
+            CallEnd::lost(Code::Connection, after).outcome,
+            "not reached"
+        );
+        assert_eq!(CallEnd::answered(None, after).outcome, "answered");
+    }
+
+    #[test]
+    fn of_a_flood_only_its_growth_is_told_and_after_a_minute_each_one_again() {
+        let (tally, now) = (RejectionTally::default(), Instant::now());
+        let told: Vec<u64> = (0..1_000).filter_map(|_| tally.told(now)).collect();
+        let mut expected: Vec<u64> = (1..=16).collect();
+        expected.extend([32, 64, 128, 256, 512]);
+        assert_eq!(told, expected);
+        assert_eq!(tally.told(now + MINUTE), Some(1));
+    }
+}

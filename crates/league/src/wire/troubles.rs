@@ -1,0 +1,345 @@
+//! Troubles with other agents, each told once: peers that cannot be called, registrations that came
+//! to nothing, and wrong tokens.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use league_core::letter::{CallFailure, CallOutcome, Letter};
+use league_protocol::fault::Code;
+use league_protocol::finding::harmless;
+use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::message::{Message, RegisterResponse};
+use league_protocol::peer::McpFault;
+use league_protocol::sender::Agent;
+use league_protocol::token::TokenHash;
+
+use crate::agents::identity::Identity;
+use crate::http::endpoint::{BadEndpoint, MAX_ENDPOINT};
+
+/// How many agents are told of; of more nothing is said.
+const MAX_AGENTS: usize = 10_000;
+
+/// How many characters of a reason are told.
+const MAX_REASON: usize = 300;
+
+/// It takes no match.
+const TURNED_DOWN: &str = "MATCH_TURNED_DOWN";
+/// It does not answer.
+const SILENT: &str = "AGENT_SILENT";
+/// It is not called at all.
+const NOT_CALLED: &str = "NOT_CALLED";
+
+/// Which trouble with whom has been told.
+#[derive(Debug, Default)]
+pub(crate) struct PeerTroubles {
+    told: Mutex<BTreeMap<Agent, BTreeSet<&'static str>>>,
+    /// Whether nothing is told at all.
+    is_kept: bool,
+}
+
+impl PeerTroubles {
+    /// What is told in a league; if that was over before, nothing, as nobody misses those who are
+    /// gone.
+    pub(crate) fn of(is_over: bool) -> Self {
+        Self {
+            is_kept: is_over,
+            ..Self::default()
+        }
+    }
+
+    /// Notes a kind of trouble with an agent; says whether it is to be told.
+    pub(crate) fn is_new(&self, agent: &Agent, kind: &'static str) -> bool {
+        if self.is_kept {
+            return false;
+        }
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kinds) = told.get_mut(agent) {
+            return kinds.insert(kind);
+        }
+        let room = told.len() < MAX_AGENTS;
+        if room {
+            told.insert(agent.clone(), BTreeSet::from([kind]));
+        }
+        room
+    }
+
+    /// Forgets trouble with an agent that is over, so that it is told if it comes again.
+    fn forget(&self, agent: &Agent, over: impl Fn(&str) -> bool) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kinds) = told.get_mut(agent) {
+            kinds.retain(|kind| !over(kind));
+            if kinds.is_empty() {
+                told.remove(agent);
+            }
+        }
+    }
+
+    /// Tells that a call of another agent than the manager came to nothing, the first time.
+    pub(crate) fn note<T>(&self, own: &Identity, letter: &Letter<T>, outcome: &CallOutcome) {
+        let answer = match outcome {
+            Err(failure) => return self.tell_silence(own, letter, failure),
+            Ok(answer) => answer,
+        };
+        let agent = &letter.to.agent;
+        match &answer.message {
+            Message::StartMatchAck(ack) if !ack.accepted => {
+                self.forget(agent, |kind| kind != TURNED_DOWN);
+                if let Some(reason) = &ack.reason {
+                    let reason = harmless(reason, MAX_REASON);
+                    self.tell(own, letter, TURNED_DOWN, |agent, _| {
+                        format!("{agent} does not take {}: {reason}", ack.match_id)
+                    });
+                }
+            }
+            Message::StartMatchAck(_) => self.forget(agent, |_| true),
+            _ => self.forget(agent, |kind| kind != TURNED_DOWN),
+        }
+    }
+
+    fn tell_silence<T>(&self, own: &Identity, letter: &Letter<T>, failure: &CallFailure) {
+        let cause = match failure.code {
+            Code::Timeout => "it is slow, or a firewall keeps calls from it",
+            Code::Connection => "it has ended, or answers at another address",
+            _ => return,
+        };
+        let error = harmless(&failure.detail, MAX_REASON);
+        self.tell(own, letter, SILENT, |agent, endpoint| {
+            format!("{agent} does not answer at {endpoint}: {error} ({cause})")
+        });
+    }
+
+    /// The end of a letter to one who is not called at all where it says it answers, which is told
+    /// as well.
+    pub(crate) fn barred<T>(
+        &self,
+        own: &Identity,
+        letter: &Letter<T>,
+        error: &BadEndpoint,
+    ) -> CallFailure {
+        self.tell(own, letter, NOT_CALLED, |agent, endpoint| {
+            let error = harmless(&error.to_string(), MAX_REASON);
+            format!("{agent} is not called at {endpoint}: {error}")
+        });
+        CallFailure {
+            code: Code::Connection,
+            detail: error.to_string(),
+        }
+    }
+
+    fn tell<T>(
+        &self,
+        own: &Identity,
+        letter: &Letter<T>,
+        event_type: &'static str,
+        sentence: impl FnOnce(&Agent, &str) -> String,
+    ) {
+        let agent = &letter.to.agent;
+        // A manager that is silent is told of elsewhere.
+        if *agent != Agent::Manager && self.is_new(agent, event_type) {
+            let agent_id = own.log_name();
+            let endpoint = harmless(&letter.to.endpoint, MAX_ENDPOINT);
+            let sentence = sentence(agent, &endpoint);
+            tracing::warn!(agent_id = &*agent_id, event_type, "{sentence}");
+        }
+    }
+}
+
+/// How many causes are kept apart; more are not told.
+const MAX_CAUSES: usize = 64;
+
+/// What helps where somebody else answers than a manager.
+const ADVICE: &str = "give the address that the manager printed, such as http://localhost:8000/mcp";
+
+/// Why an agent was not admitted so far.
+#[derive(Debug, Default)]
+pub(crate) struct RegistrationTroubles(Mutex<BTreeSet<String>>);
+
+impl RegistrationTroubles {
+    /// Notes a cause; says whether it is to be told.
+    fn is_new(&self, cause: &str) -> bool {
+        let mut causes = self.causes();
+        causes.len() < MAX_CAUSES && causes.insert(cause.to_owned())
+    }
+
+    fn causes(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Logs that an application came to nothing, if the cause is new.
+    pub(crate) fn log<T>(&self, own: &Identity, letter: &Letter<T>, outcome: &CallOutcome) {
+        if !letter.message.is_registration() {
+            return;
+        }
+        let Some(cause) = self.cause(&letter.message, outcome) else {
+            return;
+        };
+        if self.is_new(&cause.told) {
+            let Cause { told, elsewhere } = cause;
+            let agent_id = own.log_name();
+            let endpoint = &letter.to.endpoint;
+            let advice = if elsewhere {
+                format!(" (asked at {endpoint}; {ADVICE})")
+            } else {
+                String::new()
+            };
+            tracing::warn!(
+                %agent_id,
+                event_type = "NOT_REGISTERED",
+                "not registered: {told}{advice}"
+            );
+        }
+    }
+
+    /// Keeps in mind that silence was told already.
+    pub(crate) fn note_silence(&self, failure: &CallFailure) {
+        self.is_new(&coded(failure.code, &failure.detail));
+    }
+
+    fn cause(&self, asked: &Message, outcome: &CallOutcome) -> Option<Cause> {
+        let is_player = matches!(asked, Message::PlayerRegisterRequest(_));
+        let answer = match outcome {
+            Err(failure) => {
+                return Some(Cause {
+                    told: coded(failure.code, &failure.detail),
+                    elsewhere: is_elsewhere(failure),
+                });
+            }
+            Ok(answer) => &answer.message,
+        };
+        match answer {
+            Message::PlayerRegisterResponse(RegisterResponse::Accepted(_))
+            | Message::RefereeRegisterResponse(RegisterResponse::Accepted(_)) => {
+                // What goes wrong after this is new.
+                self.causes().clear();
+                None
+            }
+            // A player that is rejected ends, and says so itself.
+            Message::PlayerRegisterResponse(RegisterResponse::Rejected { .. }) => None,
+            Message::LeagueError(error) if is_player && !error.code.retryable() => None,
+            Message::RefereeRegisterResponse(RegisterResponse::Rejected { reason }) => {
+                Some(Cause::known(reason.clone()))
+            }
+            Message::LeagueError(error) => Some(Cause::known(coded(error.code, &error.detail))),
+            // A manager may nod first and answer by a call; a second nod answers nothing.
+            Message::Acknowledged if self.is_new("a nod") => None,
+            _ => Some(Cause {
+                told: "the registration was not answered".to_owned(),
+                elsewhere: true,
+            }),
+        }
+    }
+}
+
+/// Why an application came to nothing.
+struct Cause {
+    told: String,
+    /// Whether the address may be wrong.
+    elsewhere: bool,
+}
+
+impl Cause {
+    const fn known(told: String) -> Self {
+        Self {
+            told,
+            elsewhere: false,
+        }
+    }
+}
+
+fn coded(code: Code, detail: &str) -> String {
+    format!("{code}: {detail}")
+}
+
+/// Whether a failure looks like the answer of somebody else than a manager.
+fn is_elsewhere(failure: &CallFailure) -> bool {
+    let missing = [404, 405].map(|status| McpFault::Status(status).to_string());
+    failure.code == Code::InvalidMessage || missing.contains(&failure.detail)
+}
+
+/// The most players that are remembered; of more nothing is noted.
+const MAX_PLAYERS: usize = 20_000;
+
+/// The wrong token that each player showed last, and in which match.
+///
+/// One who came back has a new token before its referee hears of it, so that one match may show a
+/// token that is right although it looks wrong. Only the same token in another match is a habit.
+#[derive(Debug, Default)]
+pub(crate) struct WrongTokens(Mutex<BTreeMap<PlayerId, (TokenHash, MatchId)>>);
+
+impl WrongTokens {
+    /// Remembers a wrong token; tells whether it was seen in another match already.
+    pub(crate) fn again(&self, player: &PlayerId, shown: TokenHash, match_id: &MatchId) -> bool {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((before, elsewhere)) = seen.get(player)
+            && *before == shown
+        {
+            return elsewhere != match_id;
+        }
+        if seen.len() < MAX_PLAYERS || seen.contains_key(player) {
+            seen.insert(player.clone(), (shown, match_id.clone()));
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use league_protocol::token::AuthToken;
+
+    #[test]
+    fn each_kind_of_trouble_is_told_once_until_it_is_over() {
+        let silent = PeerTroubles::default();
+        let [one, other] = ["P01", "P02"].map(|id| Agent::Player(PlayerId::new(id).unwrap()));
+        assert!(silent.is_new(&one, SILENT));
+        assert!(!silent.is_new(&one, SILENT));
+        assert!(silent.is_new(&one, TURNED_DOWN), "another kind");
+        assert!(silent.is_new(&other, SILENT), "another agent");
+        silent.forget(&one, |kind| kind != TURNED_DOWN);
+        assert!(silent.is_new(&one, SILENT), "it had answered in between");
+        assert!(!silent.is_new(&one, TURNED_DOWN), "nothing was said of it");
+        assert!(!silent.is_new(&other, SILENT), "it had not answered");
+        assert!(!PeerTroubles::of(true).is_new(&one, SILENT));
+    }
+
+    #[test]
+    fn only_answers_of_nobody_we_know_put_the_address_in_doubt() {
+        let failed = |code, detail: &str| CallFailure {
+            code,
+            detail: detail.to_owned(),
+        };
+        let status = |status| failed(Code::Connection, &McpFault::Status(status).to_string());
+        assert!(is_elsewhere(&status(404)));
+        assert!(is_elsewhere(&status(405)));
+        assert!(is_elsewhere(&failed(Code::InvalidMessage, "no message")));
+        assert!(!is_elsewhere(&status(503)));
+        assert!(!is_elsewhere(&failed(Code::Timeout, "no answer")));
+    }
+
+    #[test]
+    fn a_cause_is_told_once_and_so_many_at_most() {
+        let unadmitted = RegistrationTroubles::default();
+        assert!(unadmitted.is_new("one"));
+        assert!(!unadmitted.is_new("one"));
+        let told = (0..2 * MAX_CAUSES).filter(|number| unadmitted.is_new(&number.to_string()));
+        assert_eq!(told.count(), MAX_CAUSES - 1);
+    }
+
+    #[test]
+    fn a_wrong_token_is_a_habit_in_the_second_match() {
+        let tokens = WrongTokens::default();
+        let player = PlayerId::numbered(1);
+        let [first, second] = ["R1M1", "R2M1"].map(|id| MatchId::new(id).unwrap());
+        let [old, constant] = ["tok-old", "tok-same"].map(|token| AuthToken::new(token).hash());
+        assert!(!tokens.again(&player, old, &first));
+        assert!(
+            !tokens.again(&player, old, &first),
+            "the same match says nothing new"
+        );
+        assert!(
+            !tokens.again(&player, constant, &second),
+            "another token is another story"
+        );
+        assert!(tokens.again(&player, constant, &first));
+    }
+}
