@@ -6,6 +6,7 @@
 
 mod by_player;
 mod forms;
+mod order;
 mod play;
 mod query;
 mod refusal;
@@ -16,9 +17,10 @@ mod round;
 pub use by_player::ByPlayer;
 pub use forms::types;
 pub(crate) use forms::{AnyForm, form, spoken_type, write};
+pub use order::{Mode, StartMatch, StartMatchAck, StartMatchPlayer};
 pub use play::{
-    GameInvitation, GameJoinAck, GameStart, MatchState, Mode, MoveCall, MoveResponse,
-    PlayValidation, Role, StartMatch, StartMatchAck, StartMatchPlayer,
+    GameInvitation, GameJoinAck, GameStart, MatchState, MoveCall, MoveResponse, PlayValidation,
+    Role,
 };
 pub use query::{
     LeagueQuery, LeagueQueryResponse, MatchListing, NextMatch, PlayerStats, Query, QueryAnswer,

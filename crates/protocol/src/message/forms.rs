@@ -18,7 +18,7 @@ use super::refusal::Refusal;
 use super::registration::V1Request;
 use super::result::Ending;
 use super::{GameError, LeagueStart, Message, MoveCall, MoveResponse, RegisterRequest};
-use super::{play, query, refusal, registration, result, round};
+use super::{order, play, query, refusal, registration, result, round};
 
 /// How a message of some type is read: as rows of a model, of which the message is then made. The
 /// function notes why there is none.
@@ -107,8 +107,8 @@ forms! {
     "GAME_ERROR" BOTH refusal::GAME_ERROR, GameError::finish;
     "LEAGUE_QUERY" BOTH query::LEAGUE_QUERY, Question::finish;
     "LEAGUE_QUERY_RESPONSE" BOTH query::LEAGUE_QUERY_RESPONSE, Answer::finish;
-    "START_MATCH" BOTH play::START_MATCH, as_it_is;
-    "START_MATCH_ACK" BOTH play::START_MATCH_ACK, play::answer_to_order;
+    "START_MATCH" BOTH order::START_MATCH, as_it_is;
+    "START_MATCH_ACK" BOTH order::START_MATCH_ACK, order::answer_to_order;
     "QUERY_STANDINGS_REQUEST" API query::QUERY_STANDINGS_REQUEST, as_it_is;
     "QUERY_STANDINGS_RESPONSE" API query::QUERY_STANDINGS_RESPONSE, query::table_told;
     "LEAGUE_REGISTER_REQUEST" V1 registration::V1_LEAGUE_REGISTER_REQUEST, V1Request::finish;
@@ -184,7 +184,18 @@ pub(crate) fn write<S: SerializeMap>(
     league: &LeagueId,
     map: &mut S,
 ) -> Result<(), S::Error> {
-    let is_v1 = dialect == Dialect::V1;
+    match dialect {
+        Dialect::V2 | Dialect::V2Api => write_v2(message, dialect, map),
+        Dialect::V1 => write_v1(message, league, map),
+    }
+}
+
+fn write_v2<S: SerializeMap>(
+    message: &Message,
+    dialect: Dialect,
+    map: &mut S,
+) -> Result<(), S::Error> {
+    let is_api = dialect == Dialect::V2Api;
     macro_rules! say {
         ($object:expr, $model:expr) => {
             $object.write($model, dialect, map)
@@ -197,68 +208,31 @@ pub(crate) fn write<S: SerializeMap>(
         Message::RefereeRegisterResponse(response) => {
             say!(registration::REFEREE_REGISTER_RESPONSE, &response.into())
         }
-        Message::PlayerRegisterRequest(request) if is_v1 => {
-            say!(
-                registration::V1_LEAGUE_REGISTER_REQUEST,
-                &V1Request::new(request, league)
-            )
-        }
         Message::PlayerRegisterRequest(request) => {
             say!(registration::LEAGUE_REGISTER_REQUEST, request)
-        }
-        Message::PlayerRegisterResponse(response) if is_v1 => {
-            say!(
-                registration::V1_LEAGUE_REGISTER_RESPONSE,
-                &registration::Admission::in_league(response, league)
-            )
         }
         Message::PlayerRegisterResponse(response) => {
             say!(registration::LEAGUE_REGISTER_RESPONSE, &response.into())
         }
-        Message::LeagueStart(start) => say!(round::LEAGUE_START_ANNOUNCEMENT, start),
         Message::RoundAnnouncement(round) => say!(round::ROUND_ANNOUNCEMENT, &(&**round).into()),
-        Message::RoundCompleted(round) if is_v1 => say!(round::ROUND_COMPLETE, round),
         Message::RoundCompleted(round) => say!(round::ROUND_COMPLETED, round),
-        Message::LeagueCompleted(league) if is_v1 => say!(round::LEAGUE_COMPLETE, league),
         Message::LeagueCompleted(league) => say!(round::LEAGUE_COMPLETED, league),
         Message::StandingsUpdate(update) => say!(round::LEAGUE_STANDINGS_UPDATE, update),
-        Message::StartMatch(order) => say!(play::START_MATCH, order),
-        Message::StartMatchAck(ack) => say!(play::START_MATCH_ACK, ack),
-        Message::GameInvitation(invitation) if is_v1 => say!(play::V1_GAME_INVITATION, invitation),
+        Message::StartMatch(order) => say!(order::START_MATCH, order),
+        Message::StartMatchAck(ack) => say!(order::START_MATCH_ACK, ack),
         Message::GameInvitation(invitation) => say!(play::GAME_INVITATION, invitation),
-        Message::GameJoinAck(ack) if is_v1 => {
-            say!(
-                play::GAME_INVITATION_RESPONSE,
-                &play::V1JoinAck::new(ack, league)
-            )
-        }
         Message::GameJoinAck(ack) => say!(play::GAME_JOIN_ACK, ack),
-        Message::GameStart(start) => say!(play::GAME_START, start),
-        Message::MoveCall(call) if is_v1 => say!(play::PLAY_REQUEST, call),
         Message::MoveCall(call) if call.is_even_odd() => say!(play::CHOOSE_PARITY_CALL, call),
         Message::MoveCall(call) => say!(play::GAME_MOVE_CALL, call),
-        Message::MoveResponse(response) if is_v1 => {
-            say!(play::PLAY_RESPONSE, &V1Response::new(response, league))
-        }
         Message::MoveResponse(response) if response.is_parity() => {
             say!(play::CHOOSE_PARITY_RESPONSE, response)
         }
         Message::MoveResponse(response) => say!(play::GAME_MOVE_RESPONSE, response),
-        Message::PlayValidation(validation) => say!(play::PLAY_VALIDATION, &(&**validation).into()),
-        Message::GameError(error) if is_v1 => say!(play::PLAY_VALIDATION, &(&**error).into()),
         Message::GameError(error) => say!(refusal::GAME_ERROR, error),
-        Message::GameOver(over) => match dialect {
-            Dialect::V2 => say!(result::GAME_OVER, &(&**over).into()),
-            Dialect::V2Api => say!(result::API_GAME_OVER, &(&**over).into()),
-            Dialect::V1 => say!(result::V1_GAME_RESULT, &(&**over).into()),
-        },
-        Message::MatchResultReport(report) if is_v1 => {
-            say!(result::V1_GAME_RESULT, &(&**report).into())
-        }
         Message::MatchResultReport(report) => {
             say!(result::MATCH_RESULT_REPORT, &(&**report).into())
         }
-        Message::LeagueQuery(query) if query.is_by_api_page() && dialect == Dialect::V2Api => {
+        Message::LeagueQuery(query) if query.is_by_api_page() && is_api => {
             say!(query::QUERY_STANDINGS_REQUEST, query)
         }
         Message::LeagueQuery(query) => say!(query::LEAGUE_QUERY, &(&**query).into()),
@@ -266,7 +240,57 @@ pub(crate) fn write<S: SerializeMap>(
         Message::LeagueError(error) => {
             say!(refusal::LEAGUE_ERROR, &Refusal::new(error, dialect))
         }
-        Message::Ping | Message::Acknowledged => Ok(()),
+        Message::GameOver(over) if is_api => say!(result::API_GAME_OVER, &(&**over).into()),
+        Message::GameOver(over) => say!(result::GAME_OVER, &(&**over).into()),
+        _ => Ok(()),
+    }
+}
+
+fn write_v1<S: SerializeMap>(
+    message: &Message,
+    league: &LeagueId,
+    map: &mut S,
+) -> Result<(), S::Error> {
+    macro_rules! say {
+        ($object:expr, $model:expr) => {
+            $object.write($model, Dialect::V1, map)
+        };
+    }
+    match message {
+        Message::PlayerRegisterRequest(request) => {
+            say!(
+                registration::V1_LEAGUE_REGISTER_REQUEST,
+                &V1Request::new(request, league)
+            )
+        }
+        Message::PlayerRegisterResponse(response) => {
+            say!(
+                registration::V1_LEAGUE_REGISTER_RESPONSE,
+                &registration::Admission::in_league(response, league)
+            )
+        }
+        Message::RoundCompleted(round) => say!(round::ROUND_COMPLETE, round),
+        Message::LeagueCompleted(league) => say!(round::LEAGUE_COMPLETE, league),
+        Message::GameInvitation(invitation) => say!(play::V1_GAME_INVITATION, invitation),
+        Message::GameJoinAck(ack) => {
+            say!(
+                play::GAME_INVITATION_RESPONSE,
+                &play::V1JoinAck::new(ack, league)
+            )
+        }
+        Message::MoveCall(call) => say!(play::PLAY_REQUEST, call),
+        Message::MoveResponse(response) => {
+            say!(play::PLAY_RESPONSE, &V1Response::new(response, league))
+        }
+        Message::GameError(error) => say!(play::PLAY_VALIDATION, &(&**error).into()),
+        Message::MatchResultReport(report) => {
+            say!(result::V1_GAME_RESULT, &(&**report).into())
+        }
+        Message::LeagueStart(start) => say!(round::LEAGUE_START_ANNOUNCEMENT, start),
+        Message::GameStart(start) => say!(play::GAME_START, start),
+        Message::PlayValidation(validation) => say!(play::PLAY_VALIDATION, &(&**validation).into()),
+        Message::GameOver(over) => say!(result::V1_GAME_RESULT, &(&**over).into()),
+        _ => Ok(()),
     }
 }
 
