@@ -182,7 +182,7 @@ fn nothing_and_nonsense_are_e002() {
     not valid, 1 error
 
     error E002 INVALID_MESSAGE at the whole message
-      the body is not JSON at line `1`, column `17`; mend it there: a message must be JSON
+      the body is not JSON at line `1`, column `17`; repair it there: a message must be JSON
       expected: JSON
       clause: 000 §1.4
     --- errors
