@@ -3,10 +3,11 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use league_check::caller::{JSON, PROMPT};
-use league_check::launch::comes_up;
+use league_check::launch::{Launched, comes_up};
 use league_check::listener::{IncomingCall, Listener, ScriptedAnswer};
 use league_check::manager::season::Sizes;
 use league_check::stage::Stage;
@@ -94,7 +95,7 @@ async fn passed_on(to: &Target, mut call: Value, spoil: Spoil) -> ScriptedAnswer
 }
 
 /// What comes of a rule when a manager is checked that is spoilt like this.
-async fn verdict(spoil: Spoil, rule: &str) -> (Verdict, String) {
+async fn verdict(spoil: Spoil, rule: &str, launched: Option<Launched>) -> (Verdict, String) {
     let manager = manager();
     let to = manager.endpoint.clone();
     let script = move |heard: &IncomingCall| {
@@ -112,7 +113,7 @@ async fn verdict(spoil: Spoil, rule: &str) -> (Verdict, String) {
     assert!(listens, "our manager does not listen after {COMES_UP:?}");
     let stage = Arc::new(Stage::manager(
         agent,
-        None,
+        launched,
         Duration::from_secs(20),
         sizes,
         None,
@@ -209,10 +210,53 @@ const CASES: [(&str, Spoil); 10] = [
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_manager_that_breaks_a_rule_is_caught_by_it() {
     for (rule, spoil) in CASES {
-        let (kept, found) = verdict(|_, _| {}, rule).await;
+        let (kept, found) = verdict(|_, _| {}, rule, None).await;
         assert_eq!(kept, Verdict::Pass, "{rule} unspoilt: {found}");
-        let (broken, _) = verdict(spoil, rule).await;
+        let (broken, _) = verdict(spoil, rule, None).await;
         assert_ne!(broken, Verdict::Pass, "{rule}");
         assert_ne!(broken, Verdict::Skipped, "{rule}");
+    }
+}
+
+/// Another number each time.
+fn next() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Managers that do not remember: the table is another one each time, tokens are not known, a
+/// report that was taken is refused.
+const RESTARTS: [(&str, Spoil); 3] = [
+    (
+        "M-BACK-01",
+        answers!("league_query", answer, {
+            answer["result"]["data"]["standings"] = json!([next()]);
+        }),
+    ),
+    (
+        "M-BACK-02",
+        answers!("league_query", answer, {
+            answer["result"] = json!({"message_type": "LEAGUE_ERROR", "error_code": "E012"});
+        }),
+    ),
+    (
+        "M-BACK-03",
+        answers!("report_match_result", answer, {
+            static REPORTS: AtomicUsize = AtomicUsize::new(0);
+            if REPORTS.fetch_add(1, Ordering::Relaxed) > 0 {
+                answer["result"] = json!({"message_type": "LEAGUE_ERROR", "error_code": "E006"});
+            }
+        }),
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn manager_that_forgets_is_caught() {
+    for (rule, spoil) in RESTARTS {
+        // What is killed and started again stands for the manager.
+        let idle = Launched::new(vec!["sleep".to_owned(), "600".to_owned()]);
+        idle.start().unwrap();
+        let (broken, found) = verdict(spoil, rule, Some(idle)).await;
+        assert_eq!(broken, Verdict::Fail, "{rule}: {found}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use league_check::caller::{JSON, PROMPT};
@@ -10,11 +11,10 @@ use league_check::listener::{IncomingCall, Listener, ScriptedAnswer};
 use league_check::stage::Stage;
 use league_check::verdict::Verdict;
 use league_check::wire::{Request, exchange};
-use league_check::{AgentKind, Target, verdict};
+use league_check::{AgentKind, RandomBytes, Target, verdict};
 use serde_json::{Value, json};
 
 use crate::check::processes::{Checked, checked, free_port};
-use crate::check::scripted::random;
 
 const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
@@ -37,6 +37,12 @@ fn our_referee_keeps_every_rule() {
         own.iter().any(|topic| id.starts_with(topic))
     });
     assert!(own.count() >= 40, "rules of its own");
+}
+
+/// Bytes that differ from call to call.
+fn random() -> RandomBytes {
+    let drawn = AtomicU8::new(0);
+    Arc::new(move || [drawn.fetch_add(1, Ordering::Relaxed); 32])
 }
 
 /// Changes what a referee says: to whom the message goes follows from its type.

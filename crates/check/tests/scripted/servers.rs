@@ -11,8 +11,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
-use crate::check::mcp::behind_mcp;
-use crate::check::scripted::{Played, fair, staged};
+use crate::mcp::behind_mcp;
+use crate::player::{Played, fair, staged};
 
 /// What a server writes before each answer, besides its length.
 #[derive(Debug, Clone, Copy)]

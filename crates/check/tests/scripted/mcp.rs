@@ -4,7 +4,7 @@ use league_check::listener::{IncomingCall, ScriptedAnswer};
 use league_check::verdict::Verdict;
 use serde_json::json;
 
-use crate::check::scripted::{but, fair, stage};
+use crate::player::{but, fair, stage};
 
 /// A fair player behind MCP, whose tools declare what they take.
 pub(crate) fn behind_mcp(

@@ -11,7 +11,7 @@ use league_check::rehearsal::rehearse;
 use league_check::verdict::Verdict;
 use serde_json::{Value, json};
 
-use crate::check::scripted::{but, fair, stage};
+use crate::player::{but, fair, stage};
 
 const JOIN: &str = "handle_game_invitation";
 const PICK: &str = "choose_parity";

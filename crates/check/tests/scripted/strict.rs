@@ -8,7 +8,7 @@ use league_protocol::finding::Reading;
 use serde_json::json;
 use serde_json::value::to_raw_value;
 
-use crate::check::scripted::{fair, stage};
+use crate::player::{fair, stage};
 
 /// Answers an error of a match only if nothing in it has to be forgiven.
 fn unforgiving(heard: &IncomingCall) -> ScriptedAnswer {
