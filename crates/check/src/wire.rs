@@ -97,7 +97,7 @@ pub enum Silence {
     #[error("no answer within {0:?}")]
     Late(Duration),
     /// What came is no HTTP.
-    #[error("what came is no answer of HTTP: {0}")]
+    #[error("not an HTTP response: {0}")]
     NoHttp(String),
 }
 

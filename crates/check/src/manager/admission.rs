@@ -39,13 +39,13 @@ pub(super) fn topic() -> Topic {
             "REG-02" Must "000 §4.1.2": "A referee is answered with REFEREE_REGISTER_RESPONSE and let in"
                 => "answer `register_referee` with `status` ACCEPTED",
                 seen!(registrations(Whose::FirstReferee)), [Kind(REFEREE_ANSWER), By(is_admitted)];
-            "REG-03" Must "000 §4.2.2, §4.1.2": "Whoever is let in is given an id"
+            "REG-03" Must "000 §4.2.2, §4.1.2": "Every admitted agent is given an id"
                 => "set `player_id` or `referee_id`",
                 seen!(registrations(Whose::All)), [By(|record| is_of_its_own(record, "id", "other_ids"))];
             "REG-04" Should "000 §4.2.2": "Ids look like P01 and REF01"
                 => "number players P01, P02, … and referees REF01, REF02, …",
                 seen!(registrations(Whose::Both)), [By(has_a_usual_id)];
-            "REG-05" Must "000 §2.4.5": "Whoever is let in is given a token of its own"
+            "REG-05" Must "000 §2.4.5": "Every admitted agent is given a token of its own"
                 => "set `auth_token`, another one for each agent",
                 seen!(registrations(Whose::All)),
                 [By(|record| is_of_its_own(record, "auth_token", "other_tokens"))];
@@ -65,11 +65,11 @@ pub(super) fn topic() -> Topic {
                 => "answer `status` REJECTED and `reason` to unsupported game types",
                 newcomer(|call, _| call["player_meta"]["game_types"] = vec!["three_body_chess"].into()),
                 [By(is_not_admitted), Kind(PLAYER_ANSWER), is("status", "REJECTED"), By(gives_a_reason)];
-            "REG-11" Must "000 §4.2.2": "A player whose address is none is rejected"
+            "REG-11" Must "000 §4.2.2": "A player with an invalid address is rejected"
                 => "look at `contact_endpoint` before letting anyone in",
                 newcomer(|call, _| call["player_meta"]["contact_endpoint"] = "over there".into()),
                 [By(is_not_admitted)];
-            "REG-12" Should "ruling 7": "A name that somebody else has is rejected"
+            "REG-12" Should "ruling 7": "A name that is taken is rejected"
                 => "compare `display_name` with those of the others",
                 Ask::new(|caller| Box::pin(namesake(caller)), register),
                 [By(is_not_admitted), Kind(PLAYER_ANSWER), is("status", "REJECTED"), By(gives_a_reason)];
@@ -87,7 +87,7 @@ pub(super) fn topic() -> Topic {
                 => "answer LEAGUE_ERROR E021 to a time with another offset",
                 newcomer(|call, _| call["timestamp"] = OTHER_OFFSET.into()),
                 [By(is_not_admitted), refused_with("E021")];
-            "REG-17" Must "000 §2.4.1": "A registration in a protocol that nobody knows is refused"
+            "REG-17" Must "000 §2.4.1": "A registration in an unknown protocol is refused"
                 => "answer E018 to a `protocol` that you do not speak",
                 newcomer(|call, _| call["protocol"] = "league.v9".into()),
                 [By(is_not_admitted), Refused("league.v9")];

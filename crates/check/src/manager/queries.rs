@@ -43,16 +43,16 @@ pub(super) fn topic() -> Topic {
             "QRY-08" Must "000 §4.10.1, ruling 33": "A query without a token is E011"
                 => "answer LEAGUE_ERROR E011 if `auth_token` is missing",
                 asked().with(without_token), [refused_with("E011")];
-            "QRY-09" Must "000 §4.10.1, ruling 33": "A query with a token that is none is E012"
+            "QRY-09" Must "000 §4.10.1, ruling 33": "A query with an invalid token is E012"
                 => "answer LEAGUE_ERROR E012 to a token that you did not give",
                 asked().with(|call, _| call["auth_token"] = "tok-p01-0123456789".into()),
                 [refused_with("E012")];
-            "QRY-10" Must "ruling 33": "A query with the token of somebody else is E012"
+            "QRY-10" Must "ruling 33": "A query with the token of another agent is E012"
                 => "compare the token with that of the sender", with_borrowed_token(), [refused_with("E012")];
-            "QRY-11" Should "ruling 33": "A query of a player that nobody knows is E005"
+            "QRY-11" Should "ruling 33": "A query of an unknown player is E005"
                 => "answer LEAGUE_ERROR E005 to an unknown `player:` in `sender`",
                 asked().with(|call, _| call["sender"] = "player:P98".into()), [refused_with("E005")];
-            "QRY-12" Should "ruling 33": "A query of a referee that nobody knows is E013"
+            "QRY-12" Should "ruling 33": "A query of an unknown referee is E013"
                 => "answer LEAGUE_ERROR E013 to an unknown `referee:` in `sender`",
                 asked().with(|call, _| call["sender"] = "referee:REF98".into()), [refused_with("E013")];
             "QRY-13" Must "000 §2.4.2": "A query whose time is not in UTC is E021"

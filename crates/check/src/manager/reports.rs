@@ -30,7 +30,7 @@ pub(super) fn topic() -> Topic {
                 => "answer LEAGUE_ERROR E011 if `auth_token` is missing",
                 report_with(|call, _| remove(call, &["auth_token"])),
                 [Refused("a report without a token"), code("E011")];
-            "REP-02" Must[30] "000 §4.10.1, ruling 33": "A report with a token that is none is E012"
+            "REP-02" Must[30] "000 §4.10.1, ruling 33": "A report with an invalid token is E012"
                 => "answer LEAGUE_ERROR E012 to a token that you did not give",
                 report_with(|call, _| call["auth_token"] = "tok-ref01-0123456789".into()),
                 [Refused("a report with a wrong token"), code("E012")];

@@ -59,15 +59,15 @@ pub(super) fn topic() -> Topic {
             "RND-07" Must[30] "000 §4.3.1": "The address of the referee is that of a referee of the league"
                 => "set `referee_endpoint` to the `contact_endpoint` of the referee",
                 seen!(announcements()), [By(names_known_referees)];
-            "RND-08" Must[150] "000 §3.5.1": "Nobody plays twice in a round"
+            "RND-08" Must[150] "000 §3.5.1": "No player plays twice in a round"
                 => "pair the players by the circle method", seen!(begun_league()), [By(plays_once_a_round)];
             "RND-09" Should[30] "000 §2.4.5, ruling 25": "A player sees the token of its own match, and of no other"
                 => "put `match_token` into the receiver's own row alone",
                 seen!(all_announcements()), [By(shows_own_tokens_only)];
-            "RND-10" Should[30] "ruling 45": "The manager shows its own token, and nobody else's"
+            "RND-10" Should[30] "ruling 45": "The manager shows its own token, and no other"
                 => "set `auth_token` to the `manager_token` that you gave this agent",
                 seen!(announcements()), [By(shows_its_own_token)];
-            "RND-11" Must[30] "000 §4.2.2": "Nobody is let in after the league has begun"
+            "RND-11" Must[30] "000 §4.2.2": "No agent is admitted after the league has begun"
                 => "answer `status` REJECTED once the league has begun",
                 Ask::new(|caller| Box::pin(latecomer(caller)), |_, at| Question::new("register_player", at.value.clone())),
                 [By(is_rejected)];

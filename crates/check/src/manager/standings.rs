@@ -87,7 +87,7 @@ pub(super) fn end_rules() -> Topic {
                 => "set `final_standings` with rank, player and points",
                 seen!(ends()), [By(lists_every_player)];
             "END-07" Must[150] "ruling 17": "A player that fell silent does not keep the others from the end"
-                => "give up on a letter that nobody takes",
+                => "give up on a message that is not taken",
                 seen!(played_league()), [By(gets_past_a_silent_player)];
             "END-08" Must[150] "000 §4.8.2": "The end is told once"
                 => "do not repeat LEAGUE_COMPLETED once it was answered",
@@ -96,7 +96,7 @@ pub(super) fn end_rules() -> Topic {
                 => "stay up and answer queries when the league is over",
                 Ask::new(|caller| Box::pin(after_the_end(caller)), standings_query).due(ANSWERED),
                 [is("query_type", "GET_STANDINGS"), equals("success", true)];
-            "END-10" Must[150] "ruling 26": "Nothing that was sent holds a token of somebody else"
+            "END-10" Must[150] "ruling 26": "No message holds a token of another agent"
                 => "send to each agent its own tokens alone",
                 seen!(all_calls()), [By(hides_tokens_of_others)];
             "END-11" Must[150] "000 §4.6.2": "Every true report was taken, in whatever order its members stood"

@@ -48,7 +48,7 @@ pub(super) fn topic() -> Topic {
                     .due(CHOSEN)
                     .with(|call, _| call["conversation_id"] = "conv-שלום-😀-\u{202e}x".into()),
                 [By(keeps_the_conversation)];
-            "ODD-03" Should "ruling 13": "Ids that are no ids are refused, and do no harm"
+            "ODD-03" Should "ruling 13": "Invalid ids are refused, and do no harm"
                 => "check ids before you use them, most of all in file names", steps!(survives_strange_ids);
             "ODD-04" Should "ruling 13": "Members of the wrong kind are refused, and do no harm"
                 => "answer E002 to a member of the wrong kind", steps!(survives_wrong_types);

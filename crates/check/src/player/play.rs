@@ -157,7 +157,7 @@ pub(super) fn choice_rules() -> Topic {
                 asked()
                     .with(|call, _| remove(call, &["context", "player_id", "game_type", "league_id", "round_id"])),
                 [By(is_legal)];
-            kind "PICK-17" Should[40] "ruling 13": "An empty context is no reason to refuse"
+            kind "PICK-17" Should[40] "ruling 13": "An empty context is not a reason to refuse"
                 => "read what is missing in `context` as unknown",
                 asked().with(|call, _| call["context"] = json!({})), [By(is_legal)];
             "PICK-18" Should[40] "ruling 27": "A nonce has at most 128 bytes"

@@ -29,7 +29,7 @@ pub(super) fn topic() -> Topic {
         name: "recovery and end",
         rules: rules! {
             "BACK-01" Must[60] "000 §2.8.1": "A player that was killed comes up again"
-                => "start from what is on disk, or from nothing, without anybody's help", steps!(comes_up);
+                => "start from what is on disk, or from nothing, without help", steps!(comes_up);
             "BACK-02" Must[60] "ruling 7": "A player that was killed registers again"
                 => "register every time the player starts", steps!(restarted_and_back);
             "BACK-03" Must[60] "ruling 35": "A player that was killed comes to its match again"

@@ -59,7 +59,7 @@ pub(super) fn topic() -> Topic {
                 => "do not invite a player again that answered `accept` false",
                 seen!(match_of(&[Plot::Declined])),
                 [By(|record| is_asked(record, INVITATION, 1)), By(first_lost)];
-            "TRY-11" Must[40] "ruling 16": "If both fail nobody wins and nobody gets points"
+            "TRY-11" Must[40] "ruling 16": "If both fail there is no winner and no points"
                 => "report the winner null and 0 points for both",
                 seen!(match_of(&[Plot::BothDeclined])), [By(nobody_won)];
             "TRY-12" Must[60] "000 §2.7": "A player has 5 seconds to join"

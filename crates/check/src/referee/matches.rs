@@ -105,7 +105,7 @@ pub(super) fn choice_rules() -> Topic {
             "CHO-08" Should "000 §4.5.1": "The context holds the player's own record"
                 => "copy `record` of the order into `context.your_standings`",
                 seen!(told(DECIDED, CALL)), [equals("context.your_standings", Want::Fact("standings"))];
-            "CHO-09" Must "000 §3.4.2": "Nobody is asked before both have joined"
+            "CHO-09" Must "000 §3.4.2": "No player is asked before both have joined"
                 => "wait for both GAME_JOIN_ACK before the first CHOOSE_PARITY_CALL",
                 seen!(all_told(&[Plot::Declined, Plot::BothDeclined])), [By(is_not_asked)];
             "CHO-10" Must[30] "000 §3.3.1": "Both are asked at the same time"
@@ -156,7 +156,7 @@ pub(super) fn ending_rules() -> Topic {
             "OVER-07" Must "000 §4.6.1": "Both choices are told as they were made"
                 => "set `game_result.choices` by player id",
                 seen!(told(DECIDED, OVER)), [By(|record| tells_choices(record, "game_result.choices"))];
-            "OVER-08" Must "000 §3.3.2": "Whoever guessed right has won"
+            "OVER-08" Must "000 §3.3.2": "The player that guessed right has won"
                 => "compare each choice with the parity of the number",
                 seen!(told(DECIDED, OVER)), [is("game_result.status", "WIN"), By(names_the_winner)];
             "OVER-09" Must "000 §3.3.2": "Two equal choices are a draw without a winner"

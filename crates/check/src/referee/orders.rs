@@ -39,7 +39,7 @@ pub(super) fn topic() -> Topic {
                 seen!(first()), [PROTOCOL, utc("timestamp"), is("sender", Want::Fact("sender"))];
             "ORD-04" Must "000 §2.4.1": "The acknowledgement is in the conversation of the order"
                 => "copy `conversation_id` from the order", seen!(first()), [SAME_CONVERSATION];
-            "ORD-05" Should "ruling 39": "The same order again is acknowledged, and nobody is invited twice"
+            "ORD-05" Should "ruling 39": "The same order again is acknowledged, and no player is invited twice"
                 => "remember the matches that you run, and answer a repeated order as before",
                 seen!(repeated(|_| {})), [Kind(ACK), equals("accepted", true), By(invites_once)];
             "ORD-06" Should "ruling 39": "An order for a match that is over brings its report again"

@@ -27,13 +27,13 @@ pub(super) fn topic() -> Topic {
                 => "read as many bytes as `Content-Length` says before parsing", steps!(pieces);
             "CONN-04" Should "RFC 9112 §7.1": "A body sent in chunks is understood"
                 => "take `Transfer-Encoding: chunked`", steps!(chunked);
-            "CONN-05" Must "ruling 17": "Callers that say nothing hold up nobody else"
+            "CONN-05" Must "ruling 17": "Silent callers do not hold up others"
                 => "serve each connection in its own task or thread", steps!(idle);
-            "CONN-06" Must "ruling 17": "A caller that stops in mid-body holds up nobody else"
+            "CONN-06" Must "ruling 17": "A caller that stops in mid-body does not hold up others"
                 => "serve each connection in its own task or thread", steps!(stalled);
             "CONN-07" Must "RFC 9112 §8": "A request cut off in mid-body does no harm"
                 => "treat a body that ends early as an error of this request alone", steps!(cut);
-            "CONN-08" Must "RFC 9112 §2.2": "Bytes that are no HTTP do no harm"
+            "CONN-08" Must "RFC 9112 §2.2": "Bytes that are not HTTP do no harm"
                 => "answer 400 or close that connection, and go on", steps!(garbage);
             "CONN-09" Must "RFC 9112 §9.6": "A caller that closes its half of the connection does no harm"
                 => "answer it, or let it go, and serve the next", steps!(half_closed);
@@ -205,9 +205,9 @@ async fn garbage(caller: &Caller) -> Judgement {
         b"HELLO\r\n\r\n",
         b"\0\0\0\0",
     ] {
-        drop(say(caller, bytes, "bytes that are no HTTP").await?);
+        drop(say(caller, bytes, "bytes that are not HTTP").await?);
     }
-    caller.still_answers("bytes that are no HTTP").await
+    caller.still_answers("bytes that are not HTTP").await
 }
 
 async fn half_closed(caller: &Caller) -> Judgement {

@@ -38,7 +38,7 @@ pub(super) fn topic() -> Topic {
             "HTTP-03" Should "000 §1.3.2": "GET at the address of calls does no harm"
                 => "answer anything but POST at `/mcp` with 405",
                 seen!(at("GET", |stage| stage.agent.path.to_string(), Some("a GET"))), [By(is_refused)];
-            "HTTP-04" Should "000 §1.3.2": "A path that is none is 404"
+            "HTTP-04" Should "000 §1.3.2": "An unknown path is 404"
                 => "answer unknown paths with 404",
                 seen!(at("GET", |_| "/no/such/place".to_owned(), None)), [Status(404)];
             "HTTP-05" Should "001 Health Check Endpoint": "GET /health says that the agent is well"
@@ -53,7 +53,7 @@ pub(super) fn topic() -> Topic {
             "HTTP-08" Should "RFC 8259 §11": "A media type with a parameter is JSON all the same"
                 => "look only at what stands before the `;` in `Content-Type`",
                 Ask::ordinary().headers(&WITH_PARAMETER), [Status(200)];
-            "HTTP-09" Must "RFC 9110 §12.5.3": "Nothing is compressed that nobody asked for"
+            "HTTP-09" Must "RFC 9110 §12.5.3": "Answers are not compressed unless asked for"
                 => "compress only if the caller sent `Accept-Encoding`", Ask::ordinary(), [By(is_plain)];
             "HTTP-10" Should "ruling 11": "A body of 64 KiB is read"
                 => "take bodies up to 256 KiB",

@@ -48,7 +48,7 @@ pub(super) fn answers() -> Topic {
             "RPC-08" Should "JSON-RPC 2.0 §4.1": "A call without an id is not answered"
                 => "answer a notification with HTTP 202 and no body",
                 Ask::ordinary().framed(|call| remove(call, &["id"])), [By(is_silent)];
-            "RPC-09" Must "JSON-RPC 2.0 §4": "An id that was used before is no reason to refuse"
+            "RPC-09" Must "JSON-RPC 2.0 §4": "A repeated id is not a reason to refuse"
                 => "treat each POST as a call of its own",
                 Ask::ordinary().bodies([Body::Id("7"), Body::Id("7")]),
                 [By(|record| record.reply()?.needed().map(drop))];
@@ -66,10 +66,10 @@ pub(super) fn answers() -> Topic {
             "RPC-13" Should "ruling 2": "A call may be named by its message type"
                 => "look at `params.message_type` if the method is one",
                 renamed().framed(|call| call["method"] = call["params"]["message_type"].clone()),
-                [By(has_type), Taken];
+                [By(is_taken_by_that_name)];
             "RPC-14" Should "ruling 2": "A call may be named `mcp_message`"
                 => "look at `params.message_type` if the method is `mcp_message`",
-                renamed().framed(|call| call["method"] = "mcp_message".into()), [By(has_type), Taken];
+                renamed().framed(|call| call["method"] = "mcp_message".into()), [By(is_taken_by_that_name)];
             "RPC-15" Should "JSON-RPC 2.0 §5.1": "An error says nothing about the inside of the agent"
                 => "send a short sentence instead of a trace or a path",
                 Ask::ordinary()
@@ -83,16 +83,16 @@ pub(super) fn frames() -> Topic {
     Topic {
         name: "JSON-RPC frames",
         rules: rules! {
-            "FRAME-01" Should "JSON-RPC 2.0 §5.1": "A body that is no JSON is the error -32700"
+            "FRAME-01" Should "JSON-RPC 2.0 §5.1": "A body that is not JSON is the error -32700"
                 => "catch the parser's error and answer -32700 with the id null",
                 broken(b"{\"jsonrpc\": \"2.0\", \"method\": "), [RpcError(&[PARSE_ERROR])];
-            "FRAME-02" Should "RFC 8259 §8.1": "A body that is no UTF-8 is the error -32700"
-                => "read the body as UTF-8 and answer -32700 if it is none",
+            "FRAME-02" Should "RFC 8259 §8.1": "A body that is not UTF-8 is the error -32700"
+                => "read the body as UTF-8 and answer -32700 if it is not",
                 broken(b"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\xfe\",\"id\":1}"), [RpcError(&[PARSE_ERROR])];
             "FRAME-03" Should "JSON-RPC 2.0 §5.1": "An empty body is the error -32700"
                 => "treat an empty body as broken JSON",
                 broken(b""), [RpcError(&[PARSE_ERROR, INVALID_REQUEST])];
-            "FRAME-04" Should "JSON-RPC 2.0 §5.1": "JSON that is no object is the error -32600"
+            "FRAME-04" Should "JSON-RPC 2.0 §5.1": "JSON that is not an object is the error -32600"
                 => "answer -32600 to a bare number, text or null",
                 broken(b"").bodies([Body::Raw(b"1"), Body::Raw(b"\"x\""), Body::Raw(b"null")]),
                 [RpcError(&[INVALID_REQUEST])];
@@ -102,8 +102,8 @@ pub(super) fn frames() -> Topic {
             "FRAME-06" Should "JSON-RPC 2.0 §4": "A missing method is the error -32600"
                 => "answer -32600 if there is no `method`",
                 changed(|call| remove(call, &["method"])), [RpcError(&[INVALID_REQUEST])];
-            "FRAME-07" Should "JSON-RPC 2.0 §4": "A method that is no text is the error -32600"
-                => "answer -32600 if `method` is no string",
+            "FRAME-07" Should "JSON-RPC 2.0 §4": "A method that is not a text is the error -32600"
+                => "answer -32600 if `method` is not a string",
                 changed(|call| call["method"] = 7.into()), [RpcError(&[INVALID_REQUEST])];
             "FRAME-08" Should "JSON-RPC 2.0 §4.2": "Parameters that are a text are the error -32600"
                 => "take an object for `params` and refuse anything else",
@@ -134,11 +134,11 @@ pub(super) fn frames() -> Topic {
                     .bodies([Body::Text(|_| nested())])
                     .survives("JSON that is nested very deep")
                     .may_be_silent();
-            "FRAME-16" Should "JSON-RPC 2.0 §5": "An answer that nobody asked for does no harm"
+            "FRAME-16" Should "JSON-RPC 2.0 §5": "An unsolicited answer does no harm"
                 => "refuse frames that have a `result` and no `method`",
                 Ask::ordinary()
                     .bodies([Body::Raw(b"{\"id\":12,\"jsonrpc\":\"2.0\",\"result\":{\"status\":\"ok\"}}")])
-                    .survives("an answer that nobody asked for"),
+                    .survives("an unsolicited answer"),
                 [By(is_not_a_result)];
         },
     }
@@ -220,11 +220,11 @@ fn is_silent(record: &Record) -> Judgement {
     })
 }
 
-fn has_type(record: &Record) -> Judgement {
-    match record.asked.get("message_type") {
-        Some(_) => Ok(()),
-        None => Err(Trouble::skipped("the call has no message type", "")),
+fn is_taken_by_that_name(record: &Record) -> Judgement {
+    if record.asked.get("message_type").is_none() {
+        return Err(Trouble::skipped("the call has no message type", ""));
     }
+    Taken.judge(record)
 }
 
 fn is_discreet(record: &Record) -> Judgement {
