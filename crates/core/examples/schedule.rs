@@ -10,7 +10,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use league_core::league::schedule::{Schedule, Sides};
+use league_core::league::schedule::{RoundRobin, Sides};
 
 fn main() -> ExitCode {
     let players = std::env::args()
@@ -21,12 +21,12 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     for sides in [Sides::AsPrinted, Sides::Balanced] {
-        walk(Schedule::new(players, sides), sides);
+        walk(RoundRobin::new(players, sides), sides);
     }
     ExitCode::SUCCESS
 }
 
-fn walk(schedule: Schedule, sides: Sides) {
+fn walk(schedule: RoundRobin, sides: Sides) {
     let (before, start) = (resident_kib(), Instant::now());
     let (mut pairings, mut sum) = (0_u64, 0_u64);
     for pairing in schedule.pairings() {

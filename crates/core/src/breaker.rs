@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn five_failures_open_it_and_a_minute_later_one_call_is_let_through() {
+    fn breaker_opens_after_five_failures_and_retries_after_a_minute() {
         let rule = BreakerRule::default();
         let mut breaker = Breaker::default();
         for n in 0..4 {

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_recipe_is_plain_hmac_over_plain_json() {
+    fn draw_is_plain_hmac_over_plain_json() {
         // Computed with Python's hmac, hashlib and json modules.
         let (league, match_id) = ids();
         let seed = LeagueSecret([7; 32]).seed(&league, &match_id);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manager_token_is_for_one_agent_of_one_league() {
+    fn manager_token_is_for_one_agent_of_one_league() {
         let (league, match_id) = ids();
         let secret = LeagueSecret([7; 32]);
         let (one, two) = (PlayerId::numbered(1), PlayerId::numbered(2));
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_token_is_for_one_player_of_one_match() {
+    fn match_token_is_for_one_player_of_one_match() {
         let (league, match_id) = ids();
         let secret = LeagueSecret([7; 32]);
         let token = |player| secret.match_token(&league, &match_id, &PlayerId::numbered(player));

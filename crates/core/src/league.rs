@@ -1,8 +1,8 @@
-//! The league manager: who is in, who meets whom, who runs it, what counts, who stands where.
+//! The league manager: registration, schedule, assignment of referees, results and standings.
 //!
-//! The machine goes forward by [`Command::Tick`]: whenever something is due at once, such as the
-//! next round, [`Machine::wakeup`] names a moment in the past. So every step starts from what is
-//! noted, and a restart between two steps changes nothing.
+//! The machine advances by [`Command::Tick`]: when something is due at once, such as the next
+//! round, [`Machine::wakeup`] names a moment in the past. So every step starts from applied events,
+//! and a restart between two steps changes nothing.
 
 mod apply;
 mod audit;
@@ -34,18 +34,18 @@ use league_protocol::token::{AuthToken, TokenHash};
 
 use crate::draw::LeagueSecret;
 use crate::letter::{CallOutcome, Letter};
-use crate::machine::{self, Keep, Machine};
+use crate::machine::{self, Machine, Persistence};
 use letters::LetterWriter;
 use roster::{AgentIndex, Roster};
-use schedule::{Pairing, Schedule, Sides};
+use schedule::{Pairing, RoundRobin, Sides};
 use standings::{NamedPlayer, Ranking, Standings};
 
 pub use audit::Inconsistency;
-pub use command::{AgentKind, Applicant, Command, CorrelationId, Refusal, Reply};
+pub use command::{Applicant, Command, CorrelationId, MemberKind, Refusal, Reply};
 pub use event::{Event, Reassignment};
 pub use report::{ReportPart, ReportProblem};
 pub use roster::{AgentState, Member, PlayerEntry, RefereeEntry};
-pub use round::{Fixture, FixtureStage, Round};
+pub use round::{FixtureStage, LeagueFixture, LeagueRound};
 pub use rules::{Assignment, LeagueRules, MIN_PROBE_INTERVAL, RulesError};
 
 type Decision = machine::Decision<Event, Reply, Refusal>;
@@ -69,11 +69,11 @@ pub struct League {
     referees: Roster<RefereeId, RefereeEntry>,
     names: BTreeMap<String, AgentIndex>,
     tokens: BTreeMap<TokenHash, AgentIndex>,
-    schedule: Schedule,
+    schedule: RoundRobin,
     standings: Standings,
-    round: Option<Round>,
+    round: Option<LeagueRound>,
     /// Rounds whose reports may still be repeated.
-    past: VecDeque<Round>,
+    past: VecDeque<LeagueRound>,
     closed: Option<ClosedRound>,
     /// Matches given to referees so far, for taking turns.
     turn: u64,
@@ -82,7 +82,7 @@ pub struct League {
     volatile: Volatile,
 }
 
-/// The end of the last round, as it was told.
+/// The end of the last round, as it was announced.
 #[derive(Debug, Clone, PartialEq)]
 struct ClosedRound {
     number: u32,
@@ -106,9 +106,9 @@ struct Volatile {
 pub struct AuthenticatedAgent(AgentIndex);
 
 impl League {
-    /// Makes a league that nobody has joined.
+    /// Makes a league without agents.
     pub fn new(rules: LeagueRules, secret: LeagueSecret) -> Result<Self, RulesError> {
-        let most = Schedule::MAX_PLAYERS;
+        let most = RoundRobin::MAX_PLAYERS;
         let (min, max) = (rules.min_players, rules.max_players);
         if min < 2 || max < min || max > most {
             return Err(RulesError::Players { min, max, most });
@@ -119,7 +119,7 @@ impl League {
         let listing = league_games::find(rules.game_type.as_str())
             .ok_or_else(|| RulesError::UnknownGame(rules.game_type.clone()))?;
         let opening = OpeningTable((listing.open)(&rules.game_settings)?);
-        let schedule = Schedule::new(0, Sides::for_game(rules.sides_matter));
+        let schedule = RoundRobin::new(0, Sides::for_game(rules.sides_matter));
         Ok(Self {
             standings: Standings::new(schedule, rules.score),
             rules,
@@ -155,13 +155,13 @@ impl League {
         self.phase == Phase::Completed
     }
 
-    /// Who meets whom; of no players until the league has begun.
-    pub fn schedule(&self) -> Schedule {
+    /// The schedule; it has no players until the league has begun.
+    pub fn schedule(&self) -> RoundRobin {
         self.schedule
     }
 
     /// The round that is played, or was played last.
-    pub fn round(&self) -> Option<&Round> {
+    pub fn round(&self) -> Option<&LeagueRound> {
         self.round.as_ref()
     }
 
@@ -176,12 +176,12 @@ impl League {
     }
 
     /// The referee that has a match.
-    pub fn referee_of(&self, fixture: &Fixture) -> Option<&RefereeEntry> {
+    pub fn referee_of(&self, fixture: &LeagueFixture) -> Option<&RefereeEntry> {
         self.referees.get(fixture.referee?)
     }
 
     /// Seat A and seat B of a match.
-    pub fn seats_of(&self, fixture: &Fixture) -> Option<[&PlayerId; 2]> {
+    pub fn seats_of(&self, fixture: &LeagueFixture) -> Option<[&PlayerId; 2]> {
         let [a, b] = fixture.pairing.seats;
         Some([&self.players.get(a)?.id, &self.players.get(b)?.id])
     }
@@ -220,7 +220,7 @@ impl League {
     }
 
     /// Looks up a match of the present round, or of a round that is not long past.
-    pub fn fixture(&self, match_id: &MatchId) -> Option<&Fixture> {
+    pub fn fixture(&self, match_id: &MatchId) -> Option<&LeagueFixture> {
         let (round, index) = round::read_match_id(match_id)?;
         let mut rounds = self.round.iter().chain(&self.past);
         rounds.find(|found| found.number == round)?.fixture(index)
@@ -249,7 +249,7 @@ impl League {
 
     fn table(&self) -> Arc<Ranking> {
         if self.phase == Phase::Registering {
-            let schedule = Schedule::new(self.players.len(), Sides::AsPrinted);
+            let schedule = RoundRobin::new(self.players.len(), Sides::AsPrinted);
             return Standings::new(schedule, self.rules.score).table(|| self.named());
         }
         self.standings.table(|| self.named())
@@ -297,10 +297,10 @@ impl League {
     fn weigh(&self, at: Timestamp, command: &Command) -> Result<Decision, Refusal> {
         match command {
             Command::RegisterReferee(applicant) => {
-                registration::register(self, at, applicant, AgentKind::Referee)
+                registration::register(self, at, applicant, MemberKind::Referee)
             }
             Command::RegisterPlayer(applicant) => {
-                registration::register(self, at, applicant, AgentKind::Player)
+                registration::register(self, at, applicant, MemberKind::Player)
             }
             Command::CreateSchedule { admin } => self.create_schedule(*admin),
             Command::Start { admin } => self.start(at, *admin),
@@ -333,8 +333,8 @@ impl League {
 
     /// Finds out who is calling.
     ///
-    /// A sender that nobody knows is refused first, then a missing token, then a token that is
-    /// void, expired or another's.
+    /// An unknown sender is refused first, then a missing token, then a token that is invalid,
+    /// expired or of another agent.
     pub fn authenticate(
         &self,
         at: Timestamp,
@@ -369,7 +369,7 @@ impl League {
         }
     }
 
-    /// Whom a sender claims to be; the manager is nobody who calls.
+    /// The member that a sender claims to be; the manager itself never calls.
     fn claimed(&self, sender: &Agent) -> Result<Option<AgentIndex>, Refusal> {
         match sender {
             Agent::Manager => Ok(None),
@@ -440,7 +440,7 @@ impl Machine for League {
         self.next_step()
     }
 
-    fn keep(event: &Event) -> Keep {
+    fn keep(event: &Event) -> Persistence {
         event.keep()
     }
 }
@@ -486,11 +486,11 @@ pub struct StepAccess {
 impl League {
     /// What it takes to step a match that is played.
     ///
-    /// Whoever is given it must be the administrator; that is for the caller to see to.
+    /// The caller must make sure that only the administrator receives it.
     ///
     /// # Errors
     ///
-    /// There is no such match, it is not played now, or it needs nobody.
+    /// The match does not exist, is not running, or is not in manual mode.
     pub fn step_access(&self, match_id: &MatchId) -> Result<StepAccess, Refusal> {
         let unknown = || Refusal::UnknownMatch(match_id.clone());
         let fixture = self.fixture(match_id).ok_or_else(unknown)?;
@@ -544,7 +544,7 @@ impl League {
         }))
     }
 
-    /// The answer to a question, for whoever may look at the league at all.
+    /// Answers a query of any caller that may see the league.
     pub fn inform(&self, query: &LeagueQuery) -> LeagueQueryResponse {
         let elsewhere = query.league_id.as_ref();
         let answer = match elsewhere.filter(|league| **league != self.rules.league_id) {
@@ -586,7 +586,7 @@ impl League {
     /// Lists rounds from one on, until so many matches are listed; the last round may be cut.
     pub(crate) fn list_rounds(
         &self,
-        schedule: Schedule,
+        schedule: RoundRobin,
         from: u32,
         most: usize,
     ) -> Arc<[RoundListing]> {

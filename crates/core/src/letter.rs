@@ -1,4 +1,4 @@
-//! What a machine wants sent, to whom, and how long to try.
+//! Outgoing letters: message, receiver and retry rule.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +19,10 @@ pub struct Letter<CorrelationId> {
     pub message: Message,
     pub credential: Credential,
     /// How often and how long to try.
-    pub retry: RetryPolicy,
+    pub retry: RetryRule,
     /// What the token of the answer must hash to, where one is owed.
     pub proof: Option<TokenHash>,
-    /// Brings the outcome back to the machine; without one nobody waits for it.
+    /// Brings the outcome back to the machine, if it wants one.
     pub correlation: Option<CorrelationId>,
 }
 
@@ -32,7 +32,7 @@ pub struct Peer {
     pub agent: Agent,
     pub endpoint: Arc<str>,
     pub dialect: Dialect,
-    /// How it takes calls, if it is known; else whoever carries a letter finds out.
+    /// How it takes calls, if known; else the shell detects it.
     pub speech: Option<CallStyle>,
 }
 
@@ -52,7 +52,7 @@ pub enum Credential {
 
 /// How often and how long to try; the rule is made here, the trying is done outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RetryPolicy {
+pub struct RetryRule {
     /// Tries in all, at least one.
     pub attempts: u32,
     /// How long each try may take.
@@ -61,7 +61,7 @@ pub struct RetryPolicy {
     pub backoff: Backoff,
 }
 
-/// What became of a letter with a correlation: an answer, or silence and its cause.
+/// The outcome of a letter with a correlation: an answer, or the cause of silence.
 pub type CallOutcome = Result<PeerAnswer, CallFailure>;
 
 /// A message that came back.

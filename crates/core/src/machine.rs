@@ -36,7 +36,7 @@ pub trait Machine: Send + 'static {
         command: &Self::Command,
     ) -> Decision<Self::Event, Self::Reply, Self::Refusal>;
 
-    /// Changes the state by an event; a [`Keep::Journal`] event is already written.
+    /// Changes the state by an event; a [`Persistence::Journal`] event is already written.
     fn apply(&mut self, event: &Self::Event);
 
     /// Adds the letters that an event calls for, once it is applied.
@@ -48,7 +48,7 @@ pub trait Machine: Send + 'static {
     /// When a tick is due if no command comes before.
     fn wakeup(&self) -> Option<Timestamp>;
 
-    fn keep(event: &Self::Event) -> Keep;
+    fn keep(event: &Self::Event) -> Persistence;
 }
 
 /// The events to write, and the answer to give once they are written.
@@ -82,7 +82,7 @@ impl<Event, Reply, Refusal> From<Result<Self, Refusal>> for Decision<Event, Repl
 
 /// Where an event is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum Persistence {
     /// In the journal, before anything else happens: losing it would break a promise.
     Journal,
     /// In memory alone: the rules hide it from files, or a restart may forget it because the

@@ -18,14 +18,14 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 
 use crate::letter::{CallOutcome, Letter, Peer};
-use crate::machine::{self, Keep, Machine};
+use crate::machine::{self, Machine, Persistence};
 use crate::timeouts::Timeouts;
-use contact::{Contact, Membership};
+use contact::{Contact, LeaguePlace};
 use news::Disputes;
-use play::{Announcement, Announcements, ChosenMove, JoinAnswer, OpenMatches};
+use play::{Announcements, ChosenMove, JoinAnswer, MatchAnnouncement, OpenMatches};
 
 pub use command::{
-    Command, Fallback, Notification, PlayerPhase, PlayerView, Refusal, Reply, Think,
+    Command, Fallback, PlayerNotice, PlayerPhase, PlayerView, Refusal, Reply, Think,
 };
 pub use contact::{MAX_REASON, MIN_WAIT, OUTCOME_GRACE};
 pub use event::{Event, MoveQuestion};
@@ -41,7 +41,7 @@ pub use play::{
 
 type Decision = machine::Decision<Event, Reply, Refusal>;
 
-/// What a player is told about itself and its league.
+/// The configuration of a player.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlayerRules {
     /// The name that people see.
@@ -72,7 +72,7 @@ pub enum CorrelationId {
 pub struct Player {
     rules: Arc<PlayerRules>,
     contact: Contact,
-    place: Option<Membership>,
+    place: Option<LeaguePlace>,
     rejected: Option<String>,
     completed: Option<LeagueId>,
     doubted: Option<MatchId>,
@@ -101,7 +101,6 @@ impl Player {
         }
     }
 
-    /// What the player was told about itself.
     pub fn rules(&self) -> &PlayerRules {
         &self.rules
     }
@@ -145,7 +144,7 @@ impl Player {
         &self.memory
     }
 
-    /// How it stands, without any choice that is still open.
+    /// The player's state, without open choices.
     pub fn view(&self) -> PlayerView {
         PlayerView {
             display_name: self.rules.display_name.clone(),
@@ -160,7 +159,7 @@ impl Player {
         }
     }
 
-    /// Its row in the last table that it was told.
+    /// Its row in the latest standings.
     pub fn standing(&self) -> Option<&StandingRow> {
         let own = self.player_id()?;
         let rows = self.standings.as_deref()?;
@@ -176,7 +175,7 @@ impl Player {
     }
 
     fn enrol(&mut self, event: &Event) {
-        let Some(mut place) = Membership::of(event) else {
+        let Some(mut place) = LeaguePlace::of(event) else {
             return;
         };
         let before = self.place.take();
@@ -267,7 +266,7 @@ impl Machine for Player {
                 ..
             } => self
                 .announced
-                .add(match_id, Announcement::new(*token, *commitment)),
+                .add(match_id, MatchAnnouncement::new(*token, *commitment)),
             Event::DrawDisputed {
                 match_id, problem, ..
             } => self.disputes.add(match_id, *problem),
@@ -321,7 +320,7 @@ impl Machine for Player {
         self.contact.wakeup()
     }
 
-    fn keep(event: &Event) -> Keep {
+    fn keep(event: &Event) -> Persistence {
         event.keep()
     }
 }

@@ -1,7 +1,7 @@
-//! A referee: registered with a manager, it runs the matches that it is ordered to run.
+//! A referee: registers with a manager and runs the matches that the manager orders.
 //!
-//! It holds its matches and the clock that they share; what happens inside one match is in the
-//! files below. It believes nobody's word on a match but the two players' own answers.
+//! It holds its matches and their common clock; the course of one match is in the files below. Only
+//! the two players' own answers count in a match.
 
 mod command;
 mod decide;
@@ -20,8 +20,8 @@ use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
 use league_protocol::time::Timestamp;
 
 use crate::breaker::{Breaker, BreakerRule};
-use crate::letter::{CallOutcome, Letter, Peer, RetryPolicy};
-use crate::machine::{self, Keep, Machine};
+use crate::letter::{CallOutcome, Letter, Peer, RetryRule};
+use crate::machine::{self, Machine, Persistence};
 use crate::timeouts::Timeouts;
 use enrolment::ManagerContact;
 use match_state::{GameOpening, Match, SEATS};
@@ -36,7 +36,7 @@ pub use match_step::{MANUAL_LIMIT, MAX_ATTEMPTS};
 
 type Decision = machine::Decision<Event, Reply, Refusal>;
 
-/// What a referee is told once, at its start.
+/// The configuration of a referee.
 #[derive(Debug, Clone)]
 pub struct RefereeRules {
     /// The name that people see.
@@ -58,16 +58,16 @@ pub struct RefereeRules {
 }
 
 impl RefereeRules {
-    fn report_retry(&self) -> RetryPolicy {
+    fn report_retry(&self) -> RetryRule {
         self.timeouts.retrying(self.timeouts.report)
     }
 
-    fn game_over_retry(&self) -> RetryPolicy {
+    fn game_over_retry(&self) -> RetryRule {
         self.timeouts.retrying(self.timeouts.game_over)
     }
 
     /// For what a player need not answer: short, as a question may stand behind it in line.
-    fn notice(&self) -> RetryPolicy {
+    fn notice(&self) -> RetryRule {
         self.timeouts.once(self.timeouts.game_over)
     }
 
@@ -94,7 +94,7 @@ pub struct Referee {
 }
 
 impl Referee {
-    /// A referee that knows nobody yet.
+    /// A referee before registration.
     pub fn new(rules: RefereeRules) -> Self {
         Self {
             rules,
@@ -130,8 +130,8 @@ impl Referee {
         self.enrolment.refused()
     }
 
-    /// How many matches are being played; one that waits for its secrets since a restart is not,
-    /// as another referee may have it by now.
+    /// The number of running matches; a match that lost its secrets in a restart does not count, as
+    /// another referee may have it by now.
     pub fn playing(&self) -> usize {
         self.playing
     }
@@ -141,17 +141,17 @@ impl Referee {
         self.running.len()
     }
 
-    /// Whether the manager said that the league is over.
+    /// Whether the manager announced the end of the league.
     pub fn league_over(&self) -> bool {
         self.league_over
     }
 
-    /// What anybody may know of a match that is held, or was lately.
+    /// The public state of a current or recent match.
     pub fn view(&self, match_id: &MatchId) -> Option<MatchView> {
         self.find(match_id).map(Match::view)
     }
 
-    /// What anybody may know of every match that is held.
+    /// The public state of every current match.
     pub fn views(&self) -> impl Iterator<Item = MatchView> {
         self.running.values().map(|game| game.view())
     }
@@ -207,8 +207,8 @@ impl Referee {
         Some(game)
     }
 
-    /// Drops what is held of other leagues: their manager no longer takes this referee's token,
-    /// and the matches of this one may bear the same names.
+    /// Drops the matches of other leagues: their manager does not accept this referee's token, and
+    /// match ids repeat between leagues.
     fn forget_others(&mut self, league_id: LeagueId) {
         self.recent = RecentMatches::default();
         let games = self.running.iter();
@@ -345,7 +345,7 @@ impl Machine for Referee {
             .min()
     }
 
-    fn keep(event: &Event) -> Keep {
+    fn keep(event: &Event) -> Persistence {
         event.keep()
     }
 }
@@ -358,8 +358,7 @@ const MAX_BREAKERS: usize = 20_000;
 pub(crate) struct Breakers(BTreeMap<Arc<str>, Breaker>);
 
 impl Breakers {
-    /// Whether a question may be sent there.
-    /// Whether nobody has failed of late, so that a good answer changes nothing.
+    /// Whether no player has failed lately, so that a good answer changes nothing.
     pub(crate) fn are_closed(&self) -> bool {
         self.0.is_empty()
     }

@@ -4,18 +4,19 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::letter::RetryPolicy;
+use crate::letter::RetryRule;
 
 /// The longest wait between two tries, whatever the strategy says.
 pub const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
-/// How long finding out how a player takes calls may last; it is never on the player's own clock.
+/// How long detecting a player's call style may take; it never counts against the player's
+/// deadline.
 pub const CALL_STYLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// From which attempt on a match is run even if a player of it may not be called from there.
+/// From this attempt on, a referee runs a match even if it may not call one of the players.
 ///
-/// Before that another referee may be able to call it, or whoever runs one may still mend it.
-/// Until then it costs a referee nothing to turn the match down.
+/// Before that another referee may be able to call the player, or an operator may fix the address;
+/// declining the match costs the referee nothing.
 pub const FORCED_ATTEMPT: u32 = 6;
 
 /// The waits of 000 table 5 and the retry rule of 000 §2.9.4, as values.
@@ -55,17 +56,17 @@ impl Default for Timeouts {
 
 impl Timeouts {
     /// All tries, each with this timeout.
-    pub fn retrying(&self, timeout: Duration) -> RetryPolicy {
-        RetryPolicy {
+    pub fn retrying(&self, timeout: Duration) -> RetryRule {
+        RetryRule {
             attempts: self.attempts.max(1),
             timeout,
             backoff: self.backoff,
         }
     }
 
-    /// One try with this timeout; what comes after is decided by a machine.
-    pub fn once(&self, timeout: Duration) -> RetryPolicy {
-        RetryPolicy {
+    /// One try with this timeout; the machine decides on further ones.
+    pub fn once(&self, timeout: Duration) -> RetryRule {
+        RetryRule {
             attempts: 1,
             timeout,
             backoff: self.backoff,
@@ -79,8 +80,8 @@ impl Timeouts {
 pub enum Backoff {
     /// The same wait each time.
     Fixed(Duration),
-    /// The wait doubles each time and is spread by chance over its upper half, so that those who
-    /// failed together do not come back together.
+    /// The wait doubles each time and is spread by chance over its upper half, so that agents that
+    /// failed together do not retry together.
     Exponential(Duration),
 }
 
@@ -113,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fixed_wait_stays_the_same() {
+    fn fixed_wait_stays_the_same() {
         let two = Duration::from_secs(2);
         assert_eq!(
             [1, 2, 9].map(|failed| Backoff::Fixed(two).wait(failed, 77)),
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exponential_wait_doubles_is_spread_and_bounded() {
+    fn exponential_wait_doubles_is_spread_and_bounded() {
         let backoff = Backoff::Exponential(Duration::from_secs(2));
         for (failed, full) in [
             (1, 2_000),

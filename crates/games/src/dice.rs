@@ -1,6 +1,6 @@
 //! Fair dice over any source of 64-bit words, and loaded ones for tests.
 //!
-//! Where the words come from, and how a player checks them, is left to whoever brings them.
+//! The caller supplies the words, and the way to check them.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -23,12 +23,12 @@ use rand_core::{Rng, SeedableRng};
 /// A source that sends [`MOST_WORDS_A_ROLL`] words in a row to no avail is not asked again: the
 /// last of them counts as if it were below `limit`. With fair words this has a chance below 2^-128
 /// in any range, and for the ranges of our games one far smaller still.
-pub struct Dice(Source);
+pub struct Dice(WordSource);
 
 /// How many words one roll takes at most.
 pub const MOST_WORDS_A_ROLL: u32 = 128;
 
-enum Source {
+enum WordSource {
     Words(Box<dyn FnMut() -> u64 + Send>),
     Lowest,
     Highest,
@@ -41,19 +41,19 @@ impl Dice {
         Self::from_words(Box::new(move || generator.next_u64()))
     }
 
-    /// Makes dice from words that somebody else brings.
+    /// Makes dice from the caller's words.
     pub fn from_words(words: Box<dyn FnMut() -> u64 + Send>) -> Self {
-        Self(Source::Words(words))
+        Self(WordSource::Words(words))
     }
 
     /// Makes loaded dice that always show the lowest face.
     pub fn lowest() -> Self {
-        Self(Source::Lowest)
+        Self(WordSource::Lowest)
     }
 
     /// Makes loaded dice that always show the highest face.
     pub fn highest() -> Self {
-        Self(Source::Highest)
+        Self(WordSource::Highest)
     }
 
     /// Rolls a number in the range, both ends included.
@@ -65,9 +65,9 @@ impl Dice {
             return low;
         }
         match &mut self.0 {
-            Source::Words(words) => low + below(high - low, words),
-            Source::Lowest => low,
-            Source::Highest => high,
+            WordSource::Words(words) => low + below(high - low, words),
+            WordSource::Lowest => low,
+            WordSource::Highest => high,
         }
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::game::written;
-use crate::{BadSettings, Dice, Game, Illegal, Outcome, Rules, Seat, Seats, Turn};
+use crate::{BadSettings, Dice, Game, Illegal, Outcome, Rules, Seat, SeatSet, Turn};
 
 /// The largest number that may be drawn; it also bounds how many numbers there are.
 pub const LARGEST_NUMBER: u64 = 1_000_000;
@@ -17,7 +17,7 @@ pub const LARGEST_NUMBER: u64 = 1_000_000;
 #[derive(Debug, Clone)]
 pub struct EvenOdd {
     settings: Settings,
-    choices: [Option<Parity>; 2],
+    choices: [Option<NumberParity>; 2],
     drawn: Option<u64>,
 }
 
@@ -43,7 +43,7 @@ impl Default for Settings {
 /// A guess, or what a number is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Parity {
+pub enum NumberParity {
     /// Divisible by two.
     Even,
     /// Not divisible by two.
@@ -52,19 +52,19 @@ pub enum Parity {
 
 /// What a seat may see: its own guess, and everything once the number is drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct View {
+pub struct EvenOddView {
     /// The lowest number that may be drawn.
     pub lowest: u64,
     /// The highest number that may be drawn.
     pub highest: u64,
     /// This seat's guess, once made.
-    pub your_choice: Option<Parity>,
+    pub your_choice: Option<NumberParity>,
     /// The other seat's guess; kept back until the number is drawn.
-    pub opponent_choice: Option<Parity>,
+    pub opponent_choice: Option<NumberParity>,
     /// The number, once drawn.
     pub drawn_number: Option<u64>,
     /// Whether that number is even or odd.
-    pub number_parity: Option<Parity>,
+    pub number_parity: Option<NumberParity>,
 }
 
 impl Game for EvenOdd {
@@ -81,8 +81,8 @@ impl Game for EvenOdd {
         hidden_moves: true,
     };
     type Settings = Settings;
-    type Move = Parity;
-    type View = View;
+    type Move = NumberParity;
+    type View = EvenOddView;
 
     /// Asks for at least one even and one odd number, which is two numbers or more.
     fn check(settings: &Settings) -> Result<(), BadSettings> {
@@ -116,7 +116,7 @@ impl Game for EvenOdd {
         if let Some(number) = self.drawn {
             return Turn::Over(self.outcome(number));
         }
-        let owing: Seats = [Seat::A, Seat::B]
+        let owing: SeatSet = [Seat::A, Seat::B]
             .into_iter()
             .filter(|&seat| self.waits_for(seat))
             .collect();
@@ -127,28 +127,28 @@ impl Game for EvenOdd {
         }
     }
 
-    fn options(&self, seat: Seat) -> Vec<Parity> {
+    fn options(&self, seat: Seat) -> Vec<NumberParity> {
         if self.waits_for(seat) {
-            vec![Parity::Even, Parity::Odd]
+            vec![NumberParity::Even, NumberParity::Odd]
         } else {
             Vec::new()
         }
     }
 
-    fn view(&self, seat: Seat) -> View {
+    fn view(&self, seat: Seat) -> EvenOddView {
         let opponent = if seat == Seat::A { Seat::B } else { Seat::A };
-        View {
+        EvenOddView {
             lowest: self.settings.lowest,
             highest: self.settings.highest,
             your_choice: self.choice(seat),
             opponent_choice: self.drawn.and_then(|_| self.choice(opponent)),
             drawn_number: self.drawn,
-            number_parity: self.drawn.map(Parity::of),
+            number_parity: self.drawn.map(NumberParity::of),
         }
     }
 
-    fn play(&mut self, seat: Seat, mv: Parity) -> Result<(), Illegal> {
-        // Whoever owes a move may choose either.
+    fn play(&mut self, seat: Seat, mv: NumberParity) -> Result<(), Illegal> {
+        // A seat that owes a move may choose either.
         self.owes(seat)?;
         if let Some(choice) = self.choices.get_mut(seat.index()) {
             *choice = Some(mv);
@@ -168,7 +168,10 @@ impl Game for EvenOdd {
         };
         let mut details = Map::new();
         details.insert("drawn_number".to_owned(), Value::from(number));
-        details.insert("number_parity".to_owned(), written(&Parity::of(number)));
+        details.insert(
+            "number_parity".to_owned(),
+            written(&NumberParity::of(number)),
+        );
         details
     }
 
@@ -176,7 +179,7 @@ impl Game for EvenOdd {
         let (Some(number), [Some(a), Some(b)]) = (self.drawn, self.choices) else {
             return "the number is not drawn yet".to_owned();
         };
-        let parity = Parity::of(number);
+        let parity = NumberParity::of(number);
         let drawn = format_args!("number was {number} ({parity})");
         match self.outcome(number) {
             Outcome::Win(Seat::A) => format!("{} chose {a}, {drawn}", Seat::A.name(names)),
@@ -193,7 +196,7 @@ impl Game for EvenOdd {
 }
 
 impl EvenOdd {
-    fn choice(&self, seat: Seat) -> Option<Parity> {
+    fn choice(&self, seat: Seat) -> Option<NumberParity> {
         self.choices.get(seat.index()).copied().flatten()
     }
 
@@ -204,7 +207,7 @@ impl EvenOdd {
     fn outcome(&self, number: u64) -> Outcome {
         let right = self
             .choices
-            .map(|choice| choice == Some(Parity::of(number)));
+            .map(|choice| choice == Some(NumberParity::of(number)));
         match right {
             [true, false] => Outcome::Win(Seat::A),
             [false, true] => Outcome::Win(Seat::B),
@@ -213,7 +216,7 @@ impl EvenOdd {
     }
 }
 
-impl Parity {
+impl NumberParity {
     /// Tells whether a number is even or odd; 0 is even.
     pub const fn of(number: u64) -> Self {
         if number.is_multiple_of(2) {
@@ -224,7 +227,7 @@ impl Parity {
     }
 }
 
-impl fmt::Display for Parity {
+impl fmt::Display for NumberParity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Even => "even",

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BadSettings, Dice, Rules, Seats};
+use crate::{BadSettings, Dice, Rules, SeatSet};
 
 /// The rules of one game; a value of the type is a position in it.
 ///
@@ -33,7 +33,7 @@ pub trait Game: Clone + fmt::Debug + Send + Sync + 'static {
     type Settings: Default + Serialize + DeserializeOwned + Clone + Send;
     /// One move, with exactly one spelling in JSON.
     type Move: Serialize + DeserializeOwned + Clone + PartialEq;
-    /// What one seat may see.
+    /// A seat's view of the position.
     type View: Serialize;
 
     /// Refuses settings under which the game would make no sense.
@@ -52,7 +52,7 @@ pub trait Game: Clone + fmt::Debug + Send + Sync + 'static {
     fn play(&mut self, seat: Seat, mv: Self::Move) -> Result<(), Illegal>;
     /// Rolls what the rules owe; does nothing unless [`turn`](Self::turn) is [`Turn::Dice`].
     fn roll(&mut self, _dice: &mut Dice) {}
-    /// Gives the facts that everybody may know once the game is over; none before.
+    /// Gives the public facts once the game is over; none before.
     fn details(&self) -> Map<String, Value>;
     /// Says in one sentence why the game ended as it did; `names` are in the order of seats.
     fn reason(&self, names: &[&str]) -> String;
@@ -85,7 +85,7 @@ pub enum Turn {
     /// Each of these seats owes a move, and none may see another's first.
     ///
     /// Two seats make a simultaneous game, one seat a game of turns; there is always one at least.
-    Seats(Seats),
+    Seats(SeatSet),
     /// The rules owe a roll.
     Dice,
     /// The game has ended.
@@ -98,7 +98,6 @@ pub enum Turn {
 pub enum Outcome {
     /// This seat won; all others lost.
     Win(Seat),
-    /// Nobody won.
     Draw,
 }
 
@@ -144,19 +143,19 @@ impl fmt::Display for Seat {
 /// Why a move was refused; the position is as it was before.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Illegal {
-    /// The seat has moved already, another is to move, or there is no such seat.
+    /// The seat has moved already, it is another's turn, or the seat does not exist.
     #[error("seat {seat} owes no move now")]
     NotYourTurn {
         /// The seat that tried to move.
         seat: Seat,
     },
-    /// What was sent could be no move in any position of this game.
+    /// Not a move in any position of this game.
     #[error(
         "`{found}` is not a move of this game, which takes {}",
         in_backticks(expected)
     )]
     NotAMove {
-        /// The beginning of what was sent, as JSON.
+        /// The start of the sent value, as JSON.
         found: String,
         /// The choices that the registry names.
         expected: Vec<String>,
@@ -197,13 +196,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seats_print_as_letters_for_as_long_as_there_are_letters() {
+    fn seats_print_as_letters_while_letters_last() {
         let printed = [0, 1, 25, 26, 255].map(|index| Seat::new(index).to_string());
         assert_eq!(printed, ["A", "B", "Z", "26", "255"]);
     }
 
     #[test]
-    fn a_seat_without_a_name_goes_by_its_letter() {
+    fn unnamed_seat_goes_by_its_letter() {
         assert_eq!(Seat::A.name(&["P01"]), "P01");
         assert_eq!(Seat::B.name(&["P01"]), "seat B");
     }

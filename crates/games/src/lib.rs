@@ -1,15 +1,14 @@
 //! The games that a league plays: rules, and nothing else.
 //!
-//! A [`Game`] is a position that can be moved on. It knows neither players nor leagues, no
-//! messages and no clock: it is told moves and handed [`Dice`], and it answers four questions.
+//! A [`Game`] is a position. It knows neither players nor leagues, messages nor clock: it takes
+//! moves and [`Dice`], and answers four questions.
 //!
 //! - **Whose turn is it?** [`Game::turn`]: some seats, the dice, or nobody any more.
 //! - **What may this seat do?** [`Game::options`].
 //! - **What may this seat see?** [`Game::view`].
 //! - **How did it end?** [`Turn::Over`], with [`Game::details`] and [`Game::reason`] for people.
 //!
-//! That somebody stayed silent, or answered nonsense until patience ran out, is no matter for a
-//! game: a technical loss is the verdict of whoever runs the match.
+//! Silence and repeated nonsense do not concern a game: the referee decides on a technical loss.
 //!
 //! Games differ in their types for moves, views and settings. A referee holds any of them as a
 //! [`Table`], which says the same in JSON; every `Game` is one without further work. [`all`]
@@ -44,8 +43,8 @@ pub mod tic_tac_toe;
 
 pub use dice::{Dice, MOST_WORDS_A_ROLL};
 pub use game::{Game, Illegal, Outcome, Seat, Turn};
-pub use rules::{Registry, RegistryEntry, Rules, registry};
-pub use seats::{MOST_SEATS, Seats};
+pub use rules::{RegistryEntry, Rules, registry};
+pub use seats::{MOST_SEATS, SeatSet};
 pub use settings::{BadSettings, NoSettings};
 pub use table::{Listing, Table};
 
@@ -70,14 +69,14 @@ pub fn find(game_type: &str) -> Option<&'static Listing> {
 /// Keeps the guide for authors true: its example is compiled and played with the other tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/add-a-game.md")]
-struct Guide;
+struct AuthorGuide;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_listed_game_is_found_by_its_type_and_nothing_else_is() {
+    fn find_returns_exactly_the_listed_games() {
         for listing in all() {
             let found = find(listing.rules.game_type).unwrap();
             assert_eq!(found.rules, listing.rules);

@@ -1,6 +1,6 @@
-//! What the games registry says of each game (000 §3.8.3 and §9.3.4).
+//! The entries of the games registry (000 §3.8.3 and §9.3.4).
 //!
-//! Where the document is kept, and when it was last written, is left to whoever keeps files.
+//! Reading and writing the document is left to the configuration.
 
 use std::collections::BTreeMap;
 
@@ -23,19 +23,12 @@ pub struct Rules {
     pub max_players: u8,
     /// The module that holds the rules.
     pub rules_module: &'static str,
-    /// How long one match should take at most when everybody answers at the first try.
+    /// The longest time a match should take if every answer comes at the first try.
     pub max_round_time_sec: u32,
     /// Whether it matters who sits where, so that a schedule has to balance the sides.
     pub sides_matter: bool,
     /// Whether moves stay secret until the game is over.
     pub hidden_moves: bool,
-}
-
-/// The whole games registry, ready to be written as JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Registry {
-    /// The games by their type.
-    pub game_registry: BTreeMap<&'static str, RegistryEntry>,
 }
 
 /// One game in the registry.
@@ -57,15 +50,12 @@ pub struct RegistryEntry {
     pub max_round_time_sec: u32,
 }
 
-/// Makes the registry of all games in the list.
-pub fn registry() -> Registry {
-    let entry = |rules: Rules| (rules.game_type, RegistryEntry::from(rules));
-    Registry {
-        game_registry: crate::all()
-            .iter()
-            .map(|listing| entry(listing.rules))
-            .collect(),
-    }
+/// The registry entries of all listed games, by game type.
+pub fn registry() -> BTreeMap<&'static str, RegistryEntry> {
+    let rules = crate::all().iter().map(|listing| listing.rules);
+    rules
+        .map(|rules| (rules.game_type, RegistryEntry::from(rules)))
+        .collect()
 }
 
 impl From<Rules> for RegistryEntry {
@@ -89,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_documents_games_stand_in_the_registry_with_module_and_time_added() {
+    fn registry_describes_the_games_of_the_documents() {
         let expected = json!({
             "even_odd": {
                 "display_name": "Even/Odd",
@@ -112,21 +102,15 @@ mod tests {
         });
         let registry = serde_json::to_value(registry()).unwrap();
         for game_type in ["even_odd", "tic_tac_toe"] {
-            assert_eq!(registry["game_registry"][game_type], expected[game_type]);
+            assert_eq!(registry[game_type], expected[game_type]);
         }
     }
 
     #[test]
-    fn the_registry_holds_every_game_in_the_list_and_no_key_beside_them() {
-        let registry = serde_json::to_value(registry()).unwrap();
-        assert_eq!(registry.as_object().unwrap().len(), 1);
-        let listed = registry["game_registry"].as_object().unwrap();
-        let types = crate::all().iter().map(|listing| listing.rules.game_type);
-        assert!(
-            types
-                .clone()
-                .all(|game_type| listed.contains_key(game_type))
-        );
-        assert_eq!(listed.len(), types.count());
+    fn registry_lists_exactly_the_listed_games() {
+        let listed = crate::all().iter().map(|listing| listing.rules.game_type);
+        let mut types: Vec<_> = listed.collect();
+        types.sort_unstable();
+        assert!(registry().into_keys().eq(types));
     }
 }

@@ -9,12 +9,12 @@ pub const MOST_SEATS: usize = 8;
 
 /// Seats in the order in which they were named; those beyond [`MOST_SEATS`] are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seats {
+pub struct SeatSet {
     places: [Seat; MOST_SEATS],
     count: usize,
 }
 
-impl FromIterator<Seat> for Seats {
+impl FromIterator<Seat> for SeatSet {
     fn from_iter<I: IntoIterator<Item = Seat>>(seats: I) -> Self {
         let mut list = Self {
             places: [Seat::A; MOST_SEATS],
@@ -28,13 +28,13 @@ impl FromIterator<Seat> for Seats {
     }
 }
 
-impl<const N: usize> From<[Seat; N]> for Seats {
+impl<const N: usize> From<[Seat; N]> for SeatSet {
     fn from(seats: [Seat; N]) -> Self {
         seats.into_iter().collect()
     }
 }
 
-impl Deref for Seats {
+impl Deref for SeatSet {
     type Target = [Seat];
 
     fn deref(&self) -> &[Seat] {
@@ -42,7 +42,7 @@ impl Deref for Seats {
     }
 }
 
-impl IntoIterator for Seats {
+impl IntoIterator for SeatSet {
     type Item = Seat;
     type IntoIter = std::iter::Take<std::array::IntoIter<Seat, MOST_SEATS>>;
 
@@ -56,12 +56,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_holds_what_it_was_given_and_no_more_than_fits() {
-        let two = Seats::from([Seat::B, Seat::A]);
+    fn seat_set_keeps_order_and_drops_excess_seats() {
+        let two = SeatSet::from([Seat::B, Seat::A]);
         assert_eq!(&*two, [Seat::B, Seat::A]);
         assert!(two.into_iter().eq([Seat::B, Seat::A]));
-        assert!(Seats::from([]).is_empty());
-        let many: Seats = (0..20).map(Seat::new).collect();
+        assert!(SeatSet::from([]).is_empty());
+        let many: SeatSet = (0..20).map(Seat::new).collect();
         assert_eq!(many.len(), MOST_SEATS);
     }
 }

@@ -20,7 +20,6 @@ pub enum BadSettings {
     /// The game has no such setting.
     #[error("unknown setting `{key}`; {}", known_keys(known))]
     UnknownKey {
-        /// The key that nobody knows.
         key: String,
         /// The keys that the game knows.
         known: Vec<String>,
@@ -30,7 +29,6 @@ pub enum BadSettings {
     WrongValue {
         /// The key with the value.
         key: String,
-        /// What was found and what was expected.
         problem: String,
     },
     /// The value can be read, but the game makes no sense with it.

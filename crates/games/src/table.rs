@@ -1,6 +1,6 @@
-//! Any game behind one face: moves and views are JSON, so that a referee can hold them all.
+//! A common interface to all games: moves and views are JSON.
 //!
-//! Nobody implements [`Table`] by hand; the rules stay with [`Game`].
+//! Every [`Game`] is a [`Table`]; it is never implemented by hand.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub trait Table: Send + Sync {
     fn play(&mut self, seat: Seat, mv: &Value) -> Result<(), Illegal>;
     /// Rolls what the rules owe; does nothing unless it is the dice's turn.
     fn roll(&mut self, dice: &mut Dice);
-    /// Gives the facts that everybody may know once the game is over; none before.
+    /// Gives the public facts once the game is over; none before.
     fn details(&self) -> Map<String, Value>;
     /// Says in one sentence why the game ended as it did; `names` are in the order of seats.
     fn reason(&self, names: &[&str]) -> String;
@@ -117,7 +117,7 @@ impl fmt::Debug for dyn Table + '_ {
     }
 }
 
-/// How much of something that is no move is repeated in the refusal, in characters.
+/// How many characters of an invalid move a refusal quotes.
 const LONGEST_EXCERPT: usize = 80;
 
 fn open<G: Game>(given: &Value) -> Result<Box<dyn Table>, BadSettings> {
@@ -128,7 +128,8 @@ fn default_settings<G: Game>() -> Value {
     written(&G::Settings::default())
 }
 
-/// Reads a move and writes it again: serde would also take spellings that nobody was offered.
+/// Reads a move and compares it as written again: serde would also accept spellings that were not
+/// offered.
 fn read_move<G: Game>(given: &Value) -> Result<G::Move, Illegal> {
     match G::Move::deserialize(given) {
         Ok(mv) if written(&mv) == *given => Ok(mv),
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_move_has_one_spelling() {
+    fn move_has_one_spelling() {
         let mut table = even_odd(&json!(null)).unwrap();
         for spelling in [
             json!({"even": null}),
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_repeats_only_the_beginning_of_a_long_answer() {
+    fn refusal_quotes_only_the_start_of_a_long_answer() {
         let mut table = even_odd(&json!(null)).unwrap();
         let refusal = table
             .play(Seat::A, &json!("ä".repeat(100_000)))
@@ -193,14 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn printing_a_table_for_programmers_shows_no_move() {
+    fn debug_output_of_a_table_shows_no_move() {
         let mut table = even_odd(&json!(null)).unwrap();
         table.play(Seat::A, &json!("odd")).unwrap();
         assert_eq!(format!("{table:?}"), "Table(even_odd)");
     }
 
     #[test]
-    fn settings_left_out_keep_their_defaults() {
+    fn omitted_settings_keep_their_defaults() {
         let whole = even_odd(&json!({"lowest": 1, "highest": 10})).unwrap();
         for part in [
             json!(null),

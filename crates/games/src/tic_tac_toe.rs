@@ -49,7 +49,7 @@ pub struct NotACell(pub u8);
 
 /// What either seat may see, which is everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct View {
+pub struct TicTacToeView {
     /// The cells from the top left, `null` where one is free.
     pub board: [Option<Mark>; CELLS],
     /// The mark of the seat that looks.
@@ -73,7 +73,7 @@ impl Game for TicTacToe {
     };
     type Settings = NoSettings;
     type Move = Cell;
-    type View = View;
+    type View = TicTacToeView;
 
     fn new(_settings: &NoSettings) -> Self {
         Self {
@@ -102,8 +102,8 @@ impl Game for TicTacToe {
             .collect()
     }
 
-    fn view(&self, seat: Seat) -> View {
-        View {
+    fn view(&self, seat: Seat) -> TicTacToeView {
+        TicTacToeView {
             board: self.board,
             your_mark: Mark::of(seat),
             next_mark: self.next_mark(),

@@ -27,7 +27,7 @@ use hyper::header::{
     HeaderName, HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, RETRY_AFTER, VARY,
     X_CONTENT_TYPE_OPTIONS,
 };
-use league_mcp::Body;
+use league_mcp::ResponseBody;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_web::assets::{self, Asset};
 use league_web::page::{self, Links};
@@ -144,7 +144,7 @@ impl Site {
         Some(Answered {
             status: 200,
             headers,
-            body: Body::Events(body.boxed()),
+            body: ResponseBody::Events(body.boxed()),
         })
     }
 }
@@ -266,6 +266,6 @@ fn response(status: u16, kind: &'static str, body: Bytes) -> Answered {
     Answered {
         status,
         headers,
-        body: Body::Whole(body),
+        body: ResponseBody::Whole(body),
     }
 }

@@ -1,8 +1,8 @@
 //! A plain `tools/call`, answered without `rmcp`.
 //!
-//! This is the call that a league makes thousands of times, and `rmcp` spends most of such an
-//! exchange on a task, channels and copies of its own. Taken here is only a call that is certainly
-//! right; whatever is doubtful is passed on, so that `rmcp` alone says what is wrong and how.
+//! A league makes this call thousands of times, and `rmcp` spends most of such an exchange on a
+//! task, channels and copies. Only a certainly valid call is taken here; a doubtful one goes to
+//! `rmcp`, so that errors have one source.
 
 use std::borrow::Cow;
 
@@ -27,13 +27,13 @@ pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// A call of a tool that keeps all rules of its revision.
-pub(crate) struct Plain<'c> {
+pub(crate) struct DirectCall<'c> {
     pub(crate) tool: Cow<'c, str>,
     pub(crate) arguments: Option<&'c RawValue>,
     modern: bool,
 }
 
-impl<'c> Plain<'c> {
+impl<'c> DirectCall<'c> {
     /// Reads a call; `None` if it is not plain, or not certainly right.
     pub(crate) fn of(headers: &HeaderMap, era: Era, call: &Call<'c>) -> Option<Self> {
         if call.method != "tools/call" {

@@ -30,7 +30,7 @@ use crate::Mcp;
 
 /// Serves the fixture, with sessions for clients that begin with a handshake.
 pub fn mcp() -> Mcp {
-    Mcp::with_sessions(Fixture::default())
+    Mcp::with_sessions(ConformanceServer::default())
 }
 
 /// Every tool of the fixture.
@@ -62,11 +62,11 @@ const TOOLS: [&str; 24] = [
 ];
 
 #[derive(Default)]
-struct Fixture {
+struct ConformanceServer {
     subscribed: Mutex<BTreeSet<String>>,
 }
 
-impl ServerHandler for Fixture {
+impl ServerHandler for ConformanceServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -253,7 +253,7 @@ fn said(sentence: impl Into<String>) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(sentence)])
 }
 
-/// Refuses a client that has not declared what is needed.
+/// Refuses a client without the needed capability.
 fn require(
     context: &RequestContext<RoleServer>,
     capability: &str,

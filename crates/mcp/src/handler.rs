@@ -18,7 +18,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
-use crate::offering::{self, Caller, Completing, Offering, Origin, PromptFault};
+use crate::offering::{self, Completing, McpCaller, Offering, Origin, PromptFault};
 use crate::service::caller;
 use crate::{LEGACY, MODERN};
 
@@ -36,7 +36,7 @@ const WITH_PARAMETERS: [&str; 7] = [
     "completion/complete",
 ];
 
-/// An offering, with what never changes of it written once.
+/// An offering, with its constant parts prepared once.
 pub(crate) struct Handler {
     offering: Arc<dyn Offering>,
     tools: Vec<Tool>,
@@ -207,8 +207,7 @@ impl ServerHandler for Handler {
         Ok(CompleteResult::new(completion))
     }
 
-    /// Whatever `rmcp` could not read: a method that nobody knows, or one of MCP with parameters
-    /// that are not its own.
+    /// Requests that `rmcp` could not read: unknown methods, and MCP methods with wrong parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -224,11 +223,10 @@ impl ServerHandler for Handler {
     }
 }
 
-/// Who calls, by what came with the request.
-fn called_by(context: &RequestContext<RoleServer>) -> Caller {
+fn called_by(context: &RequestContext<RoleServer>) -> McpCaller {
     let parts = context.extensions.get::<http::request::Parts>();
     let Some(parts) = parts else {
-        return Caller::default();
+        return McpCaller::default();
     };
     let origin = parts.extensions.get::<Origin>();
     caller(&parts.headers, origin.copied().unwrap_or_default())

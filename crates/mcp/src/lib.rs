@@ -1,10 +1,10 @@
 //! The Model Context Protocol, served for an agent of the league.
 //!
-//! An agent says what it has to offer by the trait [`Offering`], in plain types; [`Mcp`] answers
-//! requests about it in the revisions from 2025-03-26 to 2026-07-28. Sockets, limits, the check of
-//! `Host` and `Origin` and the reading of JSON-RPC are left to whoever stands at the door.
+//! An agent lists its tools, resources and prompts by the trait [`Offering`], in plain types;
+//! [`Mcp`] serves them in the revisions from 2025-03-26 to 2026-07-28. Sockets, limits, the check
+//! of `Host` and `Origin` and the decoding of JSON-RPC are left to the HTTP server.
 //!
-//! Behind [`Mcp`] works `rmcp`; none of its types is seen outside of this crate.
+//! [`Mcp`] is built on `rmcp`; none of its types leaves this crate.
 
 mod direct;
 #[cfg(feature = "fixture")]
@@ -15,10 +15,10 @@ mod service;
 mod wire;
 
 pub use offering::{
-    About, Argument, Caller, Completing, Given, Offering, Origin, Pending, Prompt, PromptFault,
-    Read, Resource, Template, Tool,
+    About, Argument, BoxFuture, Completing, Given, McpCaller, Offering, Origin, Prompt,
+    PromptFault, Resource, ResourceText, Template, Tool,
 };
-pub use service::{Body, Events, Head, Mcp, Response};
+pub use service::{Events, Mcp, McpResponse, RequestHead, ResponseBody};
 pub use wire::bare_headers;
 
 /// The revision without sessions and handshake.

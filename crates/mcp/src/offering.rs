@@ -1,4 +1,4 @@
-//! What an agent has to offer over MCP, in plain types.
+//! The tools, resources and prompts of an agent, in plain types.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,35 +8,32 @@ use std::pin::Pin;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// An answer on its way.
-pub type Pending<'o, T> = Pin<Box<dyn Future<Output = T> + Send + 'o>>;
+pub type BoxFuture<'o, T> = Pin<Box<dyn Future<Output = T> + Send + 'o>>;
 
-/// What an agent has to offer: tools, resources, prompts.
+/// The tools, resources and prompts of an agent.
 pub trait Offering: Send + Sync + 'static {
-    /// Says who offers it.
     fn about(&self) -> About;
 
     /// Lists the tools, always in the same order.
     fn tools(&self) -> &[Tool];
 
-    /// Calls a tool; `None` if there is no such tool.
+    /// Calls a tool; `None` for an unknown tool.
     fn call<'o>(
         &'o self,
         tool: &'o str,
         arguments: Option<&'o RawValue>,
-        caller: Caller,
-    ) -> Pending<'o, Option<Given>>;
+        caller: McpCaller,
+    ) -> BoxFuture<'o, Option<Given>>;
 
     /// Lists the resources that have an address of their own.
-    fn resources(&self) -> Pending<'_, Vec<Resource>>;
+    fn resources(&self) -> BoxFuture<'_, Vec<Resource>>;
 
     /// Lists the patterns by which further resources are found.
     fn templates(&self) -> &[Template];
 
-    /// Reads a resource; `None` if there is none at that address.
-    fn read<'o>(&'o self, uri: &'o str, caller: Caller) -> Pending<'o, Option<Read>>;
+    /// Reads a resource; `None` for an unknown address.
+    fn read<'o>(&'o self, uri: &'o str, caller: McpCaller) -> BoxFuture<'o, Option<ResourceText>>;
 
-    /// Lists the prompts.
     fn prompts(&self) -> &[Prompt];
 
     /// Writes a prompt.
@@ -44,41 +41,39 @@ pub trait Offering: Send + Sync + 'static {
         &'o self,
         name: &'o str,
         arguments: BTreeMap<String, String>,
-    ) -> Pending<'o, Result<String, PromptFault>>;
+    ) -> BoxFuture<'o, Result<String, PromptFault>>;
 
     /// Lists values that an argument may have.
-    fn complete<'o>(&'o self, wanted: Completing) -> Pending<'o, Vec<String>>;
+    fn complete<'o>(&'o self, wanted: Completing) -> BoxFuture<'o, Vec<String>>;
 }
 
-/// Who offers something.
+/// Name and version of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct About {
     /// The name for programs.
     pub name: String,
     /// The name for people.
     pub title: String,
-    /// Which version of it.
     pub version: String,
     /// What an assistant should know before it begins.
     pub instructions: String,
 }
 
-/// Who calls, as far as the transport can tell.
+/// The caller, as far as the transport knows.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Caller {
-    /// What `Authorization: Bearer` held.
+pub struct McpCaller {
+    /// The token of `Authorization: Bearer`.
     pub bearer: Option<String>,
-    /// Where the call comes from.
     pub origin: Origin,
 }
 
 /// Where a call comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody can tell, so it may be anywhere.
+    /// Not known, so it may be anywhere.
     #[default]
     Unknown,
-    /// From whoever launched the agent, by a pipe.
+    /// By a pipe, from the process that started the agent.
     Pipe,
     /// Over a network.
     Network {
@@ -89,8 +84,8 @@ pub enum Origin {
     },
 }
 
-/// Tells whether there is a token, and not which.
-impl fmt::Debug for Caller {
+/// Shows whether there is a token, but not the token.
+impl fmt::Debug for McpCaller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bearer = self.bearer.as_ref().map(|_| "…");
         let mut told = f.debug_struct("Caller");
@@ -99,10 +94,8 @@ impl fmt::Debug for Caller {
     }
 }
 
-/// A tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
-    /// The name that it is called by.
     pub name: &'static str,
     /// The name for people.
     pub title: &'static str,
@@ -118,27 +111,23 @@ pub struct Tool {
     pub idempotent: bool,
 }
 
-/// What a tool gave.
+/// The result of a tool.
 #[derive(Debug, Clone)]
 pub struct Given {
     /// A JSON object.
     pub answer: Box<RawValue>,
-    /// Whether it tells of a failure.
     pub failed: bool,
 }
 
 /// Something that can be read at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// The address.
     pub uri: String,
     /// The name for programs.
     pub name: String,
     /// The name for people.
     pub title: String,
-    /// What it holds.
     pub description: String,
-    /// The media type.
     pub mime_type: &'static str,
 }
 
@@ -151,53 +140,40 @@ pub struct Template {
     pub name: &'static str,
     /// The name for people.
     pub title: &'static str,
-    /// What is found there.
     pub description: &'static str,
-    /// The media type.
     pub mime_type: &'static str,
 }
 
-/// What was read at an address.
+/// The content of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Read {
-    /// The media type.
+pub struct ResourceText {
     pub mime_type: &'static str,
-    /// The text.
     pub text: String,
     /// How long it may be taken for the present state, in milliseconds.
     pub fresh_for: u64,
 }
 
-/// A prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
-    /// The name that it is asked for by.
     pub name: &'static str,
     /// The name for people.
     pub title: &'static str,
-    /// What it is good for.
     pub description: &'static str,
-    /// What it wants to be told.
     pub arguments: &'static [Argument],
 }
 
-/// Something that a prompt wants to be told.
+/// An argument of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument {
-    /// Its name.
     pub name: &'static str,
-    /// What it says.
     pub description: &'static str,
-    /// Whether the prompt cannot do without.
     pub required: bool,
 }
 
-/// Why a prompt was not written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PromptFault {
-    /// There is none of that name.
     Unknown,
-    /// What it was told does not do; the sentence says why.
+    /// The arguments do not fit; the sentence says why.
     Unfit(String),
 }
 
@@ -206,8 +182,6 @@ pub enum PromptFault {
 pub struct Completing {
     /// The prompt, or the pattern of addresses, that it belongs to.
     pub of: String,
-    /// Its name.
     pub argument: String,
-    /// What has been typed.
     pub typed: String,
 }

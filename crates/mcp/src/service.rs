@@ -14,12 +14,11 @@ use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
-use crate::direct::Plain;
+use crate::direct::DirectCall;
 use crate::handler::Handler;
-use crate::offering::{Caller, Offering, Origin, Pending};
+use crate::offering::{BoxFuture, McpCaller, Offering, Origin};
 use crate::wire;
 
-/// An endpoint of MCP.
 #[derive(Clone)]
 pub struct Mcp {
     /// Answers plain calls of tools, if there is one.
@@ -28,38 +27,33 @@ pub struct Mcp {
     server: Arc<str>,
     /// Whether clients may hold sessions.
     sessions: bool,
-    serve: Arc<Serve>,
+    serve: Arc<ServeFn>,
 }
 
-type Serve =
-    dyn Fn(http::Request<Full<Bytes>>) -> Pending<'static, http::Response<Events>> + Send + Sync;
+type ServeFn =
+    dyn Fn(http::Request<Full<Bytes>>) -> BoxFuture<'static, http::Response<Events>> + Send + Sync;
 
 /// Server-sent events, as they come.
 pub type Events = BoxBody<Bytes, Infallible>;
 
-/// What comes with a message: its headers, and from where it comes.
+/// The headers of a request and the origin of its sender.
 #[derive(Debug, Clone, Default)]
-pub struct Head {
-    /// The headers of HTTP.
+pub struct RequestHead {
     pub headers: HeaderMap,
-    /// Where it comes from.
     pub origin: Origin,
 }
 
-/// What is answered.
+/// An HTTP response.
 #[derive(Debug)]
-pub struct Response {
-    /// The status of HTTP.
+pub struct McpResponse {
     pub status: u16,
     /// Headers beside those that every answer has.
     pub headers: HeaderMap,
-    /// What is said.
-    pub body: Body,
+    pub body: ResponseBody,
 }
 
-/// The body of an answer.
 #[derive(Debug)]
-pub enum Body {
+pub enum ResponseBody {
     /// JSON; nothing for a status that has no body.
     Whole(Bytes),
     /// Server-sent events.
@@ -99,26 +93,26 @@ impl Mcp {
     }
 
     /// Answers a message that was posted, by the rules of its era.
-    pub async fn answer(&self, head: &Head, era: Era, frame: &Frame<'_>) -> Response {
+    pub async fn answer(&self, head: &RequestHead, era: Era, frame: &Frame<'_>) -> McpResponse {
         match frame {
             Frame::Call(call) => match self.direct(head, era, call).await {
-                Some(body) => Response::json(200, body),
+                Some(body) => McpResponse::json(200, body),
                 None => self.relay(head, era, frame, Some(&call.id)).await,
             },
             Frame::Notification(_) => self.relay(head, era, frame, None).await,
             Frame::Response(_) if self.sessions => self.relay(head, era, frame, None).await,
             Frame::Response(_) => {
                 let error = RpcError::unasked_response();
-                Response::json(400, rpc::fail(None, &error, era).into())
+                McpResponse::json(400, rpc::fail(None, &error, era).into())
             }
             Frame::Malformed(malformed) => {
-                Response::json(malformed.status(era).code(), malformed.answer(era).into())
+                McpResponse::json(malformed.status(era).code(), malformed.answer(era).into())
             }
         }
     }
 
     /// Answers `GET` and `DELETE`, of which only sessions know.
-    pub async fn beside(&self, method: Method, head: &Head) -> Response {
+    pub async fn beside(&self, method: Method, head: &RequestHead) -> McpResponse {
         if self.sessions {
             return self
                 .pass(method, head, Bytes::new(), Era::Legacy, None)
@@ -126,7 +120,7 @@ impl Mcp {
         }
         let message = "This endpoint has no sessions and no stream of its own. Use `POST`.";
         let error = RpcError::invalid_request(message);
-        let mut refused = Response::json(405, rpc::fail(None, &error, Era::Simple).into());
+        let mut refused = McpResponse::json(405, rpc::fail(None, &error, Era::Simple).into());
         refused
             .headers
             .insert(ALLOW, HeaderValue::from_static("POST"));
@@ -134,9 +128,9 @@ impl Mcp {
     }
 
     /// Answers a plain call of a tool that there is.
-    async fn direct(&self, head: &Head, era: Era, call: &Call<'_>) -> Option<Bytes> {
+    async fn direct(&self, head: &RequestHead, era: Era, call: &Call<'_>) -> Option<Bytes> {
         let offering = self.offering.as_ref()?;
-        let plain = Plain::of(&head.headers, era, call)?;
+        let plain = DirectCall::of(&head.headers, era, call)?;
         let calling = offering.call(&plain.tool, plain.arguments, head.caller());
         let given = calling.await?;
         Some(plain.answer(&call.id, &given, &self.server))
@@ -144,20 +138,20 @@ impl Mcp {
 
     async fn relay(
         &self,
-        head: &Head,
+        head: &RequestHead,
         era: Era,
         frame: &Frame<'_>,
         id: Option<&Id<'_>>,
-    ) -> Response {
+    ) -> McpResponse {
         if let Some(why) = wire::ambiguous(frame) {
             let error = RpcError::invalid_params(format!("Not readable: {why}."));
-            return Response::json(400, rpc::fail(id, &error, era).into());
+            return McpResponse::json(400, rpc::fail(id, &error, era).into());
         }
         match wire::written(frame) {
             Some(body) => self.pass(Method::POST, head, body, era, id).await,
             None => {
                 let error = RpcError::unasked_response();
-                Response::json(400, rpc::fail(id, &error, era).into())
+                McpResponse::json(400, rpc::fail(id, &error, era).into())
             }
         }
     }
@@ -165,38 +159,38 @@ impl Mcp {
     async fn pass(
         &self,
         method: Method,
-        head: &Head,
+        head: &RequestHead,
         body: Bytes,
         era: Era,
         id: Option<&Id<'_>>,
-    ) -> Response {
+    ) -> McpResponse {
         let accepted = match method {
             Method::GET => "text/event-stream",
-            // Whoever takes nothing but JSON is given nothing else, so it need not ask for both.
+            // A client that accepts only JSON gets only JSON, so it need not ask for both.
             _ => "application/json, text/event-stream",
         };
         let mut request = http::Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.headers_mut() = head.headers.clone();
-        // It is answered in another task, which is told nothing else.
+        // `rmcp` answers in another task, which sees only the extensions.
         request.extensions_mut().insert(head.origin);
         let set = request.headers_mut();
-        // Who may call was settled at the door, and a pipe has no host.
+        // The HTTP server has checked the host, and a pipe has none.
         set.insert(HOST, HeaderValue::from_static("localhost"));
         set.insert(ACCEPT, HeaderValue::from_static(accepted));
         set.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let (parts, body) = (self.serve)(request).await.into_parts();
-        Response::of(parts, body, era, id).await
+        McpResponse::of(parts, body, era, id).await
     }
 }
 
-impl Head {
+impl RequestHead {
     /// Finds the token that `Authorization: Bearer` holds.
     pub fn bearer(&self) -> Option<&str> {
         bearer(&self.headers)
     }
 
-    fn caller(&self) -> Caller {
+    fn caller(&self) -> McpCaller {
         caller(&self.headers, self.origin)
     }
 }
@@ -208,18 +202,17 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-/// Who calls, by what came with the call.
-pub(crate) fn caller(headers: &HeaderMap, origin: Origin) -> Caller {
+pub(crate) fn caller(headers: &HeaderMap, origin: Origin) -> McpCaller {
     let bearer = bearer(headers).map(str::to_owned);
-    Caller { bearer, origin }
+    McpCaller { bearer, origin }
 }
 
-impl Response {
+impl McpResponse {
     fn json(status: u16, body: Bytes) -> Self {
         Self {
             status,
             headers: HeaderMap::new(),
-            body: Body::Whole(body),
+            body: ResponseBody::Whole(body),
         }
     }
 
@@ -231,11 +224,11 @@ impl Response {
             found.is_some_and(|found| found.as_bytes().starts_with(wanted.as_bytes()))
         };
         let body = if of_type("text/event-stream") {
-            Body::Events(body)
+            ResponseBody::Events(body)
         } else {
             // The body is in memory already, and cannot fail.
             let whole = body.collect().await.unwrap_or_default().to_bytes();
-            Body::Whole(match whole.is_empty() {
+            ResponseBody::Whole(match whole.is_empty() {
                 true => whole,
                 false => wire::addressed(&whole, id, era),
             })
@@ -259,7 +252,7 @@ fn serving(
     handler: Arc<impl ServerHandler>,
     sessions: impl SessionManager,
     config: StreamableHttpServerConfig,
-) -> Arc<Serve> {
+) -> Arc<ServeFn> {
     let config = config.disable_allowed_hosts().disable_allowed_origins();
     let service =
         StreamableHttpService::new(move || Ok(Arc::clone(&handler)), Arc::new(sessions), config);

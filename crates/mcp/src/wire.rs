@@ -1,7 +1,7 @@
-//! Between messages as they were read at the door and bytes as `rmcp` wants and gives them.
+//! Converts between decoded messages and the bytes of `rmcp`.
 //!
-//! An id travels around `rmcp`, not through it: what comes back carries the very token that was
-//! sent, however it was spelled.
+//! An id travels around `rmcp`, not through it: the answer carries the id exactly as the caller
+//! spelled it.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -87,7 +87,7 @@ pub(crate) fn answer(id: &Id<'_>, member: &str, value: &str) -> Bytes {
     .into()
 }
 
-/// Puts the id that was sent onto an answer; what is no answer becomes one.
+/// Puts the caller's id onto an answer; other output becomes an error answer.
 pub(crate) fn addressed(body: &Bytes, id: Option<&Id<'_>>, era: Era) -> Bytes {
     let read = std::str::from_utf8(body).ok();
     let members = read.and_then(|body| split(body).ok()).unwrap_or_default();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use league_mcp::{
-    About, Body, Caller, Completing, Given, Head, Mcp, Offering, Origin, Pending, Prompt,
-    PromptFault, Read, Resource, Template, Tool,
+    About, BoxFuture, Completing, Given, Mcp, McpCaller, Offering, Origin, Prompt, PromptFault,
+    RequestHead, Resource, ResourceText, ResponseBody, Template, Tool,
 };
 use league_protocol::rpc::{self, Era, Incoming};
 use serde_json::value::{RawValue, to_raw_value};
@@ -32,8 +32,8 @@ impl Offering for Telling {
         &'o self,
         _tool: &'o str,
         _arguments: Option<&'o RawValue>,
-        caller: Caller,
-    ) -> Pending<'o, Option<Given>> {
+        caller: McpCaller,
+    ) -> BoxFuture<'o, Option<Given>> {
         let told = json!({"origin": format!("{:?}", caller.origin)});
         let given = to_raw_value(&told).ok().map(|answer| Given {
             answer,
@@ -42,7 +42,7 @@ impl Offering for Telling {
         Box::pin(std::future::ready(given))
     }
 
-    fn resources(&self) -> Pending<'_, Vec<Resource>> {
+    fn resources(&self) -> BoxFuture<'_, Vec<Resource>> {
         Box::pin(std::future::ready(Vec::new()))
     }
 
@@ -50,7 +50,11 @@ impl Offering for Telling {
         &[]
     }
 
-    fn read<'o>(&'o self, _uri: &'o str, _caller: Caller) -> Pending<'o, Option<Read>> {
+    fn read<'o>(
+        &'o self,
+        _uri: &'o str,
+        _caller: McpCaller,
+    ) -> BoxFuture<'o, Option<ResourceText>> {
         Box::pin(std::future::ready(None))
     }
 
@@ -62,11 +66,11 @@ impl Offering for Telling {
         &'o self,
         _name: &'o str,
         _arguments: BTreeMap<String, String>,
-    ) -> Pending<'o, Result<String, PromptFault>> {
+    ) -> BoxFuture<'o, Result<String, PromptFault>> {
         Box::pin(std::future::ready(Err(PromptFault::Unknown)))
     }
 
-    fn complete(&self, _wanted: Completing) -> Pending<'_, Vec<String>> {
+    fn complete(&self, _wanted: Completing) -> BoxFuture<'_, Vec<String>> {
         Box::pin(std::future::ready(Vec::new()))
     }
 }
@@ -89,9 +93,9 @@ async fn a_call_that_is_answered_in_a_task_of_its_own_is_known_by_its_origin_too
     let (from, at) = ([192, 0, 2, 20].into(), [192, 0, 2, 10].into());
     let mcp = telling();
     for origin in [Origin::Unknown, Origin::Pipe, Origin::Network { from, at }] {
-        let head = Head {
+        let head = RequestHead {
             origin,
-            ..Head::default()
+            ..RequestHead::default()
         };
         for params in [
             json!({"name": "tell", "arguments": {}}),
@@ -103,7 +107,7 @@ async fn a_call_that_is_answered_in_a_task_of_its_own_is_known_by_its_origin_too
                 panic!("{call}")
             };
             let answer = mcp.answer(&head, Era::Legacy, &frame).await;
-            let Body::Whole(body) = answer.body else {
+            let ResponseBody::Whole(body) = answer.body else {
                 panic!("{call}")
             };
             let answer: Value = serde_json::from_slice(&body).unwrap();

@@ -10,7 +10,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use league_simulation::{Plan, Report, Sabotage, Simulation};
+use league_simulation::{Sabotage, Simulation, SimulationPlan, SimulationReport};
 
 const USAGE: &str = "league-sim [--matches N] [--seed S] [--no-faults] [--league K] \
     [--players LOW-HIGH] [--referees LOW-HIGH] [--game NAME] [--sabotage NAME]";
@@ -34,14 +34,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn show(report: &Report, seconds: f64) {
+fn show(report: &SimulationReport, seconds: f64) {
     println!("{report}");
     let rate = report.matches as f64 / seconds.max(0.001);
     println!("{:.1} s, {rate:.0} matches a second, 0 violations", seconds);
 }
 
-fn read(arguments: &[String]) -> Option<(u64, Plan)> {
-    let (mut seed, mut plan) = (1, Plan::new(100_000));
+fn read(arguments: &[String]) -> Option<(u64, SimulationPlan)> {
+    let (mut seed, mut plan) = (1, SimulationPlan::new(100_000));
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         match word.as_str() {

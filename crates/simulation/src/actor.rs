@@ -8,7 +8,7 @@ mod delivery;
 use std::time::Duration;
 
 use league_core::letter::Letter;
-use league_core::machine::{Decision, Keep, Machine};
+use league_core::machine::{Decision, Machine, Persistence};
 use league_protocol::message::Message;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -16,7 +16,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 use crate::agents::{Promise, Reaction, SimulatedMachine};
 use crate::behaviour::{Behaviour, spoil};
 use crate::environment::{AnswerInTransit, Environment, Errand, PendingThought, ReturnPath};
-use crate::fault::Fault;
+use crate::fault::InjectedFault;
 use crate::outbox::LetterQueues;
 use crate::report::Invariant;
 use crate::sabotage::Sabotage;
@@ -24,7 +24,7 @@ use crate::scenario::{Person, node_at};
 use crate::{CheckResult, NodeId, breach};
 
 /// A machine with all that its process keeps.
-pub(crate) struct Actor<M: SimulatedMachine> {
+pub(crate) struct SimulatedActor<M: SimulatedMachine> {
     pub(crate) who: NodeId,
     pub(crate) machine: M,
     /// The machine before the first fact.
@@ -59,7 +59,7 @@ struct HeldRelease<M: SimulatedMachine> {
     promise: Option<(NodeId, Promise)>,
 }
 
-impl<M: SimulatedMachine> Actor<M> {
+impl<M: SimulatedMachine> SimulatedActor<M> {
     /// A desk for an agent that will note about so many facts.
     pub(crate) fn new(who: NodeId, machine: M, person: Person, facts: usize) -> Self {
         Self {
@@ -183,7 +183,7 @@ impl<M: SimulatedMachine> Actor<M> {
             environment.log(format_args!("{} {event:?}", self.who));
             self.machine
                 .watch(&mut environment.oracle, self.who, at, &event)?;
-            if M::keep(&event) == Keep::Journal {
+            if M::keep(&event) == Persistence::Journal {
                 self.journal.push(event);
             }
         }
@@ -326,7 +326,7 @@ impl<M: SimulatedMachine> Actor<M> {
                 token,
             });
         };
-        environment.report.fault(Fault::BadManners);
+        environment.report.fault(InjectedFault::BadManners);
         let spoilt = spoil(vice, message, token, &mut environment.chance);
         let Some(message) = spoilt.message else {
             return environment.lose(Some(back));
@@ -375,7 +375,7 @@ pub(crate) struct EarlyCall<Command> {
     until: Timestamp,
 }
 
-impl<M: SimulatedMachine> Actor<M> {
+impl<M: SimulatedMachine> SimulatedActor<M> {
     /// Weighs a call and answers it, at once or when it is no longer early.
     pub(crate) fn answer_call(
         &mut self,
@@ -443,7 +443,7 @@ fn is_early<M: SimulatedMachine>(ruling: &MachineDecision<M>) -> bool {
 /// The longest that a fallen agent stays away, in seconds.
 const MAX_ABSENCE: u64 = 180;
 
-impl<M: SimulatedMachine> Actor<M> {
+impl<M: SimulatedMachine> SimulatedActor<M> {
     /// The process dies, and comes back after a while.
     pub(crate) fn fall(&mut self, environment: &mut Environment) -> CheckResult {
         self.go_down(environment)?;
@@ -459,7 +459,7 @@ impl<M: SimulatedMachine> Actor<M> {
         let unsafe_facts = (self.journal.len() - self.synced) as u64;
         let kept = environment.chance.below(unsafe_facts + 1);
         if kept < unsafe_facts {
-            environment.report.fault(Fault::TornTail);
+            environment.report.fault(InjectedFault::TornTail);
         }
         self.journal
             .truncate(self.synced + usize::try_from(kept).unwrap_or(0));
@@ -473,7 +473,10 @@ impl<M: SimulatedMachine> Actor<M> {
         self.life += 1;
         self.wake_at = None;
         if self.token.is_some()
-            && environment.fails(environment.scenario.rates.token_lost, Fault::TokenLost)
+            && environment.fails(
+                environment.scenario.rates.token_lost,
+                InjectedFault::TokenLost,
+            )
         {
             (self.token, self.return_token, self.hash) = (None, None, None);
         }

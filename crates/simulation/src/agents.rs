@@ -33,7 +33,7 @@ pub(crate) enum MachineKind {
 }
 
 /// A message as it comes to an agent.
-pub(crate) struct IncomingCall {
+pub(crate) struct SimulatedCall {
     pub(crate) message: Message,
     pub(crate) sender: Option<Agent>,
     /// The token as it stands in the message, which a registration is weighed by.
@@ -79,7 +79,7 @@ pub(crate) trait SimulatedMachine:
     /// Whether it believes the manager by a token only.
     fn knows_manager(&self) -> bool;
     /// Turns a message into a command, or into the answer that the shell gives by itself.
-    fn understand(call: IncomingCall) -> Result<Self::Command, Box<Message>>;
+    fn understand(call: SimulatedCall) -> Result<Self::Command, Box<Message>>;
     /// What the process does with an answer.
     fn react(
         answer: Result<Self::Reply, Self::Refusal>,
@@ -145,7 +145,7 @@ impl SimulatedMachine for League {
         true
     }
 
-    fn understand(call: IncomingCall) -> Result<league::Command, Box<Message>> {
+    fn understand(call: SimulatedCall) -> Result<league::Command, Box<Message>> {
         let token = call.token;
         let candidate = |mut request: Box<RegisterRequest>| {
             request.token = request.token.take().or(call.own_token);
@@ -269,7 +269,7 @@ impl SimulatedMachine for Referee {
         Referee::knows_manager(self)
     }
 
-    fn understand(call: IncomingCall) -> Result<referee::Command, Box<Message>> {
+    fn understand(call: SimulatedCall) -> Result<referee::Command, Box<Message>> {
         match call.message {
             Message::StartMatch(order) => Ok(referee::Command::StartMatch {
                 barred: barred(&order),
@@ -384,7 +384,7 @@ impl SimulatedMachine for Player {
         Player::knows_manager(self)
     }
 
-    fn understand(call: IncomingCall) -> Result<player::Command, Box<Message>> {
+    fn understand(call: SimulatedCall) -> Result<player::Command, Box<Message>> {
         if matches!(call.message, Message::Ping) {
             return Err(Box::new(Message::Acknowledged));
         }

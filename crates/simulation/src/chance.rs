@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_stays_inside_its_bounds() {
+    fn number_stays_inside_its_bounds() {
         let mut chance = Rng::new(7);
         for _ in 0..10_000 {
             assert!(chance.below(3) < 3);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_leagues_of_a_seed_differ() {
+    fn leagues_of_a_seed_differ() {
         let first = Rng::of_league(1, 0).next();
         assert_ne!(first, Rng::of_league(1, 1).next());
         assert_ne!(first, Rng::of_league(2, 0).next());

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_earliest_comes_first_and_equals_in_the_order_they_were_noted() {
+    fn earliest_comes_first_and_equals_in_the_order_they_were_noted() {
         let mut clock = Clock::new();
         let start = clock.now();
         let second = Duration::from_secs(1);

@@ -13,10 +13,10 @@ use crate::NodeId;
 use crate::agents::MachineKind;
 use crate::chance::Rng;
 use crate::clock::Clock;
-use crate::fault::Fault;
+use crate::fault::InjectedFault;
 use crate::oracle::Oracle;
 use crate::outbox::Try;
-use crate::report::{Digest, Report};
+use crate::report::{Digest, SimulationReport};
 use crate::sabotage::Sabotage;
 use crate::scenario::Scenario;
 use crate::slab::{Slab, SlabKey};
@@ -94,7 +94,6 @@ pub(crate) struct ReturnPath {
     pub(crate) deadline: Timestamp,
 }
 
-/// An answer on its way.
 #[derive(Clone)]
 pub(crate) struct AnswerInTransit {
     pub(crate) back: ReturnPath,
@@ -120,7 +119,7 @@ pub(crate) struct Environment {
     pub(crate) chance: Rng,
     pub(crate) scenario: Scenario,
     pub(crate) oracle: Oracle,
-    pub(crate) report: Report,
+    pub(crate) report: SimulationReport,
     pub(crate) sabotage: Option<Sabotage>,
     pub(crate) digest: Option<Digest>,
     /// Whether anything fails in this league at all.
@@ -135,7 +134,7 @@ impl Environment {
     }
 
     /// Whether a fault occurs now that occurs so often in a million; it is counted.
-    pub(crate) fn fails(&mut self, rate: u32, fault: Fault) -> bool {
+    pub(crate) fn fails(&mut self, rate: u32, fault: InjectedFault) -> bool {
         let fails = self.stormy && self.chance.happens(rate);
         if fails {
             self.report.fault(fault);
@@ -153,11 +152,11 @@ impl Environment {
     pub(crate) fn carry(&mut self, parcel: Parcel) {
         self.report.messages += 1;
         let rates = self.scenario.rates;
-        if self.fails(rates.lost, Fault::MessageLost) {
+        if self.fails(rates.lost, InjectedFault::MessageLost) {
             self.lose(parcel.back);
             return;
         }
-        if self.fails(rates.doubled, Fault::MessageDoubled) {
+        if self.fails(rates.doubled, InjectedFault::MessageDoubled) {
             let copy = Parcel {
                 message: parcel.message.clone(),
                 sender: parcel.sender.clone(),
@@ -169,7 +168,7 @@ impl Environment {
             self.bring(self.now() + delay, copy);
         }
         let mut delay = self.way();
-        if self.fails(rates.late, Fault::MessageLate) {
+        if self.fails(rates.late, InjectedFault::MessageLate) {
             delay += self.lateness();
         }
         let at = self.now() + delay;
@@ -192,12 +191,12 @@ impl Environment {
     pub(crate) fn give_back(&mut self, answered: AnswerInTransit) {
         self.report.messages += 1;
         let (rates, back) = (self.scenario.rates, answered.back);
-        if self.fails(rates.answer_lost, Fault::AnswerLost) {
+        if self.fails(rates.answer_lost, InjectedFault::AnswerLost) {
             self.lose(Some(back));
             return;
         }
         let mut delay = self.way();
-        if self.fails(rates.answer_late, Fault::AnswerLate) {
+        if self.fails(rates.answer_late, InjectedFault::AnswerLate) {
             delay += self.lateness();
         }
         let at = self.now() + delay;
@@ -233,9 +232,9 @@ impl Environment {
     pub(crate) fn crashes(&mut self, kind: MachineKind) -> bool {
         let rates = self.scenario.rates;
         let (rate, fault) = match kind {
-            MachineKind::Manager => (rates.manager_crash, Fault::ManagerCrash),
-            MachineKind::Referee => (rates.referee_crash, Fault::RefereeCrash),
-            MachineKind::Player => (rates.player_crash, Fault::PlayerCrash),
+            MachineKind::Manager => (rates.manager_crash, InjectedFault::ManagerCrash),
+            MachineKind::Referee => (rates.referee_crash, InjectedFault::RefereeCrash),
+            MachineKind::Player => (rates.player_crash, InjectedFault::PlayerCrash),
         };
         self.fails(rate, fault)
     }

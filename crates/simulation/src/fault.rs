@@ -6,11 +6,11 @@ macro_rules! faults {
     ($($(#[$doc:meta])* $fault:ident = $name:literal;)*) => {
         /// Something that went wrong.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Fault {
+        pub enum InjectedFault {
             $($(#[$doc])* $fault,)*
         }
 
-        impl Fault {
+        impl InjectedFault {
             /// Every kind.
             pub const ALL: &[Self] = &[$(Self::$fault,)*];
 

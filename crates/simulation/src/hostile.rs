@@ -15,7 +15,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 use crate::NodeId;
 use crate::chance::Rng;
 use crate::environment::{Environment, Errand, Parcel};
-use crate::fault::Fault;
+use crate::fault::InjectedFault;
 use crate::scenario::{Scenario, endpoint};
 
 /// How many reports, and how many tokens, are remembered to be misused.
@@ -73,7 +73,7 @@ impl Attacker {
             _ => self.report(&mut environment.chance),
         };
         let Some(parcel) = made else { return };
-        environment.report.fault(Fault::Mischief);
+        environment.report.fault(InjectedFault::Mischief);
         let delay = environment.way();
         let at = environment.now() + delay;
         environment.bring(at, parcel);

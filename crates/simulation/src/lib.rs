@@ -51,10 +51,10 @@ use crate::chance::Rng;
 use crate::scenario::Scenario;
 use crate::world::World;
 
-pub use fault::Fault;
-pub use report::{Invariant, Report, Violation};
+pub use fault::InjectedFault;
+pub use report::{Invariant, SimulationReport, Violation};
 pub use sabotage::Sabotage;
-pub use scenario::Plan;
+pub use scenario::SimulationPlan;
 
 /// An agent by number: 0 is the manager, then come the referees, then the players.
 type NodeId = u32;
@@ -65,8 +65,8 @@ pub struct Simulation;
 
 impl Simulation {
     /// Runs the leagues of a seed until the plan is fulfilled or something does not hold.
-    pub fn run(seed: u64, plan: &Plan) -> Result<Report, Box<Violation>> {
-        let mut report = Report::new(seed);
+    pub fn run(seed: u64, plan: &SimulationPlan) -> Result<SimulationReport, Box<Violation>> {
+        let mut report = SimulationReport::new(seed);
         let mut league = plan.league.unwrap_or(0);
         loop {
             let scenario = Scenario::draw(Rng::of_league(seed, league), plan);

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_waits_for_the_one_before_it() {
+    fn letter_waits_for_the_one_before_it() {
         let mut post = LetterQueues::new();
         assert!(post.put(3, letter(1)));
         assert!(!post.put(3, letter(2)));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_failed_try_is_the_one_outcome() {
+    fn last_failed_try_is_the_one_outcome() {
         let mut post = LetterQueues::new();
         post.put(0, letter(1));
         let (mut trying, _) = post.begin(0).unwrap();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::fault::Fault;
+use crate::fault::InjectedFault;
 
 /// Which promise was broken; the numbers are those of the list at the head of this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -104,7 +104,7 @@ impl std::error::Error for Violation {}
 
 /// What a run brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct SimulationReport {
     /// The seed of the run.
     pub seed: u64,
     pub leagues: u64,
@@ -116,7 +116,7 @@ pub struct Report {
     pub messages: u64,
     pub facts: u64,
     pub steps: u64,
-    /// How often each kind of fault occurred, in the order of [`Fault::ALL`].
+    /// How often each kind of fault occurred, in the order of [`InjectedFault::ALL`].
     pub faults: Vec<u64>,
     pub crashes: u64,
     pub virtual_seconds: u64,
@@ -124,7 +124,7 @@ pub struct Report {
     pub digest: u64,
 }
 
-impl Report {
+impl SimulationReport {
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -134,7 +134,7 @@ impl Report {
             messages: 0,
             facts: 0,
             steps: 0,
-            faults: vec![0; Fault::ALL.len()],
+            faults: vec![0; InjectedFault::ALL.len()],
             crashes: 0,
             virtual_seconds: 0,
             digest: 0,
@@ -142,7 +142,7 @@ impl Report {
     }
 
     /// How often a fault occurred.
-    pub fn count(&self, fault: Fault) -> u64 {
+    pub fn count(&self, fault: InjectedFault) -> u64 {
         self.faults.get(fault as usize).copied().unwrap_or(0)
     }
 
@@ -150,7 +150,7 @@ impl Report {
         self.faults.iter().sum()
     }
 
-    pub(crate) fn fault(&mut self, fault: Fault) {
+    pub(crate) fn fault(&mut self, fault: InjectedFault) {
         self.faults[fault as usize] += 1;
     }
 
@@ -170,7 +170,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for SimulationReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seed              {}", self.seed)?;
         writeln!(f, "leagues           {}", self.leagues)?;
@@ -181,7 +181,7 @@ impl fmt::Display for Report {
         writeln!(f, "facts             {}", self.facts)?;
         writeln!(f, "virtual hours     {}", self.virtual_seconds / 3_600)?;
         write!(f, "faults            {}", self.all_faults())?;
-        for &fault in Fault::ALL {
+        for &fault in InjectedFault::ALL {
             write!(f, "\n  {:<30} {}", fault.name(), self.count(fault))?;
         }
         Ok(())

@@ -21,7 +21,7 @@ use crate::sabotage::Sabotage;
 
 /// What a run of the simulation is asked to do.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct SimulationPlan {
     /// The run ends with the league that brings it to so many matches.
     pub matches: u64,
     /// Whether anything fails at all.
@@ -40,7 +40,7 @@ pub struct Plan {
     pub digest: bool,
 }
 
-impl Plan {
+impl SimulationPlan {
     /// So many matches with all faults, in leagues of 2 to 40 players and 1 to 5 referees.
     pub fn new(matches: u64) -> Self {
         Self {
@@ -97,7 +97,7 @@ pub(crate) struct Person {
 }
 
 impl Scenario {
-    pub(crate) fn draw(mut chance: Rng, plan: &Plan) -> Self {
+    pub(crate) fn draw(mut chance: Rng, plan: &SimulationPlan) -> Self {
         let chance_of_faults = chance.next();
         let games = league_games::all();
         let fallback = &games[0];
@@ -152,7 +152,7 @@ impl Scenario {
 }
 
 impl Person {
-    fn draw(chance: &mut Rng, plan: &Plan, well_behaved: bool) -> Self {
+    fn draw(chance: &mut Rng, plan: &SimulationPlan, well_behaved: bool) -> Self {
         let dialect = match chance.below(10) {
             0 if plan.faults => Dialect::V1,
             1 => Dialect::V2Api,
@@ -175,7 +175,7 @@ fn draw_rules(
     chance: &mut Rng,
     listing: &Listing,
     (players, referees): (u32, u32),
-    plan: &Plan,
+    plan: &SimulationPlan,
 ) -> LeagueRules {
     let assignments = [
         Assignment::RoundRobin,

@@ -10,7 +10,7 @@ use league_core::referee::{Referee, RefereeRules};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 
-use crate::actor::Actor;
+use crate::actor::SimulatedActor;
 use crate::agents::SimulatedMachine;
 use crate::behaviour::Behaviour;
 use crate::clock::Clock;
@@ -19,8 +19,8 @@ use crate::environment::{
 };
 use crate::hostile::Attacker;
 use crate::oracle::Oracle;
-use crate::report::{Digest, Invariant, Report};
-use crate::scenario::{Person, Plan, Scenario, barred_endpoint, endpoint};
+use crate::report::{Digest, Invariant, SimulationReport};
+use crate::scenario::{Person, Scenario, SimulationPlan, barred_endpoint, endpoint};
 use crate::slab::Slab;
 use crate::{Breach, CheckResult, NodeId, breach};
 
@@ -58,9 +58,9 @@ macro_rules! with_actor {
 
 /// The world of one league.
 pub(crate) struct World {
-    manager: Actor<League>,
-    referees: Vec<Actor<Referee>>,
-    players: Vec<Actor<Player>>,
+    manager: SimulatedActor<League>,
+    referees: Vec<SimulatedActor<Referee>>,
+    players: Vec<SimulatedActor<Player>>,
     environment: Environment,
     attacker: Attacker,
     /// When the league was over and nothing failed any more.
@@ -71,7 +71,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(scenario: Scenario, plan: &Plan) -> Self {
+    pub(crate) fn new(scenario: Scenario, plan: &SimulationPlan) -> Self {
         let manager = Arc::new(Peer {
             agent: Agent::Manager,
             endpoint: endpoint(0),
@@ -87,18 +87,18 @@ impl World {
         let facts = UsualFacts::of(&scenario);
         let referees = (1..).zip(&scenario.capacities).map(|(who, &capacity)| {
             let rules = referee_rules(&scenario, who, capacity, &manager);
-            Actor::new(who, Referee::new(rules), staff, facts.referee)
+            SimulatedActor::new(who, Referee::new(rules), staff, facts.referee)
         });
         let referees: Vec<_> = referees.collect();
         let first = NodeId::try_from(referees.len()).unwrap_or(0) + 1;
         let (latest, most_steps) = bounds(&scenario);
         let players = (first..).zip(&scenario.players).map(|(who, person)| {
             let rules = player_rules(&scenario, (who, person), &manager);
-            Actor::new(who, Player::new(rules), *person, facts.player)
+            SimulatedActor::new(who, Player::new(rules), *person, facts.player)
         });
         let players = players.collect();
         Self {
-            manager: Actor::new(0, league(&scenario), staff, facts.manager),
+            manager: SimulatedActor::new(0, league(&scenario), staff, facts.manager),
             referees,
             players,
             environment: Environment {
@@ -108,7 +108,7 @@ impl World {
                 thoughts: Slab::new(),
                 chance: scenario.chance.clone(),
                 oracle: Oracle::new(&scenario, plan.faults),
-                report: Report::new(0),
+                report: SimulationReport::new(0),
                 sabotage: plan.sabotage,
                 digest: plan.digest.then(Digest::new),
                 faults: plan.faults,
@@ -123,7 +123,7 @@ impl World {
     }
 
     /// Lets the league go on until it is over and everybody knows.
-    pub(crate) fn run(mut self) -> Result<Report, Box<Breach>> {
+    pub(crate) fn run(mut self) -> Result<SimulationReport, Box<Breach>> {
         self.open_doors();
         match self.go_on().and_then(|()| self.end()) {
             Ok(()) => Ok(self.figures()),
@@ -299,8 +299,12 @@ impl World {
 
     fn standstill(&self, what: &str) -> String {
         let league = &self.manager.machine;
-        let round = league.round().map_or(0, league_core::league::Round::number);
-        let open = league.round().map_or(0, league_core::league::Round::open);
+        let round = league
+            .round()
+            .map_or(0, league_core::league::LeagueRound::number);
+        let open = league
+            .round()
+            .map_or(0, league_core::league::LeagueRound::open);
         let stages = league.round().map(|round| {
             let fixtures = round.fixtures().iter();
             let open = fixtures.filter(|fixture| fixture.result().is_none());
@@ -372,7 +376,7 @@ impl World {
         Ok(())
     }
 
-    fn figures(self) -> Report {
+    fn figures(self) -> SimulationReport {
         let mut report = self.environment.report;
         (report.matches, report.technical_losses) = self.environment.oracle.played();
         report.leagues = 1;
@@ -392,7 +396,11 @@ fn bounds(scenario: &Scenario) -> (Timestamp, u64) {
 }
 
 /// Searches a journal for secrets; of one that is not searched whole, the first facts.
-fn search<M: SimulatedMachine>(oracle: &Oracle, actor: &Actor<M>, whole: bool) -> CheckResult {
+fn search<M: SimulatedMachine>(
+    oracle: &Oracle,
+    actor: &SimulatedActor<M>,
+    whole: bool,
+) -> CheckResult {
     let most = if whole { usize::MAX } else { 50 };
     let mut facts = actor.journal.iter().take(most);
     facts.try_for_each(|event| oracle.search(event))

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use league_core::draw::LeagueSecret;
 use league_core::league::{
-    Applicant, Command, CorrelationId, Event, Fixture, FixtureStage, Inconsistency, League,
+    Applicant, Command, CorrelationId, Event, FixtureStage, Inconsistency, League, LeagueFixture,
     LeagueRules, Refusal, Reply,
 };
 use league_core::letter::{CallFailure, Letter, PeerAnswer};
-use league_core::machine::{Keep, Machine};
+use league_core::machine::{Machine, Persistence};
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
 use league_protocol::message::{
@@ -33,7 +33,7 @@ pub struct LeagueWorld {
     pub now: Timestamp,
     /// Every fact, in order.
     pub events: Vec<Event>,
-    /// Letters that nobody has looked at.
+    /// Letters not taken yet.
     pub letters: Vec<Letter<CorrelationId>>,
     pub tokens: BTreeMap<Agent, AuthToken>,
     chance: u8,
@@ -70,7 +70,7 @@ impl LeagueWorld {
         world
     }
 
-    /// Brings a command; gives what was noted and answered.
+    /// Decides and applies a command; returns the decision.
     pub fn when(&mut self, command: &Command) -> Result<(Vec<Event>, Reply), Refusal> {
         let (events, answer) = self.decide(command);
         answer.map(|reply| (events, reply))
@@ -89,7 +89,7 @@ impl LeagueWorld {
         (decision.events, decision.answer)
     }
 
-    /// Ticks until nothing is due; gives what was noted.
+    /// Ticks until nothing is due; returns the events.
     pub fn settle(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         for _ in 0..MOST_STEPS {
@@ -171,7 +171,7 @@ impl LeagueWorld {
         self.when(&command)
     }
 
-    /// Brings a report that must be refused; gives what was noted all the same.
+    /// Sends a report that must be refused; returns the events.
     pub fn report_refused(
         &mut self,
         referee: &RefereeId,
@@ -248,7 +248,7 @@ impl LeagueWorld {
         panic!("the league never ends");
     }
 
-    pub fn fixture(&self, match_id: &str) -> &Fixture {
+    pub fn fixture(&self, match_id: &str) -> &LeagueFixture {
         let round = self.league.round().unwrap();
         let mut fixtures = round.fixtures().iter();
         fixtures
@@ -267,7 +267,7 @@ impl LeagueWorld {
         for event in self
             .events
             .iter()
-            .filter(|event| League::keep(event) == Keep::Journal)
+            .filter(|event| League::keep(event) == Persistence::Journal)
         {
             league.apply(event);
         }
@@ -279,7 +279,7 @@ impl LeagueWorld {
         let nobody_knows = LeagueSecret([0; 32]);
         let mut league = League::new(self.league.rules().clone(), nobody_knows).unwrap();
         for event in &self.events {
-            if League::keep(event) == Keep::Journal {
+            if League::keep(event) == Persistence::Journal {
                 league.audit(event)?;
                 league.apply(event);
             }
@@ -300,7 +300,7 @@ impl LeagueWorld {
             assert_eq!(fixture.result().is_some(), finished);
         }
         for referee in league.referees() {
-            let mine = |fixture: &&Fixture| {
+            let mine = |fixture: &&LeagueFixture| {
                 fixture.is_started()
                     && league.referee_of(fixture).map(|found| found.id()) == Some(referee.id())
             };

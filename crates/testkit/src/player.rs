@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::letter::{CallFailure, CallOutcome, Letter, Peer, PeerAnswer};
-use league_core::machine::{Keep, Machine};
+use league_core::machine::{Machine, Persistence};
 use league_core::player::{
-    Command, CorrelationId, Event, MemoryRule, Notification, Player, PlayerRules, Refusal, Reply,
+    Command, CorrelationId, Event, MemoryRule, Player, PlayerNotice, PlayerRules, Refusal, Reply,
 };
 use league_core::timeouts::{Backoff, Timeouts};
 use league_protocol::fault::Code;
@@ -62,7 +62,7 @@ impl PlayerWorld {
             self.events.clear();
         }
         for event in decision.events {
-            if Player::keep(&event) == Keep::Journal {
+            if Player::keep(&event) == Persistence::Journal {
                 let line = serde_json::to_string(&event).unwrap();
                 assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
                 self.journal.push(line);
@@ -95,7 +95,7 @@ impl PlayerWorld {
         })
     }
 
-    pub fn told(&mut self, news: Notification) -> Result<Reply, Refusal> {
+    pub fn told(&mut self, news: PlayerNotice) -> Result<Reply, Refusal> {
         let token = Some(TokenHash::of(MATCH_TOKEN));
         self.tries(Command::Told { news, token })
     }
@@ -183,8 +183,8 @@ pub fn silence(code: Code) -> CallOutcome {
     })
 }
 
-pub fn announcement(id: &str) -> Notification {
-    Notification::RoundAnnouncement(
+pub fn announcement(id: &str) -> PlayerNotice {
+    PlayerNotice::RoundAnnouncement(
         RoundAnnouncement {
             league_id: league(),
             round_id: 1,
@@ -291,7 +291,7 @@ pub fn changed(over: GameOver, change: impl FnOnce(&mut MatchResult)) -> GameOve
     }
 }
 
-/// What the shell is told when the player is let in.
+/// The shell's notice of admission.
 pub fn granted() -> Reply {
     Reply::TokenGranted {
         token: AuthToken::new(OWN_TOKEN),

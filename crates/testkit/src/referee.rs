@@ -6,7 +6,7 @@ use std::time::Duration;
 use league_core::breaker::BreakerRule;
 use league_core::draw::LeagueSecret;
 use league_core::letter::{CallFailure, CallOutcome, Letter, Peer, PeerAnswer};
-use league_core::machine::{Keep, Machine};
+use league_core::machine::{Machine, Persistence};
 use league_core::referee::{Command, CorrelationId, Event, Referee, RefereeRules, Refusal, Reply};
 use league_core::timeouts::Timeouts;
 use league_protocol::fault::Code;
@@ -24,10 +24,10 @@ use serde_json::{Value, json};
 pub struct RefereeWorld {
     pub referee: Referee,
     pub now: Timestamp,
-    /// What was written down, as the lines of a file.
+    /// The journal, as the lines of a file.
     pub journal: Vec<String>,
     pub events: Vec<Event>,
-    /// Letters that nobody has carried yet.
+    /// Letters not delivered yet.
     pub out: Vec<Letter<CorrelationId>>,
     /// Every result that was ever reported.
     pub reports: Vec<Arc<MatchResult>>,
@@ -82,8 +82,8 @@ impl RefereeWorld {
 
     fn note(&mut self, event: Event) {
         match Referee::keep(&event) {
-            Keep::Journal => self.journal.push(serde_json::to_string(&event).unwrap()),
-            Keep::Memory => assert!(serde_json::to_string(&event).is_err(), "{event:?}"),
+            Persistence::Journal => self.journal.push(serde_json::to_string(&event).unwrap()),
+            Persistence::Memory => assert!(serde_json::to_string(&event).is_err(), "{event:?}"),
         }
         self.referee.apply(&event);
         let mut letters = Vec::new();
@@ -212,7 +212,7 @@ impl RefereeWorld {
         self.events.iter().map(kind).collect()
     }
 
-    /// Carries every letter to players that behave like this, until nobody has anything to say.
+    /// Delivers letters to players with this behaviour until none is left.
     pub fn play(&mut self, behave: &mut dyn FnMut(&Letter<CorrelationId>) -> Option<CallOutcome>) {
         for _ in 0..500 {
             if self.power == Some(0) {
@@ -378,7 +378,7 @@ pub fn kind(event: &Event) -> &'static str {
     }
 }
 
-/// An answer with the token of whoever was asked.
+/// An answer with the token of the player that was asked.
 pub fn answer(letter: &Letter<CorrelationId>, message: Message) -> CallOutcome {
     let asked = (1..=9).find(|&number| letter.to.agent == Agent::Player(player(number)));
     Ok(PeerAnswer {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use league_core::draw::LeagueSecret;
 use league_core::league::{
-    AgentState, Event, Fixture, FixtureStage, League, LeagueRules, Phase, RulesError,
+    AgentState, Event, FixtureStage, League, LeagueFixture, LeagueRules, Phase, RulesError,
 };
 use league_core::machine::Machine;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
@@ -322,7 +322,7 @@ impl LeagueView {
     }
 
     /// The referee of a match that has no result.
-    fn referee_of(&self, fixture: Option<&Fixture>) -> Option<RefereeId> {
+    fn referee_of(&self, fixture: Option<&LeagueFixture>) -> Option<RefereeId> {
         let referee = self.league.referee_of(fixture?)?;
         Some(referee.id().clone())
     }
@@ -380,7 +380,7 @@ fn shown_state(state: AgentState, left_early: bool) -> AgentState {
 
 /// The state of a match without a result. While the referee runs it, its record tells more than
 /// the journal.
-fn tile_state(fixture: Option<&Fixture>, recorded: Option<MatchState>) -> TileState {
+fn tile_state(fixture: Option<&LeagueFixture>, recorded: Option<MatchState>) -> TileState {
     let Some(fixture) = fixture else {
         return TileState::Waiting;
     };

@@ -14,8 +14,8 @@ use league_protocol::token::TokenHash;
 
 use super::event::{Event, Reassignment};
 use super::roster::{AgentIndex, Member, PlayerEntry, RefereeEntry, capacity, folded};
-use super::round::{Fixture, FixtureStage, Round, read_match_id};
-use super::schedule::{Pairing, Schedule, Sides};
+use super::round::{FixtureStage, LeagueFixture, LeagueRound, read_match_id};
+use super::schedule::{Pairing, RoundRobin, Sides};
 use super::standings::{MatchEnding, Standings};
 use super::{ClosedRound, League, Phase};
 use crate::draw::{self, KeyedSecret};
@@ -113,7 +113,7 @@ impl League {
                     }
                 }
                 self.volatile.next_probes = *at + self.rules.probe_every;
-                // Those who wait are tried again with every look around.
+                // Waiting matches are tried again with every probe.
                 self.volatile.referee_came = true;
             }
             Event::Stopped => self.volatile.stopped = true,
@@ -125,7 +125,7 @@ impl League {
         self.phase = Phase::Running;
         self.seat_players();
         let sides = Sides::for_game(self.rules.sides_matter);
-        self.schedule = Schedule::new(self.players.len(), sides);
+        self.schedule = RoundRobin::new(self.players.len(), sides);
         self.standings = Standings::new(self.schedule, self.rules.score);
     }
 
@@ -139,11 +139,11 @@ impl League {
         let matches = self.schedule.matches_a_round();
         let secret = self.secret.keyed();
         let promised = |pairing: &Pairing| commitments.get(pairing.index as usize).copied();
-        let fixtures: Vec<Fixture> = (0..matches)
+        let fixtures: Vec<LeagueFixture> = (0..matches)
             .filter_map(|index| self.schedule.pairing(number, index))
             .filter_map(|pairing| self.fixture_at(&secret, pairing, promised(&pairing), at))
             .collect();
-        let past = self.round.replace(Round {
+        let past = self.round.replace(LeagueRound {
             number,
             open: matches,
             closed: false,
@@ -178,13 +178,13 @@ impl League {
         pairing: Pairing,
         promised: Option<Commitment>,
         at: Timestamp,
-    ) -> Option<Fixture> {
+    ) -> Option<LeagueFixture> {
         let league = &self.rules.league_id;
         let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
         let seed = secret.seed(league, &match_id);
         let [a, b] = pairing.seats;
         let (a, b) = (&self.players.get(a)?.id, &self.players.get(b)?.id);
-        Some(Fixture {
+        Some(LeagueFixture {
             commitment: promised.unwrap_or_else(|| draw::commitment(league, &match_id, &seed)),
             tokens: [a, b].map(|player| secret.match_token(league, &match_id, player)),
             match_id,
@@ -228,7 +228,7 @@ impl League {
         }
     }
 
-    /// What a result says of a player: that it plays, or that it does not answer.
+    /// Updates a player's health by a result: it plays, or it does not answer.
     fn judge(
         &mut self,
         number: u32,
@@ -299,14 +299,14 @@ impl League {
         }
     }
 
-    /// The place of a match in the present round.
+    /// The index of a match in the current round.
     pub(crate) fn index_now(&self, match_id: &MatchId) -> Option<u32> {
         let (round, index) = read_match_id(match_id)?;
         let present = self.round.as_ref()?;
         (present.number == round && present.fixture(index).is_some()).then_some(index)
     }
 
-    fn fixture_mut(&mut self, match_id: &MatchId) -> Option<&mut Fixture> {
+    fn fixture_mut(&mut self, match_id: &MatchId) -> Option<&mut LeagueFixture> {
         let (number, index) = read_match_id(match_id)?;
         let mut rounds = self.round.iter_mut().chain(&mut self.past);
         rounds
@@ -314,7 +314,7 @@ impl League {
             .fixture_mut(index)
     }
 
-    /// The events of who is in the league.
+    /// Applies the events of registration.
     pub(crate) fn apply_registration(&mut self, event: &Event) {
         match event {
             Event::PlayerRegistered {
@@ -402,8 +402,8 @@ impl League {
         self.tokens.insert(member.token, index);
     }
 
-    /// Gives players numbers by their ids, so that who meets whom does not depend on who was
-    /// quickest to register.
+    /// Numbers the players by their ids, so that pairings do not depend on the order of
+    /// registration.
     pub(crate) fn seat_players(&mut self) {
         let numbers = self.players.sort();
         let renumber = |who: AgentIndex| match who {
@@ -419,8 +419,8 @@ impl League {
         self.volatile.suspended = suspended.map(renumber).collect();
     }
 
-    /// A token that a stranger may have got is forgotten as soon as a proven one takes its place;
-    /// one that a stranger may have displaced stays good for coming back.
+    /// A token that a stranger may hold is forgotten once a proven one replaces it; a token that a
+    /// stranger may have displaced stays good for returning.
     fn take_back(
         &mut self,
         agent: &Agent,
@@ -457,7 +457,7 @@ impl League {
         }
     }
 
-    /// Puts a match of a new round where it belongs.
+    /// Assigns a match of a new round; a match of a shut-down player is unplayable.
     pub(crate) fn place(&mut self, index: u32, referee: Option<u32>, attempt: u32, at: Timestamp) {
         let Some(round) = &mut self.round else { return };
         let Some(fixture) = round.fixture_mut(index) else {
@@ -475,7 +475,7 @@ impl League {
         }
     }
 
-    /// Gives a match to a referee: at once if it can run one more, else behind the others.
+    /// Gives a match to a referee: starts it within its capacity, else queues it.
     pub(crate) fn attach(&mut self, index: u32, referee: Option<u32>, attempt: u32, at: Timestamp) {
         let Some(round) = &mut self.round else { return };
         let Some(fixture) = round.fixtures.get_mut(index as usize) else {
@@ -497,7 +497,7 @@ impl League {
         self.fill(number, at);
     }
 
-    /// Starts what waits for a referee, as far as it can run more.
+    /// Starts a referee's queued matches, up to its capacity.
     pub(crate) fn fill(&mut self, number: u32, at: Timestamp) {
         let Some(round) = &mut self.round else { return };
         let Some(referee) = self.referees.get_mut(number) else {
@@ -521,7 +521,7 @@ impl League {
         self.attach(index, number, moved.attempt, at);
     }
 
-    /// Takes a match out of the hands that hold it.
+    /// Takes a match from its referee, or out of the waiting matches.
     pub(crate) fn detach(&mut self, index: u32) {
         let Some(round) = &mut self.round else { return };
         round.waiting.remove(&index);
@@ -542,7 +542,7 @@ impl League {
         }
     }
 
-    /// Starts the match that a referee takes up after another.
+    /// Starts the next queued match of a referee.
     pub(crate) fn take_up(&mut self, next: Option<&MatchId>, at: Timestamp) {
         let Some(index) = next.and_then(|next| self.index_now(next)) else {
             return;
@@ -560,7 +560,7 @@ impl League {
     }
 }
 
-fn start(round: &mut Round, referee: &mut RefereeEntry, index: u32, at: Timestamp) {
+fn start(round: &mut LeagueRound, referee: &mut RefereeEntry, index: u32, at: Timestamp) {
     if let Some(fixture) = round.fixture_mut(index) {
         fixture.stage = FixtureStage::Ordered;
         fixture.since = at;

@@ -1,8 +1,8 @@
-//! Whether a fact can follow those before it: what a reader of the journal can check alone.
+//! Checks whether an event can follow the events before it, from the journal alone.
 //!
-//! [`League::decide`](crate::machine::Machine::decide) makes facts from commands and knows the
-//! league's secret. Here the facts are given and the secret is not: of a draw it can be said that
-//! it keeps the promise noted when its round began, and not how the seed behind it was chosen.
+//! [`League::decide`](crate::machine::Machine::decide) makes events from commands and knows the
+//! league's secret. Here the events are given and the secret is not: a draw can be checked against
+//! the commitment of its round, but not how its seed was chosen.
 
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::MatchResult;
@@ -12,14 +12,14 @@ use thiserror::Error;
 
 use super::event::{Event, Reassignment};
 use super::report::ReportProblem;
-use super::round::{Fixture, Round, read_match_id};
+use super::round::{LeagueFixture, LeagueRound, read_match_id};
 use super::{League, Phase};
 use crate::draw;
 
 /// Why a fact cannot follow those before it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Inconsistency {
-    /// Somebody who is in comes in again under the same id.
+    /// An agent registers a second time under the same id.
     #[error("`{0}` is in the league already")]
     Known(Agent),
     #[error("`{0}` is not in the league")]
@@ -39,7 +39,7 @@ pub enum Inconsistency {
     Round {
         /// The round whose turn it is.
         expected: u32,
-        /// The round that is told.
+        /// The round in the event.
         found: u32,
     },
     /// The list for a round is not as long as the round.
@@ -58,16 +58,15 @@ pub enum Inconsistency {
     NoSuchMatch(MatchId),
     #[error("match `{0}` has its result already")]
     Twice(MatchId),
-    /// Somebody else has the match.
+    /// Another referee has the match.
     #[error("match `{match_id}` is in the hands of {}, not of {}", hands(expected.as_ref()), hands(found.as_ref()))]
     Hands {
         match_id: MatchId,
-        /// Who has it; `None` if nobody has.
+        /// The referee that has it; `None` without one.
         expected: Option<RefereeId>,
-        /// Who is told to have it; `None` if the manager is.
+        /// The referee in the event; `None` for the manager.
         found: Option<RefereeId>,
     },
-    /// Its referee was not told to run it.
     #[error("match `{0}` was not begun")]
     NotBegun(MatchId),
     /// Another attempt at the match counts.
@@ -75,7 +74,7 @@ pub enum Inconsistency {
     Attempt {
         match_id: MatchId,
         expected: u32,
-        /// The attempt that is told.
+        /// The attempt in the event.
         found: u32,
     },
     /// The manager rules only where a player is out of the league, and then in one way.
@@ -85,7 +84,6 @@ pub enum Inconsistency {
     #[error("the result of match `{match_id}` does not hold: {problem}")]
     Result {
         match_id: MatchId,
-        /// What is wrong with it.
         problem: ReportProblem,
     },
     /// A player is put out of the league too early, or once more.
@@ -230,7 +228,11 @@ impl Auditor<'_> {
             })
     }
 
-    fn check_hands(&self, fixture: &Fixture, referee: &RefereeId) -> Result<(), Inconsistency> {
+    fn check_hands(
+        &self,
+        fixture: &LeagueFixture,
+        referee: &RefereeId,
+    ) -> Result<(), Inconsistency> {
         let match_id = fixture.match_id.clone();
         let holder = self.league.referee_of(fixture).map(|holder| &holder.id);
         if holder != Some(referee) {
@@ -250,7 +252,7 @@ impl Auditor<'_> {
     /// The manager's ruling follows from who is out of the league, but for the draw.
     fn check_ruling(
         &self,
-        fixture: &Fixture,
+        fixture: &LeagueFixture,
         result: &MatchResult,
         at: Timestamp,
     ) -> Result<(), Inconsistency> {
@@ -293,7 +295,7 @@ impl Auditor<'_> {
     fn must_be_closed(&self) -> Result<u32, Inconsistency> {
         self.must_be(Phase::Running)?;
         match &self.league.round {
-            Some(Round { open, closed, .. }) if !closed => Err(Inconsistency::Open(*open)),
+            Some(LeagueRound { open, closed, .. }) if !closed => Err(Inconsistency::Open(*open)),
             round => Ok(round.as_ref().map_or(0, |round| round.number)),
         }
     }
@@ -338,7 +340,7 @@ impl Auditor<'_> {
     }
 
     /// A match of the present round that has no result.
-    fn must_be_open(&self, match_id: &MatchId) -> Result<&Fixture, Inconsistency> {
+    fn must_be_open(&self, match_id: &MatchId) -> Result<&LeagueFixture, Inconsistency> {
         let index = self.league.index_now(match_id);
         let fixture = index.and_then(|index| self.league.round.as_ref()?.fixture(index));
         match fixture {

@@ -47,7 +47,7 @@ pub enum Command {
         sender: Option<Agent>,
         query: Box<LeagueQuery>,
     },
-    /// What became of a letter.
+    /// The outcome of a letter.
     Outcome {
         correlation: CorrelationId,
         outcome: CallOutcome,
@@ -82,11 +82,9 @@ pub enum CorrelationId {
     },
     /// A question whether an agent is there.
     Probe(Agent),
-    /// Something that an agent was told.
     Notice(Agent),
 }
 
-/// What the bringer of a command is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// Whether a referee is in.
@@ -99,11 +97,11 @@ pub enum Reply {
         rounds: Arc<[RoundListing]>,
     },
     Started,
-    /// The result stands as it was told.
+    /// The result is recorded as reported.
     Acknowledged,
     /// The answer to a question.
     Query(Box<LeagueQueryResponse>),
-    /// Nobody waits for an answer.
+    /// No caller waits for an answer.
     Noted,
 }
 
@@ -121,22 +119,19 @@ impl Reply {
     }
 }
 
-/// In what an agent says of itself when it registers.
+/// The kind of agent that registers; names the object with its details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AgentKind {
+pub enum MemberKind {
     /// `player_meta`
     Player,
     /// `referee_meta`
     Referee,
 }
 
-/// Why a command is turned down.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// The call belongs to the administrator.
     #[error("this call takes the administrator's token: only the administrator may make it")]
     NotAdmin,
-    /// The call belongs to the administrator, and nobody showed a token.
     #[error(
         "send the administrator's token as `auth_token`: the manager keeps it as `admin_token` \
          with the secrets of its league"
@@ -145,7 +140,6 @@ pub enum Refusal {
     /// The league has begun, or is over.
     #[error("the league has begun already")]
     AlreadyStarted,
-    /// Too few agents have come.
     #[error(
         "`{players}` players and `{referees}` referees have registered, \
          at least `{min_players}` players and 1 referee are needed"
@@ -156,74 +150,58 @@ pub enum Refusal {
         /// The players that are needed.
         min_players: u32,
     },
-    /// The process is about to end.
     #[error("the league manager is stopping: try again when it is back")]
     Stopping,
-    /// A version that is not spoken here.
     #[error(
         "protocol version `{found}` is not spoken here: \
          use {MINIMUM_VERSION} or later, {CURRENT_VERSION} at best"
     )]
-    Version { of: AgentKind, found: String },
+    Version { of: MemberKind, found: String },
     /// A referee of the first protocol has no token, so its results could not be believed.
     #[error("a referee must speak league.v2: without a token its results cannot be believed")]
     RefereeWithoutToken,
-    /// A name that cannot be shown.
     #[error(
         "a display name has 1 to 64 characters, none of which controls the terminal or the \
          direction of text"
     )]
-    Name(AgentKind),
-    /// Nobody holds this player id.
+    Name(MemberKind),
     #[error("no player `{0}` is registered: register first")]
     UnknownPlayer(PlayerId),
-    /// Nobody holds this referee id.
     #[error("no referee `{0}` is registered: register first")]
     UnknownReferee(RefereeId),
     #[error("send the `auth_token` that registration gave you")]
     TokenMissing,
-    /// A token that nobody holds, or another than the sender.
+    /// An unknown token, or another agent's.
     #[error("the token is not the sender's: register again for a fresh one")]
     TokenInvalid,
-    /// A token that was good once.
     #[error("the token has expired: register again for a fresh one")]
     TokenExpired,
-    /// A result from someone who runs no matches.
     #[error("only a referee reports results")]
     NotAReferee,
-    /// No such match, or not yet.
     #[error("there is no match `{0}`, or not yet")]
     UnknownMatch(MatchId),
-    /// A match of another referee.
     #[error("match `{0}` was never given to this referee")]
     NotYours(MatchId),
-    /// A match that went to another referee.
     #[error("match `{0}` was taken from this referee: drop it")]
     TakenAway(MatchId),
-    /// An attempt that is no longer the one that counts.
     #[error("match `{match_id}` is at attempt `{current}`, not `{found}`")]
     OldAttempt {
         match_id: MatchId,
         current: u32,
-        /// The attempt that was told.
+        /// The attempt in the report.
         found: u32,
     },
-    /// A match that waits for its turn.
     #[error("match `{0}` was not started yet")]
     NotStarted(MatchId),
-    /// A result that differs from the one that stands.
     #[error("match `{0}` has a different result already, and that one stands")]
     Conflict(MatchId),
-    /// A match that needs nobody to step it.
     #[error("match `{0}` plays by itself: start the manager with `--manual` to step matches")]
     PlaysByItself(MatchId),
-    /// A match that has its result.
     #[error("match `{0}` is over")]
     Over(MatchId),
-    /// A match so long past that only its points are remembered.
+    /// The match is so old that only its points are kept.
     #[error("match `{0}` was decided long ago")]
     LongDecided(MatchId),
-    /// A report that the rules do not allow.
     #[error("the report of match `{match_id}` is not believed: {problem}")]
     BadReport {
         match_id: MatchId,
@@ -232,7 +210,6 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The one code that goes with this reason.
     pub const fn code(&self) -> Code {
         match self {
             Self::UnknownPlayer(_) => Code::PlayerNotRegistered,
@@ -242,7 +219,7 @@ impl Refusal {
                 Code::TokenInvalid
             }
             Self::UnknownMatch(_) | Self::NotYours(_) => Code::MatchNotFound,
-            // Whoever asks again later may find the manager back.
+            // A later call may reach the manager again.
             Self::Stopping => Code::Connection,
             Self::AlreadyStarted
             | Self::TooFew { .. }
@@ -258,7 +235,7 @@ impl Refusal {
         }
     }
 
-    /// The error as it is told to an agent.
+    /// The refusal as an error message to the agent.
     pub fn to_league_error(&self) -> LeagueError {
         let mut error = LeagueError::new(self.code(), self.to_string());
         error.path = self.path().map(str::to_owned);
@@ -267,11 +244,11 @@ impl Refusal {
 
     const fn path(&self) -> Option<&'static str> {
         match self {
-            Self::Name(AgentKind::Player) => Some("player_meta.display_name"),
-            Self::Name(AgentKind::Referee) => Some("referee_meta.display_name"),
+            Self::Name(MemberKind::Player) => Some("player_meta.display_name"),
+            Self::Name(MemberKind::Referee) => Some("referee_meta.display_name"),
             Self::Version { of, .. } => Some(match of {
-                AgentKind::Player => "player_meta.protocol_version",
-                AgentKind::Referee => "referee_meta.protocol_version",
+                MemberKind::Player => "player_meta.protocol_version",
+                MemberKind::Referee => "referee_meta.protocol_version",
             }),
             Self::UnknownPlayer(_) | Self::UnknownReferee(_) => Some("sender"),
             Self::TokenMissing

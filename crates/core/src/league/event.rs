@@ -14,7 +14,7 @@ use league_protocol::token::TokenHash;
 use serde::{Deserialize, Serialize};
 
 use super::report::ReportProblem;
-use crate::machine::Keep;
+use crate::machine::Persistence;
 
 /// A fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub enum Event {
     PlayerRegistered {
         /// Its id from now on.
         player_id: PlayerId,
-        /// What it said of itself.
+        /// Its details.
         meta: Box<AgentMeta>,
         dialect: Dialect,
         /// The hash of its token.
@@ -36,7 +36,7 @@ pub enum Event {
     RefereeRegistered {
         /// Its id from now on.
         referee_id: RefereeId,
-        /// What it said of itself.
+        /// Its details.
         meta: Box<AgentMeta>,
         dialect: Dialect,
         /// The hash of its token.
@@ -49,7 +49,7 @@ pub enum Event {
     /// An agent registered again; its old token is void.
     AgentReturned {
         agent: Agent,
-        /// What it said of itself.
+        /// Its details.
         meta: Box<AgentMeta>,
         dialect: Dialect,
         /// The hash of its new token.
@@ -93,7 +93,7 @@ pub enum Event {
         next: Option<MatchId>,
         at: Timestamp,
     },
-    /// A referee told another end of a match whose result stands.
+    /// A referee reported a different result of a match that has one.
     ReportConflicted {
         match_id: MatchId,
         referee: RefereeId,
@@ -101,13 +101,12 @@ pub enum Event {
         digest: String,
         at: Timestamp,
     },
-    /// A referee told an end that the rules do not allow.
+    /// A referee reported a result that the rules do not allow.
     ReportRefused {
         match_id: MatchId,
         referee: RefereeId,
-        /// Tells one telling from another; the content may hold what is still hidden.
+        /// Identifies the report; its content may still be hidden.
         digest: String,
-        /// What is wrong with it.
         problem: ReportProblem,
         at: Timestamp,
     },
@@ -154,11 +153,10 @@ pub enum Event {
     /// Agents were asked whether they are there.
     #[serde(skip)]
     ProbesSent {
-        /// Whom; perhaps nobody, if all were heard of lately.
+        /// The probed agents; empty if all answered lately.
         agents: Vec<Agent>,
         at: Timestamp,
     },
-    /// The process is about to end.
     #[serde(skip)]
     Stopped,
 }
@@ -167,15 +165,15 @@ pub enum Event {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reassignment {
     pub match_id: MatchId,
-    /// Who has it now; `None` if nobody can take it yet.
+    /// Its referee; `None` while it waits.
     pub to: Option<RefereeId>,
-    /// Counts the referees that were told to run this match, this one included.
+    /// The number of referees ordered to run this match so far, this one included.
     pub attempt: u32,
 }
 
 impl Event {
     /// Where this fact is kept.
-    pub fn keep(&self) -> Keep {
+    pub fn keep(&self) -> Persistence {
         match self {
             Self::PlayerRegistered { .. }
             | Self::RefereeRegistered { .. }
@@ -188,13 +186,13 @@ impl Event {
             | Self::ReportRefused { .. }
             | Self::PlayerShutDown { .. }
             | Self::RoundClosed { .. }
-            | Self::LeagueCompleted { .. } => Keep::Journal,
+            | Self::LeagueCompleted { .. } => Persistence::Journal,
             Self::MatchAccepted { .. }
             | Self::AgentFailed { .. }
             | Self::AgentAnswered { .. }
             | Self::RefereeSuspended { .. }
             | Self::ProbesSent { .. }
-            | Self::Stopped => Keep::Memory,
+            | Self::Stopped => Persistence::Memory,
         }
     }
 }

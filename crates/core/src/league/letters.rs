@@ -1,4 +1,4 @@
-//! Outgoing letters of the league manager: which message goes to whom after an event.
+//! Outgoing letters of the league manager: the message and its receivers after each event.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use league_protocol::sender::{Agent, Dialect};
 use super::command::CorrelationId;
 use super::event::Event;
 use super::roster::{AgentIndex, AgentState, Member, PlayerEntry};
-use super::round::{Fixture, Round};
+use super::round::{LeagueFixture, LeagueRound};
 use super::standings::Ranking;
 use super::{ClosedRound, League, Phase};
-use crate::letter::{Credential, Letter, RetryPolicy};
+use crate::letter::{Credential, Letter, RetryRule};
 
 /// Adds the letters of a league to `out`.
 pub(crate) struct LetterWriter<'a> {
@@ -75,7 +75,7 @@ impl<'a> LetterWriter<'a> {
         }
     }
 
-    /// What may not have arrived when the process ended: the last table, the present round.
+    /// Resends what a restart may have lost: the last standings, the current round.
     pub(crate) fn write_pending(&mut self) {
         match self.league.phase {
             Phase::Registering => {}
@@ -196,7 +196,7 @@ impl<'a> LetterWriter<'a> {
         &self,
         number: u32,
         player: &PlayerEntry,
-        round: &Round,
+        round: &LeagueRound,
         all: &Option<Arc<[AnnouncedMatch]>>,
     ) -> Letter<CorrelationId> {
         let own = self
@@ -224,8 +224,8 @@ impl<'a> LetterWriter<'a> {
         self.notice(&player.member, message)
     }
 
-    /// The matches of a round, unless the league is so large that each player is told its own.
-    fn all_matches(&self, round: &Round) -> Option<Arc<[AnnouncedMatch]>> {
+    /// The matches of a round, unless the league is so large that each player gets only its own.
+    fn all_matches(&self, round: &LeagueRound) -> Option<Arc<[AnnouncedMatch]>> {
         if self.is_large() {
             return None;
         }
@@ -237,7 +237,7 @@ impl<'a> LetterWriter<'a> {
         )
     }
 
-    fn announced(&self, fixture: &Fixture) -> Option<AnnouncedMatch> {
+    fn announced(&self, fixture: &LeagueFixture) -> Option<AnnouncedMatch> {
         let [a, b] = self.league.seats_of(fixture)?;
         let referee = self.league.referee_of(fixture);
         Some(AnnouncedMatch {
@@ -253,7 +253,7 @@ impl<'a> LetterWriter<'a> {
         })
     }
 
-    fn order_all(&mut self, which: impl Fn(&Fixture) -> bool) {
+    fn order_all(&mut self, which: impl Fn(&LeagueFixture) -> bool) {
         let fixtures = self.league.round.iter().flat_map(|round| &round.fixtures);
         for fixture in fixtures.filter(|fixture| which(fixture)) {
             self.order(Some(fixture));
@@ -261,7 +261,7 @@ impl<'a> LetterWriter<'a> {
     }
 
     /// Orders a match that is to be run now.
-    fn order(&mut self, fixture: Option<&Fixture>) {
+    fn order(&mut self, fixture: Option<&LeagueFixture>) {
         let Some(fixture) = fixture.filter(|fixture| fixture.is_started()) else {
             return;
         };
@@ -300,7 +300,7 @@ impl<'a> LetterWriter<'a> {
         ));
     }
 
-    fn seated(&self, fixture: &Fixture) -> Option<[StartMatchPlayer; 2]> {
+    fn seated(&self, fixture: &LeagueFixture) -> Option<[StartMatchPlayer; 2]> {
         let seat = |seat: usize| {
             let number = fixture.pairing.seats[seat];
             let player = self.league.players.get(number)?;
@@ -343,7 +343,7 @@ impl<'a> LetterWriter<'a> {
         letter(member, Message::Ping, retry, correlation)
     }
 
-    fn usual_retry(&self) -> RetryPolicy {
+    fn usual_retry(&self) -> RetryRule {
         self.league
             .rules
             .timeouts
@@ -359,7 +359,7 @@ impl<'a> LetterWriter<'a> {
         let mut news = None;
         for (number, player) in self.listeners() {
             let told = || self.end_of_round(closed, next_round_id, number);
-            // All are told the same, unless the league is so large that each has rows of its own.
+            // All players get the same rows, unless the league is so large that each gets its own.
             let [update, completed] = if self.is_large() {
                 told()
             } else {
@@ -392,7 +392,7 @@ impl<'a> LetterWriter<'a> {
         [update, completed]
     }
 
-    /// The last word goes to everyone, heard lately or not.
+    /// The end goes to every agent, suspended or not.
     fn tell_end(&mut self) {
         let table = self.league.table();
         for (number, player) in (0..).zip(&self.league.players.members) {
@@ -438,7 +438,7 @@ fn is_reached(league: &League, player: &PlayerEntry) -> bool {
 fn letter(
     member: &Member,
     message: Message,
-    retry: RetryPolicy,
+    retry: RetryRule,
     correlation: CorrelationId,
 ) -> Letter<CorrelationId> {
     let token = member.manager_token.clone();

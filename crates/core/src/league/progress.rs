@@ -14,7 +14,7 @@ use super::Decision;
 use super::command::{CorrelationId, Refusal, Reply};
 use super::event::{Event, Reassignment};
 use super::roster::{AgentIndex, RefereeEntry};
-use super::round::{Fixture, FixtureStage, Round};
+use super::round::{FixtureStage, LeagueFixture, LeagueRound};
 use super::rules::Assignment;
 use super::{League, Phase};
 use crate::draw;
@@ -105,12 +105,12 @@ impl League {
         }) && self.check_enough().is_ok()
     }
 
-    fn may_give(&self, round: &Round) -> bool {
+    fn may_give(&self, round: &LeagueRound) -> bool {
         self.volatile.referee_came && !round.waiting.is_empty() && self.has_referee()
     }
 
     /// Closes the round, and opens the next one or ends the league.
-    fn turn_over(&self, at: Timestamp, round: &Round) -> Vec<Event> {
+    fn turn_over(&self, at: Timestamp, round: &LeagueRound) -> Vec<Event> {
         let mut events = Vec::new();
         if !round.closed {
             let round = round.number;
@@ -124,9 +124,9 @@ impl League {
         events
     }
 
-    /// Asks those who were not heard lately, gives up on those who were asked often enough, and
-    /// takes away what runs for too long.
-    fn look_for_silence(&self, at: Timestamp, round: &Round) -> Vec<Event> {
+    /// Probes silent agents, suspends agents that missed too many probes, and takes away overdue
+    /// matches.
+    fn look_for_silence(&self, at: Timestamp, round: &LeagueRound) -> Vec<Event> {
         let mut events = Vec::new();
         let mut agents = Vec::new();
         for (number, referee) in (0..).zip(&self.referees.members) {
@@ -157,12 +157,12 @@ impl League {
         events
     }
 
-    /// The referee of the first match that has run beyond the limit is suspended and loses all.
+    /// Suspends the referee of the first overdue match; it loses all its matches.
     ///
-    /// It may well answer probes: one that lost its token cannot report, and may register again
-    /// without it only while it is suspended.
-    fn overdue(&self, at: Timestamp, round: &Round) -> Vec<Event> {
-        let late = |fixture: &&Fixture| {
+    /// The referee may well answer probes: without its token it cannot report, and it may register
+    /// again without a token only while it is suspended.
+    fn overdue(&self, at: Timestamp, round: &LeagueRound) -> Vec<Event> {
+        let late = |fixture: &&LeagueFixture| {
             fixture.stage == FixtureStage::Running && fixture.since + self.rules.match_limit <= at
         };
         let fixture = round.fixtures.iter().find(late);
@@ -178,7 +178,7 @@ impl League {
     }
 
     /// A referee fails a match: it loses this one, and all if it has failed too often.
-    pub(crate) fn lose(&self, at: Timestamp, fixture: &Fixture, number: u32) -> Vec<Event> {
+    pub(crate) fn lose(&self, at: Timestamp, fixture: &LeagueFixture, number: u32) -> Vec<Event> {
         let Some(referee) = self.referees.get(number) else {
             return Vec::new();
         };
@@ -226,7 +226,7 @@ impl League {
     fn hear_of_order(
         &self,
         at: Timestamp,
-        fixture: &Fixture,
+        fixture: &LeagueFixture,
         number: u32,
         outcome: &CallOutcome,
     ) -> Vec<Event> {
@@ -303,7 +303,7 @@ impl League {
 }
 
 /// Whether a referee says that it does not run a match, which it may for a while.
-fn is_turned_down(fixture: &Fixture, outcome: &CallOutcome) -> bool {
+fn is_turned_down(fixture: &LeagueFixture, outcome: &CallOutcome) -> bool {
     let turned_down = outcome.as_ref().is_ok_and(|answer| match &answer.message {
         Message::StartMatchAck(ack) => !ack.accepted && ack.match_id == fixture.match_id,
         _ => false,
@@ -317,7 +317,7 @@ fn at_once() -> Option<Timestamp> {
 }
 
 /// Whether a round calls for a step before anything else happens.
-fn is_due(round: &Round) -> bool {
+fn is_due(round: &LeagueRound) -> bool {
     round.open == 0 || !round.unplayable.is_empty()
 }
 
@@ -351,7 +351,7 @@ impl League {
             fixture.referee == Some(number) && fixture.stage != FixtureStage::Finished
         });
         let first = fixtures.next()?;
-        let fixtures: Vec<&Fixture> = std::iter::once(first).chain(fixtures).collect();
+        let fixtures: Vec<&LeagueFixture> = std::iter::once(first).chain(fixtures).collect();
         Some(Event::MatchesMoved {
             moves: self.moves(&fixtures, |other| other != number),
             next: None,
@@ -360,13 +360,12 @@ impl League {
     }
 
     /// Takes one match from its referee, which takes up its next one instead.
-    pub(crate) fn take_away(&self, at: Timestamp, fixture: &Fixture, number: u32) -> Event {
+    pub(crate) fn take_away(&self, at: Timestamp, fixture: &LeagueFixture, number: u32) -> Event {
         self.move_one(at, fixture, number, |other| other != number)
     }
 
-    /// Gives a match that its referee turned down to one that has not had it yet; without one it
-    /// waits a while.
-    pub(crate) fn pass_on(&self, at: Timestamp, fixture: &Fixture, number: u32) -> Event {
+    /// Gives a declined match to a referee that has not had it yet; without one the match waits.
+    pub(crate) fn pass_on(&self, at: Timestamp, fixture: &LeagueFixture, number: u32) -> Event {
         self.move_one(at, fixture, number, |other| {
             other != number && !fixture.former.contains(&other)
         })
@@ -375,7 +374,7 @@ impl League {
     fn move_one(
         &self,
         at: Timestamp,
-        fixture: &Fixture,
+        fixture: &LeagueFixture,
         from: u32,
         to: impl Fn(u32) -> bool,
     ) -> Event {
@@ -389,7 +388,7 @@ impl League {
 
     /// Gives the last match of the longest line to a referee that would be idle otherwise.
     ///
-    /// Nobody was told to run it, so it is no further attempt.
+    /// No referee was ordered to run it, so the attempt stays the same.
     pub(crate) fn relieve_longest(&self, at: Timestamp, idle: &RefereeEntry) -> Option<Event> {
         if self.queued == 0 || idle.running > idle.capacity {
             return None;
@@ -409,10 +408,11 @@ impl League {
         })
     }
 
-    /// Gives the matches that wait to those who can take them by now.
-    pub(crate) fn give_waiting(&self, at: Timestamp, round: &Round) -> Option<Event> {
+    /// Gives waiting matches to referees with free capacity.
+    pub(crate) fn give_waiting(&self, at: Timestamp, round: &LeagueRound) -> Option<Event> {
         let waiting = round.waiting.iter();
-        let fixtures: Vec<&Fixture> = waiting.filter_map(|&index| round.fixture(index)).collect();
+        let fixtures: Vec<&LeagueFixture> =
+            waiting.filter_map(|&index| round.fixture(index)).collect();
         if fixtures.is_empty() || !self.has_referee() {
             return None;
         }
@@ -423,10 +423,10 @@ impl League {
         })
     }
 
-    fn moves(&self, fixtures: &[&Fixture], to: impl Fn(u32) -> bool) -> Vec<Reassignment> {
+    fn moves(&self, fixtures: &[&LeagueFixture], to: impl Fn(u32) -> bool) -> Vec<Reassignment> {
         let plan = self.plan(fixtures.len(), to);
         let mut takers = plan.iter();
-        let to_move = |fixture: &&Fixture| {
+        let to_move = |fixture: &&LeagueFixture| {
             let to = takers.next().map(|referee| referee.id.clone());
             Reassignment {
                 match_id: fixture.match_id.clone(),
@@ -437,8 +437,8 @@ impl League {
         fixtures.iter().map(to_move).collect()
     }
 
-    /// Finds a referee for each of so many matches, of those who may have them; nobody for any if
-    /// nobody can be had.
+    /// Finds a referee for each of so many matches among the permitted ones; `None` each if there
+    /// are none.
     fn plan(&self, matches: usize, may: impl Fn(u32) -> bool) -> Vec<&RefereeEntry> {
         let referees: Vec<&RefereeEntry> = (0..)
             .zip(&self.referees.members)
@@ -470,8 +470,8 @@ impl League {
     }
 }
 
-/// Whether its referee was never told to run it, so that another one is no further attempt.
-fn is_unheard_of(fixture: &Fixture) -> bool {
+/// Whether its referee never received an order, so that a move does not count as an attempt.
+fn is_unheard_of(fixture: &LeagueFixture) -> bool {
     fixture.stage == FixtureStage::Queued
 }
 

@@ -8,7 +8,7 @@ use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
-use super::command::{AgentKind, Applicant, Refusal, Rejection, Reply};
+use super::command::{Applicant, MemberKind, Refusal, Rejection, Reply};
 use super::event::Event;
 use super::roster::{AgentIndex, folded};
 use super::{Decision, League, Phase};
@@ -35,7 +35,7 @@ pub(crate) fn register(
     league: &League,
     at: Timestamp,
     applicant: &Applicant,
-    kind: AgentKind,
+    kind: MemberKind,
 ) -> Result<Decision, Refusal> {
     let registration = Registration {
         league,
@@ -49,8 +49,8 @@ pub(crate) fn register(
         Err(rejection) => {
             let reason = rejection.to_string();
             Decision::reply(match kind {
-                AgentKind::Player => Reply::Player(RegisterResponse::Rejected { reason }),
-                AgentKind::Referee => Reply::Referee(RegisterResponse::Rejected { reason }),
+                MemberKind::Player => Reply::Player(RegisterResponse::Rejected { reason }),
+                MemberKind::Referee => Reply::Referee(RegisterResponse::Rejected { reason }),
             })
         }
     })
@@ -60,7 +60,7 @@ struct Registration<'a> {
     league: &'a League,
     at: Timestamp,
     applicant: &'a Applicant,
-    kind: AgentKind,
+    kind: MemberKind,
 }
 
 enum AdmittedId {
@@ -72,7 +72,7 @@ impl Registration<'_> {
     /// Refuses what makes a request an error rather than a wish that is not granted.
     fn check_form(&self) -> Result<(), Refusal> {
         let (of, applicant) = (self.kind, self.applicant);
-        if of == AgentKind::Referee && applicant.dialect == Dialect::V1 {
+        if of == MemberKind::Referee && applicant.dialect == Dialect::V1 {
             return Err(Refusal::RefereeWithoutToken);
         }
         if self.league.volatile.stopped {
@@ -90,7 +90,7 @@ impl Registration<'_> {
         }
     }
 
-    /// The id of the agent, and its proof if it is a known one that comes back.
+    /// The id of the agent, and its proof if a known agent returns.
     fn admission(&self) -> Result<(AdmittedId, Option<Proof>), Rejection> {
         let (league, meta) = (self.league, &self.applicant.request.meta);
         let known = league.names.get(&folded(&meta.display_name));
@@ -118,21 +118,21 @@ impl Registration<'_> {
         let league = self.league;
         let wanted = self.applicant.request.wanted_id.as_ref();
         let full = match self.kind {
-            AgentKind::Player => {
+            MemberKind::Player => {
                 league.phase != Phase::Registering
                     || league.players.len() >= league.rules.max_players
             }
-            AgentKind::Referee => league.referees.len() >= MAX_REFEREES,
+            MemberKind::Referee => league.referees.len() >= MAX_REFEREES,
         };
         if full {
             return Err(Rejection::Closed);
         }
         Ok(match self.kind {
-            AgentKind::Player => {
+            MemberKind::Player => {
                 let wanted = wanted.and_then(|wanted| PlayerId::new(wanted).ok());
                 AdmittedId::Player(league.players.choose_id(wanted))
             }
-            AgentKind::Referee => {
+            MemberKind::Referee => {
                 let wanted = wanted.and_then(|wanted| RefereeId::new(wanted).ok());
                 AdmittedId::Referee(league.referees.choose_id(wanted))
             }
@@ -163,8 +163,8 @@ impl Registration<'_> {
         let member = self.league.member(index).ok_or(Rejection::Closed)?;
         let taken = || Rejection::taken(&member.name, &member.peer.agent);
         let same_kind = match index {
-            AgentIndex::Player(_) => self.kind == AgentKind::Player,
-            AgentIndex::Referee(_) => self.kind == AgentKind::Referee,
+            AgentIndex::Player(_) => self.kind == MemberKind::Player,
+            AgentIndex::Referee(_) => self.kind == MemberKind::Referee,
         };
         if !same_kind {
             return Err(taken());
@@ -264,11 +264,11 @@ impl Registration<'_> {
         }
     }
 
-    /// The reply to an agent that is let in.
+    /// The reply to an admitted agent.
     ///
-    /// With the auth token, or with none, somebody else might come back in the agent's name: a
-    /// referee sees the tokens of players. So the lasting tokens are given the first time, and to
-    /// an agent that `knows` them already.
+    /// A stranger might return in the agent's name with its auth token (referees see the tokens of
+    /// players) or without one. So the lasting tokens go out the first time only, and to an agent
+    /// that `knows` them already.
     fn enrol<Id>(
         &self,
         id: Id,
@@ -313,7 +313,7 @@ fn is_showable(name: &str) -> bool {
     (1..=MAX_NAME).contains(&length) && name.chars().all(is_harmless)
 }
 
-/// Neither a control character nor one that turns the direction of text or hides in it.
+/// Neither a control character, nor a direction mark, nor an invisible character.
 fn is_harmless(character: char) -> bool {
     !character.is_control()
         && !matches!(

@@ -18,7 +18,7 @@ use super::Decision;
 use super::command::{Refusal, Reply};
 use super::event::Event;
 use super::roster::RefereeEntry;
-use super::round::{self, Fixture, FixtureStage};
+use super::round::{self, FixtureStage, LeagueFixture};
 use super::standings::MatchEnding;
 use super::{AuthenticatedAgent, League, Phase};
 use crate::draw::{self, MAX_NONCE_LENGTH};
@@ -66,7 +66,7 @@ impl League {
     /// members of an object have no order, so that nothing can be read from it.
     fn in_their_seats(
         &self,
-        fixture: &Fixture,
+        fixture: &LeagueFixture,
         report: &MatchResultReport,
     ) -> Option<MatchResultReport> {
         let [a, b] = self.seats_of(fixture)?;
@@ -82,7 +82,7 @@ impl League {
     }
 
     /// The match that a report is about.
-    fn reported(&self, match_id: &MatchId) -> Result<&Fixture, Refusal> {
+    fn reported(&self, match_id: &MatchId) -> Result<&LeagueFixture, Refusal> {
         if let Some(fixture) = self.fixture(match_id) {
             return Ok(fixture);
         }
@@ -101,7 +101,7 @@ impl League {
     fn weigh_again(
         &self,
         at: Timestamp,
-        fixture: &Fixture,
+        fixture: &LeagueFixture,
         referee: &RefereeEntry,
         report: &MatchResultReport,
         standing: &Arc<MatchResult>,
@@ -127,7 +127,7 @@ impl League {
     fn recorded(
         &self,
         at: Timestamp,
-        fixture: &Fixture,
+        fixture: &LeagueFixture,
         referee: &RefereeEntry,
         report: &MatchResultReport,
         ending: MatchEnding,
@@ -219,8 +219,8 @@ impl League {
         })
     }
 
-    /// Tells one telling from another. The secret goes in first, so that nobody can find out a
-    /// hidden choice by trying.
+    /// Identifies a report. The secret goes in first, so that a hidden choice cannot be found by
+    /// trying.
     fn digest(&self, report: &MatchResultReport) -> String {
         let told = (
             (&report.league_id, report.round_id, &report.match_id),
@@ -233,7 +233,11 @@ impl League {
 }
 
 /// Whether this referee may report this match now.
-fn check_right(fixture: &Fixture, referee: u32, report: &MatchResultReport) -> Result<(), Refusal> {
+fn check_right(
+    fixture: &LeagueFixture,
+    referee: u32,
+    report: &MatchResultReport,
+) -> Result<(), Refusal> {
     let match_id = || fixture.match_id.clone();
     if fixture.referee != Some(referee) {
         return Err(if fixture.former.contains(&referee) {
@@ -258,7 +262,7 @@ fn check_right(fixture: &Fixture, referee: u32, report: &MatchResultReport) -> R
 }
 
 /// A refusal that is noted once.
-fn refused(fixture: &Fixture, digest: &str, event: Event, refusal: Refusal) -> Decision {
+fn refused(fixture: &LeagueFixture, digest: &str, event: Event, refusal: Refusal) -> Decision {
     let mut events = Vec::new();
     if fixture.may_note(digest) {
         events.push(event);
@@ -277,13 +281,13 @@ const MAX_MOVES: usize = 1_000;
 const MAX_CHOICE: usize = 4_096;
 
 impl League {
-    /// Checks a report against all that is known of the match; gives how it ended.
+    /// Checks a report against everything known of the match; returns how it ended.
     ///
-    /// The seed is ours, so the opened one is simply compared with it. Whoever was given the match
-    /// knows it; without it a stolen token could report how a match ended that was never played.
+    /// The manager knows the seed, so it compares the opened one. Only a referee of the match knows
+    /// it; otherwise a stolen token could report a match that was never played.
     pub(crate) fn verify(
         &self,
-        fixture: &Fixture,
+        fixture: &LeagueFixture,
         report: &MatchResultReport,
     ) -> Result<MatchEnding, ReportProblem> {
         self.check_match(fixture, report)?;
@@ -295,7 +299,7 @@ impl League {
     /// Checks that a result follows from the rules, with a draw that was `promised`.
     pub(crate) fn check_result(
         &self,
-        fixture: &Fixture,
+        fixture: &LeagueFixture,
         result: &MatchResult,
         promised: impl FnOnce(&OpenedDraw) -> bool,
     ) -> Result<MatchEnding, ReportProblem> {
@@ -315,7 +319,7 @@ impl League {
 
     fn check_match(
         &self,
-        fixture: &Fixture,
+        fixture: &LeagueFixture,
         report: &MatchResultReport,
     ) -> Result<(), ReportProblem> {
         if report.league_id != self.rules.league_id {
@@ -331,7 +335,11 @@ impl League {
         Ok(())
     }
 
-    fn check_players(&self, fixture: &Fixture, result: &MatchResult) -> Result<(), ReportProblem> {
+    fn check_players(
+        &self,
+        fixture: &LeagueFixture,
+        result: &MatchResult,
+    ) -> Result<(), ReportProblem> {
         let told = &result.players;
         match self.seats_of(fixture) {
             Some([a, b]) if *a == told[0] && *b == told[1] => Ok(()),
@@ -367,7 +375,7 @@ impl League {
     /// Plays the game again from the choices and the draw.
     fn play_again(
         &self,
-        fixture: &Fixture,
+        fixture: &LeagueFixture,
         result: &MatchResult,
         ending: MatchEnding,
     ) -> Result<(), ReportProblem> {
@@ -431,7 +439,7 @@ fn agree(
 }
 
 fn check_draw(
-    fixture: &Fixture,
+    fixture: &LeagueFixture,
     result: &MatchResult,
     promised: impl FnOnce(&OpenedDraw) -> bool,
 ) -> Result<(), ReportProblem> {
@@ -477,7 +485,7 @@ pub enum ReportProblem {
     #[error("the match belongs to round `{expected}`, not `{found}`")]
     Round {
         expected: u32,
-        /// The round that was told.
+        /// The round in the report.
         found: u32,
     },
     #[error("the league does not play `{0}`")]
@@ -485,7 +493,7 @@ pub enum ReportProblem {
     /// Other players, or at other seats.
     #[error("the players are `{}` at A and `{}` at B", .0[0], .0[1])]
     Players([PlayerId; 2]),
-    /// A technical loss of someone who does not sit there, or of nobody, or beside another end.
+    /// `failed` does not fit the status.
     #[error("`failed` names the one or two players of a technical loss, and nobody otherwise")]
     Failed,
     /// A winner that does not go with the status.

@@ -133,9 +133,9 @@ pub(crate) struct AgentHealth {
     pub(crate) suspended_since: Option<Timestamp>,
     /// When it was last asked whether it is there.
     pub(crate) asked: Option<Timestamp>,
-    /// Probes since it was last heard.
+    /// Probes since its last answer.
     pub(crate) unanswered: u32,
-    /// When it was last heard, or given its first match.
+    /// When it last answered, or received its first match.
     pub(crate) quiet_since: Timestamp,
 }
 

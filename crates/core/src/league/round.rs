@@ -18,7 +18,7 @@ pub enum FixtureStage {
     Waiting,
     /// Its referee has others to run first.
     Queued,
-    /// Its referee was told to run it.
+    /// The referee has its order.
     Ordered,
     Running,
     /// A player is out of the league, so that the manager rules.
@@ -28,7 +28,7 @@ pub enum FixtureStage {
 
 /// A match of the present round, or of one just past.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fixture {
+pub struct LeagueFixture {
     pub(crate) match_id: MatchId,
     pub(crate) pairing: Pairing,
     pub(crate) referee: Option<u32>,
@@ -49,7 +49,7 @@ pub struct Fixture {
 /// How many bad or contradicting reports of one match are noted in the journal.
 pub(crate) const MAX_NOTED_REPORTS: usize = 8;
 
-impl Fixture {
+impl LeagueFixture {
     pub fn match_id(&self) -> &MatchId {
         &self.match_id
     }
@@ -59,7 +59,7 @@ impl Fixture {
         self.pairing
     }
 
-    /// Counts the referees that were told to run this match.
+    /// The number of referees ordered to run this match so far.
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
@@ -78,7 +78,7 @@ impl Fixture {
         self.result.as_ref()
     }
 
-    /// Whether its referee has been told to run it and it is not over.
+    /// Whether its referee has the order and no result is recorded.
     pub fn is_started(&self) -> bool {
         matches!(self.stage, FixtureStage::Ordered | FixtureStage::Running)
     }
@@ -90,9 +90,9 @@ impl Fixture {
 
 /// A round of the league.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Round {
+pub struct LeagueRound {
     pub(crate) number: u32,
-    pub(crate) fixtures: Vec<Fixture>,
+    pub(crate) fixtures: Vec<LeagueFixture>,
     pub(crate) open: u32,
     pub(crate) closed: bool,
     pub(crate) summary: RoundSummary,
@@ -102,14 +102,14 @@ pub struct Round {
     pub(crate) unplayable: BTreeSet<u32>,
 }
 
-impl Round {
+impl LeagueRound {
     /// Which round, from 1.
     pub fn number(&self) -> u32 {
         self.number
     }
 
     /// Its matches in order.
-    pub fn fixtures(&self) -> &[Fixture] {
+    pub fn fixtures(&self) -> &[LeagueFixture] {
         &self.fixtures
     }
 
@@ -123,11 +123,11 @@ impl Round {
         self.summary
     }
 
-    pub(crate) fn fixture(&self, index: u32) -> Option<&Fixture> {
+    pub(crate) fn fixture(&self, index: u32) -> Option<&LeagueFixture> {
         self.fixtures.get(index as usize)
     }
 
-    pub(crate) fn fixture_mut(&mut self, index: u32) -> Option<&mut Fixture> {
+    pub(crate) fn fixture_mut(&mut self, index: u32) -> Option<&mut LeagueFixture> {
         self.fixtures.get_mut(index as usize)
     }
 
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_match_id_is_read_in_the_one_way_it_is_written() {
+    fn match_id_has_one_spelling() {
         let read = |text: &str| read_match_id(&MatchId::new(text).unwrap());
         assert_eq!(read("R1M1"), Some((1, 0)));
         assert_eq!(read("R9999M5000"), Some((9_999, 4_999)));

@@ -1,4 +1,4 @@
-//! What is settled before a league begins.
+//! The rules of a league, fixed before it begins.
 
 use std::time::Duration;
 
@@ -101,7 +101,6 @@ pub enum Assignment {
 /// Rules that no league can be held by.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RulesError {
-    /// There is no such game.
     #[error("there is no game `{0}`")]
     UnknownGame(GameType),
     /// The game cannot be played with these settings.

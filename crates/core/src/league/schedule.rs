@@ -1,12 +1,12 @@
-//! Who meets whom, and when: a round robin by the circle method, worked out and never stored.
+//! The schedule: a round robin by the circle method, computed and never stored.
 //!
-//! One player stands still and the others sit on a circle of `m` places; in round `r` the one who
-//! stands meets place `r`, and the places at equal distance from `r` meet each other. With an odd
-//! number of players nobody stands still, and whoever sits at place `r` rests.
+//! One player is fixed and the others sit on a circle of `m` places; in round `r` the fixed player
+//! meets place `r`, and the places at equal distance from `r` meet each other. With an odd number
+//! of players there is no fixed player, and the player at place `r` rests.
 //!
-//! Sides come in two ways, because 000 table 16 and balance cannot both be had: table 16 seats P02
-//! at B three times out of three. [`Sides::AsPrinted`] follows the table and serves games in which
-//! a seat is no advantage; [`Sides::Balanced`] serves those in which it is.
+//! There are two ways to assign sides, because 000 table 16 is not balanced: it seats P02 at B
+//! three times out of three. [`Sides::AsPrinted`] follows the table, for games in which a seat
+//! gives no advantage; [`Sides::Balanced`] is for the others.
 
 /// How seats A and B are given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,12 +43,12 @@ pub struct Pairing {
 ///
 /// Every question is answered in constant time and memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Schedule {
+pub struct RoundRobin {
     players: u32,
     sides: Sides,
 }
 
-impl Schedule {
+impl RoundRobin {
     /// The most players there can be; with more, match numbers would not fit.
     pub const MAX_PLAYERS: u32 = 1 << 30;
 
@@ -234,14 +234,14 @@ mod tests {
     use super::*;
 
     fn seats(players: u32, sides: Sides) -> Vec<[u32; 2]> {
-        Schedule::new(players, sides)
+        RoundRobin::new(players, sides)
             .pairings()
             .map(|pairing| pairing.seats)
             .collect()
     }
 
     #[test]
-    fn four_players_give_the_printed_table_sides_included() {
+    fn four_players_give_the_printed_schedule() {
         assert_eq!(
             seats(4, Sides::AsPrinted),
             [[0, 1], [2, 3], [2, 0], [3, 1], [3, 0], [2, 1]]
@@ -249,7 +249,7 @@ mod tests {
     }
 
     fn check(players: u32, sides: Sides) {
-        let schedule = Schedule::new(players, sides);
+        let schedule = RoundRobin::new(players, sides);
         let mut met = BTreeSet::new();
         let mut as_a = vec![0_u32; players as usize];
         let mut as_b = vec![0_u32; players as usize];
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn each_pair_meets_once_and_nobody_plays_twice_in_a_round() {
+    fn each_pair_meets_once_and_each_player_plays_once_a_round() {
         for players in (2..=60).chain([101, 257]) {
             check(players, Sides::AsPrinted);
             check(players, Sides::Balanced);
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn balanced_sides_mostly_alternate() {
         for players in [9, 10, 33, 64] {
-            let schedule = Schedule::new(players, Sides::Balanced);
+            let schedule = RoundRobin::new(players, Sides::Balanced);
             for player in 0..players {
                 let seats: Vec<bool> = (1..=schedule.rounds())
                     .filter_map(|round| schedule.pairing_of(player, round))
@@ -317,10 +317,10 @@ mod tests {
 
     #[test]
     fn two_thousand_players_are_counted_one_at_a_time() {
-        let schedule = Schedule::new(2_000, Sides::Balanced);
+        let schedule = RoundRobin::new(2_000, Sides::Balanced);
         assert_eq!(schedule.pairings().count(), 1_999_000);
         assert_eq!(
-            Schedule::new(10_000, Sides::AsPrinted).total_matches(),
+            RoundRobin::new(10_000, Sides::AsPrinted).total_matches(),
             49_995_000
         );
     }
@@ -328,11 +328,11 @@ mod tests {
     #[test]
     fn questions_beyond_the_schedule_have_no_answer() {
         for players in [0, 1] {
-            let schedule = Schedule::new(players, Sides::Balanced);
+            let schedule = RoundRobin::new(players, Sides::Balanced);
             assert_eq!(schedule.rounds(), 0);
             assert_eq!(schedule.pairings().count(), 0);
         }
-        let schedule = Schedule::new(4, Sides::AsPrinted);
+        let schedule = RoundRobin::new(4, Sides::AsPrinted);
         for (round, index) in [(0, 0), (4, 0), (1, 2), (u32::MAX, u32::MAX)] {
             assert_eq!(schedule.pairing(round, index), None);
         }
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(schedule.pairing_of(0, 0), None);
         assert_eq!(schedule.meeting(1, 1), None);
         assert_eq!(schedule.meeting(1, 9), None);
-        let vast = Schedule::new(u32::MAX, Sides::Balanced);
+        let vast = RoundRobin::new(u32::MAX, Sides::Balanced);
         assert!(
             vast.pairing(vast.rounds(), vast.matches_a_round() - 1)
                 .is_some()

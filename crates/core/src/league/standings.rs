@@ -1,17 +1,16 @@
-//! The table: who stands where, from nothing but results (ruling 20).
+//! The standings, computed from results alone (ruling 20).
 //!
-//! The order is points, wins, draws minus losses, head-to-head, player id. Head-to-head is this:
-//! among all players who are equal in the first three, each one's points from the matches played
-//! between members of that group; it is applied once to the whole group and not again inside the
-//! parts it leaves. Ids are compared by length first, so that P99 stands before P100. What was
-//! noted first makes no difference.
+//! The order is points, wins, draws minus losses, head-to-head, player id. Head-to-head counts,
+//! among all players equal in the first three, each player's points from the matches within that
+//! group; it is applied once to the whole group and not again inside its parts. Ids are compared by
+//! length first, so that P99 stands before P100. The order of results makes no difference.
 
 use std::sync::{Arc, OnceLock};
 
 use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow, WinLossDraw};
 
-use super::schedule::{Pairing, Schedule};
+use super::schedule::{Pairing, RoundRobin};
 
 /// How a match ended, as far as the table is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,9 +71,9 @@ impl MatchEnding {
     }
 }
 
-/// What one player has done so far.
+/// The results of one player so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct PlayerTally {
     pub wins: u32,
     pub draws: u32,
     /// Matches lost, technical losses among them.
@@ -84,12 +83,12 @@ pub struct Tally {
     pub points: u32,
 }
 
-impl Tally {
+impl PlayerTally {
     pub fn played(&self) -> u32 {
         self.wins + self.draws + self.losses
     }
 
-    /// The record as a player is told it.
+    /// The record as messages carry it.
     pub fn win_loss_draw(&self) -> WinLossDraw {
         WinLossDraw {
             wins: self.wins,
@@ -140,9 +139,9 @@ impl Ranking {
 /// All results of a league, as far as the table needs them: one byte a match.
 #[derive(Debug, Clone)]
 pub struct Standings {
-    schedule: Schedule,
+    schedule: RoundRobin,
     score: Score,
-    records: Vec<Tally>,
+    records: Vec<PlayerTally>,
     endings: Vec<u8>,
     table: OnceLock<Arc<Ranking>>,
 }
@@ -159,11 +158,11 @@ impl PartialEq for Standings {
 
 impl Standings {
     /// An empty table for the players of a schedule.
-    pub fn new(schedule: Schedule, score: Score) -> Self {
+    pub fn new(schedule: RoundRobin, score: Score) -> Self {
         Self {
             schedule,
             score,
-            records: vec![Tally::default(); schedule.players() as usize],
+            records: vec![PlayerTally::default(); schedule.players() as usize],
             endings: Vec::new(),
             table: OnceLock::new(),
         }
@@ -188,7 +187,7 @@ impl Standings {
     }
 
     /// What a player has done so far.
-    pub fn record(&self, player: u32) -> Tally {
+    pub fn record(&self, player: u32) -> PlayerTally {
         self.records
             .get(player as usize)
             .copied()
@@ -297,7 +296,7 @@ fn row(
     rank: u32,
     shared_rank: u32,
     (player_id, name): &NamedPlayer,
-    record: &Tally,
+    record: &PlayerTally,
 ) -> StandingRow {
     StandingRow {
         rank,

@@ -19,12 +19,11 @@ use super::memory::{MatchRecord, Opponent, Statistics};
 use super::news::DrawProblem;
 use crate::letter::CallOutcome;
 
-/// What the world may bring to a player.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// The process is up: get into the league, or come back to it.
     Begin,
-    /// What became of a letter.
+    /// The outcome of a letter.
     Outcome {
         correlation: CorrelationId,
         /// The answer, or silence and its cause.
@@ -57,26 +56,25 @@ pub enum Command {
         turn: u32,
         /// The choice; without one, or with an illegal one, the first legal option is played.
         choice: Option<Value>,
-        /// The player's own share in the draw; one that is too long to take part is left out.
+        /// The player's own share in the draw; an overlong one is left out.
         nonce: Option<String>,
         /// Why, in a sentence for people; cut to a bound.
         reasoning: Option<String>,
     },
-    /// Something happened that wants no answer but a nod.
+    /// A notice that only needs an acknowledgement.
     Told {
-        news: Notification,
+        news: PlayerNotice,
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
     },
-    /// Somebody asks how the player stands.
     StateWanted,
     /// The time that [`wakeup`](crate::machine::Machine::wakeup) named has come.
     Tick,
 }
 
-/// Something that happened and wants no answer but a nod.
+/// A message that only needs an acknowledgement.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Notification {
+pub enum PlayerNotice {
     LeagueStart(Box<LeagueStart>),
     RoundAnnouncement(Arc<RoundAnnouncement>),
     /// The table, after a round.
@@ -93,11 +91,11 @@ pub enum Notification {
 }
 
 impl Command {
-    /// Makes a command of a message that was sent to this player.
+    /// Makes a command of a message to this player.
     ///
-    /// `None` for a message that no player is sent, and for a ping, which the shell answers by
-    /// itself. An answer to a registration is taken to be somebody else's until the shell, which
-    /// knows conversations, says otherwise.
+    /// `None` for messages that are not for players, and for a ping, which the shell answers
+    /// itself. An answer to a registration counts as foreign until the shell, which knows
+    /// conversations, says otherwise.
     pub fn from_message(message: Message, token: Option<TokenHash>) -> Option<Self> {
         let news = match message {
             Message::PlayerRegisterResponse(response) => {
@@ -111,15 +109,15 @@ impl Command {
                 return Some(Self::Invited { invitation, token });
             }
             Message::MoveCall(call) => return Some(Self::MoveWanted { call, token }),
-            Message::LeagueStart(news) => Notification::LeagueStart(news),
-            Message::RoundAnnouncement(news) => Notification::RoundAnnouncement(news),
-            Message::StandingsUpdate(news) => Notification::StandingsUpdate(news),
-            Message::RoundCompleted(news) => Notification::RoundCompleted(news),
-            Message::LeagueCompleted(news) => Notification::LeagueCompleted(news),
-            Message::GameStart(news) => Notification::GameStart(news),
-            Message::PlayValidation(news) => Notification::PlayValidation(news),
-            Message::GameError(news) => Notification::GameError(news),
-            Message::GameOver(news) => Notification::GameOver(news),
+            Message::LeagueStart(news) => PlayerNotice::LeagueStart(news),
+            Message::RoundAnnouncement(news) => PlayerNotice::RoundAnnouncement(news),
+            Message::StandingsUpdate(news) => PlayerNotice::StandingsUpdate(news),
+            Message::RoundCompleted(news) => PlayerNotice::RoundCompleted(news),
+            Message::LeagueCompleted(news) => PlayerNotice::LeagueCompleted(news),
+            Message::GameStart(news) => PlayerNotice::GameStart(news),
+            Message::PlayValidation(news) => PlayerNotice::PlayValidation(news),
+            Message::GameError(news) => PlayerNotice::GameError(news),
+            Message::GameOver(news) => PlayerNotice::GameOver(news),
             Message::RefereeRegisterRequest(_)
             | Message::RefereeRegisterResponse(_)
             | Message::PlayerRegisterRequest(_)
@@ -138,14 +136,13 @@ impl Command {
     }
 }
 
-/// What the bringer of a command is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     Acknowledged,
     TokenGranted {
         /// What proves the player; the shell keeps it from now on and drops any older one.
         token: AuthToken,
-        /// What it comes back with; if none came, one that is kept of this league stays good.
+        /// For returning after a restart; without one, a token kept of this league stays good.
         return_token: Option<AuthToken>,
     },
     /// The player is not admitted, and asking again would not help.
@@ -161,7 +158,7 @@ pub enum Reply {
     /// A move, ready to be sent.
     Move {
         response: Arc<MoveResponse>,
-        /// Why it is not the one that was chosen, if it is not.
+        /// Why the chosen move was replaced, if it was.
         fallback: Option<Fallback>,
     },
     State(Box<PlayerView>),
@@ -198,18 +195,18 @@ pub struct Think {
     /// When thinking must stop for the answer to be in time.
     pub until: Timestamp,
     pub opponent_id: PlayerId,
-    /// What is remembered of it; nothing if they never met.
+    /// The memory of the opponent, if they have met.
     pub opponent: Option<Arc<Opponent>>,
     /// The player's record as the referee tells it.
     pub record: WinLossDraw,
 }
 
-/// Why a move is not the one that was chosen.
+/// Why a chosen move was replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fallback {
     /// Nothing was chosen in time.
     Missing,
-    /// What was chosen was not among the options.
+    /// The choice was not among the options.
     Illegal,
 }
 
@@ -226,7 +223,7 @@ pub struct PlayerView {
     pub phase: PlayerPhase,
     /// Its figures over all remembered matches.
     pub statistics: Statistics,
-    /// Its row in the last table that it was told.
+    /// Its row in the latest standings.
     pub standing: Option<StandingRow>,
     /// The matches that it plays now.
     pub open_matches: Vec<MatchId>,
@@ -256,16 +253,14 @@ pub enum Refusal {
     /// A call that shows another token than the manager's.
     #[error("the token is not the one by which the league manager proves itself here")]
     WrongManagerToken,
-    /// An answer to a registration that nobody waits for.
     #[error("no registration of this player waits for an answer that comes as a call")]
     NoRegistration,
     /// A match was announced with a token, and the caller shows none.
     #[error("match `{match_id}` wants its token; show the one that came with START_MATCH")]
     NoToken { match_id: MatchId },
-    /// The caller shows another token than the one that was announced.
     #[error("the token is not the one announced for match `{match_id}`")]
     WrongToken { match_id: MatchId },
-    /// A player that is strict, or knows its manager, was never told of this match.
+    /// Refused only by a player that is strict or knows its manager.
     #[error("match `{match_id}` was not announced; try again after the round announcement")]
     NotAnnounced { match_id: MatchId },
     /// A match is announced again with another token.
@@ -284,7 +279,6 @@ pub enum Refusal {
     /// A move is wanted and no option offered.
     #[error("a move in match `{match_id}` is wanted but no option is offered; name at least one")]
     NothingToChoose { match_id: MatchId },
-    /// A choice that nobody waits for.
     #[error("no choice is wanted for move `{turn}` of match `{match_id}`")]
     NotAsked { match_id: MatchId, turn: u32 },
     /// The end of a match in which this player had no seat.
@@ -299,7 +293,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The refusal as it is told to the caller.
+    /// The refusal as an error message to the caller.
     pub fn to_league_error(&self) -> LeagueError {
         let (code, path) = match self {
             Self::NoToken { .. } | Self::NoManagerToken => (Code::TokenMissing, Some("auth_token")),

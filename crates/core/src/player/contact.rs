@@ -17,7 +17,7 @@ use super::Decision;
 use super::command::{Refusal, Reply};
 use super::event::Event;
 use super::{CorrelationId, Player};
-use crate::letter::{CallOutcome, Credential, Letter, RetryPolicy};
+use crate::letter::{CallOutcome, Credential, Letter, RetryRule};
 use crate::timeouts::Backoff;
 
 /// How much later than a letter's own timeout its outcome may come before it is given up.
@@ -55,14 +55,14 @@ enum Talk {
 
 /// A place in a league.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Membership {
+pub(crate) struct LeaguePlace {
     pub(crate) player_id: PlayerId,
     pub(crate) league_id: LeagueId,
     /// What the manager's token must hash to.
     pub(crate) manager: Option<TokenHash>,
 }
 
-impl Membership {
+impl LeaguePlace {
     /// The place that the manager gave.
     pub(crate) fn of(event: &Event) -> Option<Self> {
         let Event::Enrolled {
@@ -187,7 +187,7 @@ impl Player {
         if self.contact.nodded && answers_us && accepted {
             Ok(self.answered(at, response))
         } else if self.place.is_some() && !self.is_guarded() {
-            // It says again what is known.
+            // It repeats the known admission.
             Ok(Decision::reply(Reply::Acknowledged))
         } else {
             Err(Refusal::NoRegistration)
@@ -269,8 +269,8 @@ impl Player {
         }
     }
 
-    /// A refusal that may pass is waited out, one that concerns the token is an order to register
-    /// without it, any other is final.
+    /// A temporary refusal is retried, a refused token leads to a registration without it, any
+    /// other refusal is final.
     fn refused(&self, at: Timestamp, show_token: bool, error: &LeagueError) -> Decision {
         if error.code.retryable() {
             self.ask_later(at, error.code)
@@ -285,7 +285,7 @@ impl Player {
         CorrelationId::Registration(self.contact.letters)
     }
 
-    fn retry(&self) -> RetryPolicy {
+    fn retry(&self) -> RetryRule {
         let timeouts = &self.rules.timeouts;
         timeouts.once(timeouts.register)
     }

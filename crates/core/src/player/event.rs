@@ -1,7 +1,7 @@
-//! The facts of a player's life.
+//! The events of a player.
 //!
-//! What stands in the journal can be written and read; what is kept in memory alone cannot be
-//! serialised at all, so that no choice reaches a file before its match is over.
+//! Journal events can be serialised; memory events cannot, so that no choice reaches a file before
+//! its match is over.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::command::Fallback;
 use super::memory::MatchRecord;
 use super::news::DrawProblem;
-use crate::machine::Keep;
+use crate::machine::Persistence;
 
 /// A fact of a player's life.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,10 +52,9 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commitment: Option<Commitment>,
     },
-    /// The draw of a match is not the one that was promised, or not with this player's share.
+    /// The draw of a match does not fit its commitment or this player's nonce.
     DrawDisputed {
         match_id: MatchId,
-        /// What is wrong with it.
         problem: DrawProblem,
         at: Timestamp,
     },
@@ -96,7 +95,7 @@ pub enum Event {
     Joined {
         match_id: MatchId,
         game_type: GameType,
-        /// Who sits opposite, as far as the invitation told.
+        /// The opponent, if the invitation named it.
         opponent_id: PlayerId,
         accept: bool,
         at: Timestamp,
@@ -112,7 +111,7 @@ pub enum Event {
         /// Which move of this player it is.
         turn: u32,
         response: Arc<MoveResponse>,
-        /// Why it is not the one that was chosen, if it is not.
+        /// Why the chosen move was replaced, if it was.
         fallback: Option<Fallback>,
     },
     /// The referee refused a move, so that the next request is thought about anew.
@@ -123,10 +122,7 @@ pub enum Event {
     Left { match_id: MatchId },
     /// The table of the league changed.
     #[serde(skip)]
-    Ranked {
-        /// The rows that were told.
-        standings: Arc<[StandingRow]>,
-    },
+    Ranked { standings: Arc<[StandingRow]> },
 }
 
 /// A move that is wanted.
@@ -145,14 +141,14 @@ pub struct MoveQuestion {
 
 impl Event {
     /// Where the fact is kept.
-    pub fn keep(&self) -> Keep {
+    pub fn keep(&self) -> Persistence {
         match self {
             Self::Enrolled { .. }
             | Self::Rejected { .. }
             | Self::Announced { .. }
             | Self::DrawDisputed { .. }
             | Self::Remembered { .. }
-            | Self::LeagueCompleted { .. } => Keep::Journal,
+            | Self::LeagueCompleted { .. } => Persistence::Journal,
             Self::ManagerAsked { .. }
             | Self::ManagerSilent { .. }
             | Self::ManagerNodded { .. }
@@ -162,7 +158,7 @@ impl Event {
             | Self::Answered { .. }
             | Self::MoveRefused { .. }
             | Self::Left { .. }
-            | Self::Ranked { .. } => Keep::Memory,
+            | Self::Ranked { .. } => Persistence::Memory,
         }
     }
 }

@@ -61,11 +61,11 @@ pub struct MatchRecord {
     pub opponent_id: PlayerId,
     pub result: MatchOutcome,
     pub points: u32,
-    /// What this player chose, as far as it was told.
+    /// This player's choice, if the result names it.
     pub my_choice: Option<Value>,
-    /// What the opponent chose, as far as it was told.
+    /// The opponent's choice, if the result names it.
     pub opponent_choice: Option<Value>,
-    /// When this player heard of it.
+    /// When this player received the result.
     pub at: Timestamp,
 }
 
@@ -99,7 +99,7 @@ impl Statistics {
     }
 }
 
-/// What is remembered of one opponent.
+/// The memory of one opponent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Opponent {
     /// The matches against it, as seen by this player.
@@ -181,7 +181,6 @@ impl Memory {
         self.history.iter()
     }
 
-    /// What is known of an opponent.
     pub fn opponent(&self, id: &PlayerId) -> Option<&Arc<Opponent>> {
         self.opponents.get(id)
     }

@@ -1,4 +1,4 @@
-//! What a player makes of the news it is told.
+//! How a player handles notices of the league and its matches.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::Decision;
 use super::Player;
-use super::command::{Notification, Refusal, Reply};
+use super::command::{PlayerNotice, Refusal, Reply};
 use super::event::Event;
 use super::memory::{MatchOutcome, MatchRecord};
 use crate::draw::keeps_promise;
@@ -28,28 +28,28 @@ impl Player {
     pub(crate) fn told(
         &self,
         at: Timestamp,
-        news: &Notification,
+        news: &PlayerNotice,
         token: Option<&TokenHash>,
     ) -> Result<Decision, Refusal> {
         if is_from_manager(news) {
             self.prove_manager(token)?;
         }
         let events = match news {
-            Notification::LeagueStart(start) => {
+            PlayerNotice::LeagueStart(start) => {
                 self.is_my_league(&start.league_id).map(|()| Vec::new())
             }
-            Notification::RoundAnnouncement(announcement) => self.announced(announcement),
-            Notification::StandingsUpdate(update) => {
+            PlayerNotice::RoundAnnouncement(announcement) => self.announced(announcement),
+            PlayerNotice::StandingsUpdate(update) => {
                 self.ranked(&update.league_id, &update.standings)
             }
-            Notification::RoundCompleted(round) => self.ranked(&round.league_id, &round.standings),
-            Notification::LeagueCompleted(end) => self.league_completed(at, end),
-            Notification::GameStart(start) => self
+            PlayerNotice::RoundCompleted(round) => self.ranked(&round.league_id, &round.standings),
+            PlayerNotice::LeagueCompleted(end) => self.league_completed(at, end),
+            PlayerNotice::GameStart(start) => self
                 .prove(&start.league_id, &start.match_id, token)
                 .map(|()| Vec::new()),
-            Notification::PlayValidation(validation) => self.validated(validation, token),
-            Notification::GameError(error) => self.failed(at, error, token),
-            Notification::GameOver(over) => self.game_over(at, over, token),
+            PlayerNotice::PlayValidation(validation) => self.validated(validation, token),
+            PlayerNotice::GameError(error) => self.failed(at, error, token),
+            PlayerNotice::GameOver(over) => self.game_over(at, over, token),
         }?;
         Ok(Decision {
             events,
@@ -165,8 +165,8 @@ impl Player {
 
     fn game_over(&self, at: Timestamp, over: &GameOver, token: Option<&TokenHash>) -> Facts {
         match self.ended(at, over, token) {
-            // Where nobody proves anything, a report that makes no sense is heard and not
-            // believed; an error would only stop a league that is none of ours.
+            // An unguarded player acknowledges a nonsensical result and ignores it; an error would
+            // only stop a foreign league.
             Err(
                 Refusal::NotSeated { .. } | Refusal::NotPlayed { .. } | Refusal::NoWinner { .. },
             ) if !self.is_guarded() && self.announced.token(&over.match_id).is_none() => {
@@ -180,8 +180,8 @@ impl Player {
 
     fn ended(&self, at: Timestamp, over: &GameOver, token: Option<&TokenHash>) -> Facts {
         match self.prove(&over.league_id, &over.match_id, token) {
-            // A referee that fell after the match has no token left; whoever opens the promise
-            // that the manager made on the draw is believed as well.
+            // A referee that crashed after the match has lost the token; opening the manager's
+            // commitment proves it as well.
             Err(Refusal::NoToken { .. }) if self.opens_promise(over) => {}
             proved => proved?,
         }
@@ -241,17 +241,17 @@ fn promise(announcement: &RoundAnnouncement, match_id: &MatchId) -> Option<Commi
 }
 
 /// Whether the manager tells this, and not a referee.
-const fn is_from_manager(news: &Notification) -> bool {
+const fn is_from_manager(news: &PlayerNotice) -> bool {
     match news {
-        Notification::LeagueStart(_)
-        | Notification::RoundAnnouncement(_)
-        | Notification::StandingsUpdate(_)
-        | Notification::RoundCompleted(_)
-        | Notification::LeagueCompleted(_) => true,
-        Notification::GameStart(_)
-        | Notification::PlayValidation(_)
-        | Notification::GameError(_)
-        | Notification::GameOver(_) => false,
+        PlayerNotice::LeagueStart(_)
+        | PlayerNotice::RoundAnnouncement(_)
+        | PlayerNotice::StandingsUpdate(_)
+        | PlayerNotice::RoundCompleted(_)
+        | PlayerNotice::LeagueCompleted(_) => true,
+        PlayerNotice::GameStart(_)
+        | PlayerNotice::PlayValidation(_)
+        | PlayerNotice::GameError(_)
+        | PlayerNotice::GameOver(_) => false,
     }
 }
 
@@ -280,7 +280,7 @@ fn choice(result: &MatchResult, player: &PlayerId) -> Option<Value> {
     choice.filter(|choice| !choice.is_null()).cloned()
 }
 
-/// How a result looks from a player's side; `None` for a win that nobody won.
+/// A result from a player's side; `None` for a win without a winner.
 ///
 /// Not every dialect names who failed to play, so a technical loss is everyone's but the winner's.
 fn verdict(result: &MatchResult, own: &PlayerId) -> Option<MatchOutcome> {
@@ -296,7 +296,6 @@ fn verdict(result: &MatchResult, own: &PlayerId) -> Option<MatchOutcome> {
 /// How many disputed draws are shown; one more drops the oldest. The journal holds them all.
 pub const SHOWN_DISPUTES: usize = 16;
 
-/// What is wrong with a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DrawProblem {
@@ -332,9 +331,9 @@ impl Player {
         promised && self.draw_problem(over).is_none()
     }
 
-    /// What is wrong with the draw of a match that is over, as far as this player can tell.
+    /// Checks the draw of a finished match, as far as this player can tell.
     ///
-    /// After a restart it no longer knows what it sent before.
+    /// After a restart the player does not know its earlier nonces.
     pub(crate) fn draw_problem(&self, over: &GameOver) -> Option<DrawProblem> {
         let promised = self.announced.commitment(&over.match_id);
         let Some(opened) = &over.result.draw else {

@@ -127,9 +127,8 @@ impl Player {
         })
     }
 
-    /// Lets a caller pass that shows the token announced for its match, or one whose match nobody
-    /// announced: that only in a player that could not know an announcement from a forged one, or
-    /// whose dialect has none.
+    /// Accepts a caller with the announced token of its match. An unannounced match passes only if
+    /// the player cannot tell a forged announcement, or its dialect has none.
     pub(crate) fn prove(
         &self,
         league_id: &LeagueId,
@@ -151,13 +150,13 @@ impl Player {
         }
     }
 
-    /// Whether others have to prove what they say: it is strict, or its manager proves itself.
+    /// Whether callers must prove themselves: the player is strict, or its manager proves itself.
     pub(crate) fn is_guarded(&self) -> bool {
         self.rules.strict || self.knows_manager()
     }
 
-    /// Refuses what is meant for another player; one that has no id yet cannot tell, and only a
-    /// strict one minds how its id is written.
+    /// Refuses messages for another player. A player without an id cannot tell, and only a strict
+    /// one compares ids by case.
     pub(crate) fn is_me(&self, named: &PlayerId) -> Result<(), Refusal> {
         let same = |own: &PlayerId| match self.rules.strict {
             true => own == named,
@@ -172,8 +171,8 @@ impl Player {
         }
     }
 
-    /// Refuses what belongs to another league; a player that is in none yet cannot tell, and one
-    /// that nobody proves anything to takes whatever name its league goes by.
+    /// Refuses messages of another league. A player without a league cannot tell, and an unguarded
+    /// one accepts any name of its league.
     pub(crate) fn is_my_league(&self, named: &LeagueId) -> Result<(), Refusal> {
         match self.league_id().filter(|_| self.is_guarded()) {
             Some(own) if own != named => Err(Refusal::OtherLeague {
@@ -184,7 +183,7 @@ impl Player {
         }
     }
 
-    /// A game that it knows, by its own spelling: others write it large, or with a hyphen.
+    /// A known game, in the player's own spelling: others use capitals or hyphens.
     fn known_game(&self, named: &GameType) -> Option<&GameType> {
         let letters = |game: &GameType| -> String {
             let letters = game.as_str().chars().filter(char::is_ascii_alphanumeric);
@@ -197,7 +196,7 @@ impl Player {
         })
     }
 
-    /// Who sits opposite: whoever is named, or else whom the invitation named.
+    /// The opponent that the message names, else the one of the invitation.
     pub(crate) fn opponent_in(&self, match_id: &MatchId, named: &PlayerId) -> PlayerId {
         let table = self.tables.get(match_id).filter(|_| named.is_unknown());
         let joined = table.and_then(|table| table.joined.as_ref());
@@ -254,8 +253,8 @@ impl Player {
         }))
     }
 
-    /// A little before the deadline. One that is far off, or on a clock that runs ahead, is
-    /// replaced by the time that a move may take; one that has passed, by a short time.
+    /// A little before the deadline. A deadline too far off is cut to the time that a move may
+    /// take; a past one is replaced by a short time.
     fn think_until(&self, at: Timestamp, call: &MoveCall) -> Timestamp {
         let granted = match call.move_seconds {
             0 => self.rules.timeouts.make_move,
@@ -301,7 +300,7 @@ impl Player {
         Ok((Arc::new(response), fallback))
     }
 
-    /// Whether a call asks what was asked before; another referee may ask the same turn differently.
+    /// Whether a call repeats a question; another referee may ask the same turn differently.
     fn is_same(&self, question: &MoveQuestion, call: &MoveCall) -> bool {
         question.game_type == *self.game_of(call)
             && question.options == call.options
@@ -317,13 +316,13 @@ pub const OPEN_MOVES: usize = 32;
 /// The matches that a player sits in, in the order of their ids; there are few at a time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct OpenMatches {
-    open: Vec<(MatchId, OpenMatch)>,
+    open: Vec<(MatchId, PlayerMatch)>,
     opened: u64,
 }
 
 /// One match.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct OpenMatch {
+pub(crate) struct PlayerMatch {
     /// The answer to the invitation.
     pub(crate) joined: Option<JoinAnswer>,
     moves: Vec<OpenMove>,
@@ -371,7 +370,7 @@ pub(crate) struct OpenMove {
 }
 
 impl OpenMatches {
-    pub(crate) fn get(&self, match_id: &MatchId) -> Option<&OpenMatch> {
+    pub(crate) fn get(&self, match_id: &MatchId) -> Option<&PlayerMatch> {
         let place = self.place(match_id).ok()?;
         self.open.get(place).map(|(_, table)| table)
     }
@@ -430,7 +429,7 @@ impl OpenMatches {
         }
     }
 
-    fn sit(&mut self, match_id: &MatchId) -> &mut OpenMatch {
+    fn sit(&mut self, match_id: &MatchId) -> &mut PlayerMatch {
         self.opened += 1;
         let place = match self.place(match_id) {
             Ok(place) => place,
@@ -443,9 +442,9 @@ impl OpenMatches {
         if self.open.len() >= OPEN_MATCHES {
             self.leave_oldest();
         }
-        let table = OpenMatch {
+        let table = PlayerMatch {
             number: self.opened,
-            ..OpenMatch::default()
+            ..PlayerMatch::default()
         };
         let place = self.place(match_id).unwrap_or_else(|place| place);
         self.open.insert(place, (match_id.clone(), table));
@@ -460,7 +459,7 @@ impl OpenMatches {
         }
     }
 
-    fn get_mut(&mut self, match_id: &MatchId) -> Option<&mut OpenMatch> {
+    fn get_mut(&mut self, match_id: &MatchId) -> Option<&mut PlayerMatch> {
         let place = self.place(match_id).ok()?;
         self.open.get_mut(place).map(|(_, table)| table)
     }
@@ -471,7 +470,7 @@ impl OpenMatches {
     }
 }
 
-impl OpenMatch {
+impl PlayerMatch {
     /// The move with this number, if it was asked for.
     pub(crate) fn find(&self, turn: u32) -> Option<&OpenMove> {
         self.moves.iter().find(|open| open.question.turn == turn)
@@ -497,19 +496,18 @@ impl OpenMatch {
 /// How many announced matches are known; one more drops the oldest.
 pub const ANNOUNCED_MATCHES: usize = 64;
 
-/// The matches that were announced last, oldest first: the one that is asked for is most often the
-/// last.
+/// The latest announced matches, oldest first; lookups start at the end.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Announcements(VecDeque<(MatchId, Announcement)>);
+pub(crate) struct Announcements(VecDeque<(MatchId, MatchAnnouncement)>);
 
-/// What was said of one.
+/// The token and commitment of an announced match.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Announcement {
+pub(crate) struct MatchAnnouncement {
     pub(crate) token: TokenHash,
     pub(crate) commitment: Option<Commitment>,
 }
 
-impl Announcement {
+impl MatchAnnouncement {
     pub(crate) const fn new(token: TokenHash, commitment: Option<Commitment>) -> Self {
         Self { token, commitment }
     }
@@ -525,7 +523,7 @@ impl Announcements {
         self.find(match_id)?.commitment
     }
 
-    pub(crate) fn add(&mut self, match_id: &MatchId, announced: Announcement) {
+    pub(crate) fn add(&mut self, match_id: &MatchId, announced: MatchAnnouncement) {
         let mut all = self.0.iter_mut();
         if let Some((_, known)) = all.find(|(known, _)| known == match_id) {
             *known = announced;
@@ -541,7 +539,7 @@ impl Announcements {
         *self = Self::default();
     }
 
-    fn find(&self, match_id: &MatchId) -> Option<&Announcement> {
+    fn find(&self, match_id: &MatchId) -> Option<&MatchAnnouncement> {
         let mut latest = self.0.iter().rev();
         let found = latest.find(|(announced, _)| announced == match_id);
         found.map(|(_, announced)| announced)

@@ -1,4 +1,4 @@
-//! What may come to a referee, what it answers, and how its questions find the way back.
+//! Commands to a referee, its replies, refusals and correlation ids.
 
 use std::sync::Arc;
 
@@ -13,7 +13,6 @@ use thiserror::Error;
 
 use crate::letter::CallOutcome;
 
-/// What the world may bring to a referee.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// The referee starts, or its token was refused: it registers with the manager.
@@ -53,11 +52,9 @@ pub enum Command {
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
     },
-    /// Somebody asks where a match stands.
     MatchState {
         match_id: MatchId,
     },
-    /// Somebody asks whether the referee is there.
     Ping,
     /// The manager says that the league is over.
     LeagueCompleted {
@@ -68,15 +65,14 @@ pub enum Command {
     Tick,
 }
 
-/// What the bringer of a command is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     Noted,
     /// The manager let the referee in.
     TokenGranted {
-        /// What proves the referee; whoever holds its token keeps this one from now on.
+        /// Proves the referee; it replaces the token that the shell holds.
         token: AuthToken,
-        /// What it comes back with; if none came, one that is kept of this league stays good.
+        /// For returning after a restart; without one, a token kept of this league stays good.
         return_token: Option<AuthToken>,
     },
     /// The match is taken, or not.
@@ -93,13 +89,13 @@ pub enum CorrelationId {
     },
     /// An invitation or a request for a move.
     Question(PlayerQuestion),
-    /// The end of a match, told to a player.
+    /// A `GAME_OVER` to a player.
     GameOver {
         match_id: MatchId,
         attempt: u32,
         seat: Seat,
     },
-    /// A result, told to the manager.
+    /// A result report to the manager.
     Report {
         match_id: MatchId,
         attempt: u32,
@@ -112,7 +108,7 @@ pub enum CorrelationId {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PlayerQuestion {
     pub match_id: MatchId,
-    /// Counts the referees that were told to run this match, from 1.
+    /// The number of referees ordered to run this match so far, from 1.
     pub attempt: u32,
     pub seat: Seat,
     /// 0 for the invitation, then the number of the move that is asked for.
@@ -122,7 +118,7 @@ pub struct PlayerQuestion {
     pub asked_at: Timestamp,
 }
 
-/// What anybody may know of a match.
+/// The public state of a match.
 ///
 /// Hidden moves are not in it, nor is how many there are, before the match is finished.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,19 +126,18 @@ pub struct MatchView {
     pub league_id: LeagueId,
     pub round_id: u32,
     pub match_id: MatchId,
-    /// Counts the referees that were told to run this match, from 1.
+    /// The number of referees ordered to run this match so far, from 1.
     pub attempt: u32,
     pub game_type: GameType,
     pub state: MatchState,
     /// Seat A and seat B.
     pub players: [PlayerId; 2],
-    /// The moves so far, where the rules show them to everybody.
+    /// The moves so far, in games with open moves.
     pub moves: Vec<(PlayerId, Value)>,
     /// How it ended, once the manager has taken the result.
     pub result: Option<Arc<MatchResult>>,
 }
 
-/// Why a command is turned down.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// A call of the manager that does not prove the manager.
@@ -177,7 +172,7 @@ pub enum Refusal {
     /// is due.
     #[error("the manager no longer takes this referee's token; register again")]
     TokenRefused,
-    /// An answer to a question that is no longer open.
+    /// An answer to a question that is closed.
     #[error("the answer of seat {seat} in match `{match_id}` came too late and does not count")]
     Late { match_id: MatchId, seat: Seat },
 }
@@ -196,7 +191,7 @@ impl Refusal {
         }
     }
 
-    /// The refusal as it is told to the caller.
+    /// The refusal as an error message to the caller.
     pub fn to_league_error(&self) -> LeagueError {
         let path = match self {
             Self::NoManagerToken

@@ -67,7 +67,7 @@ impl Referee {
         }
     }
 
-    /// Lets a caller pass that may step this match: the manager, and whoever holds its step token.
+    /// Accepts the manager and the holder of the match's step token.
     fn prove_stepper(&self, match_id: &MatchId, token: Option<TokenHash>) -> Result<(), Refusal> {
         let step_token = self.find(match_id).and_then(|game| game.fixture.step_token);
         if token.is_some() && token == step_token {
@@ -165,7 +165,7 @@ impl Referee {
         }))
     }
 
-    /// The match whose end is being told.
+    /// The match whose result is being reported.
     fn decided(&self, match_id: &MatchId, attempt: u32) -> Option<&Match> {
         let game = &**self.running.get(match_id)?;
         (game.fixture.attempt == attempt && game.ending.is_some()).then_some(game)
@@ -289,7 +289,7 @@ fn noted(events: Vec<Event>) -> Decision {
 /// How many decided matches may wait for their last letters, beside those that are played.
 const MAX_UNSETTLED: usize = 10_000;
 
-/// Why an order is not taken, as the manager is told.
+/// Why an order is refused, as the manager reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 enum OrderRefusal {
     #[error("this referee has no token to report with; it registers again")]
@@ -457,7 +457,7 @@ impl Referee {
         game.clone().step(at, &self.context(), first, 0)
     }
 
-    /// The manager asks for a match that is over: it is told the result once more.
+    /// The manager orders a finished match: the referee reports its result again.
     fn tell_again(&self, at: Timestamp, order: &StartMatch) -> Event {
         let match_id = order.match_id.clone();
         Event::ReportTried {

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::match_state::{TablePosition, TransientPosition};
 use crate::draw;
-use crate::machine::Keep;
+use crate::machine::Persistence;
 
 /// A fact of a referee.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ pub enum Event {
         code: Code,
         /// What happened, in a sentence for people; of a hidden move it repeats nothing.
         detail: String,
-        /// What only the player itself is told, where that says more.
+        /// A longer account for the player itself.
         #[serde(skip)]
         aside: Option<PrivateDetail>,
         /// Whether the player was asked at all; not while it is left alone for failing too often.
@@ -77,7 +77,7 @@ pub enum Event {
         seat: Seat,
         at: Timestamp,
     },
-    /// A move was made that everybody may see.
+    /// An open move was made.
     MovePlayed {
         match_id: MatchId,
         seat: Seat,
@@ -85,7 +85,7 @@ pub enum Event {
         /// The player's own share in the draw.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nonce: Option<String>,
-        /// What it leaves on the table; whoever reads the fact back plays the move again.
+        /// The table after the move; a replay plays the move again.
         #[serde(skip)]
         position: TransientPosition,
         at: Timestamp,
@@ -96,10 +96,10 @@ pub enum Event {
         result: Arc<MatchResult>,
         at: Timestamp,
     },
-    /// Everybody has been told, or is told no more.
+    /// Both players and the manager were told, or the referee gave up.
     Closed {
         match_id: MatchId,
-        /// What the manager said to the result.
+        /// The manager's answer to the result.
         report: ReportAnswer,
         at: Timestamp,
     },
@@ -142,7 +142,7 @@ pub enum Event {
         match_id: MatchId,
         seat: Seat,
     },
-    /// A move was made that nobody else may see yet.
+    /// A hidden move was made.
     #[serde(skip)]
     ChoiceSealed {
         match_id: MatchId,
@@ -159,7 +159,7 @@ pub enum Event {
         /// What they leave on the table.
         position: TablePosition,
     },
-    /// A player has been told the end, or is told no more.
+    /// A player received the result, or the referee gave up telling it.
     #[serde(skip)]
     PlayerTold {
         match_id: MatchId,
@@ -191,7 +191,7 @@ pub enum Event {
 
 impl Event {
     /// Where the fact is kept.
-    pub const fn keep(&self) -> Keep {
+    pub const fn keep(&self) -> Persistence {
         match self {
             Self::Enrolled { .. }
             | Self::MatchOpened { .. }
@@ -202,7 +202,7 @@ impl Event {
             | Self::MovePlayed { .. }
             | Self::Decided { .. }
             | Self::Closed { .. }
-            | Self::LeagueEnded { .. } => Keep::Journal,
+            | Self::LeagueEnded { .. } => Persistence::Journal,
             Self::RegistrationTried { .. }
             | Self::RegistrationFailed { .. }
             | Self::SecretsGiven { .. }
@@ -213,11 +213,11 @@ impl Event {
             | Self::PlayerTold { .. }
             | Self::ReportTried { .. }
             | Self::ReportFailed { .. }
-            | Self::ReportSettled { .. } => Keep::Memory,
+            | Self::ReportSettled { .. } => Persistence::Memory,
         }
     }
 
-    /// Whether anybody is written to because of it.
+    /// Whether the event leads to letters.
     pub(crate) const fn is_told(&self) -> bool {
         matches!(
             self,
@@ -267,7 +267,7 @@ pub enum ReportAnswer {
     Acknowledged,
     /// It will not take it.
     Refused(Code),
-    /// It said nothing, and the league is over.
+    /// No answer before the league ended.
     Unanswered,
 }
 
@@ -277,7 +277,7 @@ pub struct MatchOrder {
     pub league_id: LeagueId,
     pub round_id: u32,
     pub match_id: MatchId,
-    /// Counts the referees that were told to run this match, from 1.
+    /// The number of referees ordered to run this match so far, from 1.
     pub attempt: u32,
     pub game_type: GameType,
     pub settings: Value,
@@ -379,7 +379,7 @@ impl Secrets {
     }
 }
 
-/// A move that nobody else may see yet; it does not print itself.
+/// A hidden move; its `Debug` output shows nothing.
 #[derive(Clone, PartialEq)]
 pub struct SealedChoice {
     pub choice: Value,
@@ -393,7 +393,8 @@ impl fmt::Debug for SealedChoice {
     }
 }
 
-/// A sentence for one player alone: it may repeat what that player said. It does not print itself.
+/// A sentence for one player alone: it may quote that player's answer, so its `Debug` output shows
+/// nothing.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PrivateDetail(pub String);
 

@@ -128,7 +128,7 @@ impl Match {
         })
     }
 
-    /// What every result says, with a draw in which nobody was told to have played.
+    /// The members that every result has, with a draw without nonces.
     fn bare_result(&self) -> Option<MatchResult> {
         Some(MatchResult {
             players: self

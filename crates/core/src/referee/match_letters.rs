@@ -1,4 +1,4 @@
-//! What a match has to say, to whom, and how hard to try.
+//! Outgoing letters of a match: receiver, message and retry rule.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::command::CorrelationId;
 use super::event::Event;
 use super::match_state::{Match, ReportState, SEATS};
 use super::match_step::MAX_ATTEMPTS;
-use crate::letter::{Credential, Letter, RetryPolicy};
+use crate::letter::{Credential, Letter, RetryRule};
 
 /// The least time that is given to a notice, however soon the next question follows it.
 const MIN_NOTICE: Duration = Duration::from_secs(1);
@@ -58,8 +58,8 @@ impl Match {
         }
     }
 
-    /// Tells the end to those who were not told, once the manager has taken the result: the end
-    /// opens the seed, and a match that goes to another referee draws from the same one.
+    /// Tells the result to players that have not received it, once the manager has accepted it: the
+    /// result opens the seed, and a match that moves to another referee draws from the same one.
     fn over_letters(&self, rules: &RefereeRules, out: &mut Letters) {
         let shown = self
             .ending
@@ -93,7 +93,7 @@ impl Match {
         }
     }
 
-    fn letter(&self, seat: Seat, message: Message, retry: RetryPolicy) -> Letter<CorrelationId> {
+    fn letter(&self, seat: Seat, message: Message, retry: RetryRule) -> Letter<CorrelationId> {
         let token = self
             .secrets
             .as_ref()

@@ -30,7 +30,7 @@ pub(crate) struct Match {
     pub(crate) secrets: Option<Arc<Secrets>>,
     pub(crate) table: Arc<dyn Table>,
     pub(crate) moves: Vec<(Seat, Arc<SealedChoice>)>,
-    pub(crate) slots: [Slot; 2],
+    pub(crate) slots: [PlayerSlot; 2],
     pub(crate) started: bool,
     pub(crate) drawn: bool,
     /// How many moves had been made when dice were rolled first.
@@ -40,7 +40,7 @@ pub(crate) struct Match {
     pub(crate) listed_at: Option<Timestamp>,
 }
 
-/// What is left to do once the result stands.
+/// The work left once the result is decided: report it and tell the players.
 #[derive(Debug, Clone)]
 pub(crate) struct Settlement {
     pub(crate) result: Arc<MatchResult>,
@@ -55,7 +55,7 @@ pub(crate) struct Settlement {
 /// How far the report has come.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ReportState {
-    /// Sent when the result stood; nothing was heard yet.
+    /// Sent with the decision; no outcome yet.
     Fresh,
     Sent {
         tried: u32,
@@ -97,7 +97,7 @@ impl Match {
             opening,
             secrets: None,
             moves: Vec::new(),
-            slots: [0, 1].map(|seat| Slot::new(&fixture.players[seat])),
+            slots: [0, 1].map(|seat| PlayerSlot::new(&fixture.players[seat])),
             started: false,
             drawn: false,
             first_roll: None,
@@ -115,11 +115,11 @@ impl Match {
         &self.fixture.players[seat.index() & 1]
     }
 
-    pub(crate) fn slot(&self, seat: Seat) -> &Slot {
+    pub(crate) fn slot(&self, seat: Seat) -> &PlayerSlot {
         &self.slots[seat.index() & 1]
     }
 
-    fn slot_mut(&mut self, seat: Seat) -> &mut Slot {
+    fn slot_mut(&mut self, seat: Seat) -> &mut PlayerSlot {
         &mut self.slots[seat.index() & 1]
     }
 
@@ -307,7 +307,7 @@ impl std::fmt::Debug for Match {
 
 /// One player in a match.
 #[derive(Debug, Clone)]
-pub(crate) struct Slot {
+pub(crate) struct PlayerSlot {
     pub(crate) peer: Arc<Peer>,
     pub(crate) joined: bool,
     pub(crate) moves: u32,
@@ -332,7 +332,7 @@ pub(crate) enum Loss {
     Failed(Code),
 }
 
-impl Slot {
+impl PlayerSlot {
     pub(crate) fn new(seated: &SeatedPlayer) -> Self {
         Self {
             peer: peer(seated),
@@ -345,9 +345,8 @@ impl Slot {
         }
     }
 
-    /// When silence becomes a fact: at the deadline, and later by the time it takes to find out how
-    /// the player takes calls, if that is not known for sure. Whoever carries the question keeps
-    /// the player's own clock.
+    /// When silence becomes a fact: at the deadline, extended by the time that detecting the call
+    /// style may take. The shell keeps the player's own clock.
     pub(crate) fn latest(&self, asking: OpenQuestion) -> Timestamp {
         match self.peer.speech {
             Some(CallStyle::Simple) => asking.deadline,
@@ -414,7 +413,7 @@ pub(crate) enum SetupError {
     BadSettings(#[from] BadSettings),
 }
 
-/// The first position of a game with certain settings, and what each seat is told of it.
+/// The first position of a game with certain settings, and each seat's view of it.
 pub(crate) struct GameOpening {
     game_type: GameType,
     settings: Value,
@@ -426,7 +425,7 @@ pub(crate) struct GameOpening {
 }
 
 impl GameOpening {
-    /// Sets a game up; refused if there is no such game or it cannot be played like this.
+    /// Sets a game up; fails for an unknown game or unusable settings.
     pub(crate) fn of(game_type: &GameType, settings: &Value) -> Result<Self, SetupError> {
         let listing = league_games::find(game_type.as_str()).ok_or(SetupError::UnknownGame)?;
         let table: Arc<dyn Table> = (listing.open)(settings)?.into();
@@ -447,17 +446,17 @@ impl GameOpening {
     }
 }
 
-/// Says which game it is; what may be played in it is no news.
+/// Prints the game type only.
 impl fmt::Debug for GameOpening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "GameOpening({})", self.game_type)
     }
 }
 
-/// The table as a fact leaves it, worked out once: by whoever weighed the fact.
+/// The table after an event, computed once when the event is decided.
 ///
-/// It follows from the facts before it, so that it makes no two facts different, and neither does
-/// one that was lost. It may hold hidden moves: it is never written and does not print itself.
+/// It follows from earlier events, so comparisons ignore it. It may hold hidden moves: it is never
+/// serialised and its `Debug` output shows nothing.
 #[derive(Clone)]
 pub struct TablePosition(pub(crate) Arc<dyn Table>);
 
@@ -465,7 +464,7 @@ impl TablePosition {
     /// A table of its own that differs by a change.
     pub(crate) fn changed(table: &dyn Table, change: impl FnOnce(&mut dyn Table)) -> Self {
         let mut own = table.shared_clone();
-        // Nobody shares it yet.
+        // It is not shared yet.
         if let Some(own) = Arc::get_mut(&mut own) {
             change(own);
         }
@@ -485,7 +484,7 @@ impl fmt::Debug for TablePosition {
     }
 }
 
-/// The position that goes with a fact until that is written: whoever reads it back has none.
+/// The position that goes with an event until it is written; an event read back has none.
 #[derive(Debug, Clone, Default)]
 pub struct TransientPosition(pub(crate) Option<TablePosition>);
 
@@ -510,7 +509,7 @@ impl Match {
         }
     }
 
-    /// What anybody may know.
+    /// The public state.
     pub(crate) fn view(&self) -> MatchView {
         let fixture = &self.fixture;
         let ending = self.ending.as_ref();

@@ -15,7 +15,7 @@ use super::event::{Event, PrivateDetail, ReportAnswer, SealedChoice};
 use super::match_state::{Match, ReportState, SEATS, Settlement, TablePosition, TransientPosition};
 use super::{Breakers, RefereeRules};
 use crate::draw::MAX_NONCE_LENGTH;
-use crate::letter::{CallOutcome, PeerAnswer, RetryPolicy};
+use crate::letter::{CallOutcome, PeerAnswer, RetryRule};
 use crate::timeouts::{Backoff, MAX_BACKOFF};
 
 /// The most attempts that one question gets, whatever the configuration says.
@@ -147,7 +147,7 @@ impl Match {
                 (Some(asking), _) if at >= slot.latest(asking) => {
                     return Some(self.silence(seat, at, context));
                 }
-                // Whoever was asked already is not forgotten over the other.
+                // A player that was asked already keeps its question.
                 (None, None) if waiting && self.one_by_one() => {}
                 (None, retry_at) if retry_at.is_none_or(|retry_at| at >= retry_at) => {
                     return Some(self.ask(seat, at, context));
@@ -159,7 +159,7 @@ impl Match {
     }
 
     /// Whether moves are asked for one after the other: `league.v1` asks whose turn it is, and seat
-    /// A goes first (003). Nobody sees more by it, as a hidden move is shown to its maker alone.
+    /// A goes first (003). This reveals nothing, as a hidden move is shown to its maker alone.
     fn one_by_one(&self) -> bool {
         self.started
             && SEATS
@@ -179,7 +179,7 @@ impl Match {
         matches!(self.table.turn(), Turn::Seats(seats) if seats.contains(&seat))
     }
 
-    /// What comes once nobody is waited for.
+    /// The next event once no player owes an answer.
     fn go_on(&self, at: Timestamp) -> Option<Event> {
         let match_id = self.fixture.match_id.clone();
         if self.slots.iter().any(|slot| slot.loss.is_some()) {
@@ -273,7 +273,7 @@ impl Settlement {
         told.into_iter().chain(report).min()
     }
 
-    /// When a player that was never heard of is told no more; `None` while nobody is told.
+    /// When the referee gives up telling a silent player; `None` before players are told.
     fn told_by(&self, rules: &RefereeRules) -> Option<Timestamp> {
         Some(self.shown_at? + longest(rules.game_over_retry()))
     }
@@ -283,7 +283,7 @@ impl Settlement {
         let mut untold = SEATS
             .into_iter()
             .filter(|seat| !self.told[seat.index() & 1]);
-        // Nobody is told a result that the manager did not take.
+        // Players learn only a result that the manager accepted.
         let untold = untold.next().filter(|_| self.shown_at.is_some());
         let until = self.told_by(context.rules);
         if let Some(seat) = untold.filter(|_| until.is_some_and(|until| at >= until)) {
@@ -350,14 +350,14 @@ pub(crate) fn patient(backoff: Backoff) -> Backoff {
 }
 
 /// The longest that an retry can take, when its outcome has got lost.
-fn longest(retry: RetryPolicy) -> Duration {
+fn longest(retry: RetryRule) -> Duration {
     (retry.timeout + MAX_BACKOFF).saturating_mul(retry.attempts)
 }
 
 /// The longest account of a failure that is kept, in characters.
 const MAX_DETAIL: usize = 300;
 
-/// Why an answer does not count, and what is said of it.
+/// Why an answer does not count, with a public and a private account.
 pub(crate) struct AnswerFault {
     pub(crate) code: Code,
     pub(crate) detail: String,
@@ -365,7 +365,7 @@ pub(crate) struct AnswerFault {
 }
 
 impl AnswerFault {
-    /// A fault that may be told to everybody.
+    /// A fault whose account is public.
     pub(crate) fn open(code: Code, detail: impl Into<String>) -> Self {
         let (detail, aside) = (cut(detail.into()), None);
         Self {
@@ -416,7 +416,7 @@ impl Match {
         };
         let weighed = match outcome {
             Ok(_) if at > self.slot(seat).latest(asking) => return Err(late()),
-            // Nobody loses by the clock of somebody else: the deadline itself makes it a fact.
+            // A timeout on another clock does not count: only the deadline itself makes it a fact.
             Err(failure) if failure.code == Code::Timeout && at < asking.deadline => {
                 return Ok(None);
             }
@@ -428,7 +428,7 @@ impl Match {
         })))
     }
 
-    /// What came instead of an answer may hold half of a hidden move.
+    /// A bad answer may hold half of a hidden move.
     fn fault(&self, code: Code, detail: String) -> AnswerFault {
         if self.started && self.rules().hidden_moves {
             AnswerFault::hidden(code, detail)
@@ -448,7 +448,7 @@ impl Match {
                     error.code
                 );
                 let code = match error.code {
-                    // One that stands for another says what became of that one.
+                    // A proxy passes on the failure of the agent behind it.
                     own @ (Code::Timeout | Code::Connection | Code::InvalidMove) => own,
                     _ => Code::InvalidMessage,
                 };
@@ -462,8 +462,8 @@ impl Match {
         }
     }
 
-    /// Checks the token: another player's is never taken, none or one that is nobody's only where
-    /// the league is lenient (ruling 51).
+    /// Checks the token: another player's is never accepted; a missing or unknown one only in a
+    /// lenient league (ruling 51).
     fn prove(&self, seat: Seat, answer: &PeerAnswer) -> Result<(), AnswerFault> {
         let seated = self.seated(seat);
         let strict = self.fixture.strict && seated.dialect != Dialect::V1;

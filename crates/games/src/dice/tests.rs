@@ -43,7 +43,7 @@ fn chi_square(low: u64, high: u64, rolls: u32, seed: u64) -> f64 {
 }
 
 #[test]
-fn the_faces_come_up_equally_often() {
+fn faces_come_up_equally_often() {
     // With 9 and 99 degrees of freedom, 99 % of fair dice lie between these two values.
     for seed in 1..=3 {
         let ten = chi_square(1, 10, 200_000, seed);
@@ -57,14 +57,14 @@ fn the_faces_come_up_equally_often() {
 }
 
 #[test]
-fn the_same_seed_rolls_the_same_numbers_on_every_machine() {
+fn same_seed_rolls_the_same_numbers_on_every_machine() {
     let mut dice = Dice::seeded(2025);
     let rolls: Vec<u64> = (0..16).map(|_| dice.roll(1..=10)).collect();
     assert_eq!(rolls, [6, 4, 6, 4, 6, 2, 8, 2, 10, 1, 5, 4, 9, 4, 2, 5]);
 }
 
 #[test]
-fn the_last_word_below_the_limit_counts_and_the_first_above_does_not() {
+fn word_counts_only_below_the_limit() {
     // 2^64 leaves 6 when divided by 10, so the six greatest words are rejected.
     let last = u64::MAX - 6;
     assert_eq!(dice_of(vec![last, 0]).roll(1..=10), 10);
@@ -78,7 +78,7 @@ fn the_last_word_below_the_limit_counts_and_the_first_above_does_not() {
 }
 
 #[test]
-fn a_source_that_never_satisfies_is_left_after_the_bound() {
+fn roll_ends_after_the_bound_on_words() {
     let asked = Arc::new(AtomicU32::new(0));
     let counter = Arc::clone(&asked);
     let mut dice = Dice::from_words(Box::new(move || {
@@ -108,14 +108,14 @@ fn loaded_dice_show_the_ends_of_any_range() {
     clippy::reversed_empty_ranges,
     reason = "an empty range is what is tested"
 )]
-fn an_empty_range_gives_its_start() {
+fn empty_range_gives_its_start() {
     for mut dice in [Dice::seeded(1), Dice::lowest(), Dice::highest()] {
         assert_eq!(dice.roll(5..=4), 5);
     }
 }
 
 #[test]
-fn picking_reaches_everything_and_nothing_from_nothing() {
+fn pick_reaches_every_item() {
     let things = ["first", "middle", "last"];
     assert_eq!(Dice::lowest().pick(&things), Some(&"first"));
     assert_eq!(Dice::highest().pick(&things), Some(&"last"));
@@ -123,13 +123,13 @@ fn picking_reaches_everything_and_nothing_from_nothing() {
 }
 
 #[test]
-fn printing_dice_for_programmers_shows_no_word() {
+fn debug_output_of_dice_shows_no_word() {
     assert_eq!(format!("{:?}", Dice::seeded(1)), "Dice(…)");
 }
 
 proptest! {
     #[test]
-    fn every_roll_follows_the_book(
+    fn every_roll_follows_the_documented_rule(
         ends in any::<(u64, u64)>(),
         small in prop::option::of(1_u64..1000),
         words in prop::collection::vec(
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn as_many_words_lead_to_each_face(faces in 1_u64..=1_000_000) {
+    fn each_face_has_equally_many_words(faces in 1_u64..=1_000_000) {
         let limit = (1_u128 << 64) / u128::from(faces) * u128::from(faces);
         let last_accepted = u64::try_from(limit - 1).unwrap();
         // Accepted words are whole turns of the faces: they begin with the first and end with the last.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-fn played(a: Parity, b: Parity, number: u64) -> EvenOdd {
+fn played(a: NumberParity, b: NumberParity, number: u64) -> EvenOdd {
     let mut game = EvenOdd::new(&Settings {
         lowest: number,
         highest: number,
@@ -16,9 +16,9 @@ fn played(a: Parity, b: Parity, number: u64) -> EvenOdd {
 }
 
 #[test]
-fn the_outcome_is_that_of_the_documents_table_and_of_every_other_case() {
+fn outcome_follows_the_table_of_the_documents() {
+    use NumberParity::{Even, Odd};
     use Outcome::{Draw, Win};
-    use Parity::{Even, Odd};
     let cases = [
         // 000 table 7.
         (Even, Odd, 8, Win(Seat::A)),
@@ -39,8 +39,8 @@ fn the_outcome_is_that_of_the_documents_table_and_of_every_other_case() {
 }
 
 #[test]
-fn the_reason_names_who_was_right_or_that_both_chose_alike() {
-    use Parity::{Even, Odd};
+fn reason_names_the_right_guess_or_the_draw() {
+    use NumberParity::{Even, Odd};
     let reason = |a, b, number| played(a, b, number).reason(&["P01", "P02"]);
     assert_eq!(reason(Even, Odd, 8), "P01 chose even, number was 8 (even)");
     assert_eq!(reason(Even, Odd, 7), "P02 chose odd, number was 7 (odd)");
@@ -49,43 +49,43 @@ fn the_reason_names_who_was_right_or_that_both_chose_alike() {
 }
 
 #[test]
-fn the_facts_are_public_only_when_the_number_is_drawn() {
+fn details_appear_once_the_number_is_drawn() {
     let mut game = EvenOdd::new(&Settings::default());
     assert_eq!(game.details(), Map::new());
     assert_eq!(game.reason(&[]), "the number is not drawn yet");
-    game = played(Parity::Even, Parity::Odd, 8);
+    game = played(NumberParity::Even, NumberParity::Odd, 8);
     let facts = json!({"drawn_number": 8, "number_parity": "even"});
     assert_eq!(Value::Object(game.details()), facts);
-    assert_eq!(game.view(Seat::B).opponent_choice, Some(Parity::Even));
+    assert_eq!(game.view(Seat::B).opponent_choice, Some(NumberParity::Even));
 }
 
 #[test]
-fn a_choice_stays_sealed_while_the_dice_are_still_to_roll() {
+fn choice_stays_hidden_before_the_roll() {
     let mut game = EvenOdd::new(&Settings::default());
-    game.play(Seat::A, Parity::Even).unwrap();
-    game.play(Seat::B, Parity::Odd).unwrap();
+    game.play(Seat::A, NumberParity::Even).unwrap();
+    game.play(Seat::B, NumberParity::Odd).unwrap();
     assert_eq!(game.turn(), Turn::Dice);
     assert_eq!(game.view(Seat::B).opponent_choice, None);
-    assert_eq!(game.view(Seat::B).your_choice, Some(Parity::Odd));
+    assert_eq!(game.view(Seat::B).your_choice, Some(NumberParity::Odd));
 }
 
 #[test]
-fn a_choice_cannot_be_taken_back() {
+fn choice_cannot_be_taken_back() {
     let mut game = EvenOdd::new(&Settings::default());
-    game.play(Seat::B, Parity::Odd).unwrap();
-    let refusal = game.play(Seat::B, Parity::Even);
+    game.play(Seat::B, NumberParity::Odd).unwrap();
+    let refusal = game.play(Seat::B, NumberParity::Even);
     assert_eq!(refusal, Err(Illegal::NotYourTurn { seat: Seat::B }));
     assert_eq!(game.turn(), Turn::Seats([Seat::A].into()));
 }
 
 #[test]
-fn the_number_is_drawn_from_the_whole_range_and_only_from_it() {
+fn number_is_drawn_from_the_whole_range_and_only_from_it() {
     for (lowest, highest) in [(1, 10), (0, 99), (0, 1)] {
         let settings = Settings { lowest, highest };
         EvenOdd::check(&settings).unwrap();
         let draw = |dice: &mut Dice| {
             let mut game = EvenOdd::new(&settings);
-            game.choices = [Some(Parity::Even); 2];
+            game.choices = [Some(NumberParity::Even); 2];
             game.roll(dice);
             game.drawn.unwrap()
         };
@@ -97,7 +97,7 @@ fn the_number_is_drawn_from_the_whole_range_and_only_from_it() {
 }
 
 #[test]
-fn a_range_without_both_parities_is_refused() {
+fn range_without_both_parities_is_refused() {
     let key = |lowest, highest| match EvenOdd::check(&Settings { lowest, highest }) {
         Err(BadSettings::OutOfRange { key, .. }) => Some(key),
         _ => None,
@@ -111,14 +111,14 @@ fn a_range_without_both_parities_is_refused() {
 }
 
 #[test]
-fn without_a_check_a_senseless_range_still_does_no_harm() {
-    let game = played(Parity::Even, Parity::Odd, u64::MAX);
+fn unchecked_empty_range_does_not_panic() {
+    let game = played(NumberParity::Even, NumberParity::Odd, u64::MAX);
     assert_eq!(game.turn(), Turn::Over(Outcome::Win(Seat::B)));
     let mut backwards = EvenOdd::new(&Settings {
         lowest: 10,
         highest: 1,
     });
-    backwards.choices = [Some(Parity::Even); 2];
+    backwards.choices = [Some(NumberParity::Even); 2];
     backwards.roll(&mut Dice::seeded(1));
     assert_eq!(backwards.turn(), Turn::Over(Outcome::Draw));
 }

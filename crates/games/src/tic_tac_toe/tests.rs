@@ -44,7 +44,7 @@ fn each_of_the_eight_lines_wins_for_either_seat() {
 }
 
 #[test]
-fn a_full_board_without_a_line_is_a_draw() {
+fn full_board_without_a_line_is_a_draw() {
     let game = after(&[0, 1, 2, 4, 3, 5, 7, 6, 8]);
     assert_eq!(game.turn(), Turn::Over(Outcome::Draw));
     assert_eq!(
@@ -56,7 +56,7 @@ fn a_full_board_without_a_line_is_a_draw() {
 }
 
 #[test]
-fn the_ninth_mark_can_still_win() {
+fn ninth_mark_can_still_win() {
     let game = after(&[0, 1, 2, 3, 4, 5, 7, 6, 8]);
     assert_eq!(game.turn(), Turn::Over(Outcome::Win(Seat::A)));
 }
@@ -70,7 +70,7 @@ fn seat_a_begins_and_the_seats_take_turns() {
 }
 
 #[test]
-fn a_taken_cell_is_refused_and_the_free_ones_are_shown() {
+fn taken_cell_is_refused_and_the_free_ones_are_shown() {
     let refusal = after(&[4, 0]).play(Seat::A, Cell(0)).unwrap_err();
     assert_eq!(
         refusal.to_string(),
@@ -79,14 +79,14 @@ fn a_taken_cell_is_refused_and_the_free_ones_are_shown() {
 }
 
 #[test]
-fn there_is_no_cell_beyond_the_board() {
+fn cell_beyond_the_board_is_refused() {
     assert_eq!(Cell::try_from(8).map(Cell::index), Ok(8));
     assert_eq!(Cell::try_from(9), Err(NotACell(9)));
     assert!(serde_json::from_str::<Cell>("255").is_err());
 }
 
 #[test]
-fn the_whole_tree_of_games_has_its_known_size() {
+fn whole_tree_of_games_has_its_known_size() {
     fn count(game: &TicTacToe, ends: &mut [u32; 3]) {
         let seat = match game.turn() {
             Turn::Over(Outcome::Win(Seat::A)) => return ends[0] += 1,

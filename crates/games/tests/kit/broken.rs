@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use league_games::even_odd::{EvenOdd, Parity, Settings};
+use league_games::even_odd::{EvenOdd, NumberParity, Settings};
 use league_games::{BadSettings, Dice, Game, Illegal, Listing, Rules, Seat, Turn};
 use serde_json::{Map, Value, json};
 
@@ -126,7 +126,7 @@ struct Broken<const FAULT: u8>(EvenOdd);
 impl<const FAULT: u8> Game for Broken<FAULT> {
     const RULES: Rules = EvenOdd::RULES;
     type Settings = Settings;
-    type Move = Parity;
+    type Move = NumberParity;
     type View = Value;
 
     fn check(settings: &Settings) -> Result<(), BadSettings> {
@@ -145,10 +145,10 @@ impl<const FAULT: u8> Game for Broken<FAULT> {
         }
     }
 
-    fn options(&self, seat: Seat) -> Vec<Parity> {
+    fn options(&self, seat: Seat) -> Vec<NumberParity> {
         let mut options = self.0.options(seat);
         let less = match FAULT {
-            OFFERS_LESS_AFTER_A_MOVE => self.choice(Seat::A) == Some(Parity::Odd),
+            OFFERS_LESS_AFTER_A_MOVE => self.choice(Seat::A) == Some(NumberParity::Odd),
             BETRAYS_IN_A_REFUSAL | PLAYS_WHAT_IT_REFUSES | TAKES_WHAT_IT_DID_NOT_OFFER => true,
             _ => false,
         };
@@ -156,7 +156,7 @@ impl<const FAULT: u8> Game for Broken<FAULT> {
             options.truncate(1);
         }
         if FAULT == NEVER_ENDS && seat == Seat::A {
-            return vec![Parity::Even];
+            return vec![NumberParity::Even];
         }
         options
     }
@@ -171,7 +171,7 @@ impl<const FAULT: u8> Game for Broken<FAULT> {
         }
     }
 
-    fn play(&mut self, seat: Seat, mv: Parity) -> Result<(), Illegal> {
+    fn play(&mut self, seat: Seat, mv: NumberParity) -> Result<(), Illegal> {
         match (FAULT, self.allow(seat, &mv)) {
             (NEVER_ENDS, _) => Ok(()),
             (BETRAYS_IN_A_REFUSAL, Err(_)) => Err(Illegal::NotLegalHere {
@@ -196,7 +196,7 @@ impl<const FAULT: u8> Game for Broken<FAULT> {
             }
             ROLLS_OUT_OF_TURN => {
                 for seat in [Seat::A, Seat::B] {
-                    if self.0.owes(seat).is_ok() && self.0.play(seat, Parity::Even).is_err() {
+                    if self.0.owes(seat).is_ok() && self.0.play(seat, NumberParity::Even).is_err() {
                         return;
                     }
                 }
@@ -222,7 +222,7 @@ impl<const FAULT: u8> Game for Broken<FAULT> {
 }
 
 impl<const FAULT: u8> Broken<FAULT> {
-    fn choice(&self, seat: Seat) -> Option<Parity> {
+    fn choice(&self, seat: Seat) -> Option<NumberParity> {
         self.0.view(seat).your_choice
     }
 }

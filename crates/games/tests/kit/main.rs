@@ -21,47 +21,47 @@ fn every_game_passes(check: Check) {
 }
 
 #[test]
-fn every_game_ends_by_playing_what_is_offered() {
+fn every_game_ends_by_legal_moves() {
     every_game_passes(check::every_playout_ends);
 }
 
 #[test]
-fn every_game_is_the_same_for_the_same_seed() {
+fn every_game_repeats_with_its_seed() {
     every_game_passes(check::the_same_seed_gives_the_same_game);
 }
 
 #[test]
-fn every_game_offers_moves_to_those_who_owe_one_and_takes_each_of_them() {
+fn every_game_accepts_each_offered_move() {
     every_game_passes(check::options_are_open_to_those_who_owe_a_move);
 }
 
 #[test]
-fn every_game_stays_as_it_was_after_a_refusal() {
+fn every_game_is_unchanged_by_a_refusal() {
     every_game_passes(check::a_refusal_changes_nothing);
 }
 
 #[test]
-fn every_game_keeps_a_sealed_move_from_the_others() {
+fn every_game_hides_a_sealed_move() {
     every_game_passes(secrecy::a_sealed_move_shows_to_nobody_else);
 }
 
 #[test]
-fn every_game_with_hidden_moves_hides_them_until_it_is_over() {
+fn every_hidden_move_stays_hidden_until_the_end() {
     every_game_passes(secrecy::hidden_moves_stay_hidden_to_the_end);
 }
 
 #[test]
-fn every_game_tells_its_facts_at_the_end_and_not_before() {
+fn every_game_gives_details_only_at_the_end() {
     every_game_passes(check::facts_come_at_the_end);
 }
 
 #[test]
-fn every_game_can_be_copied_to_a_table_of_its_own() {
+fn every_table_copy_is_independent() {
     every_game_passes(check::a_copy_is_a_table_of_its_own);
 }
 
 #[test]
-fn every_game_has_settings_with_defaults_and_names_the_key_that_is_wrong() {
+fn every_game_has_default_settings_and_names_a_wrong_key() {
     every_game_passes(check::settings_are_read_with_care);
 }
 
@@ -80,7 +80,7 @@ fn every_game_type_is_listed_once() {
 }
 
 #[test]
-fn every_game_has_a_playthrough_that_a_person_has_read() {
+fn every_game_matches_its_reviewed_playthrough() {
     for listing in league_games::all() {
         let text = playthrough::of(listing).unwrap();
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
@@ -90,7 +90,7 @@ fn every_game_has_a_playthrough_that_a_person_has_read() {
 }
 
 #[test]
-fn the_kit_finds_every_fault_of_the_broken_games() {
+fn kit_finds_every_fault_of_the_broken_games() {
     for (fault, listing, check) in broken::games() {
         let found = check(&listing);
         assert!(found.is_err(), "the kit did not see that a game {fault}");
@@ -98,7 +98,7 @@ fn the_kit_finds_every_fault_of_the_broken_games() {
 }
 
 #[test]
-fn the_kit_has_nothing_against_a_sound_game_of_the_same_make() {
+fn kit_accepts_a_sound_game() {
     let sound: Listing = broken::sound();
     for (fault, _, check) in broken::games() {
         assert_eq!(check(&sound), Ok(()), "the check for: {fault}");

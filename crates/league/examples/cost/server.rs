@@ -6,8 +6,8 @@ use std::sync::Arc;
 use league::server::{self, Limits, Routes};
 use league::server::{Router, ToolService};
 use league_mcp::{
-    About, Caller, Completing, Given, Mcp, Offering, Pending, Prompt, PromptFault, Read, Resource,
-    Template, Tool,
+    About, BoxFuture, Completing, Given, Mcp, McpCaller, Offering, Prompt, PromptFault, Resource,
+    ResourceText, Template, Tool,
 };
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use serde_json::value::{RawValue, to_raw_value};
@@ -93,8 +93,8 @@ impl Offering for Chooser {
         &'o self,
         tool: &'o str,
         arguments: Option<&'o RawValue>,
-        _caller: Caller,
-    ) -> Pending<'o, Option<Given>> {
+        _caller: McpCaller,
+    ) -> BoxFuture<'o, Option<Given>> {
         Box::pin(async move {
             let choice = choose(arguments).filter(|_| tool == TOOL)?;
             Some(Given {
@@ -104,7 +104,7 @@ impl Offering for Chooser {
         })
     }
 
-    fn resources(&self) -> Pending<'_, Vec<Resource>> {
+    fn resources(&self) -> BoxFuture<'_, Vec<Resource>> {
         Box::pin(std::future::ready(Vec::new()))
     }
 
@@ -112,7 +112,11 @@ impl Offering for Chooser {
         &[]
     }
 
-    fn read<'o>(&'o self, _uri: &'o str, _caller: Caller) -> Pending<'o, Option<Read>> {
+    fn read<'o>(
+        &'o self,
+        _uri: &'o str,
+        _caller: McpCaller,
+    ) -> BoxFuture<'o, Option<ResourceText>> {
         Box::pin(std::future::ready(None))
     }
 
@@ -124,11 +128,11 @@ impl Offering for Chooser {
         &'o self,
         _name: &'o str,
         _arguments: BTreeMap<String, String>,
-    ) -> Pending<'o, Result<String, PromptFault>> {
+    ) -> BoxFuture<'o, Result<String, PromptFault>> {
         Box::pin(std::future::ready(Err(PromptFault::Unknown)))
     }
 
-    fn complete(&self, _wanted: Completing) -> Pending<'_, Vec<String>> {
+    fn complete(&self, _wanted: Completing) -> BoxFuture<'_, Vec<String>> {
         Box::pin(std::future::ready(Vec::new()))
     }
 }

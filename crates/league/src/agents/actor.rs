@@ -5,7 +5,7 @@
 //! answers and letters out. Nothing is answered or sent that is not written.
 
 use league_core::letter::Letter;
-use league_core::machine::{Keep, Machine};
+use league_core::machine::{Machine, Persistence};
 use league_protocol::time::Timestamp;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
@@ -242,7 +242,7 @@ impl<M: Machine> Actor<M> {
     fn note(&mut self, batch: &mut Batch<M>, event: M::Event) {
         self.machine.apply(&event);
         self.machine.letters(&event, &mut batch.letters);
-        if M::keep(&event) == Keep::Memory {
+        if M::keep(&event) == Persistence::Memory {
             return self.observer.observe_in_memory(batch.at, &event);
         }
         // The companion stands before the event, so that a reader of the event has both.

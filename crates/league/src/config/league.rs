@@ -346,7 +346,7 @@ fn unknown() -> String {
 
 fn known_games() -> BTreeMap<String, GameConfig> {
     let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
-    let games = league_games::registry().game_registry.into_iter();
+    let games = league_games::registry().into_iter();
     games
         .map(|(game_type, entry)| {
             let choices = entry.valid_choices.iter();

@@ -23,8 +23,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-pub use league_mcp::Response as Answered;
-use league_mcp::{Body, Events, Head, Origin};
+pub use league_mcp::McpResponse as Answered;
+use league_mcp::{Events, Origin, RequestHead, ResponseBody};
 use league_protocol::rpc::{self, Era, MAX_BODY, RpcError};
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -71,9 +71,9 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 /// Answers the requests below a path.
 pub trait Service: Send + Sync {
     /// Answers a body that was posted.
-    fn receive(&self, head: Head, body: Bytes) -> Answering<'_>;
+    fn receive(&self, head: RequestHead, body: Bytes) -> Answering<'_>;
     /// Answers another method than `POST` at `/mcp`.
-    fn beside(&self, method: Method, head: Head) -> Answering<'_>;
+    fn beside(&self, method: Method, head: RequestHead) -> Answering<'_>;
     /// Notes a call that was refused before its body was read.
     fn turned_away(&self, call: &RejectedCall);
     fn health(&self) -> Answering<'_>;
@@ -215,8 +215,8 @@ struct ConnectionContext {
 }
 
 impl ConnectionContext {
-    fn head(&self, headers: HeaderMap) -> Head {
-        Head {
+    fn head(&self, headers: HeaderMap) -> RequestHead {
+        RequestHead {
             headers,
             origin: self.origin,
         }
@@ -319,8 +319,8 @@ async fn whole(mut body: Limited<&mut Incoming>) -> Result<Bytes, Box<dyn Error 
 
 fn respond(answered: Answered) -> HttpResponse {
     let (kind, body) = match answered.body {
-        Body::Whole(body) => ("application/json", Either::Left(Full::new(body))),
-        Body::Events(events) => ("text/event-stream", Either::Right(events)),
+        ResponseBody::Whole(body) => ("application/json", Either::Left(Full::new(body))),
+        ResponseBody::Events(events) => ("text/event-stream", Either::Right(events)),
     };
     let mut response = Response::new(body);
     *response.headers_mut() = answered.headers;
@@ -363,6 +363,6 @@ fn json(status: StatusCode, body: Vec<u8>) -> HttpResponse {
     respond(Answered {
         status: status.as_u16(),
         headers: HeaderMap::new(),
-        body: Body::Whole(body.into()),
+        body: ResponseBody::Whole(body.into()),
     })
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use league_mcp::{
-    About, Completing, Given, Offering, Origin, Pending, Prompt, PromptFault, Read, Resource,
-    Template, Tool,
+    About, BoxFuture, Completing, Given, Offering, Origin, Prompt, PromptFault, Resource,
+    ResourceText, Template, Tool,
 };
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Stamp, encode};
@@ -376,8 +376,8 @@ impl<A: AgentService> Offering for Dispatcher<A> {
         &'o self,
         tool: &'o str,
         arguments: Option<&'o RawValue>,
-        caller: league_mcp::Caller,
-    ) -> Pending<'o, Option<Given>> {
+        caller: league_mcp::McpCaller,
+    ) -> BoxFuture<'o, Option<Given>> {
         Box::pin(async move {
             let from = Caller {
                 bearer: caller.bearer.as_deref(),
@@ -390,7 +390,7 @@ impl<A: AgentService> Offering for Dispatcher<A> {
         })
     }
 
-    fn resources(&self) -> Pending<'_, Vec<Resource>> {
+    fn resources(&self) -> BoxFuture<'_, Vec<Resource>> {
         let resources = self.service.manifest().resources.iter();
         let resources = resources.map(|&(uri, title, description)| Resource {
             uri: uri.to_owned(),
@@ -406,10 +406,14 @@ impl<A: AgentService> Offering for Dispatcher<A> {
         self.service.manifest().templates
     }
 
-    fn read<'o>(&'o self, uri: &'o str, _caller: league_mcp::Caller) -> Pending<'o, Option<Read>> {
+    fn read<'o>(
+        &'o self,
+        uri: &'o str,
+        _caller: league_mcp::McpCaller,
+    ) -> BoxFuture<'o, Option<ResourceText>> {
         Box::pin(async move {
             let found = self.look_up(uri).await?;
-            Some(Read {
+            Some(ResourceText {
                 mime_type: "application/json",
                 text: found.to_string(),
                 fresh_for: FRESH_FOR,
@@ -425,7 +429,7 @@ impl<A: AgentService> Offering for Dispatcher<A> {
         &'o self,
         name: &'o str,
         arguments: BTreeMap<String, String>,
-    ) -> Pending<'o, Result<String, PromptFault>> {
+    ) -> BoxFuture<'o, Result<String, PromptFault>> {
         Box::pin(async move {
             let manifest = self.service.manifest();
             let prompt = manifest.prompts.iter().find(|prompt| prompt.name == name);
@@ -451,7 +455,7 @@ impl<A: AgentService> Offering for Dispatcher<A> {
         })
     }
 
-    fn complete(&self, wanted: Completing) -> Pending<'_, Vec<String>> {
+    fn complete(&self, wanted: Completing) -> BoxFuture<'_, Vec<String>> {
         Box::pin(async move {
             if wanted.argument != "match_id" {
                 return Vec::new();

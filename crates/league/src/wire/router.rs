@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName};
-use league_mcp::{Body, Head, LEGACY, MODERN, Mcp, Origin, bare_headers};
+use league_mcp::{LEGACY, MODERN, Mcp, Origin, RequestHead, ResponseBody, bare_headers};
 use league_protocol::rpc::members::{members, text};
 use league_protocol::rpc::{
     self, Broken, Call, Era, Frame, Id, InFlight, Incoming, MAX_BODY, Opened, RpcError,
@@ -64,7 +64,7 @@ pub struct Caller<'c> {
 }
 
 impl<'c> Caller<'c> {
-    pub(crate) fn of(head: &'c Head) -> Self {
+    pub(crate) fn of(head: &'c RequestHead) -> Self {
         Self {
             bearer: head.bearer(),
             origin: head.origin,
@@ -90,11 +90,11 @@ impl<A: AgentService> Router<Dispatcher<A>> {
 }
 
 impl<S: ToolService> Service for Router<S> {
-    fn receive(&self, head: Head, body: Bytes) -> Answering<'_> {
+    fn receive(&self, head: RequestHead, body: Bytes) -> Answering<'_> {
         Box::pin(async move { self.serve(&head, &body).await })
     }
 
-    fn beside(&self, method: Method, head: Head) -> Answering<'_> {
+    fn beside(&self, method: Method, head: RequestHead) -> Answering<'_> {
         Box::pin(async move { self.mcp.beside(method, &head).await })
     }
 
@@ -117,7 +117,7 @@ impl<S: ToolService> Service for Router<S> {
 }
 
 impl<S: ToolService> Router<S> {
-    async fn serve(&self, head: &Head, body: &[u8]) -> Answered {
+    async fn serve(&self, head: &RequestHead, body: &[u8]) -> Answered {
         let headers = &head.headers;
         let named = headers
             .get(VERSION)
@@ -153,13 +153,13 @@ impl<S: ToolService> Router<S> {
     }
 
     /// Turns away a whole body.
-    fn reject(&self, head: &Head, refusal: &rpc::Refusal, era: Era) -> Answered {
+    fn reject(&self, head: &RequestHead, refusal: &rpc::Refusal, era: Era) -> Answered {
         let status = refusal.status.code();
         self.note_rejected(head, status, refusal.error.code);
         answered(status, refusal.answer(era))
     }
 
-    fn note_rejected(&self, head: &Head, status: u16, code: i64) {
+    fn note_rejected(&self, head: &RequestHead, status: u16, code: i64) {
         let origin = head.origin;
         self.simple.note_rejected(&RejectedCall {
             origin,
@@ -182,7 +182,7 @@ impl<S: ToolService> Router<S> {
         Some(if is_plain { Era::Simple } else { era })
     }
 
-    async fn single(&self, head: &Head, era: Era, frame: &Frame<'_>) -> Answered {
+    async fn single(&self, head: &RequestHead, era: Era, frame: &Frame<'_>) -> Answered {
         match frame {
             Frame::Malformed(malformed) => {
                 let status = malformed.status(era).code();
@@ -202,7 +202,7 @@ impl<S: ToolService> Router<S> {
         }
     }
 
-    async fn batch(&self, head: &Head, era: Era, frames: &[Frame<'_>]) -> Answered {
+    async fn batch(&self, head: &RequestHead, era: Era, frames: &[Frame<'_>]) -> Answered {
         let mut answers = Vec::new();
         for frame in frames {
             match frame {
@@ -212,7 +212,7 @@ impl<S: ToolService> Router<S> {
                 }
                 _ if era.is_mcp() && !self.is_simple(frame) => {
                     let answer = self.mcp.answer(head, era, frame).await;
-                    if let (Frame::Call(_), Body::Whole(body)) = (frame, answer.body) {
+                    if let (Frame::Call(_), ResponseBody::Whole(body)) = (frame, answer.body) {
                         answers.push(body.into());
                     }
                 }
@@ -234,7 +234,7 @@ impl<S: ToolService> Router<S> {
     }
 
     /// Answers a call by the name of a tool; nothing for what wants no answer.
-    async fn by_name(&self, head: &Head, frame: &Frame<'_>) -> Option<Vec<u8>> {
+    async fn by_name(&self, head: &RequestHead, frame: &Frame<'_>) -> Option<Vec<u8>> {
         let caller = Caller::of(head);
         match frame {
             Frame::Call(call) => Some(self.simple.answer(call, caller).await),
@@ -326,9 +326,9 @@ impl<S: ToolService> Router<S> {
     }
 
     fn reject_line(&self, refusal: &rpc::Refusal, era: Era) -> Option<Vec<u8>> {
-        let head = Head {
+        let head = RequestHead {
             origin: Origin::Pipe,
-            ..Head::default()
+            ..RequestHead::default()
         };
         whole(self.reject(&head, refusal, era))
     }
@@ -358,7 +358,7 @@ fn answered(status: u16, body: Vec<u8>) -> Answered {
     Answered {
         status,
         headers: HeaderMap::new(),
-        body: Body::Whole(body.into()),
+        body: ResponseBody::Whole(body.into()),
     }
 }
 
@@ -371,8 +371,8 @@ struct Pipe {
 }
 
 /// What would come with a message if it came over HTTP.
-fn piped(frame: &Frame<'_>, agreed: Option<&str>) -> Head {
-    Head {
+fn piped(frame: &Frame<'_>, agreed: Option<&str>) -> RequestHead {
+    RequestHead {
         headers: bare_headers(frame, agreed),
         origin: Origin::Pipe,
     }
@@ -396,7 +396,7 @@ impl Pipe {
 
     /// Remembers what a handshake agreed on.
     fn heed(&self, method: &str, answered: &Answered) {
-        let Body::Whole(body) = &answered.body else {
+        let ResponseBody::Whole(body) = &answered.body else {
             return;
         };
         if method != "initialize" {
@@ -413,8 +413,8 @@ impl Pipe {
 
 fn whole(answered: Answered) -> Option<Vec<u8>> {
     match answered.body {
-        Body::Whole(body) if !body.is_empty() => Some(body.into()),
-        Body::Whole(_) | Body::Events(_) => None,
+        ResponseBody::Whole(body) if !body.is_empty() => Some(body.into()),
+        ResponseBody::Whole(_) | ResponseBody::Events(_) => None,
     }
 }
 

@@ -9,16 +9,16 @@ use league_protocol::message::Message;
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::{AuthToken, TokenHash};
 
-use super::Actor;
-use crate::agents::{IncomingCall, MachineKind, SimulatedMachine};
+use super::SimulatedActor;
+use crate::agents::{MachineKind, SimulatedCall, SimulatedMachine};
 use crate::environment::{AnswerInTransit, Environment, Errand, Parcel, RetryTimer, ReturnPath};
-use crate::fault::Fault;
+use crate::fault::InjectedFault;
 use crate::hostile::VILLAIN;
 use crate::outbox::{AnswerMatch, Try, TryFailure};
 use crate::sabotage::Sabotage;
 use crate::{CheckResult, NodeId};
 
-impl<M: SimulatedMachine> Actor<M> {
+impl<M: SimulatedMachine> SimulatedActor<M> {
     pub(crate) fn receive(
         &mut self,
         environment: &mut Environment,
@@ -27,7 +27,7 @@ impl<M: SimulatedMachine> Actor<M> {
     ) -> CheckResult {
         if !self.up {
             if parcel.back.is_some() {
-                environment.report.fault(Fault::Unreachable);
+                environment.report.fault(InjectedFault::Unreachable);
             }
             environment.cut(parcel.back);
             return Ok(());
@@ -59,7 +59,7 @@ impl<M: SimulatedMachine> Actor<M> {
             .sabotage
             .filter(|sabotage| *sabotage == Sabotage::AnyTokenReturns)
             .and_then(|_| wanted(&message));
-        let call = IncomingCall {
+        let call = SimulatedCall {
             message,
             sender,
             own_token: match returning {
@@ -117,7 +117,7 @@ impl<M: SimulatedMachine> Actor<M> {
             return Ok(());
         };
         let twice = environment.scenario.rates.heard_twice;
-        if environment.fails(twice, Fault::OutcomeDoubled) {
+        if environment.fails(twice, InjectedFault::OutcomeDoubled) {
             self.post.keep(back.asked, back.trying, &correlation);
             let at = environment.now() + Duration::from_millis(environment.chance.below(60_000));
             environment

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use league_core::letter::{Credential, Letter};
-use league_core::machine::Keep;
+use league_core::machine::Persistence;
 use league_protocol::id::MatchId;
 use league_protocol::message::{Message, MoveCall};
 use serde::Serialize;
@@ -75,8 +75,8 @@ impl Oracle {
     }
 
     /// Writes some facts out and searches them.
-    pub(crate) fn sample(&mut self, event: &impl Serialize, keep: Keep) -> CheckResult {
-        if keep == Keep::Memory {
+    pub(crate) fn sample(&mut self, event: &impl Serialize, keep: Persistence) -> CheckResult {
+        if keep == Persistence::Memory {
             return Ok(());
         }
         self.seen += 1;

@@ -1,20 +1,20 @@
-//! Leagues in which one chosen thing goes wrong, and nothing else.
+//! Leagues with a single chosen fault.
 
 use league_core::referee::Event;
 
 use super::*;
 use crate::chance::Rng;
 
-/// Whoever comes after it is a player.
+/// Players follow the only referee.
 const THE_REFEREE: NodeId = 1;
 
-/// A league of four that has just opened a round; nobody has heard of the round yet.
+/// A league of four that has just opened a round; no agent has received the announcement.
 fn at_the_opening_of(round: u32, seed: u64) -> World {
-    let plan = Plan {
+    let plan = SimulationPlan {
         players: (4, 4),
         referees: (1, 1),
         game: Some("even_odd"),
-        ..Plan::without_faults(6)
+        ..SimulationPlan::without_faults(6)
     };
     let mut world = World::new(Scenario::draw(Rng::new(seed), &plan), &plan);
     world.open_doors();
@@ -41,10 +41,10 @@ fn stays_away(world: &mut World, who: NodeId, seconds: u64) {
 }
 
 #[test]
-fn a_player_that_was_away_when_its_round_was_announced_comes_back_and_plays() {
+fn player_that_missed_the_announcement_returns_and_plays() {
     for player in [2, 3, 4, 5] {
         let mut world = at_the_opening_of(2, player.into());
-        // What was to be said of two rounds is given up by then, and nobody is invited yet.
+        // By then the manager has given up two announcements, and no player is invited yet.
         stays_away(&mut world, player, 110);
         stays_away(&mut world, THE_REFEREE, 150);
         world.go_on().expect("no promise is broken");
@@ -55,11 +55,11 @@ fn a_player_that_was_away_when_its_round_was_announced_comes_back_and_plays() {
 }
 
 #[test]
-fn where_nothing_fails_every_question_is_asked_once() {
-    let plan = Plan {
+fn questions_are_asked_once_without_faults() {
+    let plan = SimulationPlan {
         players: (8, 8),
         referees: (2, 2),
-        ..Plan::without_faults(28)
+        ..SimulationPlan::without_faults(28)
     };
     let mut world = World::new(Scenario::draw(Rng::new(1), &plan), &plan);
     world.open_doors();

@@ -1,66 +1,81 @@
-//! Leagues by the hundred, with everything going wrong that can.
+//! Many leagues under every kind of fault, without faults, and of extreme size.
 
-use league_simulation::{Fault, Plan, Report, Simulation};
+use league_simulation::{InjectedFault, Simulation, SimulationPlan, SimulationReport};
 
-/// Runs a plan, or fails with what did not hold and how to see it again.
-fn run(seed: u64, plan: &Plan) -> Report {
+fn run(seed: u64, plan: &SimulationPlan) -> SimulationReport {
     Simulation::run(seed, plan).unwrap_or_else(|violation| panic!("{violation}"))
 }
 
-/// A quarter of a million matches each, so that two cores share the work.
-fn a_share_of_a_million(seed: u64) {
-    let report = run(seed, &Plan::new(250_000));
-    assert!(report.matches >= 250_000);
-    for &fault in Fault::ALL {
-        assert!(report.count(fault) > 0, "no {} at all", fault.name());
+/// From so many matches on, every kind of fault must have occurred.
+const ENOUGH_FOR_EVERY_FAULT: u64 = 100_000;
+
+/// How many matches each of the four seeds plays: `LEAGUE_SIM_MATCHES`, or a quarter of a million.
+fn matches_per_seed() -> u64 {
+    match std::env::var("LEAGUE_SIM_MATCHES") {
+        Ok(matches) => matches.parse().expect("LEAGUE_SIM_MATCHES is a number"),
+        Err(_) => 250_000,
+    }
+}
+
+fn keeps_every_promise(seed: u64) {
+    let matches = matches_per_seed();
+    let report = run(seed, &SimulationPlan::new(matches));
+    assert!(report.matches >= matches);
+    assert!(report.all_faults() > 0);
+    if matches >= ENOUGH_FOR_EVERY_FAULT {
+        for &fault in InjectedFault::ALL {
+            assert!(report.count(fault) > 0, "no {} at all", fault.name());
+        }
     }
     assert!(report.technical_losses > 0 && report.technical_losses < report.matches);
 }
 
+// One test a seed, so that they run side by side; together they play a million matches.
+
 #[test]
-fn a_million_matches_with_faults_break_no_promise_first_quarter() {
-    a_share_of_a_million(1);
+fn faults_break_no_promise_with_seed_1() {
+    keeps_every_promise(1);
 }
 
 #[test]
-fn a_million_matches_with_faults_break_no_promise_second_quarter() {
-    a_share_of_a_million(2);
+fn faults_break_no_promise_with_seed_2() {
+    keeps_every_promise(2);
 }
 
 #[test]
-fn a_million_matches_with_faults_break_no_promise_third_quarter() {
-    a_share_of_a_million(3);
+fn faults_break_no_promise_with_seed_3() {
+    keeps_every_promise(3);
 }
 
 #[test]
-fn a_million_matches_with_faults_break_no_promise_last_quarter() {
-    a_share_of_a_million(4);
+fn faults_break_no_promise_with_seed_4() {
+    keeps_every_promise(4);
 }
 
 #[test]
-fn without_faults_nobody_loses_without_playing() {
-    let report = run(5, &Plan::without_faults(20_000));
+fn no_player_forfeits_without_faults() {
+    let report = run(5, &SimulationPlan::without_faults(20_000));
     assert!(report.matches >= 20_000);
     assert_eq!((report.technical_losses, report.all_faults()), (0, 0));
 }
 
 #[test]
-fn large_leagues_end_too() {
-    let plan = Plan {
+fn large_leagues_end() {
+    let plan = SimulationPlan {
         players: (200, 201),
         referees: (3, 20),
         game: Some("even_odd"),
-        ..Plan::new(40_000)
+        ..SimulationPlan::new(40_000)
     };
     assert!(run(6, &plan).matches >= 40_000);
 }
 
 #[test]
-fn the_smallest_leagues_end_whatever_goes_wrong() {
-    let plan = Plan {
+fn smallest_leagues_end_under_every_fault() {
+    let plan = SimulationPlan {
         players: (2, 3),
         referees: (1, 2),
-        ..Plan::new(3_000)
+        ..SimulationPlan::new(3_000)
     };
     assert!(run(7, &plan).matches >= 3_000);
 }

@@ -1,23 +1,23 @@
-//! Planted bugs are found, and what is found without one is nothing.
+//! The oracle finds every planted bug, and finds nothing without one.
 
-use league_simulation::{Invariant, Plan, Sabotage, Simulation, Violation};
+use league_simulation::{Invariant, Sabotage, Simulation, SimulationPlan, Violation};
 
-/// The most matches that a planted bug may stay unseen.
-const MOST_MATCHES: u64 = 20_000;
+/// The oracle must find a planted bug within so many matches.
+const MAX_MATCHES: u64 = 20_000;
 const SEED: u64 = 21;
 
 fn found(sabotage: Sabotage) -> Box<Violation> {
-    let plan = Plan {
+    let plan = SimulationPlan {
         sabotage: Some(sabotage),
-        ..Plan::new(MOST_MATCHES)
+        ..SimulationPlan::new(MAX_MATCHES)
     };
     match Simulation::run(SEED, &plan) {
-        Ok(_) => panic!("{sabotage:?} was not found in {MOST_MATCHES} matches"),
+        Ok(_) => panic!("{sabotage:?} was not found in {MAX_MATCHES} matches"),
         Err(violation) => violation,
     }
 }
 
-/// Which promise each planted bug breaks first.
+/// The invariant that each planted bug violates first.
 const EXPECTED: &[(Sabotage, Invariant)] = &[
     (Sabotage::AckBeforeJournal, Invariant::AckedResultsStay),
     (
@@ -76,7 +76,7 @@ const EXPECTED: &[(Sabotage, Invariant)] = &[
 ];
 
 #[test]
-fn every_planted_bug_is_found_by_the_promise_it_breaks() {
+fn every_planted_bug_violates_its_invariant() {
     let mut wrong = Vec::new();
     for &sabotage in Sabotage::ALL {
         let violation = found(sabotage);
@@ -89,21 +89,21 @@ fn every_planted_bug_is_found_by_the_promise_it_breaks() {
 }
 
 #[test]
-fn the_same_seed_without_a_planted_bug_breaks_nothing() {
-    let report = Simulation::run(SEED, &Plan::new(MOST_MATCHES));
+fn same_seed_without_planted_bug_violates_nothing() {
+    let report = Simulation::run(SEED, &SimulationPlan::new(MAX_MATCHES));
     assert!(report.is_ok(), "{}", report.unwrap_err());
 }
 
 #[test]
-fn a_violation_says_how_to_see_it_again() {
+fn violation_names_the_command_that_repeats_it() {
     let violation = found(Sabotage::PointsSwapped);
     let (seed, league) = (violation.seed, violation.league);
     let command = format!("cargo xtask sim --seed {seed} --league {league}");
     assert!(violation.to_string().ends_with(&command), "{violation}");
-    let again = Plan {
+    let again = SimulationPlan {
         sabotage: Some(Sabotage::PointsSwapped),
         league: Some(league),
-        ..Plan::new(1)
+        ..SimulationPlan::new(1)
     };
     assert_eq!(Simulation::run(seed, &again).unwrap_err(), violation);
 }

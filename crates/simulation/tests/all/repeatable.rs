@@ -1,16 +1,16 @@
-//! A seed is all that is needed to see a run again.
+//! A seed determines a run.
 
-use league_simulation::{Plan, Simulation};
+use league_simulation::{Simulation, SimulationPlan};
 
-fn plan() -> Plan {
-    Plan {
+fn plan() -> SimulationPlan {
+    SimulationPlan {
         digest: true,
-        ..Plan::new(2_000)
+        ..SimulationPlan::new(2_000)
     }
 }
 
 #[test]
-fn the_same_seed_gives_the_same_events_to_the_letter() {
+fn same_seed_gives_identical_events() {
     let first = Simulation::run(11, &plan()).unwrap();
     let second = Simulation::run(11, &plan()).unwrap();
     assert_ne!(first.digest, 0);
@@ -18,20 +18,20 @@ fn the_same_seed_gives_the_same_events_to_the_letter() {
 }
 
 #[test]
-fn another_seed_gives_other_events() {
+fn different_seed_gives_different_events() {
     let first = Simulation::run(11, &plan()).unwrap();
     let other = Simulation::run(12, &plan()).unwrap();
     assert_ne!(first.digest, other.digest);
 }
 
 #[test]
-fn one_league_of_a_run_is_the_same_by_itself() {
-    let two = Plan {
+fn single_league_runs_as_within_its_run() {
+    let two = SimulationPlan {
         players: (6, 6),
         matches: 16,
         ..plan()
     };
-    let alone = |league| Plan {
+    let alone = |league| SimulationPlan {
         league: Some(league),
         ..two.clone()
     };

@@ -25,7 +25,7 @@ fn fail(world: &mut LeagueWorld, times: usize) {
 }
 
 #[test]
-fn an_acknowledged_notice_is_no_fact() {
+fn acknowledged_notice_makes_no_event() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     assert!(
         world
@@ -35,7 +35,7 @@ fn an_acknowledged_notice_is_no_fact() {
 }
 
 #[test]
-fn five_failed_letters_suspend_a_player_and_a_good_answer_brings_it_back() {
+fn five_failures_suspend_a_player_until_it_answers() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     fail(&mut world, 4);
     assert_eq!(state(&world), AgentState::Active);
@@ -54,7 +54,7 @@ fn five_failed_letters_suspend_a_player_and_a_good_answer_brings_it_back() {
 }
 
 #[test]
-fn a_suspended_player_gets_no_letters_but_one_probe_after_a_minute() {
+fn suspended_player_gets_only_a_probe_a_minute() {
     let mut world = LeagueWorld::begun(4, 1, 2);
     fail(&mut world, 5);
     let orders = world.orders();
@@ -101,7 +101,7 @@ fn a_suspended_player_gets_no_letters_but_one_probe_after_a_minute() {
 }
 
 #[test]
-fn technical_losses_by_silence_feed_the_breaker_and_a_played_match_clears_it() {
+fn silent_losses_feed_the_breaker_and_a_played_match_clears_it() {
     for (code, suspended) in [
         (Code::Timeout, true),
         (Code::Connection, true),

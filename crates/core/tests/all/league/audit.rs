@@ -77,7 +77,7 @@ fn problem(change: impl Fn(&mut MatchResult)) -> ReportProblem {
 }
 
 #[test]
-fn a_result_that_does_not_follow_is_named() {
+fn result_that_does_not_follow_is_named() {
     let swap = |result: &mut MatchResult| result.players.reverse();
     assert!(matches!(problem(swap), ReportProblem::Players(_)));
     let points = |result: &mut MatchResult| result.points[0] += 1;
@@ -111,7 +111,7 @@ fn another_nonce_leads_to_another_number() {
 }
 
 #[test]
-fn a_promise_for_another_match_is_not_kept() {
+fn promise_for_another_match_is_not_kept() {
     let other = |result: &mut MatchResult| {
         let league = rules().league_id;
         let opened = result.draw.as_mut().unwrap();
@@ -122,7 +122,7 @@ fn a_promise_for_another_match_is_not_kept() {
 }
 
 #[test]
-fn a_seed_that_was_chosen_later_is_not_the_promised_one() {
+fn seed_that_was_chosen_later_is_not_the_promised_one() {
     let chosen = |result: &mut MatchResult| {
         let opened = result.draw.as_mut().unwrap();
         opened.seed.0 = [9; 32];
@@ -142,7 +142,7 @@ fn a_seed_that_was_chosen_later_is_not_the_promised_one() {
 }
 
 #[test]
-fn a_result_counts_once_for_one_match_and_one_referee() {
+fn result_counts_once_for_one_match_and_one_referee() {
     let mut world = whole();
     let result = |event: &Event| matches!(event, Event::ResultRecorded { .. });
     let first = world.events.iter().position(result).unwrap();
@@ -182,7 +182,7 @@ fn a_result_counts_once_for_one_match_and_one_referee() {
 }
 
 #[test]
-fn the_managers_ruling_is_checked_too() {
+fn managers_ruling_is_checked_too() {
     let turned = after(with_rulings(), |event| match event {
         Event::ResultRecorded {
             referee: None,
@@ -234,7 +234,7 @@ fn rounds_come_in_order_and_are_whole() {
 }
 
 #[test]
-fn nobody_comes_from_nowhere_or_twice() {
+fn unknown_and_duplicate_agents_are_found() {
     let mut world = whole();
     let first = world.events[0].clone();
     world.events.insert(1, first);

@@ -8,7 +8,7 @@ use league_testkit::league::{LeagueWorld, rules};
 use league_testkit::report::{forfeited, honest};
 
 #[test]
-fn too_many_technical_losses_in_a_row_end_a_players_part_and_the_manager_rules_the_rest() {
+fn repeated_technical_losses_shut_a_player_down() {
     let mut world = LeagueWorld::begun_by(
         LeagueRules {
             max_fail: 2,
@@ -71,7 +71,7 @@ fn too_many_technical_losses_in_a_row_end_a_players_part_and_the_manager_rules_t
 }
 
 #[test]
-fn a_win_in_between_starts_the_count_of_technical_losses_anew() {
+fn win_resets_the_count_of_technical_losses() {
     let mut world = LeagueWorld::begun_by(
         LeagueRules {
             max_fail: 2,
@@ -104,7 +104,7 @@ fn a_win_in_between_starts_the_count_of_technical_losses_anew() {
 }
 
 #[test]
-fn when_all_players_are_out_the_league_still_comes_to_its_end() {
+fn league_ends_with_all_players_shut_down() {
     let mut world = LeagueWorld::begun_by(
         LeagueRules {
             max_fail: 1,

@@ -131,7 +131,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn a_changed_report_is_refused_and_leaves_everything_as_it_was(
+    fn altered_report_is_refused_and_changes_nothing(
         kind in 0_usize..7,
         how in prop::collection::vec(0..FORGERIES, 1..3),
         number in 0_u32..100,
@@ -166,7 +166,7 @@ proptest! {
 }
 
 #[test]
-fn each_forgery_alone_is_refused_in_a_match_that_was_won() {
+fn each_single_forgery_is_refused() {
     for how in (0..FORGERIES).filter(|how| ![15, 18].contains(how)) {
         for number in 0..5 {
             let mut world = LeagueWorld::begun(2, 1, 1);
@@ -181,7 +181,7 @@ fn each_forgery_alone_is_refused_in_a_match_that_was_won() {
 }
 
 #[test]
-fn the_draw_of_a_match_that_was_not_played_must_be_the_promised_one_too() {
+fn unplayed_match_must_open_its_committed_draw() {
     for number in 0..4 {
         let mut world = LeagueWorld::begun(2, 1, 1);
         let (referee, order) = world.orders().remove(0);
@@ -196,7 +196,7 @@ fn the_draw_of_a_match_that_was_not_played_must_be_the_promised_one_too() {
 }
 
 #[test]
-fn a_third_player_cannot_fail_in_a_match_of_two() {
+fn third_player_cannot_fail_a_match() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let (referee, order) = world.orders().remove(0);
     let mut forged = good(&order, 6);
@@ -207,7 +207,7 @@ fn a_third_player_cannot_fail_in_a_match_of_two() {
 }
 
 #[test]
-fn a_game_of_turns_is_played_again_from_the_list_of_moves() {
+fn turn_based_report_is_replayed_from_its_moves() {
     let game_type = GameType::new("tic_tac_toe").unwrap();
     let rules = LeagueRules::new(rules().league_id, game_type.clone());
     assert!(rules.sides_matter);

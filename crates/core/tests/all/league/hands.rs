@@ -8,7 +8,7 @@ use league_testkit::league::{LeagueWorld, rules};
 use league_testkit::report::honest;
 
 #[test]
-fn an_idle_referee_takes_what_waits_behind_others() {
+fn idle_referee_takes_queued_matches() {
     let rules = LeagueRules {
         assignment: Assignment::RoundRobin,
         ..rules()
@@ -37,7 +37,7 @@ fn an_idle_referee_takes_what_waits_behind_others() {
 }
 
 #[test]
-fn the_referee_of_a_player_that_comes_back_learns_its_new_token() {
+fn referee_learns_the_new_token_of_a_returning_player() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let (referee, order) = world.orders().remove(0);
     world.answer_order(&referee, &order, true);

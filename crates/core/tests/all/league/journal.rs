@@ -2,7 +2,7 @@
 
 use league_core::draw::keeps_promise;
 use league_core::league::{CorrelationId, Event, League, LeagueRules};
-use league_core::machine::{Keep, Machine};
+use league_core::machine::{Machine, Persistence};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::Message;
@@ -72,13 +72,13 @@ fn kind(event: &Event) -> String {
 }
 
 #[test]
-fn every_fact_of_the_journal_occurs_reads_back_and_says_the_same() {
+fn every_journal_event_occurs_and_reads_back() {
     let world = eventful();
     let mut kinds = std::collections::BTreeSet::new();
     let journal = world
         .events
         .iter()
-        .filter(|event| League::keep(event) == Keep::Journal);
+        .filter(|event| League::keep(event) == Persistence::Journal);
     for event in journal {
         let line = serde_json::to_string(event).unwrap();
         assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), *event);
@@ -104,13 +104,13 @@ fn every_fact_of_the_journal_occurs_reads_back_and_says_the_same() {
 }
 
 #[test]
-fn what_is_kept_in_memory_cannot_be_written() {
+fn memory_events_cannot_be_serialised() {
     let world = eventful();
     let mut seen = 0;
     for event in world
         .events
         .iter()
-        .filter(|event| League::keep(event) == Keep::Memory)
+        .filter(|event| League::keep(event) == Persistence::Memory)
     {
         assert!(serde_json::to_string(event).is_err(), "{event:?}");
         seen += 1;
@@ -120,7 +120,7 @@ fn what_is_kept_in_memory_cannot_be_written() {
 }
 
 #[test]
-fn the_journal_holds_no_token_and_no_seed_before_its_result() {
+fn journal_holds_no_token_and_no_seed_before_its_result() {
     let world = eventful();
     let secret = league_testkit::league::SECRET;
     let league = &world.league.rules().league_id;
@@ -144,7 +144,7 @@ fn the_journal_holds_no_token_and_no_seed_before_its_result() {
     for event in world
         .events
         .iter()
-        .filter(|event| League::keep(event) == Keep::Journal)
+        .filter(|event| League::keep(event) == Persistence::Journal)
     {
         if let Event::ResultRecorded { match_id, .. } = event {
             unfinished.retain(|(id, _)| id != match_id.as_str());
@@ -173,13 +173,13 @@ fn replaying_the_journal_gives_the_league() {
 }
 
 #[test]
-fn after_every_fact_the_journal_replays_to_the_same_league() {
+fn journal_replays_to_the_same_league_after_every_event() {
     let world = eventful();
     let mut live = LeagueWorld::new(world.league.rules().clone());
     let mut replayed = LeagueWorld::new(world.league.rules().clone());
     for event in &world.events {
         live.league.apply(event);
-        if League::keep(event) == Keep::Journal {
+        if League::keep(event) == Persistence::Journal {
             replayed.league.apply(event);
         }
         assert_eq!(
@@ -191,18 +191,18 @@ fn after_every_fact_the_journal_replays_to_the_same_league() {
 }
 
 #[test]
-fn the_smooth_path_writes_one_line_a_match_and_two_a_round() {
+fn smooth_league_writes_one_line_a_match_and_two_a_round() {
     let mut world = LeagueWorld::begun(6, 2, 2);
     let before = world.events.len();
     world.play_on();
     let journal = world.events[before..].iter();
-    let journal = journal.filter(|event| League::keep(event) == Keep::Journal);
+    let journal = journal.filter(|event| League::keep(event) == Persistence::Journal);
     // 15 results; round 1 was opened before; 5 rounds are closed, 4 more opened, one end.
     assert_eq!(journal.count(), 15 + 5 + 4 + 1);
 }
 
 #[test]
-fn after_a_restart_everything_that_is_owed_is_sent_again() {
+fn pending_letters_are_resent_after_a_restart() {
     let mut world = LeagueWorld::begun(4, 1, 1);
     let (referee, order) = world.orders().remove(0);
     world.answer_order(&referee, &order, true);
@@ -251,12 +251,12 @@ fn after_a_restart_everything_that_is_owed_is_sent_again() {
 }
 
 #[test]
-fn a_league_goes_on_from_its_journal_at_every_point() {
+fn league_continues_from_any_prefix_of_its_journal() {
     let world = eventful();
     let journal: Vec<&Event> = world
         .events
         .iter()
-        .filter(|event| League::keep(event) == Keep::Journal)
+        .filter(|event| League::keep(event) == Persistence::Journal)
         .collect();
     let last_agent = journal
         .iter()
@@ -285,7 +285,7 @@ fn a_league_goes_on_from_its_journal_at_every_point() {
 }
 
 #[test]
-fn a_verifier_without_the_secret_finds_the_promises_in_the_journal() {
+fn journal_alone_shows_the_commitments() {
     let mut world = LeagueWorld::begun(4, 1, 2);
     world.play_on();
     let league = world.league.rules().league_id.clone();
@@ -316,7 +316,7 @@ fn a_verifier_without_the_secret_finds_the_promises_in_the_journal() {
 }
 
 #[test]
-fn a_journal_without_promises_is_replayed_to_the_same_league() {
+fn journal_without_commitments_replays_to_the_same_league() {
     let world = LeagueWorld::begun(4, 1, 2);
     let mut league = League::new(world.league.rules().clone(), SECRET).unwrap();
     for event in &world.events {

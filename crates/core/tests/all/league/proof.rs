@@ -20,7 +20,7 @@ fn register(world: &mut LeagueWorld, change: impl FnOnce(&mut Applicant)) -> Enr
 }
 
 #[test]
-fn every_letter_shows_the_token_that_registration_told_its_receiver() {
+fn every_letter_shows_the_receivers_manager_token() {
     let mut world = LeagueWorld::begun(4, 2, 1);
     world.play_on();
     assert!(!world.letters.is_empty());
@@ -32,7 +32,7 @@ fn every_letter_shows_the_token_that_registration_told_its_receiver() {
 }
 
 #[test]
-fn what_lasts_is_told_to_one_who_knows_it_and_not_to_one_who_claims_a_name() {
+fn lasting_tokens_go_only_to_a_proven_agent() {
     let mut world = LeagueWorld::new(rules());
     let league = world.league.rules().league_id.clone();
     let first = register(&mut world, |_| {});
@@ -90,7 +90,7 @@ fn only_the_return_token_moves_an_agent() {
 }
 
 #[test]
-fn the_return_token_throws_out_whoever_came_without_one() {
+fn return_token_displaces_an_unproven_agent() {
     let mut world = LeagueWorld::new(rules());
     let first = register(&mut world, |_| {});
     let stranger = register(&mut world, |_| {});
@@ -106,7 +106,7 @@ fn the_return_token_throws_out_whoever_came_without_one() {
 }
 
 #[test]
-fn a_return_token_proves_nothing_but_who_registers() {
+fn return_token_is_good_for_registration_only() {
     let world = LeagueWorld::begun(2, 1, 1);
     let league = world.league.rules().league_id.clone();
     let agent = Agent::Player(PlayerId::numbered(1));
@@ -118,7 +118,7 @@ fn a_return_token_proves_nothing_but_who_registers() {
 }
 
 #[test]
-fn the_first_protocol_has_no_place_for_it() {
+fn v1_agents_get_no_lasting_tokens() {
     let mut world = LeagueWorld::new(rules());
     world.admit_referee("Referee 1", 1);
     let first = register(&mut world, |candidate| candidate.dialect = Dialect::V1);

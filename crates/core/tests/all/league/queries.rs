@@ -34,7 +34,7 @@ fn ask_exactly(world: &mut LeagueWorld, query: LeagueQuery) -> LeagueQueryRespon
 }
 
 #[test]
-fn a_question_without_a_token_is_an_error() {
+fn query_without_a_token_is_refused() {
     let world = LeagueWorld::begun(2, 1, 1);
     let command = Command::Query {
         token: None,
@@ -51,7 +51,7 @@ fn a_question_without_a_token_is_an_error() {
 }
 
 #[test]
-fn before_the_start_there_is_a_table_and_nothing_scheduled() {
+fn unstarted_league_has_standings_but_no_schedule() {
     let mut world = LeagueWorld::new(rules());
     let id = world.admit_player("Alpha");
     let response = ask(&mut world, Query::Standings);
@@ -71,7 +71,7 @@ fn before_the_start_there_is_a_table_and_nothing_scheduled() {
 }
 
 #[test]
-fn the_next_match_is_the_present_one_then_the_next_then_none() {
+fn next_match_is_the_current_one_then_the_next_then_none() {
     let mut world = LeagueWorld::begun(4, 1, 2);
     let first = PlayerId::numbered(1);
     let mut seen = Vec::new();
@@ -103,7 +103,7 @@ fn the_next_match_is_the_present_one_then_the_next_then_none() {
 }
 
 #[test]
-fn what_cannot_be_answered_says_so() {
+fn unanswerable_query_says_so() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let nobody = PlayerId::new("P77").unwrap();
     for query in [Query::NextMatch(nobody.clone()), Query::PlayerStats(nobody)] {
@@ -120,7 +120,7 @@ fn what_cannot_be_answered_says_so() {
 }
 
 #[test]
-fn figures_and_schedule_are_told_to_whoever_has_a_token() {
+fn any_token_may_query_figures_and_schedule() {
     let mut world = LeagueWorld::begun(4, 1, 2);
     let (referee, order) = world.orders().remove(0);
     world.report(&referee, honest(&order)).unwrap();
@@ -147,7 +147,7 @@ fn figures_and_schedule_are_told_to_whoever_has_a_token() {
 }
 
 #[test]
-fn a_schedule_that_does_not_fit_is_told_from_the_present_round_on() {
+fn oversized_schedule_starts_at_the_current_round() {
     let mut world = LeagueWorld::begun(100, 1, 50);
     for (referee, order) in world.orders() {
         world.report(&referee, honest(&order)).unwrap();

@@ -34,7 +34,7 @@ fn planned(world: &LeagueWorld) -> Vec<String> {
 }
 
 #[test]
-fn matches_go_to_one_referee_after_the_other() {
+fn round_robin_rule_alternates_referees() {
     let world = begun_with(Assignment::RoundRobin, 10, &[1, 5]);
     assert_eq!(
         planned(&world),
@@ -43,7 +43,7 @@ fn matches_go_to_one_referee_after_the_other() {
 }
 
 #[test]
-fn turns_go_on_from_round_to_round() {
+fn round_robin_rule_continues_across_rounds() {
     let mut world = begun_with(Assignment::RoundRobin, 4, &[1, 1, 1]);
     assert_eq!(planned(&world), ["REF01", "REF02"]);
     for (referee, order) in world.orders() {
@@ -54,7 +54,7 @@ fn turns_go_on_from_round_to_round() {
 }
 
 #[test]
-fn matches_go_to_the_least_loaded() {
+fn least_loaded_rule_picks_the_idlest_referee() {
     let world = begun_with(Assignment::LeastLoaded, 12, &[1, 9, 1]);
     let plan = planned(&world);
     for referee in ["REF01", "REF02", "REF03"] {
@@ -63,7 +63,7 @@ fn matches_go_to_the_least_loaded() {
 }
 
 #[test]
-fn matches_go_by_weight() {
+fn weighted_rule_follows_capacity() {
     let world = begun_with(Assignment::Weighted, 16, &[1, 6, 1]);
     let plan = planned(&world);
     let count = |referee: &str| plan.iter().filter(|found| *found == referee).count();
@@ -71,7 +71,7 @@ fn matches_go_by_weight() {
 }
 
 #[test]
-fn a_referee_never_gets_more_than_it_can_run_and_takes_up_the_next_when_one_is_done() {
+fn referee_stays_within_capacity_and_takes_the_next_when_done() {
     let mut world = LeagueWorld::begun(10, 1, 2);
     let orders = world.orders();
     let started: Vec<_> = orders
@@ -97,7 +97,7 @@ fn a_referee_never_gets_more_than_it_can_run_and_takes_up_the_next_when_one_is_d
 }
 
 #[test]
-fn an_order_that_is_taken_runs_and_the_answer_may_come_twice() {
+fn accepted_order_runs_and_a_repeated_answer_changes_nothing() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let (referee, order) = world.orders().remove(0);
     let events = world.answer_order(&referee, &order, true);
@@ -111,7 +111,7 @@ fn an_order_that_is_taken_runs_and_the_answer_may_come_twice() {
 }
 
 #[test]
-fn an_order_that_fails_goes_to_the_next_referee_with_the_next_attempt() {
+fn failed_order_moves_on_with_the_next_attempt() {
     for fail in [
         (|world, referee, order| world.fail_order(referee, order))
             as fn(&mut LeagueWorld, &RefereeId, &StartMatch) -> Vec<Event>,
@@ -142,7 +142,7 @@ fn an_order_that_fails_goes_to_the_next_referee_with_the_next_attempt() {
 }
 
 #[test]
-fn whoever_turns_matches_down_passes_them_on_and_loses_no_other() {
+fn declined_match_moves_on_and_no_other() {
     let mut world = LeagueWorld::begun(24, 2, 12);
     let orders = world.orders();
     let (kept, barred) = orders.split_at(2);
@@ -197,7 +197,7 @@ fn whoever_turns_matches_down_passes_them_on_and_loses_no_other() {
 }
 
 #[test]
-fn a_referee_that_loses_a_match_takes_up_its_next_one() {
+fn referee_that_loses_a_match_starts_its_next() {
     let mut world = LeagueWorld::begun(8, 2, 1);
     let (first, order) = world.orders().remove(0);
     assert_eq!(world.referee_of("R1M3").as_deref(), Some("REF01"));
@@ -217,7 +217,7 @@ fn a_referee_that_loses_a_match_takes_up_its_next_one() {
 }
 
 #[test]
-fn with_nobody_else_a_match_waits_and_is_given_again_later() {
+fn match_without_another_referee_waits() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let (referee, order) = world.orders().remove(0);
     world.answer_order(&referee, &order, false);
@@ -230,7 +230,7 @@ fn with_nobody_else_a_match_waits_and_is_given_again_later() {
 }
 
 #[test]
-fn a_new_referee_takes_what_waits_at_once() {
+fn new_referee_takes_waiting_matches_at_once() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let (referee, order) = world.orders().remove(0);
     world.fail_order(&referee, &order);
@@ -246,7 +246,7 @@ fn a_new_referee_takes_what_waits_at_once() {
 }
 
 #[test]
-fn five_failures_suspend_a_referee_and_all_its_matches_go_to_others() {
+fn suspended_referee_loses_all_its_matches() {
     let mut world = LeagueWorld::begun(24, 2, 6);
     let orders = world.orders();
     let mine: Vec<_> = orders
@@ -272,7 +272,7 @@ fn pings(world: &mut LeagueWorld, referee: u32) -> usize {
 }
 
 #[test]
-fn a_silent_referee_is_asked_three_times_and_then_loses_its_matches() {
+fn silent_referee_loses_its_matches_after_three_probes() {
     let mut world = LeagueWorld::begun(4, 2, 1);
     let orders = world.orders();
     for (referee, order) in &orders {
@@ -298,7 +298,7 @@ fn a_silent_referee_is_asked_three_times_and_then_loses_its_matches() {
 }
 
 #[test]
-fn a_referee_that_answers_keeps_its_match() {
+fn answering_referee_keeps_its_match() {
     let mut world = LeagueWorld::begun(2, 2, 1);
     let (referee, order) = world.orders().remove(0);
     world.answer_order(&referee, &order, true);
@@ -311,7 +311,7 @@ fn a_referee_that_answers_keeps_its_match() {
 }
 
 #[test]
-fn a_suspended_referee_is_asked_once_a_minute_and_is_back_when_it_answers() {
+fn suspended_referee_is_probed_each_minute_and_returns() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let (referee, order) = world.orders().remove(0);
     world.answer_order(&referee, &order, true);
@@ -343,7 +343,7 @@ fn a_suspended_referee_is_asked_once_a_minute_and_is_back_when_it_answers() {
 }
 
 #[test]
-fn a_match_beyond_the_limit_is_taken_from_a_referee_that_answers_but_never_reports() {
+fn overdue_match_is_taken_from_an_answering_referee() {
     let mut world = LeagueWorld::begun(2, 2, 1);
     let (referee, order) = world.orders().remove(0);
     world.answer_order(&referee, &order, true);
@@ -357,7 +357,7 @@ fn a_match_beyond_the_limit_is_taken_from_a_referee_that_answers_but_never_repor
 }
 
 #[test]
-fn the_limit_on_a_match_counts_from_its_acceptance() {
+fn match_limit_counts_from_acceptance() {
     let mut world = LeagueWorld::begun(2, 2, 1);
     let (referee, order) = world.orders().remove(0);
     let look_around = |world: &mut LeagueWorld, times: u32| {
@@ -376,7 +376,7 @@ fn the_limit_on_a_match_counts_from_its_acceptance() {
 }
 
 #[test]
-fn a_round_without_any_referee_waits_for_one() {
+fn round_without_referees_waits() {
     let mut world = LeagueWorld::begun(4, 1, 2);
     let orders = world.orders();
     for (referee, order) in &orders {
@@ -396,7 +396,7 @@ fn a_round_without_any_referee_waits_for_one() {
 }
 
 #[test]
-fn an_answer_of_another_match_or_agent_changes_nothing() {
+fn answer_from_another_match_or_agent_changes_nothing() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     for correlation in [
         CorrelationId::Notice(Agent::Manager),

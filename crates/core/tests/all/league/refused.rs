@@ -1,6 +1,6 @@
 //! Who is not let in, and how it is told why.
 
-use league_core::league::{AgentKind, Command, LeagueRules, Refusal};
+use league_core::league::{Command, LeagueRules, MemberKind, Refusal};
 use league_protocol::fault::Code;
 use league_protocol::id::GameType;
 use league_protocol::sender::Dialect;
@@ -45,7 +45,7 @@ fn each_reason_for_turning_an_agent_away_is_told_in_the_documents_words() {
 }
 
 #[test]
-fn an_old_version_and_a_name_that_deceives_are_errors() {
+fn old_version_and_a_name_that_deceives_are_errors() {
     let mut world = LeagueWorld::new(rules());
     let old = changed(world.candidate("Alpha"), |candidate| {
         candidate.request.meta.protocol_version = Some("1.9.0".to_owned());
@@ -59,12 +59,12 @@ fn an_old_version_and_a_name_that_deceives_are_errors() {
     let bad = changed(world.candidate("a\u{202e}b"), |_| {});
     assert_eq!(
         world.when(&Command::RegisterPlayer(bad)).unwrap_err(),
-        Refusal::Name(AgentKind::Player)
+        Refusal::Name(MemberKind::Player)
     );
 }
 
 #[test]
-fn an_error_names_the_place_of_what_an_agent_says_of_itself() {
+fn error_names_the_place_of_what_an_agent_says_of_itself() {
     let mut world = LeagueWorld::new(rules());
     let old = changed(world.candidate("Alpha"), |candidate| {
         candidate.request.meta.protocol_version = Some("1.9.0".to_owned());
@@ -94,7 +94,7 @@ fn an_error_names_the_place_of_what_an_agent_says_of_itself() {
 }
 
 #[test]
-fn a_referee_without_tokens_is_not_let_in() {
+fn referee_without_tokens_is_not_let_in() {
     let mut world = LeagueWorld::new(rules());
     let candidate = changed(world.candidate("Old"), |candidate| {
         candidate.dialect = Dialect::V1;

@@ -50,7 +50,7 @@ pub(crate) fn changed(mut candidate: Applicant, change: impl FnOnce(&mut Applica
 }
 
 #[test]
-fn players_and_referees_are_numbered_in_the_order_they_come() {
+fn ids_are_numbered_in_order_of_registration() {
     let mut world = LeagueWorld::new(rules());
     assert_eq!(world.admit_player("Alpha").as_str(), "P01");
     assert_eq!(world.admit_player("Beta").as_str(), "P02");
@@ -61,7 +61,7 @@ fn players_and_referees_are_numbered_in_the_order_they_come() {
 }
 
 #[test]
-fn a_wanted_id_is_given_if_it_is_free_whatever_its_case() {
+fn wanted_id_is_given_if_free_in_any_case() {
     let mut world = LeagueWorld::new(rules());
     let mut wanting = |name: &str, wanted: &str| {
         let candidate = world.candidate(name);
@@ -78,7 +78,7 @@ fn a_wanted_id_is_given_if_it_is_free_whatever_its_case() {
 }
 
 #[test]
-fn an_agent_whose_first_answer_was_lost_comes_back_by_its_pledge() {
+fn pledge_lets_an_agent_return_after_a_lost_answer() {
     let mut world = LeagueWorld::new(rules());
     let pledge = AuthToken::pledge(&[9; 32]);
     let candidate = changed(world.candidate("Alpha"), |candidate| {
@@ -102,7 +102,7 @@ fn an_agent_whose_first_answer_was_lost_comes_back_by_its_pledge() {
 }
 
 #[test]
-fn a_referee_may_not_take_the_name_of_a_player() {
+fn referee_cannot_take_a_players_name() {
     let mut world = LeagueWorld::new(rules());
     world.admit_player("Alpha");
     let candidate = world.candidate("Alpha");
@@ -115,7 +115,7 @@ fn a_referee_may_not_take_the_name_of_a_player() {
 }
 
 #[test]
-fn coming_back_gives_the_same_id_and_a_fresh_token_and_voids_the_old_one() {
+fn returning_agent_keeps_its_id_and_gets_a_fresh_token() {
     let mut world = LeagueWorld::new(rules());
     let first = world.candidate("Alpha");
     let first = enrolled(&mut world, first);
@@ -135,7 +135,7 @@ fn coming_back_gives_the_same_id_and_a_fresh_token_and_voids_the_old_one() {
 }
 
 #[test]
-fn once_the_league_runs_only_the_old_token_proves_who_comes_back() {
+fn returning_to_a_running_league_needs_the_old_token() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let token = world.tokens[&Agent::Player(PlayerId::numbered(1))].clone();
     let stranger = world.candidate("Player 1");
@@ -154,7 +154,7 @@ fn once_the_league_runs_only_the_old_token_proves_who_comes_back() {
 }
 
 #[test]
-fn the_token_before_proves_who_registers_as_long_as_the_answer_may_be_lost() {
+fn previous_token_is_accepted_while_the_answer_may_be_lost() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let first = world.tokens[&Agent::Player(PlayerId::numbered(1))].clone();
     let again = changed(world.candidate("Player 1"), |candidate| {
@@ -179,7 +179,7 @@ fn the_token_before_proves_who_registers_as_long_as_the_answer_may_be_lost() {
 }
 
 #[test]
-fn a_stranger_that_came_in_an_agents_place_is_thrown_out_by_its_token() {
+fn agents_token_displaces_an_impostor() {
     let mut world = LeagueWorld::new(rules());
     world.admit_player("Alpha");
     let first = world.tokens[&Agent::Player(PlayerId::numbered(1))].clone();
@@ -202,7 +202,7 @@ fn a_stranger_that_came_in_an_agents_place_is_thrown_out_by_its_token() {
 }
 
 #[test]
-fn without_its_token_an_agent_changes_neither_address_nor_dialect() {
+fn agent_without_its_token_keeps_address_and_dialect() {
     let mut world = LeagueWorld::new(rules());
     world.admit_player("Alpha");
     let turned = changed(world.candidate("Alpha"), |candidate| {
@@ -212,7 +212,7 @@ fn without_its_token_an_agent_changes_neither_address_nor_dialect() {
 }
 
 #[test]
-fn without_its_token_an_agent_may_not_move() {
+fn agent_without_its_token_cannot_move() {
     let mut world = LeagueWorld::new(rules());
     world.admit_player("Alpha");
     let elsewhere = changed(world.candidate("Alpha"), |candidate| {
@@ -222,7 +222,7 @@ fn without_its_token_an_agent_may_not_move() {
 }
 
 #[test]
-fn a_suspended_agent_and_one_of_the_first_protocol_come_back_without_a_token() {
+fn suspended_and_v1_agents_return_without_a_token() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let agent = Agent::Player(PlayerId::numbered(1));
     for _ in 0..5 {
@@ -249,7 +249,7 @@ fn a_suspended_agent_and_one_of_the_first_protocol_come_back_without_a_token() {
 }
 
 #[test]
-fn a_returning_referee_gets_its_running_matches_again() {
+fn returning_referee_gets_its_running_matches_again() {
     let mut world = LeagueWorld::begun(4, 1, 2);
     let orders = world.orders();
     assert_eq!(orders.len(), 2);
@@ -265,7 +265,7 @@ fn a_returning_referee_gets_its_running_matches_again() {
 }
 
 #[test]
-fn whoever_was_away_at_the_end_comes_back_and_hears_it() {
+fn agent_returning_after_the_end_learns_the_result() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     world.play_on();
     let names = [("Player 1", false), ("Referee 1", true)];
@@ -298,7 +298,7 @@ fn whoever_was_away_at_the_end_comes_back_and_hears_it() {
 }
 
 #[test]
-fn when_the_league_is_over_nobody_new_is_let_in() {
+fn completed_league_admits_no_new_agent() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     world.play_on();
     let late = world.candidate("Late");
@@ -310,7 +310,7 @@ fn when_the_league_is_over_nobody_new_is_let_in() {
 }
 
 #[test]
-fn what_an_agent_says_of_itself_is_kept_within_bounds() {
+fn agent_details_are_bounded() {
     let mut world = LeagueWorld::new(rules());
     let far = changed(world.candidate("Far"), |candidate| {
         candidate.request.meta.contact_endpoint = "x".repeat(2_049);
@@ -332,7 +332,7 @@ fn what_an_agent_says_of_itself_is_kept_within_bounds() {
 }
 
 #[test]
-fn rules_that_make_no_league_are_refused() {
+fn invalid_rules_are_refused() {
     let refused = |rules: LeagueRules| League::new(rules, SECRET).unwrap_err();
     let game = GameType::new("chess").unwrap();
     let unknown = LeagueRules::new(rules().league_id, game.clone());

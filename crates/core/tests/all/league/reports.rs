@@ -37,7 +37,7 @@ fn turned_away(token: Option<TokenHash>, sender: Option<Agent>) -> (Refusal, Cod
 }
 
 #[test]
-fn identity_is_the_token_and_each_lack_has_its_code() {
+fn each_authentication_failure_has_its_code() {
     let world = LeagueWorld::begun(4, 2, 1);
     let token = |agent: &Agent| Some(world.tokens[agent].hash());
     let first = Agent::Referee(RefereeId::numbered(1));
@@ -60,7 +60,7 @@ fn identity_is_the_token_and_each_lack_has_its_code() {
 }
 
 #[test]
-fn a_name_that_nobody_holds_is_refused_before_the_token_is_looked_at() {
+fn unknown_sender_is_refused_before_its_token() {
     let player = PlayerId::numbered(77);
     let unknown = (
         Refusal::UnknownPlayer(player.clone()),
@@ -77,7 +77,7 @@ fn a_name_that_nobody_holds_is_refused_before_the_token_is_looked_at() {
 }
 
 #[test]
-fn a_token_is_good_until_its_time_is_over() {
+fn token_is_good_until_it_expires() {
     let ttl = Duration::from_secs(3_600);
     let mut world = LeagueWorld::new(LeagueRules {
         token_ttl: ttl,
@@ -96,7 +96,7 @@ fn a_token_is_good_until_its_time_is_over() {
 }
 
 #[test]
-fn the_same_report_again_is_acknowledged_and_changes_nothing() {
+fn repeated_report_is_acknowledged_and_changes_nothing() {
     let mut world = LeagueWorld::begun(4, 1, 2);
     let orders = world.orders();
     let (referee, order) = &orders[0];
@@ -115,7 +115,7 @@ fn the_same_report_again_is_acknowledged_and_changes_nothing() {
 }
 
 #[test]
-fn a_report_may_name_the_second_seat_first() {
+fn report_may_list_the_second_seat_first() {
     let mut world = LeagueWorld::begun(4, 1, 2);
     let (referee, order) = world.orders().remove(0);
     let straight = honest(&order);
@@ -134,7 +134,7 @@ fn a_report_may_name_the_second_seat_first() {
 }
 
 #[test]
-fn a_different_report_is_refused_and_noted_once() {
+fn conflicting_report_is_refused_and_noted_once() {
     let mut world = LeagueWorld::begun(4, 1, 2);
     let (referee, order) = world.orders().remove(0);
     world.report(&referee, honest(&order)).unwrap();
@@ -162,7 +162,7 @@ fn a_different_report_is_refused_and_noted_once() {
 }
 
 #[test]
-fn a_match_that_is_not_the_referees_or_not_there_is_not_found() {
+fn report_of_a_foreign_or_unknown_match_is_not_found() {
     let mut world = LeagueWorld::begun(4, 2, 1);
     let orders = world.orders();
     let other = RefereeId::numbered(2);
@@ -180,7 +180,7 @@ fn a_match_that_is_not_the_referees_or_not_there_is_not_found() {
 }
 
 #[test]
-fn a_match_that_waits_in_the_queue_cannot_be_reported() {
+fn queued_match_cannot_be_reported() {
     let mut world = LeagueWorld::begun(4, 1, 1);
     let (referee, order) = world.orders().remove(0);
     let mut report = honest(&order);
@@ -191,7 +191,7 @@ fn a_match_that_waits_in_the_queue_cannot_be_reported() {
 }
 
 #[test]
-fn a_match_that_was_taken_away_and_an_old_attempt_are_out_of_turn() {
+fn reassigned_match_and_old_attempt_are_out_of_turn() {
     let mut world = LeagueWorld::begun(2, 2, 1);
     let (first, order) = world.orders().remove(0);
     world.fail_order(&first, &order);
@@ -215,7 +215,7 @@ fn a_match_that_was_taken_away_and_an_old_attempt_are_out_of_turn() {
 }
 
 #[test]
-fn a_match_long_past_is_out_of_turn() {
+fn match_of_an_old_round_is_out_of_turn() {
     let mut world = LeagueWorld::begun_by(rules(), 210, 1, 105);
     let (referee, first) = world.orders().remove(0);
     let mut orders = vec![(referee.clone(), first.clone())];
@@ -274,7 +274,7 @@ fn world_report(
 }
 
 #[test]
-fn a_bad_report_is_refused_with_its_path_and_noted_once_without_its_content() {
+fn invalid_report_is_refused_with_its_path_and_noted_once() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let (referee, order) = world.orders().remove(0);
     let mut report = played(&order, [json!("even"), json!("odd")]);
@@ -305,7 +305,7 @@ fn a_bad_report_is_refused_with_its_path_and_noted_once_without_its_content() {
 }
 
 #[test]
-fn a_referee_that_tells_what_cannot_be_loses_the_match_at_once() {
+fn referee_with_an_impossible_report_loses_the_match() {
     let mut world = LeagueWorld::begun(4, 2, 1);
     let (referee, order) = world.orders().remove(0);
     let mut report = honest(&order);
@@ -321,7 +321,7 @@ fn a_referee_that_tells_what_cannot_be_loses_the_match_at_once() {
 }
 
 #[test]
-fn a_technical_loss_gives_the_other_the_win_and_both_failing_gives_nobody() {
+fn technical_loss_gives_the_opponent_the_win() {
     let mut world = LeagueWorld::begun(4, 1, 2);
     let orders = world.orders();
     let (referee, order) = &orders[0];
@@ -345,7 +345,7 @@ fn a_technical_loss_gives_the_other_the_win_and_both_failing_gives_nobody() {
 }
 
 #[test]
-fn a_report_before_the_order_was_answered_counts_and_the_answer_changes_nothing() {
+fn report_before_the_order_is_answered_counts() {
     let mut world = LeagueWorld::begun(4, 1, 2);
     let (referee, order) = world.orders().remove(0);
     world.report(&referee, honest(&order)).unwrap();
@@ -355,7 +355,7 @@ fn a_report_before_the_order_was_answered_counts_and_the_answer_changes_nothing(
 }
 
 #[test]
-fn no_token_of_a_player_or_a_match_reports_for_a_referee() {
+fn player_and_match_tokens_cannot_report() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let (referee, order) = world.orders().remove(0);
     let tokens: Vec<AuthToken> = order

@@ -17,7 +17,7 @@ fn kinds(messages: &[Message]) -> Vec<&'static str> {
 }
 
 #[test]
-fn the_league_begins_by_itself_when_enough_have_come() {
+fn league_starts_when_enough_agents_registered() {
     let mut world = LeagueWorld::new(LeagueRules {
         start_when: Some((2, 1)),
         ..rules()
@@ -42,7 +42,7 @@ fn the_league_begins_by_itself_when_enough_have_come() {
 }
 
 #[test]
-fn who_meets_whom_does_not_depend_on_who_registered_first() {
+fn pairings_do_not_depend_on_registration_order() {
     let pairings = |order: &[&str]| {
         let mut world = LeagueWorld::new(rules());
         world.admit_referee("Whistle", 9);
@@ -73,7 +73,7 @@ fn who_meets_whom_does_not_depend_on_who_registered_first() {
 }
 
 #[test]
-fn only_the_administrator_starts_and_only_once_and_only_with_enough() {
+fn only_the_administrator_starts_the_league_and_once() {
     let mut world = LeagueWorld::new(rules());
     let start = |admin| Command::Start { admin };
     let refused = world.when(&start(false)).unwrap_err();
@@ -102,7 +102,7 @@ fn only_the_administrator_starts_and_only_once_and_only_with_enough() {
 }
 
 #[test]
-fn the_schedule_can_be_seen_before_the_start_and_changes_nothing() {
+fn previewing_the_schedule_changes_nothing() {
     let mut world = LeagueWorld::new(rules());
     let see = Command::CreateSchedule { admin: true };
     assert!(matches!(world.when(&see), Err(Refusal::TooFew { .. })));
@@ -140,7 +140,7 @@ fn the_schedule_can_be_seen_before_the_start_and_changes_nothing() {
 }
 
 #[test]
-fn a_round_is_announced_to_each_player_with_its_own_match_token() {
+fn announcement_carries_each_players_match_token() {
     let mut world = LeagueWorld::begun(4, 2, 1);
     let mut tokens = Vec::new();
     for number in 1..=4 {
@@ -175,7 +175,7 @@ fn a_round_is_announced_to_each_player_with_its_own_match_token() {
 }
 
 #[test]
-fn the_start_is_announced_to_players_of_the_first_protocol_only() {
+fn only_v1_players_get_the_start_message() {
     let mut world = LeagueWorld::new(rules());
     let mut old = world.candidate("Old");
     old.dialect = Dialect::V1;
@@ -195,7 +195,7 @@ fn the_start_is_announced_to_players_of_the_first_protocol_only() {
 }
 
 #[test]
-fn a_round_closes_with_its_last_result_and_the_next_one_opens() {
+fn last_result_closes_the_round_and_opens_the_next() {
     let mut world = LeagueWorld::begun(4, 1, 2);
     let orders = world.orders();
     world.letters.clear();
@@ -237,7 +237,7 @@ fn a_round_closes_with_its_last_result_and_the_next_one_opens() {
 }
 
 #[test]
-fn the_end_is_told_to_everyone_once_with_the_champion() {
+fn every_agent_learns_the_champion_once() {
     let mut world = LeagueWorld::begun(4, 2, 1);
     world.play_on();
     assert_eq!(world.league.phase(), Phase::Completed);
@@ -276,7 +276,7 @@ fn the_end_is_told_to_everyone_once_with_the_champion() {
 }
 
 #[test]
-fn with_an_odd_number_one_player_rests_each_round_and_is_told_so() {
+fn odd_player_rests_each_round_and_is_told() {
     let mut world = LeagueWorld::begun(3, 1, 1);
     let mut rests = 0;
     for number in 1..=3 {
@@ -292,7 +292,7 @@ fn with_an_odd_number_one_player_rests_each_round_and_is_told_so() {
 }
 
 #[test]
-fn a_stopped_league_takes_results_and_does_nothing_else() {
+fn stopped_league_only_takes_results() {
     let mut world = LeagueWorld::begun(4, 1, 1);
     let orders = world.orders();
     world.letters.clear();

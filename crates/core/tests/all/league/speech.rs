@@ -8,7 +8,7 @@ use serde_json::json;
 use league_testkit::league::{LeagueWorld, rules};
 
 #[test]
-fn a_referee_is_told_how_its_players_take_calls() {
+fn order_names_the_call_style_of_each_player() {
     let mut world = LeagueWorld::new(rules());
     let mut speaker = world.candidate("Speaker");
     speaker.speech = Some(CallStyle::Mcp);
@@ -29,7 +29,7 @@ fn a_referee_is_told_how_its_players_take_calls() {
 }
 
 #[test]
-fn a_journal_from_before_says_nothing_of_it() {
+fn older_journal_has_no_call_style() {
     let old = json!({"display_name": "Old", "version": "1", "protocol_version": null,
         "game_types": ["even_odd"], "contact_endpoint": "http://localhost/old",
         "max_concurrent_matches": null});

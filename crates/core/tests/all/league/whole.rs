@@ -93,7 +93,7 @@ proptest! {
 }
 
 #[test]
-fn nonsense_from_the_letters_never_disturbs_a_league() {
+fn arbitrary_outcomes_never_disturb_a_league() {
     let mut world = LeagueWorld::begun(4, 2, 1);
     for agent in [
         Agent::Manager,

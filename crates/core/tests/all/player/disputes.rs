@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use league_core::draw::{LeagueSecret, commitment};
 use league_core::player::{
-    Command, DrawProblem, Event, Notification, Refusal, Reply, SHOWN_DISPUTES,
+    Command, DrawProblem, Event, PlayerNotice, Refusal, Reply, SHOWN_DISPUTES,
 };
 use league_protocol::id::MatchId;
 use league_protocol::message::{
@@ -25,8 +25,8 @@ fn promise(id: &str) -> Commitment {
 }
 
 /// An announcement with a promise on the draw.
-fn promised(id: &str) -> Notification {
-    Notification::RoundAnnouncement(
+fn promised(id: &str) -> PlayerNotice {
+    PlayerNotice::RoundAnnouncement(
         RoundAnnouncement {
             league_id: league(),
             round_id: 1,
@@ -70,7 +70,7 @@ fn moved() -> PlayerWorld {
 
 fn disputed(shell: &mut PlayerWorld, over: GameOver) -> Vec<(MatchId, DrawProblem)> {
     assert_eq!(
-        shell.told(Notification::GameOver(over.into())),
+        shell.told(PlayerNotice::GameOver(over.into())),
         Ok(Reply::Acknowledged)
     );
     assert!(matches!(
@@ -81,16 +81,16 @@ fn disputed(shell: &mut PlayerWorld, over: GameOver) -> Vec<(MatchId, DrawProble
 }
 
 #[test]
-fn a_draw_as_promised_with_the_own_share_is_no_dispute() {
+fn honest_draw_is_not_disputed() {
     let mut shell = moved();
     assert_eq!(disputed(&mut shell, drawn("R1M1", NONCE, |_| {})), []);
 }
 
 #[test]
-fn an_end_without_a_token_is_believed_if_it_opens_the_promise() {
+fn result_without_a_token_counts_if_it_opens_the_commitment() {
     let mut shell = moved();
     let untold = |over: GameOver| Command::Told {
-        news: Notification::GameOver(over.into()),
+        news: PlayerNotice::GameOver(over.into()),
         token: None,
     };
     let guessed = drawn("R1M1", NONCE, |draw| draw.seed.0[0] ^= 1);
@@ -109,7 +109,7 @@ fn an_end_without_a_token_is_believed_if_it_opens_the_promise() {
 }
 
 #[test]
-fn a_broken_promise_is_noted_and_shown_after_a_restart_too() {
+fn broken_commitment_is_noted_and_survives_a_restart() {
     let with = |problem| vec![(match_id("R1M1"), problem)];
     let other_seed = drawn("R1M1", NONCE, |draw| draw.seed.0[0] ^= 1);
     let other_promise = drawn("R1M1", NONCE, |draw| {
@@ -134,7 +134,7 @@ fn a_broken_promise_is_noted_and_shown_after_a_restart_too() {
 }
 
 #[test]
-fn a_share_that_was_never_sent_must_not_be_invented() {
+fn invented_nonce_is_disputed() {
     let mut silent = PlayerWorld::enrolled(rules());
     silent.told(promised("R1M1")).unwrap();
     let asked = wants(call(&silent, "R1M1", 1));
@@ -155,7 +155,7 @@ fn a_share_that_was_never_sent_must_not_be_invented() {
 }
 
 #[test]
-fn what_was_sent_before_a_restart_is_not_held_against_anyone() {
+fn nonce_sent_before_a_restart_is_not_disputed() {
     let mut shell = moved();
     shell.restart();
     assert_eq!(disputed(&mut shell, drawn("R1M1", "whatever", |_| {})), []);
@@ -169,7 +169,7 @@ fn what_was_sent_before_a_restart_is_not_held_against_anyone() {
 }
 
 #[test]
-fn the_list_of_disputes_is_bounded() {
+fn list_of_disputes_is_bounded() {
     let mut shell = PlayerWorld::enrolled(rules());
     for number in 1..=SHOWN_DISPUTES + 1 {
         let id = format!("R1M{number}");
@@ -182,19 +182,19 @@ fn the_list_of_disputes_is_bounded() {
 }
 
 #[test]
-fn the_end_of_a_match_that_nobody_spoke_of_is_not_remembered() {
+fn result_of_an_unknown_match_is_not_remembered() {
     let mut shell = PlayerWorld::enrolled(rules());
     let over = over("R1M1", 1, MatchStatus::Win, Some("P01"));
-    let told = shell.told(Notification::GameOver(over.clone().into()));
+    let told = shell.told(PlayerNotice::GameOver(over.clone().into()));
     assert_eq!(told, Ok(Reply::Acknowledged));
     assert_eq!(shell.player.view().statistics.total_matches, 0);
     shell.told(announcement("R1M1")).unwrap();
-    shell.told(Notification::GameOver(over.into())).unwrap();
+    shell.told(PlayerNotice::GameOver(over.into())).unwrap();
     assert_eq!(shell.player.view().statistics.total_matches, 1);
 }
 
 #[test]
-fn a_player_that_knows_its_manager_comes_only_to_what_was_announced() {
+fn guarded_player_joins_only_announced_matches() {
     let mut shell = PlayerWorld::new(rules());
     shell.does(Command::Begin);
     shell.answers(Message::PlayerRegisterResponse(RegisterResponse::from(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use league_core::letter::Peer;
 use league_core::player::{
-    Command, LATE_THOUGHT, MatchOutcome, Notification, PlayerPhase, PlayerRules, Refusal, Reply,
+    Command, LATE_THOUGHT, MatchOutcome, PlayerNotice, PlayerPhase, PlayerRules, Refusal, Reply,
     Think,
 };
 use league_protocol::fault::Code;
@@ -44,7 +44,7 @@ fn thinks(reply: Reply) -> Think {
 }
 
 #[test]
-fn a_strict_player_of_the_first_protocol_plays_without_announcements() {
+fn strict_player_of_the_first_protocol_plays_without_announcements() {
     let mut shell = PlayerWorld::enrolled(first_protocol(strict()));
     joins(&mut shell, "R1M1");
     let mut second = PlayerWorld::enrolled(strict());
@@ -53,7 +53,7 @@ fn a_strict_player_of_the_first_protocol_plays_without_announcements() {
 }
 
 #[test]
-fn an_opponent_whom_only_the_invitation_named_is_known_to_the_end() {
+fn opponent_named_only_in_the_invitation_is_remembered() {
     let mut shell = PlayerWorld::enrolled(first_protocol(rules()));
     joins(&mut shell, "R1M1");
     let mut question = call(&shell, "R1M1", 1);
@@ -70,7 +70,7 @@ fn an_opponent_whom_only_the_invitation_named_is_known_to_the_end() {
         });
         result.choices = chosen.collect();
     });
-    shell.told(Notification::GameOver(end.into())).unwrap();
+    shell.told(PlayerNotice::GameOver(end.into())).unwrap();
     let view = shell.player.view();
     let record = &view.history[0];
     assert_eq!(record.opponent_id, player("P02"));
@@ -79,7 +79,7 @@ fn an_opponent_whom_only_the_invitation_named_is_known_to_the_end() {
 }
 
 #[test]
-fn an_opponent_whom_nobody_names_is_played_all_the_same() {
+fn unnamed_opponent_is_played() {
     let mut shell = PlayerWorld::enrolled(rules());
     let mut question = call(&shell, "R1M1", 1);
     question.opponent_id = PlayerId::unknown();
@@ -89,7 +89,7 @@ fn an_opponent_whom_nobody_names_is_played_all_the_same() {
 }
 
 #[test]
-fn a_deadline_that_has_passed_still_leaves_time_to_choose() {
+fn past_deadline_leaves_time_to_choose() {
     let mut shell = PlayerWorld::enrolled(rules());
     let mut question = call(&shell, "R1M1", 1);
     question.deadline = Timestamp::from_millis(0);
@@ -105,7 +105,7 @@ fn a_deadline_that_has_passed_still_leaves_time_to_choose() {
 }
 
 #[test]
-fn a_deadline_that_is_near_is_kept() {
+fn near_deadline_is_kept() {
     let mut shell = PlayerWorld::enrolled(rules());
     let mut question = call(&shell, "R1M1", 1);
     let near = shell.now + Duration::from_millis(500);
@@ -114,7 +114,7 @@ fn a_deadline_that_is_near_is_kept() {
 }
 
 #[test]
-fn a_game_is_known_however_it_is_spelled_but_not_by_a_guarded_player() {
+fn unguarded_player_accepts_other_spellings_of_a_game() {
     let mut shell = PlayerWorld::enrolled(rules());
     let spelled = |name: &str| {
         let mut invitation = invitation("R1M1");
@@ -143,9 +143,9 @@ fn a_game_is_known_however_it_is_spelled_but_not_by_a_guarded_player() {
 }
 
 #[test]
-fn a_league_may_go_by_another_name_where_nobody_proves_anything() {
+fn unguarded_player_accepts_another_league_name() {
     let mut shell = PlayerWorld::enrolled(rules());
-    let end = Notification::LeagueCompleted(
+    let end = PlayerNotice::LeagueCompleted(
         LeagueCompleted {
             league_id: LeagueId::new("their_name_for_it").unwrap(),
             total_rounds: 1,
@@ -167,7 +167,7 @@ fn a_league_may_go_by_another_name_where_nobody_proves_anything() {
 }
 
 #[test]
-fn an_end_that_makes_no_sense_is_heard_and_not_believed() {
+fn nonsensical_result_is_acknowledged_and_ignored() {
     let senseless = [
         changed(over("R1M1", 1, MatchStatus::Win, Some("P02")), |result| {
             result.players = [player("P07"), player("P08")];
@@ -178,20 +178,20 @@ fn an_end_that_makes_no_sense_is_heard_and_not_believed() {
     for end in senseless {
         let mut shell = PlayerWorld::enrolled(rules());
         joins(&mut shell, "R1M1");
-        let told = shell.told(Notification::GameOver(end.clone().into()));
+        let told = shell.told(PlayerNotice::GameOver(end.clone().into()));
         assert_eq!(told, Ok(Reply::Acknowledged));
         assert_eq!(shell.player.view().statistics.total_matches, 0);
         // A match that was announced with a token is another matter.
         let mut shell = PlayerWorld::enrolled(rules());
         shell.told(announcement("R1M1")).unwrap();
         if end.match_id == match_id("R1M1") {
-            assert!(shell.told(Notification::GameOver(end.into())).is_err());
+            assert!(shell.told(PlayerNotice::GameOver(end.into())).is_err());
         }
     }
 }
 
 #[test]
-fn a_manager_that_only_nods_may_bring_its_answer_as_a_call() {
+fn acknowledging_manager_may_answer_by_a_call() {
     let mut shell = PlayerWorld::new(rules());
     let response = match accepted("P01") {
         Message::PlayerRegisterResponse(response) => response,
@@ -223,7 +223,7 @@ fn a_manager_that_only_nods_may_bring_its_answer_as_a_call() {
 }
 
 #[test]
-fn a_nod_alone_lets_nobody_in_and_is_asked_again() {
+fn acknowledgement_alone_does_not_admit() {
     let mut shell = PlayerWorld::new(rules());
     shell.does(Command::Begin);
     shell.answers(Message::Acknowledged);
@@ -233,7 +233,7 @@ fn a_nod_alone_lets_nobody_in_and_is_asked_again() {
 }
 
 #[test]
-fn nobody_is_rejected_by_a_call() {
+fn call_cannot_reject_a_player() {
     let mut shell = PlayerWorld::new(rules());
     shell.does(Command::Begin);
     shell.answers(Message::Acknowledged);
@@ -248,7 +248,7 @@ fn nobody_is_rejected_by_a_call() {
 }
 
 #[test]
-fn only_a_strict_player_minds_how_its_id_is_written() {
+fn only_a_strict_player_compares_ids_by_case() {
     for (rules, taken) in [(rules(), true), (strict(), false)] {
         let mut shell = PlayerWorld::enrolled(rules);
         shell.told(announcement("R1M1")).unwrap();
@@ -260,7 +260,7 @@ fn only_a_strict_player_minds_how_its_id_is_written() {
 }
 
 #[test]
-fn a_strict_player_takes_no_answer_by_a_call() {
+fn strict_player_refuses_an_answer_by_a_call() {
     let mut shell = PlayerWorld::new(strict());
     shell.does(Command::Begin);
     shell.answers(Message::Acknowledged);

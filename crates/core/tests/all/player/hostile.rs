@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use league_core::letter::PeerAnswer;
 use league_core::machine::Machine;
-use league_core::player::{Command, CorrelationId, Notification, OPEN_MATCHES, PlayerRules, Reply};
+use league_core::player::{Command, CorrelationId, OPEN_MATCHES, PlayerNotice, PlayerRules, Reply};
 use league_protocol::fault::Code;
 use league_protocol::message::{MatchStatus, MoveCall};
 use league_protocol::time::Timestamp;
@@ -84,7 +84,7 @@ fn any_end() -> impl Strategy<Value = Command> {
             result.choices.insert(player("P02"), choice);
         });
         Command::Told {
-            news: Notification::GameOver(over.into()),
+            news: PlayerNotice::GameOver(over.into()),
             token,
         }
     })
@@ -124,7 +124,7 @@ fn any_command() -> impl Strategy<Value = Command> {
 
 proptest! {
     #[test]
-    fn whatever_comes_nothing_panics_and_no_match_counts_twice(
+    fn arbitrary_commands_never_panic_or_count_twice(
         strict in any::<bool>(),
         commands in prop::collection::vec(any_command(), 0..60),
     ) {
@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn an_answer_is_always_one_of_the_options(
+    fn answer_is_always_one_of_the_options(
         options in prop::collection::vec(any_json(), 1..5),
         choice in prop::option::of(any_json()),
     ) {

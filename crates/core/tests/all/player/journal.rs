@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use league_core::machine::{Keep, Machine};
+use league_core::machine::{Machine, Persistence};
 use league_core::player::{
-    Command, DrawProblem, Event, MatchOutcome, MatchRecord, MoveQuestion, Notification, Player,
+    Command, DrawProblem, Event, MatchOutcome, MatchRecord, MoveQuestion, Player, PlayerNotice,
     Reply,
 };
 use league_protocol::fault::Code;
@@ -127,9 +127,9 @@ fn memory_events() -> Vec<Event> {
 }
 
 #[test]
-fn every_journal_fact_reads_back_as_it_was_written() {
+fn every_journal_event_reads_back() {
     for event in journal_events() {
-        assert_eq!(Player::keep(&event), Keep::Journal);
+        assert_eq!(Player::keep(&event), Persistence::Journal);
         let line = serde_json::to_string(&event).unwrap();
         assert_eq!(
             serde_json::from_str::<Event>(&line).unwrap(),
@@ -140,15 +140,15 @@ fn every_journal_fact_reads_back_as_it_was_written() {
 }
 
 #[test]
-fn a_fact_kept_in_memory_cannot_be_written_at_all() {
+fn memory_event_cannot_be_serialised() {
     for event in memory_events() {
-        assert_eq!(Player::keep(&event), Keep::Memory);
+        assert_eq!(Player::keep(&event), Persistence::Memory);
         assert!(serde_json::to_string(&event).is_err(), "{event:?}");
     }
 }
 
 #[test]
-fn a_journal_line_looks_like_this() {
+fn journal_line_has_the_documented_form() {
     let [enrolled, _, announced, ..] = &journal_events()[..] else {
         panic!()
     };
@@ -178,7 +178,7 @@ fn plays_a_match(shell: &mut PlayerWorld) {
 }
 
 #[test]
-fn no_secret_reaches_the_journal() {
+fn journal_holds_no_secret() {
     let mut shell = PlayerWorld::enrolled(rules());
     plays_a_match(&mut shell);
     let before_the_end = shell.journal.concat();
@@ -189,7 +189,7 @@ fn no_secret_reaches_the_journal() {
         );
     }
     let end = over("R1M1", 1, MatchStatus::Win, Some("P01"));
-    shell.told(Notification::GameOver(end.into())).unwrap();
+    shell.told(PlayerNotice::GameOver(end.into())).unwrap();
     let after_the_end = shell.journal.concat();
     assert!(after_the_end.contains("opponent_choice"));
     for hidden in [NONCE, OWN_TOKEN, MATCH_TOKEN] {
@@ -201,7 +201,7 @@ fn no_secret_reaches_the_journal() {
 }
 
 #[test]
-fn the_state_that_is_shown_holds_no_open_choice_and_no_token() {
+fn view_holds_no_open_choice_and_no_token() {
     let mut shell = PlayerWorld::enrolled(rules());
     plays_a_match(&mut shell);
     let Reply::State(view) = shell.does(Command::StateWanted) else {
@@ -216,12 +216,12 @@ fn the_state_that_is_shown_holds_no_open_choice_and_no_token() {
 }
 
 #[test]
-fn a_restart_keeps_place_history_and_announcements_and_forgets_open_choices() {
+fn restart_keeps_history_and_forgets_open_choices() {
     let mut shell = PlayerWorld::enrolled(strict());
     plays_a_match(&mut shell);
     let end = over("R1M1", 1, MatchStatus::Win, Some("P01"));
     shell
-        .told(Notification::GameOver(end.clone().into()))
+        .told(PlayerNotice::GameOver(end.clone().into()))
         .unwrap();
     shell.told(announcement("R2M1")).unwrap();
     shell.does(invited("R2M1", Some(MATCH_TOKEN)));
@@ -242,7 +242,7 @@ fn a_restart_keeps_place_history_and_announcements_and_forgets_open_choices() {
     assert!(shell.tries(chooses("R2M1", 1, None)).is_err());
     assert!(matches!(shell.does(asked), Reply::Think(_)));
     let lines = shell.journal.len();
-    shell.told(Notification::GameOver(end.into())).unwrap();
+    shell.told(PlayerNotice::GameOver(end.into())).unwrap();
     assert_eq!(shell.journal.len(), lines);
 }
 
@@ -251,7 +251,7 @@ fn replaying_a_journal_twice_gives_two_equal_players() {
     let mut shell = PlayerWorld::enrolled(rules());
     plays_a_match(&mut shell);
     let end = over("R1M1", 1, MatchStatus::Win, Some("P01"));
-    shell.told(Notification::GameOver(end.into())).unwrap();
+    shell.told(PlayerNotice::GameOver(end.into())).unwrap();
     shell.restart();
     let first = shell.player.clone();
     shell.restart();

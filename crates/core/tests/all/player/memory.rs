@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use league_core::player::{
-    Command, DISTINCT_CHOICES, KNOWN_ENDS, MAX_CHOICE, MatchOutcome, MemoryRule, Notification,
+    Command, DISTINCT_CHOICES, KNOWN_ENDS, MAX_CHOICE, MatchOutcome, MemoryRule, PlayerNotice,
     PlayerRules, RECENT_CHOICES, Refusal, Reply, Statistics,
 };
 use league_protocol::fault::Code;
@@ -16,7 +16,7 @@ use league_testkit::player::*;
 fn ends(shell: &mut PlayerWorld, over: GameOver) {
     shell.does(invited(over.match_id.as_str(), Some(MATCH_TOKEN)));
     assert_eq!(
-        shell.told(Notification::GameOver(over.into())),
+        shell.told(PlayerNotice::GameOver(over.into())),
         Ok(Reply::Acknowledged)
     );
 }
@@ -26,7 +26,7 @@ fn statistics(shell: &PlayerWorld) -> Statistics {
 }
 
 #[test]
-fn the_end_of_a_match_is_remembered_once() {
+fn match_result_is_remembered_once() {
     let mut shell = PlayerWorld::enrolled(rules());
     shell.does(invited("R1M1", None));
     let over = over("R1M1", 1, MatchStatus::Win, Some("P01"));
@@ -50,7 +50,7 @@ fn the_end_of_a_match_is_remembered_once() {
 }
 
 #[test]
-fn a_match_played_again_by_another_referee_is_left_and_not_counted_again() {
+fn match_replayed_by_another_referee_counts_once() {
     let mut shell = PlayerWorld::enrolled(rules());
     ends(&mut shell, over("R1M1", 1, MatchStatus::Win, Some("P01")));
     shell.does(invited("R1M1", None));
@@ -62,7 +62,7 @@ fn a_match_played_again_by_another_referee_is_left_and_not_counted_again() {
 }
 
 #[test]
-fn every_way_a_match_can_end_is_counted() {
+fn every_kind_of_result_is_counted() {
     let mut shell = PlayerWorld::enrolled(rules());
     use MatchStatus::{Draw, TechnicalLoss, Win};
     for (round, status, winner) in [
@@ -103,7 +103,7 @@ fn every_way_a_match_can_end_is_counted() {
 }
 
 #[test]
-fn the_second_seat_sees_the_match_from_its_own_side() {
+fn second_seat_sees_the_match_from_its_own_side() {
     let mut shell = PlayerWorld::enrolled(rules());
     let seat_b = changed(over("R1M1", 1, MatchStatus::Win, Some("P01")), |result| {
         result.players = [player("P02"), player("P01")];
@@ -115,7 +115,7 @@ fn the_second_seat_sees_the_match_from_its_own_side() {
 }
 
 #[test]
-fn an_end_that_cannot_be_is_refused() {
+fn impossible_result_is_refused() {
     let mut shell = PlayerWorld::enrolled(rules());
     shell.told(announcement("R1M1")).unwrap();
     let won = || over("R1M1", 1, MatchStatus::Win, Some("P01"));
@@ -132,11 +132,11 @@ fn an_end_that_cannot_be_is_refused() {
         (elsewhere, Code::MatchNotFound),
         (nobody, Code::InvalidMessage),
     ] {
-        let refusal = shell.told(Notification::GameOver(over.into())).unwrap_err();
+        let refusal = shell.told(PlayerNotice::GameOver(over.into())).unwrap_err();
         assert_eq!(refusal.to_league_error().code, code);
     }
     let unproven = shell.tries(Command::Told {
-        news: Notification::GameOver(won().into()),
+        news: PlayerNotice::GameOver(won().into()),
         token: None,
     });
     assert!(matches!(unproven, Err(Refusal::NoToken { .. })));
@@ -144,7 +144,7 @@ fn an_end_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_choice_that_never_came_is_none() {
+fn missing_choice_is_none() {
     let mut shell = PlayerWorld::enrolled(rules());
     let absent = over("R1M1", 1, MatchStatus::TechnicalLoss, Some("P01"));
     let absent = changed(absent, |result| {
@@ -159,7 +159,7 @@ fn a_choice_that_never_came_is_none() {
 }
 
 #[test]
-fn the_opponents_choices_are_counted_and_given_to_the_next_thought() {
+fn opponents_choices_are_counted_and_passed_to_the_strategy() {
     let mut shell = PlayerWorld::enrolled(rules());
     for (round, choice) in [(1, "odd"), (2, "even"), (3, "odd")] {
         let id = format!("R{round}M1");
@@ -181,7 +181,7 @@ fn the_opponents_choices_are_counted_and_given_to_the_next_thought() {
 }
 
 #[test]
-fn a_match_of_many_moves_counts_each_and_what_is_kept_is_bounded() {
+fn moves_are_counted_and_kept_within_bounds() {
     let mut shell = PlayerWorld::enrolled(rules());
     let mut plays = |round: u32, choice: Value| {
         let over = changed(
@@ -206,7 +206,7 @@ fn a_match_of_many_moves_counts_each_and_what_is_kept_is_bounded() {
 }
 
 #[test]
-fn history_and_opponents_are_bounded_in_memory_and_the_sums_are_not() {
+fn history_and_opponents_are_bounded_and_sums_are_not() {
     let mut shell = PlayerWorld::enrolled(PlayerRules {
         memory: MemoryRule {
             matches: 3,
@@ -231,7 +231,7 @@ fn history_and_opponents_are_bounded_in_memory_and_the_sums_are_not() {
 }
 
 #[test]
-fn a_player_may_remember_nothing_but_sums() {
+fn memory_can_be_limited_to_sums() {
     let mut shell = PlayerWorld::enrolled(PlayerRules {
         memory: MemoryRule {
             matches: 0,
@@ -246,7 +246,7 @@ fn a_player_may_remember_nothing_but_sums() {
 }
 
 #[test]
-fn a_very_late_repeat_is_still_known() {
+fn very_late_repeat_is_recognised() {
     let mut shell = PlayerWorld::enrolled(rules());
     let rounds = u32::try_from(KNOWN_ENDS).unwrap() + 10;
     let won = |round: u32| over(&format!("R{round}M1"), round, MatchStatus::Win, Some("P01"));

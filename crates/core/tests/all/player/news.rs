@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use league_core::player::{ANNOUNCED_MATCHES, Command, Notification, PlayerPhase, Refusal, Reply};
+use league_core::player::{ANNOUNCED_MATCHES, Command, PlayerNotice, PlayerPhase, Refusal, Reply};
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::message::{
@@ -29,8 +29,8 @@ fn row(id: &str, rank: u32) -> StandingRow {
     }
 }
 
-fn completed(league_id: LeagueId) -> Notification {
-    Notification::LeagueCompleted(
+fn completed(league_id: LeagueId) -> PlayerNotice {
+    PlayerNotice::LeagueCompleted(
         LeagueCompleted {
             league_id,
             total_rounds: 3,
@@ -49,8 +49,8 @@ fn completed(league_id: LeagueId) -> Notification {
     )
 }
 
-fn standings(rank: u32) -> Notification {
-    Notification::StandingsUpdate(
+fn standings(rank: u32) -> PlayerNotice {
+    PlayerNotice::StandingsUpdate(
         StandingsUpdate {
             league_id: league(),
             round_id: 1,
@@ -60,8 +60,8 @@ fn standings(rank: u32) -> Notification {
     )
 }
 
-fn round_completed(rows: Vec<StandingRow>) -> Notification {
-    Notification::RoundCompleted(
+fn round_completed(rows: Vec<StandingRow>) -> PlayerNotice {
+    PlayerNotice::RoundCompleted(
         RoundCompleted {
             league_id: league(),
             round_id: 1,
@@ -74,7 +74,7 @@ fn round_completed(rows: Vec<StandingRow>) -> Notification {
 }
 
 #[test]
-fn the_players_own_row_is_kept_from_each_table() {
+fn own_standing_is_kept_from_each_update() {
     let mut shell = PlayerWorld::enrolled(rules());
     let rank = |shell: &PlayerWorld| shell.player.standing().map(|row| row.rank);
     assert_eq!(rank(&shell), None);
@@ -88,7 +88,7 @@ fn the_players_own_row_is_kept_from_each_table() {
 }
 
 #[test]
-fn the_end_of_the_league_is_noted_once() {
+fn end_of_the_league_is_noted_once() {
     let mut shell = PlayerWorld::enrolled(rules());
     shell.told(completed(league())).unwrap();
     assert_eq!(shell.player.phase(), PlayerPhase::Completed);
@@ -101,7 +101,7 @@ fn the_end_of_the_league_is_noted_once() {
 }
 
 #[test]
-fn a_player_whose_league_is_over_registers_for_the_next() {
+fn player_whose_league_is_over_registers_for_the_next() {
     let mut shell = PlayerWorld::enrolled(rules());
     shell.told(completed(league())).unwrap();
     shell.restart();
@@ -122,13 +122,13 @@ fn news_of_another_league_is_refused() {
 }
 
 #[test]
-fn an_announcement_is_noted_once_and_cannot_be_replaced() {
+fn announcement_cannot_be_replaced() {
     let mut shell = PlayerWorld::enrolled(rules());
     shell.told(announcement("R1M1")).unwrap();
     let lines = shell.journal.len();
     shell.told(announcement("R1M1")).unwrap();
     assert_eq!(shell.journal.len(), lines);
-    let forged = Notification::RoundAnnouncement(
+    let forged = PlayerNotice::RoundAnnouncement(
         RoundAnnouncement {
             league_id: league(),
             round_id: 1,
@@ -143,7 +143,7 @@ fn an_announcement_is_noted_once_and_cannot_be_replaced() {
 }
 
 #[test]
-fn one_announcement_too_many_drops_the_oldest() {
+fn excess_announcement_drops_the_oldest() {
     let mut shell = PlayerWorld::enrolled(strict());
     let id = |number: usize| format!("R{}M1", 900 - number);
     for number in 0..=ANNOUNCED_MATCHES {
@@ -159,9 +159,9 @@ fn one_announcement_too_many_drops_the_oldest() {
 }
 
 #[test]
-fn a_round_without_a_match_of_ones_own_changes_nothing() {
+fn round_without_an_own_match_changes_nothing() {
     let mut shell = PlayerWorld::enrolled(rules());
-    let bye = Notification::RoundAnnouncement(
+    let bye = PlayerNotice::RoundAnnouncement(
         RoundAnnouncement {
             league_id: league(),
             round_id: 1,
@@ -174,8 +174,8 @@ fn a_round_without_a_match_of_ones_own_changes_nothing() {
     assert!(shell.events.is_empty());
 }
 
-fn error(code: Code) -> Notification {
-    Notification::GameError(Box::new(GameError {
+fn error(code: Code) -> PlayerNotice {
+    PlayerNotice::GameError(Box::new(GameError {
         league_id: league(),
         round_id: 1,
         match_id: match_id("R1M1"),
@@ -190,8 +190,8 @@ fn error(code: Code) -> Notification {
     }))
 }
 
-fn validation(of: &str, error: Option<&str>) -> Notification {
-    Notification::PlayValidation(Box::new(PlayValidation {
+fn validation(of: &str, error: Option<&str>) -> PlayerNotice {
+    PlayerNotice::PlayValidation(Box::new(PlayValidation {
         league_id: league(),
         round_id: 1,
         match_id: match_id("R1M1"),
@@ -202,8 +202,8 @@ fn validation(of: &str, error: Option<&str>) -> Notification {
 }
 
 #[test]
-fn only_a_refused_move_is_thought_about_again() {
-    let thinks_again = |news: Notification| {
+fn only_a_refused_move_is_asked_again() {
+    let thinks_again = |news: PlayerNotice| {
         let mut shell = PlayerWorld::enrolled(rules());
         let asked = wants(call(&shell, "R1M1", 1));
         shell.does(asked.clone());
@@ -219,13 +219,13 @@ fn only_a_refused_move_is_thought_about_again() {
 }
 
 #[test]
-fn an_error_for_another_player_is_refused() {
+fn error_for_another_player_is_refused() {
     let mut shell = PlayerWorld::enrolled(rules());
-    let Notification::GameError(mut misplaced) = error(Code::Timeout) else {
+    let PlayerNotice::GameError(mut misplaced) = error(Code::Timeout) else {
         panic!()
     };
     misplaced.player_id = player("P02");
-    assert!(shell.told(Notification::GameError(misplaced)).is_err());
+    assert!(shell.told(PlayerNotice::GameError(misplaced)).is_err());
 }
 
 #[test]

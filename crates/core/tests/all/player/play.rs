@@ -42,7 +42,7 @@ fn code(refusal: Refusal) -> Code {
 }
 
 #[test]
-fn an_invitation_is_accepted_and_a_repeat_gets_the_same_answer() {
+fn repeated_invitation_gets_the_same_answer() {
     let mut shell = PlayerWorld::enrolled(rules());
     shell.told(announcement("R1M1")).unwrap();
     let first = joined(shell.does(invited("R1M1", Some(MATCH_TOKEN))));
@@ -56,7 +56,7 @@ fn an_invitation_is_accepted_and_a_repeat_gets_the_same_answer() {
 }
 
 #[test]
-fn an_unknown_game_is_declined_each_time() {
+fn unknown_game_is_declined_each_time() {
     let mut shell = PlayerWorld::enrolled(rules());
     let mut chess = invitation("R1M1");
     chess.game_type = GameType::new("chess").unwrap();
@@ -70,7 +70,7 @@ fn an_unknown_game_is_declined_each_time() {
 }
 
 #[test]
-fn an_announced_match_wants_its_token() {
+fn announced_match_requires_its_token() {
     for rules in [rules(), strict()] {
         let mut shell = PlayerWorld::enrolled(rules);
         shell.told(announcement("R1M1")).unwrap();
@@ -90,7 +90,7 @@ fn an_announced_match_wants_its_token() {
 }
 
 #[test]
-fn a_match_that_is_not_announced_yet_is_for_the_lenient() {
+fn unannounced_match_is_accepted_only_by_lenient_players() {
     let mut shell = PlayerWorld::enrolled(rules());
     for token in [None, Some("anything")] {
         assert!(joined(shell.does(invited("R1M1", token))).accept);
@@ -107,7 +107,7 @@ fn a_match_that_is_not_announced_yet_is_for_the_lenient() {
 }
 
 #[test]
-fn a_strict_player_keeps_to_its_league() {
+fn strict_player_keeps_to_its_league() {
     let mut other = invitation("R1M1");
     other.league_id = LeagueId::new("elsewhere").unwrap();
     let command = Command::Invited {
@@ -122,7 +122,7 @@ fn a_strict_player_keeps_to_its_league() {
 }
 
 #[test]
-fn a_player_whose_admission_got_lost_plays_all_the_same() {
+fn player_without_its_admission_plays() {
     let mut shell = PlayerWorld::new(rules());
     assert_eq!(joined(shell.does(invited("R1M1", None))).player_id, None);
     let asked = wants(call(&shell, "R1M1", 1));
@@ -132,7 +132,7 @@ fn a_player_whose_admission_got_lost_plays_all_the_same() {
 }
 
 #[test]
-fn a_move_is_thought_about_and_then_made() {
+fn move_request_leads_to_a_thought_and_a_move() {
     let mut shell = PlayerWorld::enrolled(rules());
     let asked = call(&shell, "R1M1", 1);
     let think = think(shell.does(wants(asked.clone())));
@@ -159,7 +159,7 @@ fn a_move_is_thought_about_and_then_made() {
 }
 
 #[test]
-fn a_repeated_request_gets_the_same_move_without_more_thought() {
+fn repeated_request_gets_the_same_move() {
     let mut shell = PlayerWorld::enrolled(rules());
     let asked = call(&shell, "R1M1", 1);
     shell.does(wants(asked.clone()));
@@ -176,7 +176,7 @@ fn a_repeated_request_gets_the_same_move_without_more_thought() {
 }
 
 #[test]
-fn a_request_repeated_during_thought_is_thought_about_and_the_first_choice_stands() {
+fn request_repeated_during_thought_keeps_the_first_choice() {
     let mut shell = PlayerWorld::enrolled(rules());
     for _ in 0..2 {
         let asked = wants(call(&shell, "R1M1", 1));
@@ -188,7 +188,7 @@ fn a_request_repeated_during_thought_is_thought_about_and_the_first_choice_stand
 }
 
 #[test]
-fn the_same_turn_in_another_position_is_thought_about_anew() {
+fn same_turn_in_another_position_is_a_new_question() {
     let mut shell = PlayerWorld::enrolled(rules());
     let asked = call(&shell, "R1M1", 1);
     shell.does(wants(asked.clone()));
@@ -208,7 +208,7 @@ fn the_same_turn_in_another_position_is_thought_about_anew() {
 }
 
 #[test]
-fn a_late_repeat_of_an_earlier_turn_does_not_disturb_the_present_one() {
+fn late_repeat_of_an_earlier_turn_changes_nothing() {
     let mut shell = PlayerWorld::enrolled(rules());
     let first_turn = wants(call(&shell, "R1M1", 1));
     let second_turn = wants(call(&shell, "R1M1", 2));
@@ -221,7 +221,7 @@ fn a_late_repeat_of_an_earlier_turn_does_not_disturb_the_present_one() {
 }
 
 #[test]
-fn a_missing_or_illegal_choice_becomes_the_first_legal_one() {
+fn missing_or_illegal_choice_becomes_the_first_legal_one() {
     for (choice, why) in [
         (None, Fallback::Missing),
         (Some(json!("EVEN")), Fallback::Illegal),
@@ -261,7 +261,7 @@ fn thinking_ends_a_little_before_the_deadline() {
 }
 
 #[test]
-fn a_choice_that_nobody_asked_for_is_refused() {
+fn unrequested_choice_is_refused() {
     let mut shell = PlayerWorld::enrolled(rules());
     let unknown = chooses("R1M1", 1, Some(json!("odd")));
     assert_eq!(code(shell.tries(unknown).unwrap_err()), Code::OutOfTurn);
@@ -272,7 +272,7 @@ fn a_choice_that_nobody_asked_for_is_refused() {
 }
 
 #[test]
-fn a_request_for_another_players_move_is_refused() {
+fn request_for_another_players_move_is_refused() {
     let mut shell = PlayerWorld::enrolled(rules());
     let mut asked = call(&shell, "R1M1", 1);
     asked.player_id = player("P02");
@@ -281,7 +281,7 @@ fn a_request_for_another_players_move_is_refused() {
 }
 
 #[test]
-fn a_request_without_options_is_refused() {
+fn request_without_options_is_refused() {
     let mut shell = PlayerWorld::enrolled(rules());
     let mut asked = call(&shell, "R1M1", 1);
     asked.options = Arc::new([]);
@@ -292,7 +292,7 @@ fn a_request_without_options_is_refused() {
 }
 
 #[test]
-fn a_nonce_too_long_for_the_draw_is_left_out_and_reasoning_is_cut() {
+fn nonce_too_long_for_the_draw_is_left_out_and_reasoning_is_cut() {
     let mut shell = PlayerWorld::enrolled(rules());
     for (turn, length, kept) in [
         (1, MAX_NONCE_LENGTH, true),
@@ -336,7 +336,7 @@ fn several_matches_at_once_do_not_mix() {
 }
 
 #[test]
-fn one_match_too_many_makes_the_player_leave_the_oldest() {
+fn excess_match_drops_the_oldest() {
     let mut shell = PlayerWorld::enrolled(rules());
     let id = |number: usize| format!("M{:03}", 900 - number);
     for number in 0..=OPEN_MATCHES {
@@ -350,7 +350,7 @@ fn one_match_too_many_makes_the_player_leave_the_oldest() {
 }
 
 #[test]
-fn one_move_too_many_makes_the_player_forget_the_oldest() {
+fn excess_move_drops_the_oldest() {
     let mut shell = PlayerWorld::enrolled(rules());
     let last = u32::try_from(OPEN_MOVES).unwrap() + 1;
     for turn in 1..=last {

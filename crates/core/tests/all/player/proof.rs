@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use league_core::player::{Command, Notification, Refusal, Reply};
+use league_core::player::{Command, PlayerNotice, Refusal, Reply};
 use league_protocol::fault::Code;
 use league_protocol::message::{
     Enrolment, LeagueCompleted, LeagueStart, Message, RegisterResponse, RoundCompleted,
@@ -34,7 +34,7 @@ fn enrolled() -> PlayerWorld {
 
 fn tell(
     shell: &mut PlayerWorld,
-    news: Notification,
+    news: PlayerNotice,
     token: Option<&str>,
 ) -> Result<Reply, Refusal> {
     let token = token.map(TokenHash::of);
@@ -42,10 +42,10 @@ fn tell(
 }
 
 /// All that a manager tells.
-fn all_news() -> [Notification; 5] {
+fn all_news() -> [PlayerNotice; 5] {
     [
         announcement("R1M1"),
-        Notification::LeagueStart(
+        PlayerNotice::LeagueStart(
             LeagueStart {
                 league_id: league(),
                 total_rounds: 1,
@@ -55,7 +55,7 @@ fn all_news() -> [Notification; 5] {
             }
             .into(),
         ),
-        Notification::StandingsUpdate(
+        PlayerNotice::StandingsUpdate(
             StandingsUpdate {
                 league_id: league(),
                 round_id: 1,
@@ -63,7 +63,7 @@ fn all_news() -> [Notification; 5] {
             }
             .into(),
         ),
-        Notification::RoundCompleted(
+        PlayerNotice::RoundCompleted(
             RoundCompleted {
                 league_id: league(),
                 round_id: 1,
@@ -73,7 +73,7 @@ fn all_news() -> [Notification; 5] {
             }
             .into(),
         ),
-        Notification::LeagueCompleted(
+        PlayerNotice::LeagueCompleted(
             LeagueCompleted {
                 league_id: league(),
                 total_rounds: 1,
@@ -87,7 +87,7 @@ fn all_news() -> [Notification; 5] {
 }
 
 #[test]
-fn news_of_the_league_is_believed_from_the_manager_alone() {
+fn league_notices_are_taken_from_the_manager_only() {
     let mut shell = enrolled();
     let before = shell.player.clone();
     for news in all_news() {
@@ -108,7 +108,7 @@ fn news_of_the_league_is_believed_from_the_manager_alone() {
 }
 
 #[test]
-fn the_manager_is_known_by_its_token_after_a_restart_too() {
+fn manager_token_survives_a_restart() {
     let mut shell = enrolled();
     shell.restart();
     assert!(shell.player.knows_manager());
@@ -118,7 +118,7 @@ fn the_manager_is_known_by_its_token_after_a_restart_too() {
 }
 
 #[test]
-fn an_answer_that_does_not_repeat_the_token_leaves_it_good() {
+fn answer_without_a_manager_token_keeps_the_old_one() {
     let mut shell = enrolled();
     shell.does(Command::TokenRefused);
     shell.answers(admitted(None));
@@ -127,7 +127,7 @@ fn an_answer_that_does_not_repeat_the_token_leaves_it_good() {
 }
 
 #[test]
-fn a_manager_that_gave_no_token_is_believed_without_one() {
+fn manager_without_a_token_needs_no_proof() {
     let mut shell = PlayerWorld::enrolled(rules());
     assert!(!shell.player.knows_manager());
     assert!(tell(&mut shell, announcement("R1M1"), None).is_ok());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use league_core::letter::{Credential, PeerAnswer};
 use league_core::machine::Machine;
 use league_core::player::{
-    Command, CorrelationId, Event, MAX_REASON, Notification, PlayerPhase, PlayerRules, Reply,
+    Command, CorrelationId, Event, MAX_REASON, PlayerNotice, PlayerPhase, PlayerRules, Reply,
 };
 use league_protocol::fault::Code;
 use league_protocol::id::LeagueId;
@@ -26,7 +26,7 @@ fn rejected(reason: &str) -> Message {
 }
 
 #[test]
-fn a_player_that_begins_asks_to_be_admitted() {
+fn starting_player_registers() {
     let mut shell = PlayerWorld::new(rules());
     assert_eq!(shell.player.phase(), PlayerPhase::Idle);
     let reply = shell.does(Command::Begin);
@@ -57,7 +57,7 @@ fn beginning_twice_sends_one_letter() {
 }
 
 #[test]
-fn an_admitted_player_hands_its_token_to_the_shell_and_to_nobody_else() {
+fn admitted_player_gives_its_token_to_the_shell_only() {
     let shell = PlayerWorld::enrolled(rules());
     assert_eq!(shell.player.player_id(), Some(&player("P01")));
     assert_eq!(shell.player.league_id(), Some(&league()));
@@ -68,7 +68,7 @@ fn an_admitted_player_hands_its_token_to_the_shell_and_to_nobody_else() {
 }
 
 #[test]
-fn a_rejected_player_says_why_and_stops_until_it_is_told_to_begin_again() {
+fn rejected_player_waits_until_it_is_started_again() {
     let mut shell = PlayerWorld::new(rules());
     shell.does(Command::Begin);
     let reply = shell.answers(rejected("Registration closed"));
@@ -85,7 +85,7 @@ fn a_rejected_player_says_why_and_stops_until_it_is_told_to_begin_again() {
 }
 
 #[test]
-fn a_long_reason_is_cut() {
+fn long_reason_is_cut() {
     let mut shell = PlayerWorld::new(rules());
     shell.does(Command::Begin);
     shell.answers(rejected(&"é".repeat(100_000)));
@@ -94,7 +94,7 @@ fn a_long_reason_is_cut() {
 }
 
 #[test]
-fn an_error_that_cannot_pass_is_a_rejection_with_its_code() {
+fn permanent_error_is_a_rejection_with_its_code() {
     let mut shell = PlayerWorld::new(rules());
     shell.does(Command::Begin);
     shell.answers(refused(Code::VersionMismatch));
@@ -102,7 +102,7 @@ fn an_error_that_cannot_pass_is_a_rejection_with_its_code() {
 }
 
 #[test]
-fn a_silent_manager_is_asked_again_after_waits_that_grow_to_a_bound() {
+fn silent_manager_is_asked_again_with_bounded_backoff() {
     let mut shell = PlayerWorld::new(rules());
     shell.does(Command::Begin);
     let mut waits = Vec::new();
@@ -122,7 +122,7 @@ fn a_silent_manager_is_asked_again_after_waits_that_grow_to_a_bound() {
 }
 
 #[test]
-fn players_that_failed_together_do_not_come_back_together() {
+fn retries_of_different_players_are_spread() {
     let wait = |name: &str| {
         let mut shell = PlayerWorld::new(PlayerRules {
             display_name: name.to_owned(),
@@ -137,7 +137,7 @@ fn players_that_failed_together_do_not_come_back_together() {
 }
 
 #[test]
-fn a_busy_manager_and_one_that_talks_nonsense_are_asked_again() {
+fn busy_or_nonsensical_manager_is_asked_again() {
     for answer in [refused(Code::RateLimited), Message::Acknowledged] {
         let mut shell = PlayerWorld::new(rules());
         shell.does(Command::Begin);
@@ -149,7 +149,7 @@ fn a_busy_manager_and_one_that_talks_nonsense_are_asked_again() {
 }
 
 #[test]
-fn an_outcome_that_never_comes_counts_as_silence() {
+fn lost_outcome_counts_as_silence() {
     let mut shell = PlayerWorld::new(rules());
     shell.does(Command::Begin);
     shell.now = shell.now + Duration::from_secs(14);
@@ -168,7 +168,7 @@ fn an_outcome_that_never_comes_counts_as_silence() {
 }
 
 #[test]
-fn an_answer_to_an_older_letter_changes_nothing() {
+fn answer_to_an_older_letter_changes_nothing() {
     let mut shell = PlayerWorld::new(rules());
     shell.does(Command::Begin);
     shell.hears(silence(Code::Timeout));
@@ -199,7 +199,7 @@ fn an_answer_to_an_older_letter_changes_nothing() {
 }
 
 #[test]
-fn a_registration_refused_for_its_token_is_tried_at_once_without_one() {
+fn registration_refused_for_its_token_is_tried_at_once_without_one() {
     let mut shell = PlayerWorld::new(rules());
     shell.does(Command::Begin);
     shell.answers(refused(Code::TokenInvalid));
@@ -210,7 +210,7 @@ fn a_registration_refused_for_its_token_is_tried_at_once_without_one() {
 }
 
 #[test]
-fn a_player_that_starts_again_registers_with_what_it_has_and_stays_who_it_is() {
+fn restarted_player_keeps_its_identity() {
     let mut shell = PlayerWorld::enrolled(rules());
     shell.told(announcement("R1M1")).unwrap();
     shell.restart();
@@ -230,7 +230,7 @@ fn a_player_that_starts_again_registers_with_what_it_has_and_stays_who_it_is() {
 }
 
 #[test]
-fn a_player_that_the_manager_no_longer_knows_is_somebody_new() {
+fn forgotten_player_registers_as_new() {
     let mut shell = PlayerWorld::enrolled(rules());
     shell.restart();
     shell.does(Command::Begin);
@@ -245,7 +245,7 @@ fn a_player_that_the_manager_no_longer_knows_is_somebody_new() {
 }
 
 #[test]
-fn a_token_refused_elsewhere_leads_to_one_fresh_registration() {
+fn token_refused_elsewhere_leads_to_one_fresh_registration() {
     let mut shell = PlayerWorld::enrolled(rules());
     shell.does(Command::TokenRefused);
     shell.does(Command::TokenRefused);
@@ -253,8 +253,8 @@ fn a_token_refused_elsewhere_leads_to_one_fresh_registration() {
     assert_eq!(shell.player.player_id(), Some(&player("P01")));
 }
 
-fn token_error(id: &str) -> Notification {
-    Notification::GameError(Box::new(GameError {
+fn token_error(id: &str) -> PlayerNotice {
+    PlayerNotice::GameError(Box::new(GameError {
         league_id: league(),
         round_id: 1,
         match_id: match_id(id),
@@ -270,7 +270,7 @@ fn token_error(id: &str) -> Notification {
 }
 
 #[test]
-fn a_referee_that_proves_itself_and_finds_the_token_wrong_starts_one_registration_a_match() {
+fn proven_token_error_starts_one_registration_per_match() {
     let mut shell = PlayerWorld::enrolled(rules());
     shell.told(announcement("R1M1")).unwrap();
     shell.told(token_error("R1M1")).unwrap();
@@ -282,16 +282,16 @@ fn a_referee_that_proves_itself_and_finds_the_token_wrong_starts_one_registratio
 }
 
 #[test]
-fn a_stranger_cannot_make_a_player_register_again() {
+fn stranger_cannot_make_a_player_register_again() {
     let mut shell = PlayerWorld::enrolled(rules());
     shell.told(token_error("R1M1")).unwrap();
     assert_eq!(shell.letters.len(), 1);
 }
 
 #[test]
-fn another_league_starts_with_a_clean_slate_and_old_figures() {
+fn new_league_resets_state_and_keeps_statistics() {
     let mut shell = PlayerWorld::enrolled(rules());
-    let end = || Notification::GameOver(over("R1M1", 1, MatchStatus::Win, Some("P01")).into());
+    let end = || PlayerNotice::GameOver(over("R1M1", 1, MatchStatus::Win, Some("P01")).into());
     shell.does(invited("R1M1", None));
     shell.told(end()).unwrap();
     shell.told(announcement("R1M2")).unwrap();

@@ -4,7 +4,7 @@
 //! nothing where facts are compared. A wrong one shows here: in what is decided and said next.
 
 use league_core::letter::{CallOutcome, Letter};
-use league_core::machine::{Keep, Machine};
+use league_core::machine::{Machine, Persistence};
 use league_core::referee::{Command, CorrelationId, Event, Referee, RefereeRules};
 use league_protocol::fault::Code;
 use league_protocol::id::GameType;
@@ -73,11 +73,11 @@ impl Twins {
 /// A fact as a journal gives it back; one that is never written, as it is.
 fn read_back(fact: &Event) -> Event {
     match Referee::keep(fact) {
-        Keep::Journal => {
+        Persistence::Journal => {
             let line = serde_json::to_string(fact).unwrap();
             serde_json::from_str(&line).unwrap()
         }
-        Keep::Memory => fact.clone(),
+        Persistence::Memory => fact.clone(),
     }
 }
 
@@ -97,7 +97,7 @@ fn behave(letter: &Letter<CorrelationId>, whim: u8) -> Option<CallOutcome> {
 
 proptest! {
     #[test]
-    fn a_referee_that_read_its_facts_back_decides_as_the_one_that_made_them(
+    fn replayed_referee_decides_like_the_original(
         whims in proptest::collection::vec(any::<u8>(), 0..60),
     ) {
         for listing in league_games::all() {

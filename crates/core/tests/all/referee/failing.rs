@@ -28,7 +28,7 @@ pub(crate) fn failures(house: &RefereeWorld) -> Vec<(usize, Code)> {
 }
 
 #[test]
-fn a_silent_guest_is_invited_three_times_and_then_loses() {
+fn silent_invitee_loses_after_three_invitations() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let letter = house.only(1, "GAME_INVITATION");
     house.hear(&letter, join(&letter, true)).unwrap();
@@ -71,7 +71,7 @@ fn a_silent_guest_is_invited_three_times_and_then_loses() {
 }
 
 #[test]
-fn a_silent_mover_has_three_times_thirty_seconds() {
+fn silent_mover_loses_after_three_times_thirty_seconds() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     house.choose(1, even());
@@ -92,7 +92,7 @@ fn a_silent_mover_has_three_times_thirty_seconds() {
 }
 
 #[test]
-fn the_one_who_is_silent_loses_only_when_the_other_is_settled_too() {
+fn silent_player_loses_once_the_other_is_settled() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     let mut slow = None;
@@ -114,7 +114,7 @@ fn the_one_who_is_silent_loses_only_when_the_other_is_settled_too() {
 }
 
 #[test]
-fn both_silent_lose_both_and_at_the_same_moment() {
+fn two_silent_players_lose_together() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.take();
     house.wait_until(second(19));
@@ -131,7 +131,7 @@ fn both_silent_lose_both_and_at_the_same_moment() {
 }
 
 #[test]
-fn who_declines_loses_without_another_question() {
+fn declining_player_loses_at_once() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let letter = house.only(1, "GAME_INVITATION");
     house.hear(&letter, join(&letter, false)).unwrap();
@@ -149,7 +149,7 @@ fn who_declines_loses_without_another_question() {
 }
 
 #[test]
-fn two_who_decline_lose_both() {
+fn two_declining_players_both_lose() {
     let mut house = RefereeWorld::started(order("R1M1"));
     for number in [2, 1] {
         let letter = house.only(number, "GAME_INVITATION");
@@ -163,7 +163,7 @@ fn two_who_decline_lose_both() {
 }
 
 #[test]
-fn an_illegal_move_is_told_and_may_be_mended() {
+fn illegal_move_is_reported_and_may_be_replaced() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     house.choose(1, json!("Even"));
@@ -182,7 +182,7 @@ fn an_illegal_move_is_told_and_may_be_mended() {
 }
 
 #[test]
-fn three_illegal_moves_lose() {
+fn three_illegal_moves_lose_the_match() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     house.choose(2, odd());
@@ -200,7 +200,7 @@ fn three_illegal_moves_lose() {
 }
 
 #[test]
-fn attempts_are_counted_for_each_move_anew() {
+fn attempts_are_counted_per_move() {
     let mut house = RefereeWorld::started(tic_tac_toe("R1M1"));
     let mut asked = 0;
     house.play(&mut |letter| match &letter.message {
@@ -219,7 +219,7 @@ fn attempts_are_counted_for_each_move_anew() {
 }
 
 #[test]
-fn a_late_answer_is_refused_and_not_counted() {
+fn late_answer_is_refused() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     house.choose(2, odd());
@@ -247,7 +247,7 @@ fn a_late_answer_is_refused_and_not_counted() {
 }
 
 #[test]
-fn an_answer_after_the_deadline_is_late_even_before_the_referee_wakes() {
+fn answer_after_the_deadline_is_late_before_the_tick() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     let (first, second_call) = (
@@ -268,7 +268,7 @@ fn an_answer_after_the_deadline_is_late_even_before_the_referee_wakes() {
 }
 
 #[test]
-fn nobody_loses_by_a_hasty_clock() {
+fn reported_timeout_before_the_deadline_does_not_count() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let letter = house.only(1, "GAME_INVITATION");
     house.hear(&letter, failed(Code::Timeout)).unwrap();
@@ -278,7 +278,7 @@ fn nobody_loses_by_a_hasty_clock() {
 }
 
 #[test]
-fn a_cut_line_counts_at_once() {
+fn broken_connection_counts_at_once() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let letter = house.only(1, "GAME_INVITATION");
     house.hear(&letter, failed(Code::Connection)).unwrap();
@@ -287,7 +287,7 @@ fn a_cut_line_counts_at_once() {
 }
 
 #[test]
-fn a_notice_ends_before_the_next_question_begins() {
+fn notice_is_delivered_before_the_next_question() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let letter = house.only(1, "GAME_INVITATION");
     house.hear(&letter, failed(Code::Connection)).unwrap();
@@ -300,7 +300,7 @@ fn a_notice_ends_before_the_next_question_begins() {
 }
 
 #[test]
-fn a_player_that_fails_too_often_is_left_alone() {
+fn failing_player_opens_its_breaker() {
     let mut house = RefereeWorld::new();
     let absent = |letter: &Letter<CorrelationId>| match &letter.message {
         Message::GameInvitation(invitation) if invitation.opponent_id == player(1) => {
@@ -347,7 +347,7 @@ fn a_player_that_fails_too_often_is_left_alone() {
 }
 
 #[test]
-fn waits_may_be_nothing_and_attempts_absurd_without_harm() {
+fn extreme_timeouts_and_attempts_do_no_harm() {
     let mut rules: RefereeRules = rules();
     rules.timeouts.attempts = u32::MAX;
     rules.timeouts.backoff = Backoff::Fixed(Duration::ZERO);

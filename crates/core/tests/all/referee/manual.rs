@@ -44,7 +44,7 @@ fn out_of_order(step: fn(&mut RefereeWorld) -> Result<Reply, Refusal>, house: &m
 }
 
 #[test]
-fn each_step_waits_for_the_word_and_has_its_place() {
+fn manual_steps_wait_and_come_in_order() {
     let mut house = RefereeWorld::started(StartMatch {
         mode: Mode::Manual,
         ..order("R1M1")
@@ -78,7 +78,7 @@ fn each_step_waits_for_the_word_and_has_its_place() {
 }
 
 #[test]
-fn a_match_by_hand_ends_as_it_would_by_itself() {
+fn manual_match_ends_like_an_automatic_one() {
     let mut by_itself = RefereeWorld::started(order("R1M1"));
     by_itself.play(&mut plain);
     let mut house = RefereeWorld::started(StartMatch {
@@ -95,7 +95,7 @@ fn a_match_by_hand_ends_as_it_would_by_itself() {
 }
 
 #[test]
-fn a_game_without_dice_takes_the_same_steps() {
+fn game_without_dice_takes_the_same_steps() {
     let mut house = RefereeWorld::started(StartMatch {
         mode: Mode::Manual,
         ..tic_tac_toe("R1M1")
@@ -114,7 +114,7 @@ fn a_game_without_dice_takes_the_same_steps() {
 }
 
 #[test]
-fn silence_needs_no_word() {
+fn silence_counts_without_a_step() {
     let mut house = RefereeWorld::started(StartMatch {
         mode: Mode::Manual,
         ..order("R1M1")
@@ -128,7 +128,7 @@ fn silence_needs_no_word() {
 }
 
 #[test]
-fn a_match_that_plays_by_itself_takes_no_steps() {
+fn automatic_match_refuses_steps() {
     let mut house = RefereeWorld::started(order("R1M1"));
     for step in [collect, draw, finalize] {
         let refusal = step(&mut house).unwrap_err();
@@ -138,7 +138,7 @@ fn a_match_that_plays_by_itself_takes_no_steps() {
 }
 
 #[test]
-fn a_match_that_is_not_here_is_not_found() {
+fn unknown_match_is_not_found() {
     let mut house = RefereeWorld::new();
     let match_id = id("R9M9");
     for command in [
@@ -169,7 +169,7 @@ fn a_match_that_is_not_here_is_not_found() {
 }
 
 #[test]
-fn after_a_restart_the_steps_go_on_where_they_can() {
+fn manual_steps_continue_after_a_restart() {
     let manual = StartMatch {
         mode: Mode::Manual,
         ..order("R1M1")

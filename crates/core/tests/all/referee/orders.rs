@@ -24,7 +24,7 @@ fn reason(house: &mut RefereeWorld, order: StartMatch) -> Option<String> {
 }
 
 #[test]
-fn a_player_who_may_not_be_called_keeps_a_match_from_beginning_and_no_other() {
+fn barred_player_blocks_only_its_own_match() {
     let barred = |order: StartMatch, token| Command::StartMatch {
         order: Arc::new(order),
         token,
@@ -46,7 +46,7 @@ fn a_player_who_may_not_be_called_keeps_a_match_from_beginning_and_no_other() {
 }
 
 #[test]
-fn orders_that_make_no_sense_are_turned_down_with_a_reason() {
+fn invalid_orders_are_refused_with_a_reason() {
     let game = |name: &str| StartMatch {
         game_type: GameType::new(name).unwrap(),
         ..order("R1M1")
@@ -81,7 +81,7 @@ fn orders_that_make_no_sense_are_turned_down_with_a_reason() {
 }
 
 #[test]
-fn a_match_that_lost_its_secrets_in_a_restart_takes_no_place() {
+fn match_without_secrets_uses_no_capacity() {
     let mut house = RefereeWorld::new();
     house.order(order("R1M1"));
     house.order(order_between("R1M2", [3, 4]));
@@ -96,7 +96,7 @@ fn a_match_that_lost_its_secrets_in_a_restart_takes_no_place() {
 }
 
 #[test]
-fn no_more_matches_are_taken_than_can_be_played() {
+fn orders_beyond_capacity_are_refused() {
     let mut house = RefereeWorld::new();
     house.order(order("R1M1"));
     house.order(order_between("R1M2", [3, 4]));
@@ -140,7 +140,7 @@ fn no_more_matches_are_taken_than_can_be_played() {
 }
 
 #[test]
-fn the_same_order_again_changes_nothing() {
+fn repeated_order_changes_nothing() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let (events, letters) = (house.events.len(), house.out.len());
     assert_eq!(reason(&mut house, order("R1M1")), None);
@@ -153,7 +153,7 @@ fn the_same_order_again_changes_nothing() {
 }
 
 #[test]
-fn the_same_match_under_other_terms_is_turned_down() {
+fn changed_order_of_the_same_attempt_is_refused() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let mut other = order("R1M1");
     other.seed = SECRET.seed(&league(), &id("R1M2"));
@@ -181,7 +181,7 @@ fn the_same_match_under_other_terms_is_turned_down() {
 }
 
 #[test]
-fn a_player_that_moved_is_asked_at_its_new_address() {
+fn moved_player_is_called_at_its_new_address() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let mut moved = order("R1M1");
     moved.players[1].endpoint = "http://127.0.0.1:9999/mcp".into();
@@ -200,7 +200,7 @@ fn a_player_that_moved_is_asked_at_its_new_address() {
 }
 
 #[test]
-fn a_later_attempt_replaces_the_match_and_an_earlier_one_does_not() {
+fn only_a_later_attempt_replaces_the_match() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let stale = house.only(1, "GAME_INVITATION");
     house.take();
@@ -235,7 +235,7 @@ fn a_later_attempt_replaces_the_match_and_an_earlier_one_does_not() {
 }
 
 #[test]
-fn a_later_attempt_replaces_a_match_that_was_decided_or_closed() {
+fn later_attempt_replaces_a_decided_or_closed_match() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     house.choose(1, even());
@@ -270,7 +270,7 @@ fn a_later_attempt_replaces_a_match_that_was_decided_or_closed() {
 }
 
 #[test]
-fn an_order_for_a_match_that_is_over_is_answered_with_its_result() {
+fn order_for_a_finished_match_resends_its_result() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.play(&mut plain);
     assert_eq!(reason(&mut house, order("R1M1")), None);
@@ -285,7 +285,7 @@ fn an_order_for_a_match_that_is_over_is_answered_with_its_result() {
 }
 
 #[test]
-fn the_report_is_sent_until_it_is_taken() {
+fn report_is_resent_until_accepted() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let mut refusals = vec![
         Err(league_core::letter::CallFailure {
@@ -309,7 +309,7 @@ fn the_report_is_sent_until_it_is_taken() {
 }
 
 #[test]
-fn an_outcome_that_never_comes_does_not_hold_the_match_for_ever() {
+fn lost_outcome_does_not_block_the_match() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let mut lost = 2;
     house.play(&mut |letter| match letter.message {
@@ -325,7 +325,7 @@ fn an_outcome_that_never_comes_does_not_hold_the_match_for_ever() {
 }
 
 #[test]
-fn a_stale_report_ticket_settles_nothing() {
+fn stale_report_correlation_settles_nothing() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     house.choose(1, even());
@@ -358,7 +358,7 @@ fn a_stale_report_ticket_settles_nothing() {
 }
 
 #[test]
-fn an_old_order_finds_no_room_in_a_referee_that_has_others_by_now() {
+fn old_order_is_refused_by_a_full_referee() {
     let mut house = RefereeWorld::with(RefereeRules {
         max_concurrent: 1,
         ..rules()

@@ -12,7 +12,7 @@ use serde_json::json;
 use league_testkit::referee::*;
 
 #[test]
-fn a_smooth_match_says_exactly_this() {
+fn smooth_match_sends_exactly_these_letters() {
     let mut house = RefereeWorld::started(order("R1M1"));
     assert_eq!(
         house.out.iter().map(told).collect::<Vec<_>>(),
@@ -48,7 +48,7 @@ fn a_smooth_match_says_exactly_this() {
 }
 
 #[test]
-fn the_invitation_says_who_where_and_what_was_promised() {
+fn invitation_names_opponent_role_and_commitment() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let letter = house.only(2, "GAME_INVITATION");
     let Message::GameInvitation(invitation) = &letter.message else {
@@ -74,7 +74,7 @@ fn the_invitation_says_who_where_and_what_was_promised() {
 }
 
 #[test]
-fn the_request_for_a_move_has_a_deadline_options_and_the_record() {
+fn move_request_has_deadline_options_and_record() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.wait(1);
     house.both_join();
@@ -95,7 +95,7 @@ fn the_request_for_a_move_has_a_deadline_options_and_the_record() {
 }
 
 #[test]
-fn the_number_is_the_one_that_anybody_can_draw_again() {
+fn drawn_number_can_be_recomputed() {
     for match_number in 1..30 {
         let name = format!("R1M{match_number}");
         let mut house = RefereeWorld::started(order(&name));
@@ -125,7 +125,7 @@ fn the_number_is_the_one_that_anybody_can_draw_again() {
 }
 
 #[test]
-fn equal_choices_are_a_draw_and_no_nonce_counts_as_empty() {
+fn equal_choices_draw_and_missing_nonce_counts_as_empty() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     for number in [1, 2] {
@@ -148,7 +148,7 @@ fn equal_choices_are_a_draw_and_no_nonce_counts_as_empty() {
 }
 
 #[test]
-fn a_league_may_draw_from_0_to_99() {
+fn league_may_draw_from_0_to_99() {
     let settings = json!({"lowest": 0, "highest": 99});
     let mut above_ten = 0;
     for match_number in 1..20 {
@@ -214,7 +214,7 @@ fn tic_tac_toe_is_asked_turn_by_turn_and_seen_by_both() {
 }
 
 #[test]
-fn old_speakers_are_told_the_start_and_every_move_but_no_hidden_one_of_the_other() {
+fn v1_players_learn_start_and_moves_but_no_hidden_choice() {
     let mut order = order("R1M1");
     order.players[0].dialect = Dialect::V1;
     let mut house = RefereeWorld::started(order);
@@ -247,7 +247,7 @@ fn old_speakers_are_told_the_start_and_every_move_but_no_hidden_one_of_the_other
 }
 
 #[test]
-fn open_moves_are_shown_to_old_speakers() {
+fn open_moves_are_shown_to_v1_players() {
     let mut order = tic_tac_toe("R1M1");
     order.players[1].dialect = Dialect::V1;
     let mut house = RefereeWorld::started(order);
@@ -261,7 +261,7 @@ fn open_moves_are_shown_to_old_speakers() {
 }
 
 #[test]
-fn an_answer_that_comes_twice_counts_once() {
+fn repeated_answer_counts_once() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let invitation = house.only(1, "GAME_INVITATION");
     house.hear(&invitation, join(&invitation, true)).unwrap();
@@ -284,7 +284,7 @@ fn an_answer_that_comes_twice_counts_once() {
 }
 
 #[test]
-fn states_only_go_forward() {
+fn match_state_never_goes_back() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let state = |house: &RefereeWorld| house.referee.view(&id("R1M1")).unwrap().state;
     assert_eq!(state(&house), MatchState::WaitingForPlayers);
@@ -297,7 +297,7 @@ fn states_only_go_forward() {
 }
 
 #[test]
-fn many_matches_wake_the_referee_at_the_earliest_deadline() {
+fn referee_wakes_at_the_earliest_deadline() {
     let mut house = RefereeWorld::new();
     house.order(order("R1M1"));
     house.wait(2);
@@ -309,7 +309,7 @@ fn many_matches_wake_the_referee_at_the_earliest_deadline() {
 }
 
 #[test]
-fn the_verdict_of_the_manager_is_written_down() {
+fn manager_verdict_is_journaled() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.play(&mut plain);
     let Some(Event::Closed { report, .. }) = house.events.last() else {

@@ -71,7 +71,7 @@ fn calls(token: Option<TokenHash>) -> [Command; 5] {
 }
 
 #[test]
-fn nothing_is_done_for_someone_who_is_not_the_manager() {
+fn only_the_manager_gives_orders() {
     let mut house = enrolled();
     let before = house.events.len();
     for command in calls(None) {
@@ -86,7 +86,7 @@ fn nothing_is_done_for_someone_who_is_not_the_manager() {
 }
 
 #[test]
-fn nobody_but_the_manager_learns_whom_a_referee_may_not_call() {
+fn only_the_manager_learns_of_barred_players() {
     let mut house = enrolled();
     for shown in [None, Some(token(1).hash())] {
         assert!(house.tell(barred(1, shown)).is_err());
@@ -96,7 +96,7 @@ fn nobody_but_the_manager_learns_whom_a_referee_may_not_call() {
 }
 
 #[test]
-fn a_match_that_nobody_else_takes_is_run_though_a_player_may_not_be_called() {
+fn forced_attempt_runs_despite_a_barred_player() {
     let mut house = enrolled();
     for (attempt, runs) in [(FORCED_ATTEMPT - 1, false), (FORCED_ATTEMPT, true)] {
         let reply = house.tell(barred(attempt, Some(manager().hash())));
@@ -120,7 +120,7 @@ fn barred(attempt: u32, token: Option<TokenHash>) -> Command {
 }
 
 #[test]
-fn the_manager_is_known_by_its_token_after_a_restart_too() {
+fn manager_token_survives_a_restart() {
     let mut house = enrolled();
     house.restart();
     assert!(house.referee.knows_manager());
@@ -131,7 +131,7 @@ fn the_manager_is_known_by_its_token_after_a_restart_too() {
 }
 
 #[test]
-fn an_answer_that_does_not_repeat_the_token_leaves_it_good() {
+fn answer_without_a_manager_token_keeps_the_old_one() {
     let mut house = enrolled();
     register(&mut house, league(), None);
     assert!(house.tell(start(manual(), None)).is_err());
@@ -139,7 +139,7 @@ fn an_answer_that_does_not_repeat_the_token_leaves_it_good() {
 }
 
 #[test]
-fn another_league_has_another_manager() {
+fn new_league_replaces_the_manager_token() {
     let mut house = enrolled();
     register(&mut house, LeagueId::new("league_2026").unwrap(), None);
     assert!(!house.referee.knows_manager());
@@ -147,7 +147,7 @@ fn another_league_has_another_manager() {
 }
 
 #[test]
-fn whoever_asks_may_know_where_a_match_stands() {
+fn match_state_needs_no_token() {
     let mut house = enrolled();
     house.tell(start(manual(), Some(manager().hash()))).unwrap();
     let match_id = id("R1M1");
@@ -156,7 +156,7 @@ fn whoever_asks_may_know_where_a_match_stands() {
 }
 
 #[test]
-fn the_step_token_steps_its_match_and_does_nothing_else() {
+fn step_token_allows_only_stepping_its_match() {
     let step = TokenHash::of("step R1M1");
     let mut house = enrolled();
     let stepped = |match_id: &str| StartMatch {
@@ -184,7 +184,7 @@ fn the_step_token_steps_its_match_and_does_nothing_else() {
 }
 
 #[test]
-fn a_match_that_nobody_steps_goes_on_by_itself() {
+fn unstepped_manual_match_continues_after_the_limit() {
     let mut house = RefereeWorld::started(manual());
     house.both_join();
     let until = second(0) + MANUAL_LIMIT;
@@ -197,7 +197,7 @@ fn a_match_that_nobody_steps_goes_on_by_itself() {
 }
 
 #[test]
-fn a_manual_match_remembers_its_limit_after_a_restart() {
+fn manual_limit_survives_a_restart() {
     let mut house = RefereeWorld::started(manual());
     house.both_join();
     house.wait(600);
@@ -208,7 +208,7 @@ fn a_manual_match_remembers_its_limit_after_a_restart() {
 }
 
 #[test]
-fn a_second_league_finds_nothing_of_the_first() {
+fn new_league_drops_the_matches_of_the_old_one() {
     let mut house = enrolled();
     let proven = Some(manager().hash());
     house.tell(start(manual(), proven)).unwrap();

@@ -48,7 +48,7 @@ fn enrolled() -> RefereeWorld {
 }
 
 #[test]
-fn a_referee_that_was_not_let_in_takes_no_match() {
+fn unregistered_referee_takes_no_match() {
     let mut house = RefereeWorld::new();
     house.tell(Command::Begin { token: None }).unwrap();
     let letter = registration(&mut house);
@@ -73,7 +73,7 @@ fn a_referee_that_was_not_let_in_takes_no_match() {
 }
 
 #[test]
-fn a_referee_says_who_it_is_and_is_let_in() {
+fn referee_registers_with_its_details() {
     let mut house = RefereeWorld::new();
     house.tell(Command::Begin { token: None }).unwrap();
     let letter = registration(&mut house);
@@ -109,7 +109,7 @@ fn a_referee_says_who_it_is_and_is_let_in() {
 }
 
 #[test]
-fn registration_is_tried_until_the_manager_is_there() {
+fn registration_retries_until_the_manager_answers() {
     let mut house = RefereeWorld::new();
     house
         .tell(Command::Begin {
@@ -139,7 +139,7 @@ fn registration_is_tried_until_the_manager_is_there() {
 }
 
 #[test]
-fn silence_and_rejection_are_tried_again_too() {
+fn registration_retries_after_silence_and_rejection() {
     let mut house = RefereeWorld::new();
     house.tell(Command::Begin { token: None }).unwrap();
     registration(&mut house);
@@ -162,7 +162,7 @@ fn silence_and_rejection_are_tried_again_too() {
 }
 
 #[test]
-fn a_returning_referee_asks_for_its_old_id_and_keeps_its_matches() {
+fn returning_referee_keeps_its_id_and_matches() {
     let mut house = enrolled();
     house.order(order("R1M1"));
     house.restart();
@@ -181,7 +181,7 @@ fn a_returning_referee_asks_for_its_old_id_and_keeps_its_matches() {
 }
 
 #[test]
-fn a_refused_token_asks_for_a_new_registration_and_the_report_stays_owed() {
+fn refused_token_leads_to_registration_and_keeps_the_report() {
     let mut house = enrolled();
     house.order(order("R1M1"));
     house.both_join();
@@ -203,7 +203,7 @@ fn a_refused_token_asks_for_a_new_registration_and_the_report_stays_owed() {
 }
 
 #[test]
-fn a_report_refused_by_the_rules_is_not_sent_again() {
+fn report_refused_by_the_rules_is_not_resent() {
     let mut house = enrolled();
     house.order(order("R1M1"));
     house.play(&mut |letter| match letter.message {
@@ -224,7 +224,7 @@ fn a_report_refused_by_the_rules_is_not_sent_again() {
 }
 
 #[test]
-fn a_busy_manager_is_asked_again() {
+fn busy_manager_is_asked_again() {
     let mut house = enrolled();
     house.order(order("R1M1"));
     let mut busy = 2;
@@ -243,7 +243,7 @@ fn a_busy_manager_is_asked_again() {
 }
 
 #[test]
-fn the_end_of_the_league_ends_orders_and_vain_reports() {
+fn end_of_league_stops_orders_and_unanswered_reports() {
     let mut house = enrolled();
     house.order(order("R1M1"));
     house.both_join();
@@ -289,7 +289,7 @@ fn the_end_of_the_league_ends_orders_and_vain_reports() {
 }
 
 #[test]
-fn orders_of_another_league_are_turned_down() {
+fn orders_of_another_league_are_refused() {
     let mut house = enrolled();
     let mut foreign = order("R1M1");
     foreign.league_id = LeagueId::new("another_league").unwrap();

@@ -54,7 +54,7 @@ fn played(order: &StartMatch, behave: Behaviour, facts: Option<usize>) -> Refere
 }
 
 #[test]
-fn wherever_the_power_fails_the_match_ends_the_same() {
+fn crash_after_any_event_leaves_the_result_unchanged() {
     let mut old_speaker = order("R1M1");
     old_speaker.players[0].dialect = Dialect::V1;
     let cases: [(&str, StartMatch, Behaviour); 6] = [
@@ -106,7 +106,7 @@ fn most_failures(house: &RefereeWorld) -> usize {
 }
 
 #[test]
-fn attempts_that_were_used_stay_used() {
+fn used_attempts_survive_a_restart() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.take();
     house.wait_until(second(12));
@@ -128,7 +128,7 @@ fn attempts_that_were_used_stay_used() {
 }
 
 #[test]
-fn a_decided_match_only_tells_its_end_again() {
+fn decided_match_only_resends_its_result() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     house.choose(1, even());
@@ -154,7 +154,7 @@ fn a_decided_match_only_tells_its_end_again() {
 }
 
 #[test]
-fn an_answer_from_before_the_restart_is_late() {
+fn answer_to_a_question_before_the_restart_is_late() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     let letter = house.only(1, "CHOOSE_PARITY_CALL");
@@ -175,7 +175,7 @@ fn an_answer_from_before_the_restart_is_late() {
 }
 
 #[test]
-fn two_replays_of_one_journal_are_alike() {
+fn replaying_a_journal_twice_gives_equal_referees() {
     let house = played(&order("R1M1"), clumsy, None);
     for length in 0..=house.journal.len() {
         let machine = || {
@@ -190,7 +190,7 @@ fn two_replays_of_one_journal_are_alike() {
 }
 
 #[test]
-fn scattered_failures_do_not_add_up_over_a_restart() {
+fn failures_before_and_after_a_restart_do_not_add_up() {
     let mut house = RefereeWorld::new();
     for round in 1..=8 {
         house.order(order(&format!("R{round}M1")));

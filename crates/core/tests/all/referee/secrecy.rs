@@ -1,6 +1,6 @@
 //! What must not be seen before its time: choices, seeds, tokens.
 
-use league_core::machine::{Keep, Machine};
+use league_core::machine::{Machine, Persistence};
 use league_core::referee::{Command, Referee, Reply};
 use league_protocol::message::{MatchState, Message, StartMatch};
 use serde_json::json;
@@ -20,7 +20,7 @@ fn journal(house: &RefereeWorld) -> (Vec<String>, usize) {
 }
 
 #[test]
-fn no_hidden_choice_or_seed_is_written_before_the_result() {
+fn journal_holds_no_choice_or_seed_before_the_result() {
     let seed = SECRET.seed(&league(), &id("R1M1")).to_hex();
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
@@ -45,7 +45,7 @@ fn no_hidden_choice_or_seed_is_written_before_the_result() {
 }
 
 #[test]
-fn no_token_is_ever_written() {
+fn journal_holds_no_token() {
     let mut house = RefereeWorld::started(StartMatch {
         strict: true,
         ..order("R1M1")
@@ -66,7 +66,7 @@ fn no_token_is_ever_written() {
 }
 
 #[test]
-fn nothing_hidden_prints_itself() {
+fn debug_output_hides_secrets() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     house.choose(1, odd());
@@ -78,13 +78,13 @@ fn nothing_hidden_prints_itself() {
 }
 
 #[test]
-fn what_is_kept_in_memory_cannot_be_written() {
+fn memory_events_cannot_be_serialised() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.play(&mut plain);
     let memory: Vec<_> = house
         .events
         .iter()
-        .filter(|event| Referee::keep(event) == Keep::Memory)
+        .filter(|event| Referee::keep(event) == Persistence::Memory)
         .collect();
     assert!(memory.len() > 8);
     assert!(
@@ -95,7 +95,7 @@ fn what_is_kept_in_memory_cannot_be_written() {
 }
 
 #[test]
-fn the_state_of_a_match_shows_choices_only_when_it_is_finished() {
+fn match_state_shows_choices_only_at_the_end() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     let shown = |house: &mut RefereeWorld| {
@@ -121,7 +121,7 @@ fn the_state_of_a_match_shows_choices_only_when_it_is_finished() {
 }
 
 #[test]
-fn by_hand_the_number_and_the_choices_wait_for_the_last_step() {
+fn manual_match_hides_number_and_choices_until_the_last_step() {
     let mut house = RefereeWorld::started(StartMatch {
         mode: league_protocol::message::Mode::Manual,
         ..order("R1M1")
@@ -148,7 +148,7 @@ fn by_hand_the_number_and_the_choices_wait_for_the_last_step() {
 }
 
 #[test]
-fn open_moves_are_shown_as_they_come() {
+fn open_moves_are_shown_at_once() {
     let mut house = RefereeWorld::started(tic_tac_toe("R1M1"));
     house.both_join();
     let letter = house.only(1, "GAME_MOVE_CALL");
@@ -158,7 +158,7 @@ fn open_moves_are_shown_as_they_come() {
 }
 
 #[test]
-fn no_letter_before_the_end_holds_the_choice_of_the_other() {
+fn no_letter_reveals_the_opponents_choice_early() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     house.choose(1, even());
@@ -172,7 +172,7 @@ fn no_letter_before_the_end_holds_the_choice_of_the_other() {
 }
 
 #[test]
-fn a_player_is_told_what_it_sent_and_the_journal_is_not() {
+fn refused_answer_is_quoted_to_its_player_only() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     house.choose(1, json!("perhaps"));

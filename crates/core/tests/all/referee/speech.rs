@@ -18,7 +18,7 @@ fn order_with(speech: Option<CallStyle>) -> StartMatch {
 }
 
 #[test]
-fn the_question_keeps_its_own_clock_and_only_silence_waits_longer() {
+fn finding_the_call_style_extends_only_silence() {
     for speech in [None, Some(CallStyle::Mcp)] {
         let mut house = RefereeWorld::started(order_with(speech));
         let known = house.only(1, "GAME_INVITATION");
@@ -34,7 +34,7 @@ fn the_question_keeps_its_own_clock_and_only_silence_waits_longer() {
 }
 
 #[test]
-fn an_answer_after_a_long_finding_out_counts() {
+fn answer_after_finding_the_call_style_counts() {
     let mut house = RefereeWorld::started(order_with(None));
     let first = house.only(1, "GAME_INVITATION");
     house.hear(&first, join(&first, true)).unwrap();
@@ -46,7 +46,7 @@ fn an_answer_after_a_long_finding_out_counts() {
 }
 
 #[test]
-fn silence_that_was_waited_for_is_a_fact_at_once() {
+fn silence_after_the_full_wait_counts_at_once() {
     let mut house = RefereeWorld::started(order_with(None));
     let letter = house.only(2, "GAME_INVITATION");
     house.wait_until(second(5));

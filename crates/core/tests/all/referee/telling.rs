@@ -9,7 +9,7 @@ use league_protocol::message::{LeagueError, MatchState, Message};
 use league_testkit::referee::*;
 
 #[test]
-fn the_last_letters_hold_one_result_for_all() {
+fn final_letters_carry_the_same_result() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     house.choose(1, even());
@@ -42,7 +42,7 @@ fn the_last_letters_hold_one_result_for_all() {
 }
 
 #[test]
-fn the_referee_never_shows_its_own_token_to_a_player() {
+fn referee_never_shows_its_own_token_to_a_player() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let mut letters = Vec::new();
     house.play(&mut |letter| {
@@ -75,7 +75,7 @@ fn view(house: &RefereeWorld) -> MatchView {
 }
 
 #[test]
-fn nobody_knows_the_result_before_the_manager_has_taken_it() {
+fn players_learn_the_result_after_the_manager_took_it() {
     let mut house = decided();
     assert_eq!(
         (view(&house).state, view(&house).result),
@@ -102,7 +102,7 @@ fn nobody_knows_the_result_before_the_manager_has_taken_it() {
 }
 
 #[test]
-fn a_result_that_is_refused_for_good_is_told_to_nobody() {
+fn rejected_result_reaches_no_player() {
     for code in [Code::OutOfTurn, Code::InvalidMessage, Code::MatchNotFound] {
         let mut house = decided();
         let report = house.take().pop().unwrap();
@@ -120,7 +120,7 @@ fn a_result_that_is_refused_for_good_is_told_to_nobody() {
 }
 
 #[test]
-fn a_result_that_nobody_answers_for_when_the_league_ends_is_told_to_nobody() {
+fn unanswered_result_reaches_no_player() {
     let mut house = decided();
     let report = house.take().pop().unwrap();
     house.hear(&report, failed(Code::Connection)).unwrap();

@@ -31,7 +31,7 @@ fn weighed(
 }
 
 #[test]
-fn tokens_are_checked_as_the_league_says() {
+fn token_check_follows_the_league_rules() {
     let with = |hash: Option<u32>| {
         move |letter: &Letter<CorrelationId>| {
             let message = Message::MoveResponse(Arc::new(response(letter, even())));
@@ -57,7 +57,7 @@ fn tokens_are_checked_as_the_league_says() {
 }
 
 #[test]
-fn an_answer_for_another_match_or_player_does_not_count() {
+fn answer_for_another_match_or_player_fails() {
     let changed = |change: fn(&mut MoveResponse)| {
         move |letter: &Letter<CorrelationId>| {
             let mut response = response(letter, even());
@@ -86,7 +86,7 @@ fn an_answer_for_another_match_or_player_does_not_count() {
 }
 
 #[test]
-fn a_nonce_has_a_longest_length() {
+fn overlong_nonce_fails() {
     let nonce = |length: usize| {
         move |letter: &Letter<CorrelationId>| {
             let mut response = response(letter, even());
@@ -102,7 +102,7 @@ fn a_nonce_has_a_longest_length() {
 }
 
 #[test]
-fn what_is_no_answer_to_the_question_does_not_count() {
+fn message_of_the_wrong_type_fails() {
     for message in [
         Message::Acknowledged,
         Message::from(LeagueError::new(Code::TokenInvalid, "no")),

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use league_core::player::{MatchOutcome, MatchRecord, Opponent, Think};
-use league_games::even_odd::{EvenOdd, Parity};
+use league_games::even_odd::{EvenOdd, NumberParity};
 use league_games::{Dice, Game};
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,11 +17,11 @@ const MIN_PATTERN: usize = 2;
 type Matches = [Arc<MatchRecord>];
 
 pub(crate) fn always_even(_: &Think, _: &Matches, _: &mut Dice) -> Option<Value> {
-    Some(written(Parity::Even))
+    Some(written(NumberParity::Even))
 }
 
 pub(crate) fn always_odd(_: &Think, _: &Matches, _: &mut Dice) -> Option<Value> {
-    Some(written(Parity::Odd))
+    Some(written(NumberParity::Odd))
 }
 
 /// The parity that was drawn more often, as far as the player's own results tell (000 §3.6.2).
@@ -60,7 +60,7 @@ fn own_matches(memory: &Matches) -> impl DoubleEndedIterator<Item = &MatchRecord
 ///
 /// If both guessed alike the result does not tell, and in a match that was not played out nothing
 /// was drawn.
-fn drawn(record: &MatchRecord) -> Option<Parity> {
+fn drawn(record: &MatchRecord) -> Option<NumberParity> {
     let own = read(record.my_choice.as_ref()?)?;
     let other = read(record.opponent_choice.as_ref()?)?;
     match record.result {
@@ -73,31 +73,31 @@ fn drawn(record: &MatchRecord) -> Option<Parity> {
 
 /// How often an opponent said even and odd in all matches against it.
 fn counts(opponent: &Opponent) -> (u32, u32) {
-    let count = |parity: Parity| opponent.counts.get(&parity.to_string()).copied();
+    let count = |parity: NumberParity| opponent.counts.get(&parity.to_string()).copied();
     (
-        count(Parity::Even).unwrap_or(0),
-        count(Parity::Odd).unwrap_or(0),
+        count(NumberParity::Even).unwrap_or(0),
+        count(NumberParity::Odd).unwrap_or(0),
     )
 }
 
 /// The guesses of this opponent, oldest first; if none is known, those of all other players.
-fn guesses(think: &Think, memory: &Matches) -> Vec<Parity> {
+fn guesses(think: &Think, memory: &Matches) -> Vec<NumberParity> {
     let known = think.opponent.iter();
-    let of_opponent: Vec<Parity> = known.flat_map(|it| &it.recent).filter_map(read).collect();
+    let of_opponent: Vec<NumberParity> = known.flat_map(|it| &it.recent).filter_map(read).collect();
     if !of_opponent.is_empty() {
         return of_opponent;
     }
     let latest = own_matches(memory)
         .rev()
         .filter_map(|record| read(record.opponent_choice.as_ref()?));
-    let mut of_all: Vec<Parity> = latest.take(LOOK_BACK).collect();
+    let mut of_all: Vec<NumberParity> = latest.take(LOOK_BACK).collect();
     of_all.reverse();
     of_all
 }
 
 /// What followed the longest run of latest guesses that had occurred before; of several
 /// occurrences the last counts.
-fn continuation(guesses: &[Parity]) -> Option<Parity> {
+fn continuation(guesses: &[NumberParity]) -> Option<NumberParity> {
     let (_, place) = (1..guesses.len())
         .map(|place| (common_end(&guesses[..place], guesses), place))
         .filter(|(length, _)| *length >= MIN_PATTERN)
@@ -106,52 +106,52 @@ fn continuation(guesses: &[Parity]) -> Option<Parity> {
 }
 
 /// How many guesses at the ends of two runs are the same.
-fn common_end(one: &[Parity], other: &[Parity]) -> usize {
+fn common_end(one: &[NumberParity], other: &[NumberParity]) -> usize {
     let pairs = one.iter().rev().zip(other.iter().rev());
     pairs.take_while(|(a, b)| a == b).count()
 }
 
 /// The guess that most often followed one like the last.
-fn likeliest(guesses: &[Parity]) -> Option<Parity> {
+fn likeliest(guesses: &[NumberParity]) -> Option<NumberParity> {
     let last = guesses.last()?;
     let steps = guesses.iter().zip(guesses.iter().skip(1));
     majority(steps.filter(|(from, _)| *from == last).map(|(_, to)| *to))
 }
 
 /// Reads a guess; nothing if it is a move of another game.
-fn read(choice: &Value) -> Option<Parity> {
-    Parity::deserialize(choice).ok()
+fn read(choice: &Value) -> Option<NumberParity> {
+    NumberParity::deserialize(choice).ok()
 }
 
-fn written(parity: Parity) -> Value {
+fn written(parity: NumberParity) -> Value {
     Value::from(parity.to_string())
 }
 
 /// The guess that makes sure of a winner if the opponent guesses as expected.
-fn opposite(expected: Parity) -> Value {
+fn opposite(expected: NumberParity) -> Value {
     written(match expected {
-        Parity::Even => Parity::Odd,
-        Parity::Odd => Parity::Even,
+        NumberParity::Even => NumberParity::Odd,
+        NumberParity::Odd => NumberParity::Even,
     })
 }
 
 /// The parity that occurs more often; nothing if both do equally.
-fn majority(seen: impl Iterator<Item = Parity>) -> Option<Parity> {
+fn majority(seen: impl Iterator<Item = NumberParity>) -> Option<NumberParity> {
     let (mut even, mut odd) = (0, 0);
     for parity in seen {
         match parity {
-            Parity::Even => even += 1,
-            Parity::Odd => odd += 1,
+            NumberParity::Even => even += 1,
+            NumberParity::Odd => odd += 1,
         }
     }
     larger(even, odd)
 }
 
 /// The parity with the larger count; nothing if they are equal.
-fn larger(even: u32, odd: u32) -> Option<Parity> {
+fn larger(even: u32, odd: u32) -> Option<NumberParity> {
     match even.cmp(&odd) {
-        Ordering::Greater => Some(Parity::Even),
-        Ordering::Less => Some(Parity::Odd),
+        Ordering::Greater => Some(NumberParity::Even),
+        Ordering::Less => Some(NumberParity::Odd),
         Ordering::Equal => None,
     }
 }
@@ -160,10 +160,10 @@ fn larger(even: u32, odd: u32) -> Option<Parity> {
 mod tests {
     use super::*;
 
-    fn parities(letters: &str) -> Vec<Parity> {
+    fn parities(letters: &str) -> Vec<NumberParity> {
         let parity = |letter| match letter {
-            'e' => Parity::Even,
-            _ => Parity::Odd,
+            'e' => NumberParity::Even,
+            _ => NumberParity::Odd,
         };
         letters.chars().map(parity).collect()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use league_core::league::{Event, League, Round};
+use league_core::league::{Event, League, LeagueRound};
 use league_protocol::id::{LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchStatus, RoundSummary};
 use league_protocol::time::Timestamp;
@@ -249,7 +249,7 @@ fn place(match_id: &MatchId) -> Option<usize> {
     number.parse::<usize>().ok()?.checked_sub(1)
 }
 
-fn entry(round: &Round, at: Timestamp, league: &League) -> RoundEntry {
+fn entry(round: &LeagueRound, at: Timestamp, league: &League) -> RoundEntry {
     let matches = round.fixtures().iter().filter_map(|fixture| {
         let [a, b] = league.seats_of(fixture)?;
         Some(MatchEntry {

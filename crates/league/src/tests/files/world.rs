@@ -10,7 +10,7 @@ use league_core::breaker::BreakerRule;
 use league_core::draw::LeagueSecret;
 use league_core::league::{self as manager, Applicant, League, LeagueRules};
 use league_core::letter::{Credential, Letter, Peer, PeerAnswer};
-use league_core::machine::{Keep, Machine};
+use league_core::machine::{Machine, Persistence};
 use league_core::referee::{self, Referee, RefereeRules};
 use league_core::timeouts::Timeouts;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
@@ -281,7 +281,7 @@ impl World {
             let mut letters = Vec::new();
             self.league.letters(&event, &mut letters);
             self.post.extend(letters.into_iter().map(Post::ByManager));
-            if League::keep(&event) == Keep::Journal {
+            if League::keep(&event) == Persistence::Journal {
                 let sequence = self.journal.len() as u64 + 2;
                 let entry = (sequence, self.now, Record::Event(event));
                 witness.manager(&entry, &self.league);
@@ -318,7 +318,7 @@ impl World {
             let letters = letters.into_iter();
             self.post
                 .extend(letters.map(|letter| Post::ByReferee(id.clone(), letter)));
-            if Referee::keep(&event) == Keep::Memory {
+            if Referee::keep(&event) == Persistence::Memory {
                 continue;
             }
             let decided = match &event {

@@ -11,7 +11,7 @@ use crate::storage::root::Root;
 use crate::storage::store::{Durability, Entry, Journal, Store};
 use league_core::draw::{self, LeagueSecret};
 use league_core::league::{Applicant, Command, Event, League, LeagueRules, Reply};
-use league_core::machine::{Keep, Machine};
+use league_core::machine::{Machine, Persistence};
 use league_core::referee;
 use league_games::{Outcome, Seat, Turn};
 use league_protocol::id::{GameType, LeagueId, RefereeId};
@@ -147,7 +147,7 @@ fn decide(league: &mut League, command: &Command, events: &mut Vec<Event>) -> (V
     for event in decision.events {
         league.apply(&event);
         league.letters(&event, &mut letters);
-        if League::keep(&event) == Keep::Journal {
+        if League::keep(&event) == Persistence::Journal {
             events.push(event);
         }
     }
