@@ -1,4 +1,4 @@
-"""A player of Even/Odd on nothing but the standard library, as the sample of 000 behaves.
+"""A player of Even/Odd with only the standard library; it behaves like the sample of 000.
 
 It answers with bare messages, without the frame of JSON-RPC; it wants the `id` to be an integer;
 and it reports what it does not know with status 200.

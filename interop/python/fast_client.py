@@ -1,4 +1,4 @@
-"""A FastMCP client that looks at a manager: lists its tools and reads the table.
+"""A FastMCP client of a manager: lists its tools and reads the standings.
 
     python fast_client.py --manager URL
 """

@@ -27,7 +27,7 @@ def now():
 
 
 def said(kind, conversation, **fields):
-    """One message of the league, without a sender's id: the referee knows whom it asked."""
+    """A message of the league without a sender's id: the referee knows which player it asked."""
     return {
         "protocol": "league.v2",
         "message_type": kind,
@@ -66,7 +66,7 @@ def choose_parity(message: dict) -> str:
 
 @server.tool
 def notify_match_result(match_id: str, game_result: dict | None = None) -> str:
-    """Answers with words that are no JSON."""
+    """Answers with text that is not JSON."""
     return f"noted {match_id}"
 
 
@@ -97,7 +97,7 @@ def register(manager, endpoint, name, speech):
 
 
 def register_when_open(arguments, endpoint):
-    """Registers as soon as our own port is open, so that nobody calls in vain."""
+    """Registers after our own port is open, so that early calls succeed."""
     for _ in range(600):
         try:
             socket.create_connection(("127.0.0.1", arguments.port), timeout=1).close()

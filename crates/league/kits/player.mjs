@@ -1,76 +1,76 @@
 #!/usr/bin/env node
-// A player of the league in one file, on the standard library of Node alone.
+// A player of the league in one file; needs only Node's standard library.
 //
 //     node player.mjs --port 8101 --manager http://localhost:8000/mcp --name "My Player"
 //
-// A player is a small web server. It registers with the league manager, and from then on it is
-// called: a referee invites it to a match and asks for its choice, and the manager tells it the
-// news. A call is a JSON-RPC 2.0 object that is posted to /mcp, and so is the answer. Change
-// `choose`, and you have a player of your own; the rest may stay as it is.
+// A player is a small web server. It registers with the league manager and then answers calls: a
+// referee invites it to a match and asks for its choice, and the manager sends news. A call is a
+// JSON-RPC 2.0 object posted to /mcp; the answer is another. Write your own strategy in `choose`;
+// the rest can stay as it is.
 import fs from "node:fs";
 import http from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
 /**
- * Says "even" or "odd". This is your part; it may be async.
+ * Returns "even" or "odd": your strategy. It may be async.
  *
- * `opponent` is the id of the other player, such as "P02". `history` lists how your matches ended,
- * the oldest first: `match_id` and the `game_result` of each GAME_OVER, with `choices`,
+ * `opponent` is the id of the other player, such as "P02". `history` lists the results of your
+ * matches, oldest first: `match_id` and the `game_result` of each GAME_OVER, with `choices`,
  * `drawn_number` and `winner_player_id` (null for a draw).
  */
 function choose(opponent, history) {
   return Math.random() < 0.5 ? "even" : "odd";
 }
 
-/** In any other game, says one of `options`, the moves that are legal now; `view` is the position. */
+/** For any other game: returns one of `options`, the legal moves; `view` is the position. */
 function chooseMove(options, view) {
   return options[Math.floor(Math.random() * options.length)];
 }
 
-/** What these two say; a mistake in them is shown on standard error, and luck decides instead. */
+/** Calls the strategy; if it fails, prints the error on standard error and chooses at random. */
 async function decide(call, opponent, history) {
   const options = call.move_request?.valid_options ?? ["even", "odd"];
-  if (!options.length) throw new Refused("E002", "INVALID_MESSAGE", "there is nothing to choose from");
+  if (!options.length) throw new Refused("E002", "INVALID_MESSAGE", "the list of options is empty");
   try {
     const parity = (call.game_type ?? "even_odd") === "even_odd";
     const choice = await (parity ? choose(opponent, history) : chooseMove(options, call.move_request?.context?.view));
     if (options.includes(choice)) return choice;
-    throw new Error(`the choice was ${JSON.stringify(choice)} instead of one of ${JSON.stringify(options)}`);
+    throw new Error(`the choice was ${JSON.stringify(choice)}; it must be one of ${JSON.stringify(options)}`);
   } catch (problem) {
     console.error(problem);
     return options[Math.floor(Math.random() * options.length)];
   }
 }
 
-const GAMES = ["even_odd", "tic_tac_toe"]; // what we play
+const GAMES = ["even_odd", "tic_tac_toe"]; // the games of this player
 
-// ---- 1. What the player remembers, in a file, so that it can be stopped and started again.
+// ---- 1. The memory of the player, in a file, so that it can be stopped and started again.
 const text = (value) => ({ type: "string", default: value });
 const { values: OPTIONS } = parseArgs({
   options: {
-    port: text("8101"), // where it answers
-    host: text("127.0.0.1"), // the IPv4 address by which it is called
-    bind: text(""), // the IPv4 address at which it listens, if that is another: 0.0.0.0 for all
+    port: text("8101"), // the port to listen on
+    host: text("127.0.0.1"), // the IPv4 address under which others call it
+    bind: text(""), // the IPv4 address to listen on, if different: 0.0.0.0 for all
     manager: text("http://localhost:8000/mcp"),
-    name: text("My Player"), // the name that people see
-    memory: text(""), // the file to remember in; by default .player-javascript-PORT.json
+    name: text("My Player"), // the name shown to people
+    memory: text(""), // the memory file; by default .player-javascript-PORT.json
   },
 });
-// What may be left out of the manager's address: http:// before it, /mcp behind it.
+// Completes the manager's address: http:// and /mcp may be omitted.
 OPTIONS.manager = OPTIONS.manager.replace(/^(?!\w+:\/\/)/, "http://").replace(/^(\w+:\/\/[^/]+)\/?$/, "$1/mcp");
 OPTIONS.memory ||= `.player-javascript-${OPTIONS.port}.json`;
 const NOTHING = { player_id: null, league_id: null, tokens: {}, announced: {}, matches: {}, history: [] };
 const MEMORY = structuredClone(NOTHING);
 if (fs.existsSync(OPTIONS.memory)) {
   Object.assign(MEMORY, JSON.parse(fs.readFileSync(OPTIONS.memory, "utf8")));
-  console.log(`it remembers an earlier league; remove ${OPTIONS.memory} to begin anew`);
+  console.log(`using the memory of an earlier league; remove ${OPTIONS.memory} to start without it`);
 }
-const THINKING = new Map(); // by match and turn: a choice that is being made
-const MOST_MATCHES = 1000; // what is older is forgotten
+const THINKING = new Map(); // choices in progress, by match and turn
+const MOST_MATCHES = 1000; // older matches are forgotten
 const LARGEST_BODY = 256 * 1024;
 
-/** Changes the memory and writes it down, for its owner's eyes only: there is a token in it. */
+/** Changes the memory and saves it in a file that only its owner can read: it contains tokens. */
 function remember(changes = {}) {
   Object.assign(MEMORY, changes);
   for (const name of ["announced", "matches"]) {
@@ -82,7 +82,7 @@ function remember(changes = {}) {
 }
 
 // ---- 2. The messages of the league.
-/** A call that breaks a rule: the error's code, its name, and a sentence for people. */
+/** The refusal of a call that breaks a rule: code, name, and a sentence for people. */
 class Refused extends Error {
   constructor(code, name, detail) {
     super(detail);
@@ -90,14 +90,14 @@ class Refused extends Error {
   }
 }
 
-/** The time in UTC, as every message has it. */
+/** The current time in UTC, as in every message. */
 const now = () => new Date().toISOString().replace(/\.\d+Z/, "Z");
-/** What the referee of a match has to show us, if the manager announced the match. */
+/** The token that the referee of a match must show, if the manager announced the match. */
 const announced = (match) => (Object.hasOwn(MEMORY.announced, match) ? MEMORY.announced[match] : undefined);
 const isText = (value) => typeof value === "string";
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
-/** A message of ours: first the envelope. An answer repeats the conversation of its call. */
+/** A message of this player, envelope first. An answer repeats the conversation_id of its call. */
 function message(kind, call, fields) {
   const own = `conv-${Math.random().toString(16).slice(2)}`;
   return {
@@ -110,30 +110,30 @@ function message(kind, call, fields) {
   };
 }
 
-/** An answer to a referee: which match, who we are, and the token that proves it. */
+/** An answer to a referee, with the match, our id and our token. */
 function proven(kind, call, fields) {
-  // What is undefined is left out of the JSON.
+  // JSON omits undefined values.
   const own = { auth_token: MEMORY.tokens.auth_token, player_id: MEMORY.player_id ?? undefined };
   return message(kind, call, { ...own, match_id: call.match_id, ...fields });
 }
 
-/** Does what a message asks for. Who asks again hears the same: each match has one answer. */
+/** Handles a message. A repeated question gets the same answer: each turn has one choice. */
 async function react(kind, call) {
   if (kind === "ROUND_ANNOUNCEMENT") {
     for (const row of Array.isArray(call.matches) ? call.matches : []) {
-      if (!row?.match_token) continue; // only the row of our match has what its referee will show
+      if (!row?.match_token) continue; // only the row of our match has its referee's token
       if ((announced(row.match_id) ?? row.match_token) !== row.match_token) {
-        throw new Refused("E012", "AUTH_TOKEN_INVALID", "that match was announced otherwise");
+        throw new Refused("E012", "AUTH_TOKEN_INVALID", "this match was announced with another token");
       }
       MEMORY.announced[row.match_id] = row.match_token;
     }
     remember();
   }
   if (kind === "LEAGUE_COMPLETED") console.log(`the league is over; its champion is ${call.champion?.display_name}`);
-  if (!(kind in REFEREE)) return { status: "ok" }; // news need a nod only
+  if (!(kind in REFEREE)) return { status: "ok" }; // news needs only an acknowledgement
   const match = call.match_id;
   if (kind === "GAME_OVER" && !announced(match) && !Object.hasOwn(MEMORY.matches, match)) {
-    throw new Refused("E006", "MATCH_NOT_FOUND", "this player was never invited to that match");
+    throw new Refused("E006", "MATCH_NOT_FOUND", "this player was never invited to this match");
   }
   if (!Object.hasOwn(MEMORY.matches, match)) MEMORY.matches[match] = { arrival: now() };
   const table = MEMORY.matches[match];
@@ -148,7 +148,7 @@ async function react(kind, call) {
     console.log(`${match}: ${outcome}; ${reason}`);
   } else if (["CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].includes(kind) && !(turn in table)) {
     if (!GAMES.includes(game)) {
-      throw new Refused("E002", "INVALID_MESSAGE", `this player plays ${GAMES.join(" and ")} only`);
+      throw new Refused("E002", "INVALID_MESSAGE", `this player plays only ${GAMES.join(" and ")}`);
     }
     const thought = `${match} ${turn}`;
     if (!THINKING.has(thought)) {
@@ -164,14 +164,14 @@ async function react(kind, call) {
   if (kind === "CHOOSE_PARITY_CALL") { // within 30 seconds
     return proven("CHOOSE_PARITY_RESPONSE", call, { parity_choice: table[turn] });
   }
-  if (kind === "GAME_MOVE_CALL") { // the same question in words that other games use, too
+  if (kind === "GAME_MOVE_CALL") { // the same question in the form for all games
     const move = { move_type: call.move_request?.move_type ?? "choose_parity", choice: table[turn] };
     return proven("GAME_MOVE_RESPONSE", call, { game_type: game, move_data: move });
   }
   return { status: "ok" };
 }
 
-const REFEREE = { // what a referee says, and the tool that it calls
+const REFEREE = { // messages of a referee, and their tools
   __proto__: null,
   GAME_INVITATION: "handle_game_invitation",
   CHOOSE_PARITY_CALL: "choose_parity",
@@ -179,7 +179,7 @@ const REFEREE = { // what a referee says, and the tool that it calls
   GAME_OVER: "notify_match_result",
   GAME_ERROR: "notify_game_error",
 };
-const MANAGER = { // what the manager says
+const MANAGER = { // messages of the manager
   __proto__: null,
   ROUND_ANNOUNCEMENT: "notify_round",
   LEAGUE_STANDINGS_UPDATE: "update_standings",
@@ -190,10 +190,10 @@ const TOOLS = new Map(Object.entries({ ...REFEREE, ...MANAGER }).map(([kind, too
 const METHODS = new Set([...TOOLS.keys(), ...TOOLS.values(), "mcp_message", "ping", "get_player_state"]);
 const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$/;
 
-/** Refuses what breaks the rules. What an envelope lacks is forgiven, as many leave it out. */
+/** Refuses calls that break the rules. Missing parts of an envelope are accepted: many agents omit it. */
 async function check(kind, call) {
   if (!(kind in REFEREE || kind in MANAGER) || (call.message_type ?? kind) !== kind) {
-    throw new Refused("E002", "INVALID_MESSAGE", "this is not the message that belongs here");
+    throw new Refused("E002", "INVALID_MESSAGE", "this method needs another message_type");
   }
   if ((call.protocol ?? "league.v2") !== "league.v2") {
     throw new Refused("E018", "PROTOCOL_VERSION_MISMATCH", "this player speaks league.v2");
@@ -205,22 +205,22 @@ async function check(kind, call) {
     throw new Refused("E003", "MISSING_REQUIRED_FIELD", "match_id is missing");
   }
   if (kind in REFEREE && !(isText(call.match_id) && call.match_id)) {
-    throw new Refused("E002", "INVALID_MESSAGE", "match_id must be a text");
+    throw new Refused("E002", "INVALID_MESSAGE", "match_id must be a string");
   }
   if (MEMORY.player_id && (call.player_id ?? MEMORY.player_id) !== MEMORY.player_id) {
-    throw new Refused("E012", "AUTH_TOKEN_INVALID", "this is meant for another player");
+    throw new Refused("E012", "AUTH_TOKEN_INVALID", "this message is for another player");
   }
   const league = MEMORY.league_id;
   if (kind in MANAGER && league && (call.league_id ?? league) !== league) {
-    throw new Refused("E012", "AUTH_TOKEN_INVALID", "this is about another league");
+    throw new Refused("E012", "AUTH_TOKEN_INVALID", "this message is about another league");
   }
-  // Who calls must show what we were promised; not every manager promises anything. If ours does,
-  // it announces each match, and nobody else may ask; that may come a moment after the referee.
+  // The caller must show the promised token, if the manager promised one. Such a manager announces
+  // every match, and no other referee may call; the announcement may come after the referee's call.
   const { manager_token } = MEMORY.tokens;
   if (manager_token && ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].includes(kind)) {
     for (let tries = 0; tries < 40 && !announced(call.match_id); tries += 1) await pause(50);
     if (!announced(call.match_id)) {
-      throw new Refused("E012", "AUTH_TOKEN_INVALID", "the manager did not announce that match");
+      throw new Refused("E012", "AUTH_TOKEN_INVALID", "the manager did not announce this match");
     }
   }
   const promised = kind in REFEREE ? announced(call.match_id) : manager_token;
@@ -228,16 +228,16 @@ async function check(kind, call) {
     throw new Refused("E011", "AUTH_TOKEN_MISSING", "the caller's auth_token is missing");
   }
   if (promised && call.auth_token !== promised) {
-    throw new Refused("E012", "AUTH_TOKEN_INVALID", "this is not the auth_token of the caller");
+    throw new Refused("E012", "AUTH_TOKEN_INVALID", "the auth_token is not the one of this caller");
   }
 }
 
-/** The result of a call: a message of the league, or a nod. */
+/** The result of a call: a message of the league, or an acknowledgement. */
 async function answer(method, call) {
   if (method === "ping" || method === "get_player_state") {
     return { status: "ok", player_id: MEMORY.player_id, history: MEMORY.history };
   }
-  // A call goes by the name of the tool, by the message's type, or by the general name.
+  // The method is a tool, a message type, or the general name.
   const kind = TOOLS.get(method) ?? (method === "mcp_message" ? String(call.message_type) : method);
   try {
     await check(kind, call);
@@ -255,11 +255,11 @@ async function answer(method, call) {
   }
 }
 
-// ---- 3. JSON-RPC 2.0, by the letter.
-/** The id of each call as it was written, because it goes back as it came: 1e2 as 1e2. */
+// ---- 3. JSON-RPC 2.0.
+/** The id of each call as it was written, because the answer repeats it exactly: 1e2 as 1e2. */
 function exactIds(body) {
   const ids = [];
-  const deep = body.trimStart().startsWith("[") ? 2 : 1; // a batch has one level more
+  const deep = body.trimStart().startsWith("[") ? 2 : 1; // a batch has one more level
   let [depth, key, calls] = [0, "", -1];
   const tokens = body.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs) ?? [];
   tokens.forEach((token, place) => {
@@ -273,7 +273,7 @@ function exactIds(body) {
 
 const WORDS = { [-32600]: "Invalid Request", [-32601]: "Method not found", [-32602]: "Invalid params" };
 
-/** Answers one call: an error code (0 if all is well), and a text unless nobody waits for it. */
+/** Answers one call: an error code (0 for success), and a text unless it is a notification. */
 async function rpc(call, exactId) {
   let [id, code, wanted] = ["null", -32600, true];
   if (isObject(call) && (call.id == null || ["string", "number"].includes(typeof call.id))) {
@@ -287,14 +287,14 @@ async function rpc(call, exactId) {
   let said = { error: { code, message: WORDS[code] } };
   try {
     if (code === 0) said = { result: await answer(call.method, call.params ?? {}) };
-  } catch (problem) { // a mistake of ours must not end the player
+  } catch (problem) { // an internal error must not end the player
     console.error(problem);
     said = { error: { code: -32603, message: "Internal error" } };
   }
   return [code, wanted ? `{"jsonrpc":"2.0","id":${id},${JSON.stringify(said).slice(1)}` : null];
 }
 
-/** Answers a body, one call or a batch of them: the HTTP status, and the text if there is any. */
+/** Answers a body, one call or a batch: the HTTP status, and the text if there is one. */
 async function serve(body) {
   let calls, ids;
   try {
@@ -324,7 +324,7 @@ const server = http.createServer({ requestTimeout: 30_000 }, async (request, res
   try {
     for await (const chunk of request) {
       length += chunk.length;
-      if (length <= LARGEST_BODY) chunks.push(chunk); // what is beyond is read and dropped
+      if (length <= LARGEST_BODY) chunks.push(chunk); // the rest is read and dropped
       if (length > 8 * LARGEST_BODY) break;
     }
   } catch {
@@ -339,15 +339,15 @@ const server = http.createServer({ requestTimeout: 30_000 }, async (request, res
     send(response, 404, '{"error":"POST calls to /mcp"}');
   } else if (request.url !== "/mcp" || !posted) {
     send(response, 405, '{"error":"POST calls to /mcp"}', { Allow: posted ? "GET" : "POST" });
-  } else if (request.headers.origin) { // agents send none: a web page in a browser tries its luck
+  } else if (request.headers.origin) { // agents send none, so this is a web page in a browser
     send(response, 403, '{"error":"web pages may not call a player"}');
   } else {
     send(response, ...(await serve(Buffer.concat(chunks))));
   }
 });
 
-// ---- 4. Getting into the league.
-/** Asks the manager to be let in until it does; it may not be up yet. */
+// ---- 4. Registration.
+/** Registers with the manager; retries until it accepts, because it may not be running yet. */
 async function register() {
   const meta = {
     display_name: OPTIONS.name,
@@ -357,7 +357,7 @@ async function register() {
     contact_endpoint: `http://${OPTIONS.host}:${OPTIONS.port}/mcp`,
   };
   for (let wait = 1, told; ; wait = Math.min(wait * 2, 15)) {
-    // Who was in before shows an old token, and comes back as the same player.
+    // With an old token a player returns under the same id.
     const proof = MEMORY.tokens.return_token ?? MEMORY.tokens.auth_token;
     const params = message("LEAGUE_REGISTER_REQUEST", {}, { auth_token: proof, player_meta: meta });
     const call = { jsonrpc: "2.0", id: 1, method: "register_player", params };
@@ -373,28 +373,28 @@ async function register() {
       if (["ACCEPTED", "REGISTERED"].includes(said.status)) {
         const given = Object.entries(said).filter(([name, value]) => name.endsWith("_token") && value);
         const { player_id = null, league_id = null } = said;
-        if (league_id !== MEMORY.league_id) remember(structuredClone(NOTHING)); // of another league
+        if (league_id !== MEMORY.league_id) remember(structuredClone(NOTHING)); // the memory was of another league
         const tokens = { ...MEMORY.tokens, ...Object.fromEntries(given) };
         remember({ player_id, league_id, tokens });
         return console.log(`${OPTIONS.name} is in the league as ${MEMORY.player_id}`);
       }
-      reason = String(said.reason ?? said.error_code ?? "no answer that we understand");
-      if (proof && ["E005", "E012"].includes(said.error_code)) { // it does not know us
+      reason = String(said.reason ?? said.error_code ?? "an unknown answer");
+      if (proof && ["E005", "E012"].includes(said.error_code)) { // the manager does not know us
         remember(structuredClone(NOTHING));
       }
     } catch (problem) {
       reason = String(problem.cause ?? problem);
     }
-    if (reason === "Registration closed") end(`${OPTIONS.manager} lets in nobody any more: its league has begun or is over`);
-    if (reason !== told) console.log(`${OPTIONS.manager} has not let us in yet: ${reason}`);
+    if (reason === "Registration closed") end(`${OPTIONS.manager} has closed its registration: the league has begun or is over`);
+    if (reason !== told) console.log(`${OPTIONS.manager} has not admitted us yet: ${reason}`);
     told = reason;
     await pause(wait * 1000);
   }
 }
 
-/** Says why this is the end, in a line. */
+/** Prints the reason and ends. */
 const end = (reason) => process.exit(console.error(reason) ?? 1);
 const place = OPTIONS.bind || OPTIONS.host;
-server.on("error", (problem) => end(`cannot listen at ${place}:${OPTIONS.port}: ${problem.code}; another port is --port, ` +
-  "and in a container or behind a router --bind 0.0.0.0 listens at all addresses"));
-server.listen(Number(OPTIONS.port), place, register); // open before anybody is told
+server.on("error", (problem) => end(`cannot listen at ${place}:${OPTIONS.port}: ${problem.code}; choose another port with --port; ` +
+  "in a container or behind a router, --bind 0.0.0.0 listens on all addresses"));
+server.listen(Number(OPTIONS.port), place, register); // listens before it registers

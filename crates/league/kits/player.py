@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A player of the league in one file, on Python's standard library alone.
+"""A player of the league in one file; needs only Python's standard library.
 
     python3 player.py --port 8101 --manager http://localhost:8000/mcp --name "My Player"
 
-A player is a small web server. It registers with the league manager, and from then on it is called:
-a referee invites it and asks for its choice, the manager tells it the news. A call is a JSON-RPC 2.0
-object that is posted to /mcp, and so is the answer. Change `choose`, and it is a player of your own.
+A player is a small web server. It registers with the league manager and then answers calls: a
+referee invites it and asks for its choice, the manager sends news. A call is a JSON-RPC 2.0 object
+posted to /mcp; the answer is another. Write your own strategy in `choose`.
 """
 import argparse, json, os, random, secrets, sys, threading, time, traceback, urllib.request
 from collections import deque
@@ -14,22 +14,22 @@ from socketserver import TCPServer
 
 
 def choose(opponent, history):
-    """Says "even" or "odd". This is your part.
+    """Returns "even" or "odd": your strategy.
 
-    `opponent` is the id of the other player, such as "P02". `history` lists how your matches ended,
-    the oldest first: `match_id` and the `game_result` of each GAME_OVER, with `choices`,
+    `opponent` is the id of the other player, such as "P02". `history` lists the results of your
+    matches, oldest first: `match_id` and the `game_result` of each GAME_OVER, with `choices`,
     `drawn_number` and `winner_player_id` (None for a draw).
     """
     return random.choice(["even", "odd"])
 
 
 def choose_move(options, view):
-    """In any other game, says one of `options`, the moves that are legal now; `view` is the position."""
+    """For any other game: returns one of `options`, the legal moves; `view` is the position."""
     return random.choice(options)
 
 
 def decide(call):
-    """What these two say; a mistake in them is shown on standard error, and luck decides instead."""
+    """Calls the strategy; if it fails, prints the error on standard error and chooses at random."""
     asked = call.get("move_request") or {"valid_options": ["even", "odd"], "context": call.get("context")}
     options, context = asked["valid_options"], asked.get("context") or {}
     try:
@@ -38,24 +38,24 @@ def decide(call):
         else:
             choice = choose_move(options, context.get("view"))
         if choice not in options:
-            raise ValueError(f"the choice was {choice!r} instead of one of {options}")
+            raise ValueError(f"the choice was {choice!r}; it must be one of {options}")
         return choice
     except Exception:
         traceback.print_exc()
         return random.choice(options)
 
 
-GAMES = ["even_odd", "tic_tac_toe"]  # what we play
-LARGEST, MOST = 256 * 1024, 1000  # bytes of a body; matches that are remembered
-me = {"player_id": None, "auth_token": None, "manager_token": None}  # what the manager gives us
-announced, choices, history = {}, {}, deque(maxlen=MOST)  # the referee's token by match, our choices by turn
+GAMES = ["even_odd", "tic_tac_toe"]  # the games of this player
+LARGEST, MOST = 256 * 1024, 1000  # bytes of a body; remembered matches
+me = {"player_id": None, "auth_token": None, "manager_token": None}  # given by the manager
+announced, choices, history = {}, {}, deque(maxlen=MOST)  # referees' tokens by match, our choices by turn
 
 
 def remember():
-    """Keeps what proves us and our referees, so that we can be stopped and started again."""
+    """Saves the tokens, so that the player can be stopped and started again."""
     with open(os.open(memory + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump([me, announced], file)
-    os.replace(memory + ".new", memory)  # whole or not at all, whenever we are stopped
+    os.replace(memory + ".new", memory)  # atomic, even if the player is stopped
 
 
 say = lambda words: print(words, flush=True)
@@ -64,7 +64,7 @@ now = lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())  # all times of
 
 # ---- 1. The messages of the league.
 def message(kind, call, **fields):
-    """A message of ours, envelope first. It repeats the conversation of the call that it answers."""
+    """A message of this player, envelope first. An answer repeats the conversation_id of its call."""
     envelope = {"protocol": "league.v2", "message_type": kind, "timestamp": now(),
                 "sender": f"player:{me['player_id'] or options.name}",
                 "conversation_id": call.get("conversation_id") or f"conv-{random.getrandbits(64):x}"}
@@ -72,7 +72,7 @@ def message(kind, call, **fields):
 
 
 def proven(kind, call, **fields):
-    """An answer to a referee that has shown its token: who we are, and ours."""
+    """An answer to a referee, with our id and token."""
     own = {name: me[name] for name in ("player_id", "auth_token") if me[name]}
     return message(kind, call, **own, match_id=call["match_id"], **fields)
 
@@ -83,17 +83,17 @@ def error(call, code, name):
 
 
 def wrong(kind, call):
-    """The error of a call that breaks a rule, or nothing."""
+    """The error for a call that breaks a rule, or None."""
     match, token = call.get("match_id"), call.get("auth_token")
     if not str(call.get("timestamp") or "Z").endswith(("Z", "+00:00")):
         return error(call, "E021", "INVALID_TIMESTAMP")
     if kind not in TOOLS.values() or call.get("message_type", kind) != kind:
-        return error(call, "E002", "INVALID_MESSAGE")  # a tool takes its own message only
+        return error(call, "E002", "INVALID_MESSAGE")  # a tool accepts only its own message
     if kind in REFEREE and not isinstance(match, str):
         return error(call, *("E002", "INVALID_MESSAGE") if match else ("E003", "MISSING_REQUIRED_FIELD"))
     if me["player_id"] and call.get("player_id", me["player_id"]) != me["player_id"]:
-        return error(call, "E012", "AUTH_TOKEN_INVALID")  # meant for somebody else
-    # Who calls must show what we were promised; the manager's word may come after the referee's.
+        return error(call, "E012", "AUTH_TOKEN_INVALID")  # meant for another player
+    # The caller must show the promised token; the announcement may come after the referee's call.
     for _ in range(40 if me["manager_token"] and kind in REFEREE else 0):
         match in announced or time.sleep(0.05)
     promised = announced.get(match, me["manager_token"]) if kind in REFEREE else me["manager_token"]
@@ -102,15 +102,15 @@ def wrong(kind, call):
 
 
 def answer(kind, call):
-    """Only an invitation and a call for a choice want more than a nod."""
+    """Answers a call; only invitations and requests for a choice need more than an acknowledgement."""
     if kind == "ping":
         return {"status": "ok"}
     if problem := wrong(kind, call):
         return problem
     log(kind, str(call.get("sender")))
-    if kind == "ROUND_ANNOUNCEMENT":  # in the row of our match: what its referee will show
+    if kind == "ROUND_ANNOUNCEMENT":  # the row of our match has its referee's token
         for row in call.get("matches") or []:
-            if row.get("match_token"):  # a match is announced once
+            if row.get("match_token"):  # a repeated announcement changes nothing
                 announced.setdefault(row["match_id"], row["match_token"])
         remember()
     if kind == "GAME_INVITATION":  # to be answered within 5 seconds
@@ -118,7 +118,7 @@ def answer(kind, call):
         return proven("GAME_JOIN_ACK", call, arrival_timestamp=now(), accept=ours)
     asked = call.get("move_request") or {}
     turn = call.get("match_id"), str((asked.get("context") or {}).get("turn_number", 1))
-    if kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"):  # within 30 seconds; whoever asks again hears the same
+    if kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"):  # within 30 seconds; a repeated question gets the same answer
         choice, nonce = choices.get(turn) or choices.setdefault(turn, (decide(call), secrets.token_hex(8)))
         if kind == "CHOOSE_PARITY_CALL":  # the nonce is our share in the draw
             return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=choice, nonce=nonce)
@@ -136,7 +136,7 @@ def answer(kind, call):
 
 
 def over(call, chosen):
-    """Keeps how a match ended, and looks for our share in the draw."""
+    """Records the result of a match, and checks that our nonce is in the draw."""
     result = call.get("game_result") or {}
     history.append({"match_id": call["match_id"], **result})
     winner, status = result.get("winner_player_id"), str(result.get("status")).lower()
@@ -144,10 +144,10 @@ def over(call, chosen):
     say(f"{call['match_id']}: {outcome}; {result.get('reason')}")
     nonces = (result.get("draw") or {}).get("nonces")
     if chosen and nonces and result.get("drawn_number") and chosen[1] not in nonces:
-        say(f"{call['match_id']}: the nonce that we sent has no part in the draw, so do not trust it")
+        say(f"{call['match_id']}: our nonce is missing in the draw; do not trust this result")
 
 
-# ---- 2. JSON-RPC 2.0: which tool is called, and the frame around the answer.
+# ---- 2. JSON-RPC 2.0: the called tool, and the frame of the answer.
 TOOLS = {"handle_game_invitation": "GAME_INVITATION",
          "choose_parity": "CHOOSE_PARITY_CALL", "choose_move": "GAME_MOVE_CALL",
          "notify_match_result": "GAME_OVER", "notify_game_error": "GAME_ERROR", "ping": "ping",
@@ -157,7 +157,7 @@ REFEREE = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL", "GAME_OVER
 
 
 def respond(call):
-    """The answer to one call, with its id; none to a call without an id."""
+    """The answer to one call, with its id; None for a call without an id."""
     fits = isinstance(call, dict) and call.get("jsonrpc") == "2.0" and isinstance(call.get("method"), str)
     fits = fits and isinstance(call.get("params", {}), (dict, list))
     if not fits or isinstance(call.get("id"), (dict, list, bool)):
@@ -171,26 +171,26 @@ def respond(call):
         kind = params.get("message_type") if method == "mcp_message" else TOOLS.get(method, method)
         try:
             reply["result"] = answer(kind, params)
-        except (AttributeError, LookupError, TypeError):  # a field is not of the kind that it should be
+        except (AttributeError, LookupError, TypeError):  # a field has the wrong type
             reply["result"] = error(params, "E002", "INVALID_MESSAGE")
     return reply if "id" in call else None
 
 
 def serve(body):
     try:
-        calls = json.loads(body, parse_constant=int)  # NaN is no JSON
+        calls = json.loads(body, parse_constant=int)  # NaN is not JSON
     except (ValueError, RecursionError):
         return {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
-    several = isinstance(calls, list) and 0 < len(calls) <= 64  # a batch; an empty one is no call at all
+    several = isinstance(calls, list) and 0 < len(calls) <= 64  # a batch; an empty one is invalid
     return [reply for reply in map(respond, calls) if reply] if several else respond(calls)
 
 
-class Door(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # head and body go out at once
+    disable_nagle_algorithm = True  # sends head and body without delay
 
     def body(self):
-        """The body, in one piece or in chunks; nothing if it is too large."""
+        """The body, plain or chunked; None if it is too large."""
         length, body = int(self.headers.get("Content-Length") or 0), b""
         chunked = "chunked" in self.headers.get("Transfer-Encoding", "")
         while chunked and (size := int(self.rfile.readline(20), 16)) and 0 < size <= LARGEST - len(body):
@@ -204,11 +204,11 @@ class Door(BaseHTTPRequestHandler):
         if body is None:
             self.close_connection = True
             return self.send(413, {"error": "a body has at most 256 KiB"})
-        if self.headers.get("Origin"):  # agents send none: a web page in a browser tries its luck
+        if self.headers.get("Origin"):  # agents send none, so this is a web page in a browser
             return self.send(403, {"error": "web pages may not call a player"})
         reply = serve(body) if self.path == "/mcp" else {}
         code = reply.get("error", {}).get("code") if isinstance(reply, dict) else None
-        status = 400 if code in (-32700, -32600) else 200 if reply else 202  # 202: nobody waits for it
+        status = 400 if code in (-32700, -32600) else 200 if reply else 202  # 202: a notification
         self.send(status if self.path == "/mcp" else 404, reply)
 
     def do_GET(self):
@@ -225,12 +225,12 @@ class Door(BaseHTTPRequestHandler):
         self.wfile.write(b"" if self.command == "HEAD" else body)
 
     def log_message(self, *_):
-        """Says nothing of every request."""
+        """Logs no requests."""
 
 
-# ---- 3. Getting into the league.
+# ---- 3. Registration.
 def register():
-    """Asks the manager to let us in, until it is up and does, or lets in nobody any more."""
+    """Registers with the manager; retries until it accepts, or until its registration is closed."""
     meta = {"display_name": options.name, "version": "1.0.0", "protocol_version": "2.1.0",
             "game_types": GAMES, "contact_endpoint": f"http://{options.host}:{options.port}/mcp"}
     admitted, told = False, None
@@ -246,11 +246,11 @@ def register():
                 announced.clear(), choices.clear()
             me.update({name: reply.get(name) or (admitted and me[name]) or None for name in me})
         except Exception as problem:
-            reason = str(problem)  # not there yet, or nothing that we understand
+            reason = str(problem)  # not reachable, or an unknown answer
         if reason == "Registration closed":
-            sys.exit(f"{options.manager} lets in nobody any more: its league has begun or is over")
+            sys.exit(f"{options.manager} has closed its registration: the league has begun or is over")
         if not admitted:
-            reason == told or say(f"{options.manager} has not let us in yet: {reason}")
+            reason == told or say(f"{options.manager} has not admitted us yet: {reason}")
             told = reason
             time.sleep(2)
     remember()
@@ -258,45 +258,45 @@ def register():
 
 
 def whole(manager):
-    """The address of a manager with what may be left out: http:// before it, /mcp behind it."""
+    """Completes the manager's address: http:// and /mcp may be omitted."""
     manager = manager if "://" in manager else f"http://{manager}"
     return manager if manager.split("://")[1].partition("/")[2] else manager.rstrip("/") + "/mcp"
 
 
 def log_below(root):
-    """With `league_sdk` installed, writes what we hear into the log files of the league."""
+    """Logs received messages in the files of the league; needs `league_sdk`."""
     from league_sdk import JsonLogger
     return JsonLogger(f"player:{options.port}", log_root=f"{root}/logs").log_message_received
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--port", type=int, default=8101, help="where it answers")
-    parser.add_argument("--host", default="localhost", help="the IPv4 address by which it is called")
-    parser.add_argument("--bind", help="the IPv4 address at which it listens, if that is another: 0.0.0.0 for all")
-    parser.add_argument("--manager", type=whole, default="http://localhost:8000/mcp", help="where the manager is")
-    parser.add_argument("--name", default="My Player", help="the name that people see")
-    parser.add_argument("--root", help="the folder of a league, to log there by league_sdk")
+    parser.add_argument("--port", type=int, default=8101, help="the port to listen on")
+    parser.add_argument("--host", default="localhost", help="the IPv4 address under which others call it")
+    parser.add_argument("--bind", help="the IPv4 address to listen on, if different: 0.0.0.0 for all")
+    parser.add_argument("--manager", type=whole, default="http://localhost:8000/mcp", help="the address of the manager")
+    parser.add_argument("--name", default="My Player", help="the name shown to people")
+    parser.add_argument("--root", help="the folder of a league, for logs with league_sdk")
     options = parser.parse_args()
     memory = f".player-python-{options.port}.json"
-    try:  # who was in before shows its token, and comes back as the same player
+    try:  # with its old token a player returns under the same id
         for known, kept in zip((me, announced), json.load(open(memory))):
             known.update(kept)
     except FileNotFoundError:
-        pass  # the first time
+        pass  # the first start
     except (OSError, ValueError, TypeError) as problem:
-        say(f"{memory} is left aside: {problem}")
+        say(f"{memory} is ignored: {problem}")
     log = log_below(options.root) if options.root else lambda *_: None
-    ThreadingHTTPServer.server_bind = TCPServer.server_bind  # does not look for a name of the address
+    ThreadingHTTPServer.server_bind = TCPServer.server_bind  # skips a slow DNS lookup
     place = (options.bind or options.host, options.port)
     try:
-        server = ThreadingHTTPServer(place, Door)  # it listens before it is known
+        server = ThreadingHTTPServer(place, Handler)  # listens before it registers
     except OSError as problem:
-        sys.exit(f"cannot listen at {place[0]}:{place[1]}: {problem.strerror}; another port is --port, "
-                 "and in a container or behind a router --bind 0.0.0.0 listens at all addresses")
+        sys.exit(f"cannot listen at {place[0]}:{place[1]}: {problem.strerror}; choose another port with --port; "
+                 "in a container or behind a router, --bind 0.0.0.0 listens on all addresses")
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         register()
         threading.Event().wait()
     except KeyboardInterrupt:
-        say(f"{options.name} was stopped, and comes back if it is started again")
+        say(f"{options.name} was stopped; start it again to continue")

@@ -1,10 +1,9 @@
-//! A player of the Even/Odd league on the crates of the league itself.
+//! A player of the Even/Odd league, built with the crates of the league.
 //!
 //!     cargo run -- --port 8101 --manager http://localhost:8000/mcp --name "My Player"
 //!
-//! The crate `league` holds a whole player: the web server, JSON-RPC and MCP, the messages and their
-//! rules, tokens, and a journal by which it can be stopped and started again. What it lacks is an
-//! opinion. Change `choose`, and you have a player of your own.
+//! The crate `league` has everything but the strategy: the web server, JSON-RPC and MCP, the messages
+//! and their rules, tokens, and a journal for restarts. Write your own strategy in `choose`.
 
 use std::error::Error;
 use std::io::Write;
@@ -12,10 +11,10 @@ use std::sync::Arc;
 
 use league::entrant::{Dice, Entrant, MatchRecord};
 
-/// Says `even` or `odd`. This is your part.
+/// Returns `even` or `odd`: your strategy.
 ///
-/// `opponent` is the id of the other player, such as `P02`. `history` lists your matches, the oldest
-/// first: who it was, what you chose, what they chose, how it ended.
+/// `opponent` is the id of the other player, such as `P02`. `history` lists your matches, oldest
+/// first: the opponent, both choices, the result.
 fn choose(_opponent: &str, _history: &[Arc<MatchRecord>], dice: &mut Dice) -> &'static str {
     match dice.roll(1..=2) {
         1 => "even",
@@ -30,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Prints what happens.
 fn tell(said: &str) {
-    // Whoever read it may be gone; the player plays on.
+    // Standard output may be closed; the player continues.
     let _ = writeln!(std::io::stdout(), "{said}");
 }
 
@@ -39,9 +38,9 @@ fn entrant(mut arguments: impl Iterator<Item = String>) -> Result<Entrant, Box<d
     let mut entrant = Entrant {
         name: "My Player".to_owned(),
         port: 8101,
-        host: None, // this machine alone; over a network, the address of this machine in it
-        manager: None, // the one that the files below the root name, http://localhost:8000/mcp
-        root: "SHARED".into(), // where it keeps its settings, its memory and its token
+        host: None,    // only this machine; in a network, the address of this machine
+        manager: None, // from the files below the root, by default http://localhost:8000/mcp
+        root: "SHARED".into(), // configuration, memory and token
     };
     while let Some(option) = arguments.next() {
         let value = arguments.next().ok_or(format!("{option} needs a value"))?;

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A player of the league in one file, served by FastMCP: a server of standard MCP.
+"""A player of the league in one file, served by FastMCP as a standard MCP server.
 
     pip install fastmcp
     python3 player_fastmcp.py --port 8101 --manager http://localhost:8000/mcp --name "My Player"
 
-A player is an MCP server. It registers with the league manager, and from then on its tools are
-called: a referee invites it to a match and asks for its choice, and the manager tells it the news.
-The arguments of a tool are a message of the league, and its result is the message that answers it.
-Change `choose`, and you have a player of your own; the rest may stay as it is.
+A player is an MCP server. It registers with the league manager and then answers calls of its tools:
+a referee invites it to a match and asks for its choice, and the manager sends news. The arguments of
+a tool are a message of the league, and its result is the answer. Write your own strategy in `choose`;
+the rest can stay as it is.
 """
 import argparse, asyncio, json, os, random, re, socket, sys, threading, time, traceback, urllib.request
 
@@ -24,52 +24,52 @@ except ImportError:  # FastMCP 2 keeps it elsewhere
 
 
 def choose(opponent, history):
-    """Says "even" or "odd". This is your part.
+    """Returns "even" or "odd": your strategy.
 
-    `opponent` is the id of the other player, such as "P02". `history` lists how your matches ended,
-    the oldest first: `match_id` and the `game_result` of each GAME_OVER, with `choices`,
+    `opponent` is the id of the other player, such as "P02". `history` lists the results of your
+    matches, oldest first: `match_id` and the `game_result` of each GAME_OVER, with `choices`,
     `drawn_number` and `winner_player_id` (None for a draw).
     """
     return random.choice(["even", "odd"])
 
 
 def choose_move(options, view):
-    """In any other game, says one of `options`, the moves that are legal now; `view` is the position."""
+    """For any other game: returns one of `options`, the legal moves; `view` is the position."""
     return random.choice(options)
 
 
 def decide(call, opponent, history):
-    """What these two say; a mistake in them is shown on standard error, and luck decides instead."""
+    """Calls the strategy; if it fails, prints the error on standard error and chooses at random."""
     asked = call.get("move_request") or {}
     options = asked.get("valid_options", ["even", "odd"])
     parity, view = call.get("game_type", "even_odd") == "even_odd", (asked.get("context") or {}).get("view")
     try:
         choice = choose(opponent, history) if parity else choose_move(options, view)
         if choice not in options:
-            raise ValueError(f"the choice was {choice!r} instead of one of {options}")
+            raise ValueError(f"the choice was {choice!r}; it must be one of {options}")
         return choice
     except Exception:
         traceback.print_exc()
         return random.choice(options)
 
 
-GAMES = ["even_odd", "tic_tac_toe"]  # what we play
+GAMES = ["even_odd", "tic_tac_toe"]  # the games of this player
 
 
-# ---- 1. What the player remembers, in a file, so that it can be stopped and started again.
+# ---- 1. The memory of the player, in a file, so that it can be stopped and started again.
 def nothing():
-    """What a player knows that was never in a league."""
+    """The memory of a player that was never in a league."""
     return {"player_id": None, "league_id": None, "tokens": {}, "announced": {}, "matches": {}, "history": []}
 
 
 MEMORY = nothing()
 LOCK = threading.RLock()  # several matches may call at the same time
-MOST_MATCHES = 1000  # what is older is forgotten
+MOST_MATCHES = 1000  # older matches are forgotten
 LARGEST_BODY = 256 * 1024
 
 
 def remember(**changes):
-    """Changes the memory and writes it down, for its owner's eyes only: there is a token in it."""
+    """Changes the memory and saves it in a file that only its owner can read: it contains tokens."""
     with LOCK:
         MEMORY.update(changes)
         for name in ("announced", "matches"):
@@ -83,14 +83,14 @@ def remember(**changes):
 
 # ---- 2. The messages of the league.
 class Refused(Exception):
-    """A call that breaks a rule: the error's code, its name, and a sentence for people."""
+    """The refusal of a call that breaks a rule: code, name, and a sentence for people."""
 
 
 now = lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())  # all times of the league are in UTC
 
 
 def message(kind, call, **fields):
-    """A message of ours: first the envelope. An answer repeats the conversation of its call."""
+    """A message of this player, envelope first. An answer repeats the conversation_id of its call."""
     given, sender = call.get("conversation_id"), f"player:{MEMORY['player_id'] or OPTIONS.name}"
     given = given if isinstance(given, str) else f"conv-{random.getrandbits(64):016x}"
     return {"protocol": "league.v2", "message_type": kind, "sender": sender, "timestamp": now(),
@@ -98,27 +98,27 @@ def message(kind, call, **fields):
 
 
 def proven(kind, call, **fields):
-    """An answer to a referee: which match, who we are, and the token that proves it."""
+    """An answer to a referee, with the match, our id and our token."""
     own = ("auth_token", MEMORY["tokens"].get("auth_token")), ("player_id", MEMORY["player_id"])
     return message(kind, call, **{name: value for name, value in own if value}, match_id=call["match_id"], **fields)
 
 
 def react(kind, call):
-    """Does what a message asks for. Who asks again hears the same: each match has one answer."""
+    """Handles a message. A repeated question gets the same answer: each turn has one choice."""
     if kind == "ROUND_ANNOUNCEMENT":
         for row in call.get("matches") or []:
-            token = row.get("match_token")  # in the row of our match: what its referee will show
+            token = row.get("match_token")  # the row of our match has its referee's token
             if token and MEMORY["announced"].setdefault(row["match_id"], token) != token:
-                raise Refused("E012", "AUTH_TOKEN_INVALID", "that match was announced otherwise")
+                raise Refused("E012", "AUTH_TOKEN_INVALID", "this match was announced with another token")
         remember()
     if kind == "LEAGUE_COMPLETED":
         champion = call.get("champion") or {}
         print("the league is over; its champion is", champion.get("display_name") or champion.get("player_id"), flush=True)
     if kind not in REFEREE:
-        return {"status": "ok"}  # news need a nod only
+        return {"status": "ok"}  # news needs only an acknowledgement
     match, result = call["match_id"], call.get("game_result")
     if kind == "GAME_OVER" and match not in {**MEMORY["announced"], **MEMORY["matches"]}:
-        raise Refused("E006", "MATCH_NOT_FOUND", "this player was never invited to that match")
+        raise Refused("E006", "MATCH_NOT_FOUND", "this player was never invited to this match")
     table = MEMORY["matches"].setdefault(match, {"arrival": now()})
     table["opponent"] = (call.get("context") or call).get("opponent_id") or table.get("opponent")
     game, asked = call.get("game_type", "even_odd"), call.get("move_request") or {}
@@ -130,25 +130,25 @@ def react(kind, call):
         print(f"{match}: {ends.get(result.get('winner_player_id'), 'lost')}; {result.get('reason')}", flush=True)
     elif kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL") and turn not in table:
         if game not in GAMES:
-            raise Refused("E002", "INVALID_MESSAGE", f"this player plays {' and '.join(GAMES)} only")
+            raise Refused("E002", "INVALID_MESSAGE", f"this player plays only {' and '.join(GAMES)}")
         table[turn] = decide(call, table["opponent"], MEMORY["history"])
     remember()
     if kind == "GAME_INVITATION":  # to be answered within 5 seconds
         return proven("GAME_JOIN_ACK", call, arrival_timestamp=table["arrival"], accept=game in GAMES)
     if kind == "CHOOSE_PARITY_CALL":  # within 30 seconds
         return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=table[turn])
-    if kind == "GAME_MOVE_CALL":  # the same question in words that other games use, too
+    if kind == "GAME_MOVE_CALL":  # the same question in the form for all games
         move = {"move_type": asked.get("move_type", "choose_parity"), "choice": table[turn]}
         return proven("GAME_MOVE_RESPONSE", call, game_type=game, move_data=move)
     return {"status": "ok"}
 
 
-REFEREE = {  # what a referee says, and the tool that it calls
+REFEREE = {  # messages of a referee, and their tools
     "GAME_INVITATION": "handle_game_invitation", "CHOOSE_PARITY_CALL": "choose_parity",
     "GAME_MOVE_CALL": "choose_move", "GAME_OVER": "notify_match_result",
     "GAME_ERROR": "notify_game_error",
 }
-MANAGER = {  # what the manager says
+MANAGER = {  # messages of the manager
     "ROUND_ANNOUNCEMENT": "notify_round", "LEAGUE_STANDINGS_UPDATE": "update_standings",
     "ROUND_COMPLETED": "notify_round_completed", "LEAGUE_COMPLETED": "notify_league_completed",
 }
@@ -158,9 +158,9 @@ UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 
 
 def check(kind, call):
-    """Refuses what breaks the rules. What an envelope lacks is forgiven, as many leave it out."""
+    """Refuses calls that break the rules. Missing parts of an envelope are accepted: many agents omit it."""
     if kind not in REFEREE and kind not in MANAGER or (call.get("message_type") or kind) != kind:
-        raise Refused("E002", "INVALID_MESSAGE", "this is not the message that belongs here")
+        raise Refused("E002", "INVALID_MESSAGE", "this method needs another message_type")
     if (call.get("protocol") or "league.v2") != "league.v2":
         raise Refused("E018", "PROTOCOL_VERSION_MISMATCH", "this player speaks league.v2")
     if call.get("timestamp") is not None and not UTC.fullmatch(str(call["timestamp"])):
@@ -168,39 +168,39 @@ def check(kind, call):
     if kind in REFEREE and "match_id" not in call:
         raise Refused("E003", "MISSING_REQUIRED_FIELD", "match_id is missing")
     if kind in REFEREE and not (isinstance(call["match_id"], str) and call["match_id"]):
-        raise Refused("E002", "INVALID_MESSAGE", "match_id must be a text")
+        raise Refused("E002", "INVALID_MESSAGE", "match_id must be a string")
     own, manager_token = MEMORY["player_id"], MEMORY["tokens"].get("manager_token")
     if own and (call.get("player_id") or own) != own:
-        raise Refused("E012", "AUTH_TOKEN_INVALID", "this is meant for another player")
+        raise Refused("E012", "AUTH_TOKEN_INVALID", "this message is for another player")
     league = MEMORY["league_id"]
     if kind in MANAGER and league and (call.get("league_id") or league) != league:
-        raise Refused("E012", "AUTH_TOKEN_INVALID", "this is about another league")
-    # Who calls must show what we were promised; not every manager promises anything. If ours does,
-    # it announces each match, and nobody else may ask; that may come a moment after the referee.
+        raise Refused("E012", "AUTH_TOKEN_INVALID", "this message is about another league")
+    # The caller must show the promised token, if the manager promised one. Such a manager announces
+    # every match, and no other referee may call; the announcement may come after the referee's call.
     if manager_token and kind in ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"):
         for _ in range(40):
             call["match_id"] in MEMORY["announced"] or time.sleep(0.05)
         if call["match_id"] not in MEMORY["announced"]:
-            raise Refused("E012", "AUTH_TOKEN_INVALID", "the manager did not announce that match")
+            raise Refused("E012", "AUTH_TOKEN_INVALID", "the manager did not announce this match")
     promised = MEMORY["announced"].get(call["match_id"]) if kind in REFEREE else manager_token
     if promised and not call.get("auth_token"):
         raise Refused("E011", "AUTH_TOKEN_MISSING", "the caller's auth_token is missing")
     if promised and call["auth_token"] != promised:
-        raise Refused("E012", "AUTH_TOKEN_INVALID", "this is not the auth_token of the caller")
+        raise Refused("E012", "AUTH_TOKEN_INVALID", "the auth_token is not the one of this caller")
 
 
 def answer(method, call):
-    """The result of a call: a message of the league, or a nod."""
+    """The result of a call: a message of the league, or an acknowledgement."""
     if method in ("ping", "get_player_state"):
         return {"status": "ok", "player_id": MEMORY["player_id"], "history": MEMORY["history"]}
-    # A call goes by the name of the tool, by the message's type, or by the general name.
+    # The method is a tool, a message type, or the general name.
     kind = TOOLS.get(method, str(call.get("message_type")) if method == "mcp_message" else method)
     try:
         check(kind, call)
         with LOCK:
             said = react(kind, call)
     except (Refused, AttributeError, LookupError, TypeError) as problem:
-        broken = ("E002", "INVALID_MESSAGE", "a field is not of the kind that it should be")
+        broken = ("E002", "INVALID_MESSAGE", "a field has the wrong type")
         code, name, detail = problem.args if isinstance(problem, Refused) else broken
         said = message("LEAGUE_ERROR", call, error_code=code, error_name=name, error_description=name,
                        retryable=False, original_message_type=kind, context={"detail": detail})
@@ -210,7 +210,7 @@ def answer(method, call):
 
 # ---- 3. The tools, served by FastMCP.
 class LeagueTool(Tool):
-    """A tool whose arguments are a message of the league, whatever fields it has."""
+    """A tool whose arguments are a message of the league, with any fields."""
 
     parameters: dict = {"type": "object", "additionalProperties": True}
 
@@ -220,7 +220,7 @@ class LeagueTool(Tool):
 
 
 def start():
-    """Serves the tools at /mcp, and says at /health how it is."""
+    """Serves the tools at /mcp, and the status at /health."""
     server = FastMCP(OPTIONS.name)
     for kind, tool in {**REFEREE, **MANAGER, "": "get_player_state"}.items():
         server.add_tool(LeagueTool(name=tool, description=f"Takes {kind or 'no message'}."))
@@ -230,13 +230,13 @@ def start():
         return JSONResponse({"status": "ok", "player_id": MEMORY["player_id"]})
 
     server.run(transport="http", host=OPTIONS.bind, port=OPTIONS.port, stateless_http=True,
-               json_response=True, show_banner=False, middleware=[Middleware(Door)],
+               json_response=True, show_banner=False, middleware=[Middleware(Gateway)],
                uvicorn_config={"log_level": "error"})
 
 
-# ---- 4. Simple calls. The documents call a tool by its name, without MCP around it: the method is
-# the tool and the parameters are the message. Both kinds of callers come to the same door.
-class Door:
+# ---- 4. Simple calls, as in the documents: the method is the tool, the parameters are the message.
+# Both kinds of callers use the same address.
+class Gateway:
     def __init__(self, fastmcp):
         self.fastmcp = fastmcp
 
@@ -251,7 +251,7 @@ class Door:
             return None
         if len(body) > LARGEST_BODY:
             answer = JSONResponse({"error": "a body has at most 256 KiB"}, 413)
-        elif request.headers.get("origin"):  # agents send none: a web page in a browser tries its luck
+        elif request.headers.get("origin"):  # agents send none, so this is a web page in a browser
             answer = JSONResponse({"error": "web pages may not call a player"}, 403)
         elif is_mcp(request.headers, body):
             return await self.fastmcp(scope, again(body, receive), send)
@@ -272,7 +272,7 @@ def is_mcp(headers, body):
 
 
 def again(body, receive):
-    """Hands on a body that was read already."""
+    """Passes on a body that was already read."""
     parts = [{"type": "http.request", "body": body, "more_body": False}]
     async def hand_on():
         return parts.pop() if parts else await receive()
@@ -280,11 +280,11 @@ def again(body, receive):
 
 
 class Exact(str):
-    """A number as it was written, because an id goes back as it came: 1e2 as 1e2."""
+    """A number as it was written, because the answer repeats an id exactly: 1e2 as 1e2."""
 
 
 def rpc(call, exact):
-    """Answers one call: an error code (0 if all is well), and a text unless nobody waits for it."""
+    """Answers one call: an error code (0 for success), and a text unless it is a notification."""
     identity, code, wanted = "null", -32600, True
     if isinstance(call, dict) and not isinstance(call.get("id"), (bool, dict, list)):
         own = exact.get("id")
@@ -299,9 +299,9 @@ def rpc(call, exact):
 
 
 def serve(body):
-    """Answers a body, one call or a batch of them: the HTTP status, and the text if there is any."""
+    """Answers a body, one call or a batch: the HTTP status, and the text if there is one."""
     try:
-        calls = json.loads(body.decode(), parse_constant=int)  # NaN is no JSON
+        calls = json.loads(body.decode(), parse_constant=int)  # NaN is not JSON
         exact = json.loads(body.decode(), parse_int=Exact, parse_float=Exact)
     except (ValueError, RecursionError):
         return 400, '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
@@ -312,16 +312,16 @@ def serve(body):
     return (202, "") if text is None else (400 if code == -32600 else 200, text)
 
 
-# ---- 5. Getting into the league.
+# ---- 5. Registration.
 def register():
-    """Asks the manager to be let in until it does; it may not be up yet."""
+    """Registers with the manager; retries until it accepts, because it may not be running yet."""
     while socket.socket().connect_ex((OPTIONS.bind, OPTIONS.port)):
-        time.sleep(0.1)  # our own port is open before anybody is told of it
+        time.sleep(0.1)  # register only after our own port is open
     meta = {"display_name": OPTIONS.name, "version": "1.0.0", "protocol_version": "2.1.0",
             "game_types": GAMES, "contact_endpoint": f"http://{OPTIONS.host}:{OPTIONS.port}/mcp"}
     wait, told = 1, None
     while True:
-        # Who was in before shows an old token, and comes back as the same player.
+        # With an old token a player returns under the same id.
         proof = MEMORY["tokens"].get("return_token") or MEMORY["tokens"].get("auth_token")
         params = message("LEAGUE_REGISTER_REQUEST", {}, **({"auth_token": proof} if proof else {}), player_meta=meta)
         call = {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": params}
@@ -332,50 +332,50 @@ def register():
             if said.get("status") in ("ACCEPTED", "REGISTERED"):
                 given = {name: said[name] for name in said if name.endswith("_token") and said[name]}
                 if said.get("league_id") != MEMORY["league_id"]:
-                    remember(**nothing())  # what we knew was of another league
+                    remember(**nothing())  # the memory was of another league
                 remember(player_id=said.get("player_id"), league_id=said.get("league_id"),
                          tokens={**MEMORY["tokens"], **given})
                 return print(f"{OPTIONS.name} is in the league as {MEMORY['player_id']}", flush=True)
-            reason = str(said.get("reason") or said.get("error_code") or "no answer that we understand")
-            if proof and said.get("error_code") in ("E005", "E012"):  # it does not know us
+            reason = str(said.get("reason") or said.get("error_code") or "an unknown answer")
+            if proof and said.get("error_code") in ("E005", "E012"):  # the manager does not know us
                 remember(**nothing())
         except (OSError, ValueError, AttributeError) as problem:
             reason = str(problem)
         if reason == "Registration closed":
-            print(f"{OPTIONS.manager} lets in nobody any more: its league has begun or is over", flush=True)
+            print(f"{OPTIONS.manager} has closed its registration: the league has begun or is over", flush=True)
             os._exit(1)
         if reason != told:
-            print(f"{OPTIONS.manager} has not let us in yet: {reason}", flush=True)
+            print(f"{OPTIONS.manager} has not admitted us yet: {reason}", flush=True)
         wait, told = min(wait * 2, 15), reason
         time.sleep(wait)
 
 
 def use_the_sdk():
-    """Takes the manager's address from the files of the league, and writes a log there."""
+    """Reads the manager's address from the files of the league, and writes a log there."""
     global LOG
     try:
         from league_sdk import ConfigLoader, JsonLogger
     except ImportError:
-        return print("league_sdk is not installed, so --root does nothing", flush=True)
+        return print("league_sdk is not installed, so --root has no effect", flush=True)
     agents = ConfigLoader(os.path.join(OPTIONS.root, "config")).load_agents()
     OPTIONS.manager = OPTIONS.manager or agents.league_manager.endpoint
     LOG = JsonLogger(f"player:{OPTIONS.port}", log_root=os.path.join(OPTIONS.root, "logs")).log_message_received
 
 
 def whole(manager):
-    """The address of a manager with what may be left out: http:// before it, /mcp behind it."""
+    """Completes the manager's address: http:// and /mcp may be omitted."""
     manager = manager if "://" in manager else f"http://{manager}"
     return manager if manager.split("://")[1].partition("/")[2] else manager.rstrip("/") + "/mcp"
 
 
 LOG = lambda *_, **__: None
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument("--port", type=int, default=8101, help="where it answers")
-parser.add_argument("--host", default="127.0.0.1", help="the IPv4 address by which it is called")
-parser.add_argument("--bind", help="the IPv4 address at which it listens, if that is another: 0.0.0.0 for all")
-parser.add_argument("--manager", type=whole, help="where the manager is (default: http://localhost:8000/mcp)")
-parser.add_argument("--name", default="My Player", help="the name that people see")
-parser.add_argument("--memory", help="the file to remember in (default: .player-fastmcp-PORT.json)")
+parser.add_argument("--port", type=int, default=8101, help="the port to listen on")
+parser.add_argument("--host", default="127.0.0.1", help="the IPv4 address under which others call it")
+parser.add_argument("--bind", help="the IPv4 address to listen on, if different: 0.0.0.0 for all")
+parser.add_argument("--manager", type=whole, help="the address of the manager (default: http://localhost:8000/mcp)")
+parser.add_argument("--name", default="My Player", help="the name shown to people")
+parser.add_argument("--memory", help="the memory file (default: .player-fastmcp-PORT.json)")
 parser.add_argument("--root", help="the folder of a league, if league_sdk is installed")
 
 if __name__ == "__main__":
@@ -384,17 +384,17 @@ if __name__ == "__main__":
     if os.path.exists(OPTIONS.memory):
         with open(OPTIONS.memory) as file:
             MEMORY.update(json.load(file))
-        print(f"it remembers an earlier league; remove {OPTIONS.memory} to begin anew", flush=True)
+        print(f"using the memory of an earlier league; remove {OPTIONS.memory} to start without it", flush=True)
     if OPTIONS.root:
         use_the_sdk()
     OPTIONS.manager, OPTIONS.bind = OPTIONS.manager or "http://localhost:8000/mcp", OPTIONS.bind or OPTIONS.host
     try:
-        socket.create_server((OPTIONS.bind, OPTIONS.port)).close()  # the real one would fail in many lines
+        socket.create_server((OPTIONS.bind, OPTIONS.port)).close()  # gives a short error message
     except OSError as problem:
-        sys.exit(f"cannot listen at {OPTIONS.bind}:{OPTIONS.port}: {problem.strerror}; another port is --port, "
-                 "and in a container or behind a router --bind 0.0.0.0 listens at all addresses")
+        sys.exit(f"cannot listen at {OPTIONS.bind}:{OPTIONS.port}: {problem.strerror}; choose another port with --port; "
+                 "in a container or behind a router, --bind 0.0.0.0 listens on all addresses")
     threading.Thread(target=register, daemon=True).start()
     try:
         start()
     except KeyboardInterrupt:
-        print(f"{OPTIONS.name} was stopped, and comes back if it is started again", flush=True)
+        print(f"{OPTIONS.name} was stopped; start it again to continue", flush=True)

@@ -1,4 +1,4 @@
-"""Settings, data files and logs of a league of agents (000 chapter 10).
+"""Configuration, data files and logs of a league (000 chapter 10).
 
 The files are those that the program `league` keeps below a root such as `SHARED/`: `config/`,
 `data/` and `logs/`. What is read here and written back is the same to the program, unknown keys

@@ -1,4 +1,4 @@
-"""Reads the files under `config/`: each when it is first asked for, and once (000 §10.4)."""
+"""Reads the files under `config/`, each once, at its first use (000 §10.4)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .paths import CONFIG_ROOT, checked_id
 
 _Model = TypeVar("_Model", bound=Model)
 
-#: What an entry of the list of agents may leave to the defaults.
+#: Keys of an agent that may come from the defaults.
 _REFEREE_KEYS = ("version", "game_types", "max_concurrent_matches")
 _PLAYER_KEYS = ("version", "preferred_leagues", "game_types", "strategy")
 
 
 class ConfigLoader:
-    """Gives the configuration below a folder.
+    """Reads the configuration below a folder.
 
     A file that is not there raises FileNotFoundError (the program `league` writes all of them when
     it first runs), one that cannot be used ConfigError with the file and the key. Nothing is ever
@@ -46,7 +46,7 @@ class ConfigLoader:
         return self._load(self.root / "system.json", SystemConfig)
 
     def load_agents(self) -> AgentsConfig:
-        """All agents; what an entry leaves out comes from `config/defaults/`."""
+        """All agents; missing keys come from `config/defaults/`."""
         path = self.root / "agents" / "agents_config.json"
         return self._load(path, AgentsConfig, self._with_defaults)
 
@@ -63,16 +63,16 @@ class ConfigLoader:
         return league
 
     def load_games_registry(self) -> GamesRegistry:
-        """The games there are."""
+        """The known games."""
         return self._load(self.root / "games" / "games_registry.json", GamesRegistry)
 
     def load_referee_defaults(self) -> RefereeDefaults:
-        """What a referee starts with; the built-in defaults if there is no file."""
+        """Defaults of a referee; the built-in ones if there is no file."""
         path = self.root / "defaults" / "referee.json"
         return self._load(path, RefereeDefaults) if path.exists() else RefereeDefaults()
 
     def load_player_defaults(self) -> PlayerDefaults:
-        """What a player starts with; the built-in defaults if there is no file."""
+        """Defaults of a player; the built-in ones if there is no file."""
         path = self.root / "defaults" / "player.json"
         return self._load(path, PlayerDefaults) if path.exists() else PlayerDefaults()
 
@@ -98,7 +98,7 @@ class ConfigLoader:
             members = json.loads(path.read_text(encoding="utf-8"))
             model = kind.from_dict(prepare(members) if prepare else members)
         except json.JSONDecodeError as problem:
-            raise ConfigError(f"`{path}` is no JSON: {problem}") from problem
+            raise ConfigError(f"`{path}` is not JSON: {problem}") from problem
         except ConfigError as problem:
             raise ConfigError(f"`{path}`: {problem}") from problem
         self._read[path] = model

@@ -16,18 +16,18 @@ _Model = TypeVar("_Model", bound="Model")
 
 
 class ConfigError(ValueError):
-    """A value that cannot be used, with the place where it stands."""
+    """An invalid value, with its path."""
 
 
 @dataclass(kw_only=True)
 class Model:
-    """What all models share: made from JSON and turned into JSON again."""
+    """Base of all models: converts from and to JSON."""
 
     extra: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls: type[_Model], members: Any, path: str = "") -> _Model:
-        """Reads an object of a file. Raises ConfigError, which names the key that is wrong."""
+        """Reads an object of a file. Raises ConfigError, which names the wrong key."""
         if not isinstance(members, dict):
             raise ConfigError(f"`{path or 'the file'}` should be an object")
         kinds = typing.get_type_hints(cls)
@@ -43,7 +43,7 @@ class Model:
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """The object as it stands in its file, with the keys that no field reads."""
+        """The object as in its file, with unknown keys."""
         own = {known.name for known in dataclasses.fields(self)} - {"extra"}
         kept = {name: value for name, value in self.extra.items() if name not in own}
         return {name: _write(getattr(self, name)) for name in _in_order(self, own)} | kept
@@ -111,7 +111,7 @@ class SecurityConfig(Model):
 
 @dataclass
 class TimeoutsConfig(Model):
-    """How long answers are waited for, in seconds."""
+    """Timeouts of answers, in seconds."""
 
     register_referee_timeout_sec: float = 10
     register_player_timeout_sec: float = 10
@@ -125,7 +125,7 @@ class TimeoutsConfig(Model):
 
 @dataclass
 class RetryPolicy(Model):
-    """How often, and how soon, something is tried again."""
+    """Number and delay of attempts."""
 
     max_retries: int = 3
     retry_delay_sec: float = 2
@@ -134,7 +134,7 @@ class RetryPolicy(Model):
 
 @dataclass
 class CircuitBreakerConfig(Model):
-    """When an agent that fails is left alone."""
+    """When calls to a failing agent stop."""
 
     failure_threshold: int = 5
     reset_timeout_sec: float = 60
@@ -142,7 +142,7 @@ class CircuitBreakerConfig(Model):
 
 @dataclass
 class LimitsConfig(Model):
-    """The bounds of what is taken from the network."""
+    """Bounds on input from the network."""
 
     max_body_bytes: int = 262144
     max_connections: int = 4096
@@ -150,7 +150,7 @@ class LimitsConfig(Model):
 
 @dataclass
 class BotsConfig(Model):
-    """The bounds of a bot that `league player --exec` starts."""
+    """Bounds of a bot that `league player --exec` starts."""
 
     max_memory_bytes: int = 1073741824
     max_cpu_sec: float = 3600
@@ -163,7 +163,7 @@ class BotsConfig(Model):
 
 @dataclass
 class LoggingConfig(Model):
-    """What is logged: DEBUG, INFO, WARNING or ERROR, and all above it; and how much is kept."""
+    """The lowest logged level (DEBUG, INFO, WARNING or ERROR), and how much is kept."""
 
     level: str = "INFO"
     max_file_bytes: int = 10485760
@@ -229,7 +229,7 @@ class PlayerConfig(Model):
 
 @dataclass
 class AgentsConfig(Model):
-    """`config/agents/agents_config.json`: the agents that are known beforehand."""
+    """`config/agents/agents_config.json`: the known agents."""
 
     schema_version: str = "1.0.0"
     agents_id: str = "agents_config"
@@ -241,7 +241,7 @@ class AgentsConfig(Model):
 
 @dataclass
 class ScoringConfig(Model):
-    """What a result is worth, and what decides between equals."""
+    """Points of a result, and tiebreakers."""
 
     win_points: int = 3
     draw_points: int = 1
@@ -254,7 +254,7 @@ class ScoringConfig(Model):
 
 @dataclass
 class ParticipantsConfig(Model):
-    """Who may take part, and how many it takes to begin."""
+    """Number of participants."""
 
     min_players: int = 2
     max_players: int = 10000
@@ -300,7 +300,7 @@ class GameConfig(Model):
 
 @dataclass
 class GamesRegistry(Model):
-    """`config/games/games_registry.json`: the games there are, by their type."""
+    """`config/games/games_registry.json`: the known games, by type."""
 
     schema_version: str = "1.0.0"
     registry_id: str = "games_registry"
@@ -310,7 +310,7 @@ class GamesRegistry(Model):
 
 @dataclass
 class RefereeDefaults(Model):
-    """`config/defaults/referee.json`: what a referee starts with."""
+    """`config/defaults/referee.json`: defaults of a referee."""
 
     schema_version: str = "1.0.0"
     defaults_id: str = "referee"
@@ -330,7 +330,7 @@ class MemoryConfig(Model):
 
 @dataclass
 class PlayerDefaults(Model):
-    """`config/defaults/player.json`: what a player starts with."""
+    """`config/defaults/player.json`: defaults of a player."""
 
     schema_version: str = "1.0.0"
     defaults_id: str = "player"

@@ -1,4 +1,4 @@
-"""Adds lines of JSON to a log (000 §10.6), in the form that all agents of a league use."""
+"""Adds JSON lines to a log (000 §10.6), in the format of all agents of a league."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 from .paths import LOG_ROOT, checked_id, now
 
-#: How large a log grows before it is put aside, in bytes.
+#: Size at which a log is rotated, in bytes.
 LARGEST_LOG = 10 * 1024 * 1024
-#: How many logs that were put aside are kept; `.1` is the youngest.
+#: Number of rotated logs that are kept; `.1` is the latest.
 KEPT_FILES = 3
-#: The longest line, in bytes; of a longer one the data is left out.
+#: The longest line, in bytes; a longer line loses its data.
 LONGEST_LINE = 64 * 1024
 #: The longest text in a line, in characters.
 LONGEST_TEXT = 4 * 1024
@@ -72,27 +72,27 @@ class JsonLogger:
         self._add(text)
 
     def debug(self, event_type: str, **details: Any) -> None:
-        """Adds a line for those who look into the program."""
+        """Adds a line for developers."""
         self.log(event_type, level="DEBUG", **details)
 
     def info(self, event_type: str, **details: Any) -> None:
-        """Adds a line on what happens."""
+        """Adds a line about an event."""
         self.log(event_type, level="INFO", **details)
 
     def warning(self, event_type: str, **details: Any) -> None:
-        """Adds a line that a person should look at."""
+        """Adds a line that needs attention."""
         self.log(event_type, level="WARNING", **details)
 
     def error(self, event_type: str, **details: Any) -> None:
-        """Adds a line on what went wrong."""
+        """Adds a line about an error."""
         self.log(event_type, level="ERROR", **details)
 
     def log_message_sent(self, message_type: str, recipient: str, **details: Any) -> None:
-        """Adds a line on a message that was sent."""
+        """Adds a line about a sent message."""
         self.debug("MESSAGE_SENT", message_type=message_type, recipient=recipient, **details)
 
     def log_message_received(self, message_type: str, sender: str, **details: Any) -> None:
-        """Adds a line on a message that came."""
+        """Adds a line about a received message."""
         self.debug("MESSAGE_RECEIVED", message_type=message_type, sender=sender, **details)
 
     def _add(self, text: bytes) -> None:
@@ -100,7 +100,7 @@ class JsonLogger:
             size = self.log_file.stat().st_size if self.log_file.exists() else 0
             if size and size + len(text) > LARGEST_LOG:
                 self._put_aside()
-            # One writing at the end of the file: lines of several processes do not mix.
+            # One write at the end of the file: lines of several processes do not mix.
             opened = os.open(self.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
             try:
                 os.write(opened, text)
@@ -116,7 +116,7 @@ class JsonLogger:
 
 
 def _text(line: dict[str, Any]) -> bytes:
-    # All but ASCII is written by its number: no text can break a line, or turn it around.
+    # Other characters than ASCII are escaped: no text can break or reverse a line.
     return (json.dumps(line, separators=(",", ":"), default=str) + "\n").encode("ascii")
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from .paths import DATA_ROOT, checked_id, now
 
-#: A document as it stands in its file.
+#: A document as in its file.
 Document = dict[str, Any]
 
 SCHEMA_VERSION = "1.0.0"
@@ -43,7 +43,7 @@ class _File:
         return found
 
     def replace(self, document: Document) -> None:
-        """Puts a document in place; one that says nothing new keeps its `last_updated`."""
+        """Replaces a document; an unchanged one keeps its `last_updated`."""
         standing = self.read()
         if standing is None or _content(standing) != _content(document):
             document["last_updated"] = now()
@@ -71,7 +71,7 @@ def _sync_folder(folder: Path) -> None:
     try:
         opened = os.open(folder, os.O_RDONLY)
     except OSError:
-        return  # not every system lets a folder be opened
+        return  # some systems cannot open a folder
     try:
         os.fsync(opened)
     finally:
@@ -96,7 +96,7 @@ class StandingsRepository:
         _File(self.path).replace(standings)
 
     def update_player(self, player_id: str, result: str, points: int) -> Document:
-        """Adds a result to a player's row, orders the rows anew and saves.
+        """Adds a result to a player's row, sorts the rows and saves.
 
         `result` is WIN, DRAW, LOSS or TECHNICAL_LOSS. The order is by points, wins, and draws minus
         losses; the file does not know who beat whom.
@@ -126,7 +126,7 @@ def _order(row: Document) -> tuple[Any, ...]:
 
 def _count(sums: Document, matches: str, result: str, points: int) -> None:
     if result not in _RESULTS:
-        raise ValueError(f"`{result}` is no result: WIN, DRAW, LOSS or TECHNICAL_LOSS")
+        raise ValueError(f"`{result}` is not a result: WIN, DRAW, LOSS or TECHNICAL_LOSS")
     names = [matches, _RESULTS[result]]
     if result == "TECHNICAL_LOSS":
         names.append("technical_losses")
@@ -175,7 +175,7 @@ class MatchRepository:
         return self.folder / f"{checked_id(match_id)}.json"
 
     def load(self, match_id: str) -> Document | None:
-        """A match; None if nobody wrote it."""
+        """A match; None if there is no file."""
         return _File(self.path(match_id)).read() or self._find_in_rounds(match_id)
 
     def save(self, match: Document) -> None:
@@ -183,7 +183,7 @@ class MatchRepository:
         _File(self.path(match["match_id"])).replace(match)
 
     def match_ids(self) -> list[str]:
-        """The matches that have files of their own, in order."""
+        """The matches with a file each, in order."""
         return sorted(path.stem for path in self.folder.glob("[!.]*.json"))
 
     def _find_in_rounds(self, match_id: str) -> Document | None:
@@ -198,7 +198,7 @@ class MatchRepository:
 
 
 def _line(line: str) -> Document:
-    """What stands in a line; nothing if a crash cut it short."""
+    """The content of a line; None if a crash truncated it."""
     try:
         read = json.loads(line)
     except json.JSONDecodeError:
@@ -211,7 +211,7 @@ def _age(match: Document) -> tuple[int, int]:
 
 
 class PlayerHistoryRepository:
-    """What a player remembers, `data/players/<player_id>/history.json`."""
+    """The memory of a player, `data/players/<player_id>/history.json`."""
 
     def __init__(self, player_id: str, data_root: str | os.PathLike[str] = DATA_ROOT) -> None:
         """Finds the file below the folder `data`; nothing is read yet."""
@@ -230,7 +230,7 @@ class PlayerHistoryRepository:
         _File(self.path).replace(history)
 
     def add_match(self, match: Document) -> Document:
-        """Adds a match and saves; the match that is added again changes nothing.
+        """Adds a match and saves; adding a match again changes nothing.
 
         A match has at least `match_id`, `opponent_id` and `result`; the program's own have
         `my_choice`, `opponent_choice`, `league_id`, `round_id`, `game_type`, `points` and `at`, too.

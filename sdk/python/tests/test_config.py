@@ -53,7 +53,7 @@ class Configuration(unittest.TestCase):
             '{"network": 5}': "network",
             '{"limits": {"max_connections": true}}': "limits.max_connections",
             '{"security": {"allowed_hosts": ["a", 1]}}': r"security.allowed_hosts\[1\]",
-            "{": "no JSON",
+            "{": "not JSON",
             "[]": "object",
         }
         for text, place in wrong.items():

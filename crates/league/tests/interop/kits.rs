@@ -137,7 +137,7 @@ fn every_kit_plays_a_strict_league_and_may_come_before_its_manager() {
     for (kit, lang) in kits.iter_mut().zip(LANGUAGES) {
         let words = match lang {
             "rust" => "registers with the manager",
-            _ => "has not let us in yet",
+            _ => "has not admitted us yet",
         };
         kit.program.says(words);
     }

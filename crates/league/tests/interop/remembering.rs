@@ -63,7 +63,7 @@ fn the_shortest_kit_forgets_in_a_new_league_what_it_was_told_in_another() {
     drop(kit);
     std::fs::write(ground.path(&file), "[[1]]").unwrap();
     let mut kit = Kit::start_at(&ground, "python", &manager.endpoint, port);
-    kit.program.says("is left aside");
+    kit.program.says("is ignored");
 }
 
 #[test]
