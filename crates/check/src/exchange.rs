@@ -14,12 +14,15 @@ use crate::wire::{Request, RoundTrip};
 /// The number in whose place an id is written.
 const STAND_IN: u64 = 987_654_321_012_345;
 
+/// Records what an agent said.
+pub type Recording = for<'a> fn(&'a Caller) -> Pending<'a, Result<Vec<Record>, Trouble>>;
+
 /// How a rule gets its records.
 pub enum Exchange {
     /// Asks the agent.
     Ask(Ask),
     /// Records what the agent said, in a match, a league or a registration.
-    Seen(for<'a> fn(&'a Caller) -> Pending<'a, Result<Vec<Record>, Trouble>>),
+    Seen(Recording),
     /// Several steps, which the function judges by itself.
     Steps(for<'a> fn(&'a Caller) -> Pending<'a, Judgement>),
 }

@@ -29,6 +29,7 @@ enum Whose {
     All,
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of rules")]
 pub(super) fn topic() -> Topic {
     Topic {
         name: "registration",

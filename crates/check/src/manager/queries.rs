@@ -13,6 +13,7 @@ use crate::rule::{Judgement, Topic, Trouble, hold, rules};
 use crate::script::OTHER_OFFSET;
 use crate::stage::{Question, Stage};
 
+#[expect(clippy::too_many_lines, reason = "a table of rules")]
 pub(super) fn topic() -> Topic {
     Topic {
         name: "queries and tokens",

@@ -21,6 +21,7 @@ const GAME_OVER: Duration = Duration::from_secs(5);
 /// How many rows a long table has.
 const LONG_TABLE: usize = 200;
 
+#[expect(clippy::too_many_lines, reason = "a table of rules")]
 pub(super) fn topic() -> Topic {
     Topic {
         name: "news",

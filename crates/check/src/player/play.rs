@@ -39,6 +39,7 @@ const OWN_TOKEN: Expect = Token {
     missing_is_forgiven: true,
 };
 
+#[expect(clippy::too_many_lines, reason = "a table of rules")]
 pub(super) fn invitation_rules() -> Topic {
     Topic {
         name: "invitation",
@@ -104,6 +105,7 @@ pub(super) fn invitation_rules() -> Topic {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of rules")]
 pub(super) fn choice_rules() -> Topic {
     Topic {
         name: "choice",

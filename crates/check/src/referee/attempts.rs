@@ -22,6 +22,7 @@ const INVITATION: &str = "GAME_INVITATION";
 const CALL: &str = "CHOOSE_PARITY_CALL";
 const ERROR: &str = "GAME_ERROR";
 
+#[expect(clippy::too_many_lines, reason = "a table of rules")]
 pub(super) fn topic() -> Topic {
     Topic {
         name: "attempts",

@@ -40,7 +40,9 @@ impl Clumsy {
         while let Ok((stream, _)) = listener.accept().await {
             let served = tokio::spawn(self.converse(stream));
             let dies = self.fragile || self.wants_both_halves;
-            if (self.serial || dies) && !served.await.unwrap() && dies {
+            let waits = self.serial || dies;
+            let fine = !waits || served.await.unwrap();
+            if dies && !fine {
                 return;
             }
         }
