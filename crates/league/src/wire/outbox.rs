@@ -1,7 +1,7 @@
-//! Carries letters out: once each, in order for each address, as often as each letter says.
+//! The outbox: sends letters in order, with the retries that each letter asks for.
 //!
-//! Letters of one match to one address keep their order, and so do those of none. Letters of
-//! different matches do not wait for each other, so one that hangs holds up nothing else.
+//! Letters of one match to one address keep their order, and so do letters without a match. Letters
+//! of different matches do not wait for each other, so a call that hangs delays no other match.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,25 +25,23 @@ use crate::wire::observed::Latencies;
 use crate::wire::outbound::{EncodedLetter, LetterReply, Outbound, acknowledged};
 use crate::wire::sessions::{Carrier, PeerSession, Sessions};
 
-/// What carries letters, shared by all posts of a process.
+/// What the outboxes of one process share.
 #[derive(Clone)]
 pub(crate) struct OutboxContext {
-    /// Calls those whose manner is known.
+    /// Calls peers that declared plain JSON-RPC.
     pub(crate) client: Client,
-    /// Finds out the manner of all others.
+    /// Finds out how all other peers take calls.
     pub(crate) sessions: Sessions,
-    /// Bounds how many letters are under way.
+    /// Bounds the calls in flight.
     pub(crate) limiter: Limiter,
-    /// Which addresses are called.
+    /// The addresses that may be called.
     pub(crate) allowed: AllowList,
-    /// How long those take to answer who are called.
     pub(crate) latencies: Latencies,
-    /// Whether those at their ends are leaving.
+    /// Whether the agents of this process are about to end.
     closing: Arc<AtomicBool>,
 }
 
 impl OutboxContext {
-    /// OutboxContext on which nobody has gone yet, to these addresses.
     pub(crate) fn new(allowed: AllowList) -> Self {
         let client = Client::default();
         Self {
@@ -56,12 +54,11 @@ impl OutboxContext {
         }
     }
 
-    /// The agents of this process are about to end: it is no news that they no longer answer.
+    /// The agents of this process are about to end, so their silence is not reported.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the agents of this process are about to end.
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Relaxed)
     }
@@ -70,19 +67,19 @@ impl OutboxContext {
 /// How peers are called that declared plain JSON-RPC.
 static PLAIN: PeerProfile = PeerProfile::PLAIN;
 
-/// Carries the letters of one agent.
+/// The outbox of one agent.
 pub(crate) struct LetterQueue<M: Machine> {
     sender: Arc<LetterSender<M>>,
 }
 
-/// Tells when a post has nothing left to carry.
+/// Tells when an outbox is empty.
 #[derive(Debug, Clone)]
 pub(crate) struct OutboxIdle(watch::Receiver<usize>);
 
 impl OutboxIdle {
-    /// Waits until every letter has come to its end.
+    /// Waits until no letter is left.
     pub(crate) async fn wait(&mut self) {
-        // A post that is gone carries nothing.
+        // An outbox that is gone is empty.
         let _ = self.0.wait_for(|lines| *lines == 0).await;
     }
 }
@@ -97,12 +94,12 @@ struct LetterSender<M: Machine> {
     actor: Handle<M>,
     lines: Mutex<BTreeMap<Line, VecDeque<Letter<M::CorrelationId>>>>,
     calls: AtomicU64,
-    /// How many lines have something to carry.
+    /// How many lines have letters.
     busy: watch::Sender<usize>,
 }
 
 impl<M: Machine> LetterQueue<M> {
-    /// A post that brings replies to this actor.
+    /// An outbox that brings replies to this actor.
     pub(crate) fn new(
         context: OutboxContext,
         chance: Chance,
@@ -122,7 +119,6 @@ impl<M: Machine> LetterQueue<M> {
         }
     }
 
-    /// Tells when there is nothing left to carry.
     pub(crate) fn quiet(&self) -> OutboxIdle {
         OutboxIdle(self.sender.busy.subscribe())
     }
@@ -147,7 +143,7 @@ impl<M: Machine> Outbox<M::CorrelationId> for LetterQueue<M> {
 }
 
 impl<M: Machine> LetterSender<M> {
-    /// Carries a letter and all that come to stand behind it.
+    /// Sends a letter and all that queue up behind it.
     async fn carry_line(self: Arc<Self>, line: Line, first: Letter<M::CorrelationId>) {
         let mut letter = first;
         loop {
@@ -208,14 +204,14 @@ impl<M: Machine> LetterSender<M> {
         if let Some(layout) = letter.to.speech.filter(|style| *style != CallStyle::Mcp) {
             session.assume(layout);
         }
-        // Finding out is on nobody's clock: the letter's own begins when it goes out.
+        // Finding out has its own budget: the timeout of the letter begins when it goes out.
         let profile = session.profile().await;
         let _permit = self.permit(letter).await?;
         self.timed(letter, self.call_in_session(&session, profile, letter))
             .await
     }
 
-    /// Notes what comes of a letter, and how long that takes.
+    /// Records the outcome of a letter and its latency.
     async fn timed(
         &self,
         letter: &Letter<M::CorrelationId>,
@@ -241,7 +237,7 @@ impl<M: Machine> LetterSender<M> {
         }
     }
 
-    /// Waits for its turn to go out.
+    /// Waits for a permit to send.
     async fn permit(&self, letter: &Letter<M::CorrelationId>) -> Result<Permit, CallFailure> {
         let priority = Priority::of(&letter.message);
         let permit = self.context.limiter.permit(priority).await;
@@ -391,11 +387,11 @@ struct LetterCall<'l, CorrelationId> {
 
 /// What came of an attempt.
 enum Attempt {
-    /// There was nothing to say, or no way to say it.
+    /// There was nothing to send, or no way to send it.
     NotSent(CallOutcome),
-    /// Something came back.
+    /// A reply came.
     Replied(CallOutcome),
-    /// Nothing came back.
+    /// No reply came.
     Lost(CallError),
 }
 
@@ -410,7 +406,7 @@ fn failure(error: &CallError) -> CallFailure {
     }
 }
 
-/// The end of a letter that found too many waiting before it.
+/// The failure of a letter that found the queue full.
 fn crowded() -> CallFailure {
     CallFailure {
         code: Code::RateLimited,

@@ -20,11 +20,11 @@ use crate::storage::documents::{
 use crate::storage::root::Root;
 
 /// The longest text that is shown of what an agent wrote, in characters.
-pub(crate) const LONGEST_TEXT: usize = 500;
+pub(crate) const MAX_TEXT: usize = 500;
 /// How much of the end of a log is shown, in bytes.
 pub(crate) const LOG_TAIL: u64 = 32 * 1024;
 /// How many files of matches are looked through for their names.
-const MOST_NAMES: usize = 10_000;
+const MAX_MATCH_NAMES: usize = 10_000;
 
 /// The table.
 pub(crate) const STANDINGS: (&str, &str, &str) = (
@@ -178,7 +178,7 @@ pub(crate) fn tame(value: Value) -> Value {
 fn tame_text(text: &str) -> String {
     let shown = |letter: &char| !letter.is_control() && !is_hidden(*letter);
     let mut letters = text.chars().filter(shown);
-    let mut kept: String = letters.by_ref().take(LONGEST_TEXT).collect();
+    let mut kept: String = letters.by_ref().take(MAX_TEXT).collect();
     if letters.next().is_some() {
         kept.push('…');
     }
@@ -195,7 +195,7 @@ fn is_hidden(letter: char) -> bool {
 
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder)?.take(MOST_NAMES) {
+    for entry in std::fs::read_dir(folder)?.take(MAX_MATCH_NAMES) {
         let name = entry?.file_name();
         if let Some(name) = name.to_str().and_then(|name| name.strip_suffix(".json")) {
             names.push(name.to_owned());
@@ -211,9 +211,9 @@ mod tests {
 
     #[test]
     fn what_others_wrote_is_bounded_and_hides_nothing() {
-        let long = "x".repeat(LONGEST_TEXT + 1);
+        let long = "x".repeat(MAX_TEXT + 1);
         let tamed = tame(json!({"reason": ["a\u{202e}b\u{1b}[2Jc", long, 7, null]}));
-        let cut = format!("{}…", "x".repeat(LONGEST_TEXT));
+        let cut = format!("{}…", "x".repeat(MAX_TEXT));
         assert_eq!(tamed, json!({"reason": ["ab[2Jc", cut, 7, null]}));
     }
 }

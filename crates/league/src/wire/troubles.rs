@@ -16,10 +16,10 @@ use league_protocol::token::TokenHash;
 use crate::agents::identity::Identity;
 use crate::http::endpoint::{BadEndpoint, MAX_ENDPOINT};
 
-/// How many agents are told of; of more nothing is said.
+/// The most agents whose troubles are reported.
 const MAX_AGENTS: usize = 10_000;
 
-/// How many characters of a reason are told.
+/// The longest reason that is reported, in characters.
 const MAX_REASON: usize = 300;
 
 /// It takes no match.
@@ -29,27 +29,26 @@ const SILENT: &str = "AGENT_SILENT";
 /// It is not called at all.
 const NOT_CALLED: &str = "NOT_CALLED";
 
-/// Which trouble with whom has been told.
+/// The troubles with each agent that have been reported.
 #[derive(Debug, Default)]
 pub(crate) struct PeerTroubles {
     told: Mutex<BTreeMap<Agent, BTreeSet<&'static str>>>,
-    /// Whether nothing is told at all.
-    is_kept: bool,
+    /// Whether nothing is reported at all.
+    is_muted: bool,
 }
 
 impl PeerTroubles {
-    /// What is told in a league; if that was over before, nothing, as nobody misses those who are
-    /// gone.
+    /// The troubles in a league; if it is over already, absent agents are not reported.
     pub(crate) fn of(is_over: bool) -> Self {
         Self {
-            is_kept: is_over,
+            is_muted: is_over,
             ..Self::default()
         }
     }
 
-    /// Notes a kind of trouble with an agent; says whether it is to be told.
+    /// Notes a kind of trouble with an agent; gives whether to report it.
     pub(crate) fn is_new(&self, agent: &Agent, kind: &'static str) -> bool {
-        if self.is_kept {
+        if self.is_muted {
             return false;
         }
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +62,7 @@ impl PeerTroubles {
         room
     }
 
-    /// Forgets trouble with an agent that is over, so that it is told if it comes again.
+    /// Forgets trouble that is over, so that it is reported if it comes again.
     fn forget(&self, agent: &Agent, over: impl Fn(&str) -> bool) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kinds) = told.get_mut(agent) {
@@ -74,7 +73,7 @@ impl PeerTroubles {
         }
     }
 
-    /// Tells that a call of another agent than the manager came to nothing, the first time.
+    /// Reports the first failed call to an agent other than the manager.
     pub(crate) fn note<T>(&self, own: &Identity, letter: &Letter<T>, outcome: &CallOutcome) {
         let answer = match outcome {
             Err(failure) => return self.tell_silence(own, letter, failure),
@@ -108,8 +107,7 @@ impl PeerTroubles {
         });
     }
 
-    /// The end of a letter to one who is not called at all where it says it answers, which is told
-    /// as well.
+    /// Reports and gives the failure of a letter to an address that may not be called.
     pub(crate) fn barred<T>(
         &self,
         own: &Identity,
@@ -134,7 +132,7 @@ impl PeerTroubles {
         sentence: impl FnOnce(&Agent, &str) -> String,
     ) {
         let agent = &letter.to.agent;
-        // A manager that is silent is told of elsewhere.
+        // A silent manager is reported elsewhere.
         if *agent != Agent::Manager && self.is_new(agent, event_type) {
             let agent_id = own.log_name();
             let endpoint = harmless(&letter.to.endpoint, MAX_ENDPOINT);
@@ -144,10 +142,10 @@ impl PeerTroubles {
     }
 }
 
-/// How many causes are kept apart; more are not told.
+/// The most causes that are kept apart; more are not reported.
 const MAX_CAUSES: usize = 64;
 
-/// What helps where somebody else answers than a manager.
+/// The advice where the address may not be a manager's.
 const ADVICE: &str = "give the address that the manager printed, such as http://localhost:8000/mcp";
 
 /// Why an agent was not admitted so far.
@@ -155,7 +153,7 @@ const ADVICE: &str = "give the address that the manager printed, such as http://
 pub(crate) struct RegistrationTroubles(Mutex<BTreeSet<String>>);
 
 impl RegistrationTroubles {
-    /// Notes a cause; says whether it is to be told.
+    /// Notes a cause; gives whether to report it.
     fn is_new(&self, cause: &str) -> bool {
         let mut causes = self.causes();
         causes.len() < MAX_CAUSES && causes.insert(cause.to_owned())
@@ -165,7 +163,7 @@ impl RegistrationTroubles {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Logs that an application came to nothing, if the cause is new.
+    /// Logs that a registration failed, if the cause is new.
     pub(crate) fn log<T>(&self, own: &Identity, letter: &Letter<T>, outcome: &CallOutcome) {
         if !letter.message.is_registration() {
             return;
@@ -190,7 +188,7 @@ impl RegistrationTroubles {
         }
     }
 
-    /// Keeps in mind that silence was told already.
+    /// Remembers that the manager's silence was reported already.
     pub(crate) fn note_silence(&self, failure: &CallFailure) {
         self.is_new(&coded(failure.code, &failure.detail));
     }
@@ -220,7 +218,7 @@ impl RegistrationTroubles {
                 Some(Cause::known(reason.clone()))
             }
             Message::LeagueError(error) => Some(Cause::known(coded(error.code, &error.detail))),
-            // A manager may nod first and answer by a call; a second nod answers nothing.
+            // A manager may acknowledge first and answer by a call; a second acknowledgement is none.
             Message::Acknowledged if self.is_new("a nod") => None,
             _ => Some(Cause {
                 told: "the registration was not answered".to_owned(),
@@ -230,7 +228,7 @@ impl RegistrationTroubles {
     }
 }
 
-/// Why an application came to nothing.
+/// Why a registration failed.
 struct Cause {
     told: String,
     /// Whether the address may be wrong.
@@ -250,7 +248,7 @@ fn coded(code: Code, detail: &str) -> String {
     format!("{code}: {detail}")
 }
 
-/// Whether a failure looks like the answer of somebody else than a manager.
+/// Whether a failure looks like the reply of another program than a manager.
 fn is_elsewhere(failure: &CallFailure) -> bool {
     let missing = [404, 405].map(|status| McpFault::Status(status).to_string());
     failure.code == Code::InvalidMessage || missing.contains(&failure.detail)
