@@ -54,25 +54,29 @@ impl LeagueSecret {
     /// The token by which the manager proves itself to one agent: HMAC of the league's secret
     /// over `["manager_token",league,agent]`, the agent written as a sender.
     pub fn manager_token(&self, league: &LeagueId, agent: &Agent) -> AuthToken {
-        let parts = ["manager_token", league.as_str(), &agent.to_string()];
-        let bytes = mac(&keyed(&self.0), &parts);
-        AuthToken::mint("manager", &bytes)
+        self.token(
+            "manager",
+            ["manager_token", league.as_str(), &agent.to_string()],
+        )
     }
 
     /// The token by which people step one match: HMAC of the league's secret over
     /// `["step_token",league,match]`.
     pub fn step_token(&self, league: &LeagueId, match_id: &MatchId) -> AuthToken {
-        let parts = ["step_token", league.as_str(), match_id.as_str()];
-        let bytes = mac(&keyed(&self.0), &parts);
-        AuthToken::mint("step", &bytes)
+        self.token("step", ["step_token", league.as_str(), match_id.as_str()])
     }
 
     /// The token by which an agent that comes back proves itself: HMAC of the league's secret
     /// over `["return_token",league,agent]`, the agent written as a sender.
     pub fn return_token(&self, league: &LeagueId, agent: &Agent) -> AuthToken {
-        let parts = ["return_token", league.as_str(), &agent.to_string()];
-        let bytes = mac(&keyed(&self.0), &parts);
-        AuthToken::mint("return", &bytes)
+        self.token(
+            "return",
+            ["return_token", league.as_str(), &agent.to_string()],
+        )
+    }
+
+    fn token(&self, hint: &str, parts: [&str; 3]) -> AuthToken {
+        AuthToken::mint(hint, &mac(&keyed(&self.0), &parts))
     }
 }
 

@@ -446,10 +446,7 @@ impl Machine for League {
 }
 
 fn noted(events: Vec<Event>) -> Decision {
-    Decision {
-        events,
-        answer: Ok(Reply::Noted),
-    }
+    Decision::accept(events, Reply::Noted)
 }
 
 /// The first position of the league's game, kept so that settings are read once.

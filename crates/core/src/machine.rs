@@ -61,12 +61,16 @@ pub struct Decision<Event, Reply, Refusal> {
 }
 
 impl<Event, Reply, Refusal> Decision<Event, Reply, Refusal> {
-    /// An answer that changes nothing.
-    pub fn reply(reply: Reply) -> Self {
+    pub fn accept(events: Vec<Event>, reply: Reply) -> Self {
         Self {
-            events: Vec::new(),
+            events,
             answer: Ok(reply),
         }
+    }
+
+    /// An answer that changes nothing.
+    pub fn reply(reply: Reply) -> Self {
+        Self::accept(Vec::new(), reply)
     }
 }
 

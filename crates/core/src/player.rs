@@ -174,23 +174,20 @@ impl Player {
         self.completed.is_some() && self.completed.as_ref() == self.league_id()
     }
 
-    fn enrol(&mut self, event: &Event) {
-        let Some(mut place) = LeaguePlace::of(event) else {
-            return;
-        };
-        let before = self.place.take();
-        // The manager's token lasts as long as the league; a later answer need not repeat it.
-        let same = before
-            .as_ref()
-            .filter(|before| before.league_id == place.league_id);
-        place.manager = place.manager.or(same.and_then(|before| before.manager));
-        let known = before.map(|before| before.league_id);
-        self.place = Some(place);
-        if known.is_some() && known.as_ref() != self.league_id() {
-            self.announced.clear();
-            self.memory.forget_ends();
-            self.standings = None;
+    fn enrol(&mut self, mut place: LeaguePlace) {
+        match self.place.take() {
+            // The manager's token lasts as long as the league; a later answer need not repeat it.
+            Some(before) if before.league_id == place.league_id => {
+                place.manager = place.manager.or(before.manager);
+            }
+            Some(_) => {
+                self.announced = Announcements::default();
+                self.memory.forget_ends();
+                self.standings = None;
+            }
+            None => {}
         }
+        self.place = Some(place);
         self.rejected = None;
         self.completed = None;
         self.contact.settled();
@@ -254,7 +251,16 @@ impl Machine for Player {
 
     fn apply(&mut self, event: &Event) {
         match event {
-            Event::Enrolled { .. } => self.enrol(event),
+            Event::Enrolled {
+                player_id,
+                league_id,
+                manager,
+                ..
+            } => self.enrol(LeaguePlace {
+                player_id: player_id.clone(),
+                league_id: league_id.clone(),
+                manager: *manager,
+            }),
             Event::Rejected { reason, .. } => {
                 self.rejected = Some(reason.clone());
                 self.contact.settled();
@@ -264,9 +270,11 @@ impl Machine for Player {
                 token,
                 commitment,
                 ..
-            } => self
-                .announced
-                .add(match_id, MatchAnnouncement::new(*token, *commitment)),
+            } => {
+                let (token, commitment) = (*token, *commitment);
+                let announced = MatchAnnouncement { token, commitment };
+                self.announced.add(match_id, announced);
+            }
             Event::DrawDisputed {
                 match_id, problem, ..
             } => self.disputes.add(match_id, *problem),
@@ -286,10 +294,20 @@ impl Machine for Player {
             Event::ManagerSilent { retry_at, .. } => self.contact.silent(*retry_at),
             Event::ManagerNodded { retry_at } => self.contact.nodded(*retry_at),
             Event::TokenDoubted { match_id } => self.doubted = Some(match_id.clone()),
-            Event::Joined { match_id, .. } => {
-                if let Some(joined) = JoinAnswer::of(event) {
-                    self.tables.join(match_id, joined);
-                }
+            Event::Joined {
+                match_id,
+                game_type,
+                opponent_id,
+                accept,
+                at,
+            } => {
+                let joined = JoinAnswer {
+                    game_type: game_type.clone(),
+                    opponent_id: opponent_id.clone(),
+                    accept: *accept,
+                    at: *at,
+                };
+                self.tables.join(match_id, joined);
             }
             Event::Asked { match_id, question } => self.tables.ask(match_id, question.clone()),
             Event::Answered {

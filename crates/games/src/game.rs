@@ -144,7 +144,7 @@ impl fmt::Display for Seat {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Illegal {
     /// The seat has moved already, it is another's turn, or the seat does not exist.
-    #[error("seat {seat} owes no move now")]
+    #[error("it is not the turn of seat {seat}")]
     NotYourTurn {
         /// The seat that tried to move.
         seat: Seat,
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(
             refusals.map(|refusal| refusal.to_string()),
             [
-                "seat B owes no move now",
+                "it is not the turn of seat B",
                 "`7` is not a move of this game, which takes `even`, `odd`",
                 "`4` is not legal here; the options are `0`, `8`",
                 "the game is over",

@@ -105,9 +105,10 @@ impl ServerHandler for Handler {
             return Err(unknown("tool", &request.name));
         };
         let answer: Value = serde_json::from_str(given.answer.get()).unwrap_or_default();
-        let result = match given.failed {
-            true => CallToolResult::structured_error(answer),
-            false => CallToolResult::structured(answer),
+        let result = if given.failed {
+            CallToolResult::structured_error(answer)
+        } else {
+            CallToolResult::structured(answer)
         };
         Ok(result.into())
     }

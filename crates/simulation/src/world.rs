@@ -438,9 +438,10 @@ pub(crate) fn player_rules(
     (who, person): (NodeId, &Person),
     manager: &Arc<Peer>,
 ) -> PlayerRules {
-    let home = match person.is_barred {
-        true => barred_endpoint(who),
-        false => endpoint(who),
+    let home = if person.is_barred {
+        barred_endpoint(who)
+    } else {
+        endpoint(who)
     };
     PlayerRules {
         display_name: format!("Player {who}"),

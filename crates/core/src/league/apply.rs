@@ -326,13 +326,11 @@ impl League {
                 at,
             } => {
                 let agent = Agent::Player(player_id.clone());
-                let member = self.make_member(agent, meta, *dialect, *token, *at);
+                let mut member = self.make_member(agent, meta, *dialect, *token, *at);
+                member.pledge = *pledge;
                 let player = PlayerEntry {
                     id: player_id.clone(),
-                    member: Member {
-                        pledge: *pledge,
-                        ..member
-                    },
+                    member,
                     forfeits: 0,
                     shut_down: false,
                 };
@@ -348,13 +346,11 @@ impl League {
                 at,
             } => {
                 let agent = Agent::Referee(referee_id.clone());
-                let member = self.make_member(agent, meta, *dialect, *token, *at);
+                let mut member = self.make_member(agent, meta, *dialect, *token, *at);
+                member.pledge = *pledge;
                 let referee = RefereeEntry {
                     id: referee_id.clone(),
-                    member: Member {
-                        pledge: *pledge,
-                        ..member
-                    },
+                    member,
                     capacity: capacity(meta),
                     running: 0,
                     queue: VecDeque::new(),
@@ -387,9 +383,8 @@ impl League {
         token: TokenHash,
         at: Timestamp,
     ) -> Member {
-        let league_id = &self.rules.league_id;
-        let manager_token =
-            (dialect != Dialect::V1).then(|| self.secret.manager_token(league_id, &agent));
+        let manager_token = (dialect != Dialect::V1)
+            .then(|| self.secret.manager_token(&self.rules.league_id, &agent));
         Member {
             manager_token,
             ..Member::new(agent, meta, dialect, token, at)
@@ -516,8 +511,7 @@ impl League {
             return;
         };
         self.detach(index);
-        let number = moved.to.as_ref();
-        let number = number.and_then(|id| self.referees.find(id));
+        let number = moved.to.as_ref().and_then(|id| self.referees.find(id));
         self.attach(index, number, moved.attempt, at);
     }
 

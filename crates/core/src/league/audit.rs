@@ -81,7 +81,7 @@ pub enum Inconsistency {
     #[error("match `{0}` cannot be ruled by the manager in this way")]
     Ruling(MatchId),
     /// The result does not follow from the rules.
-    #[error("the result of match `{match_id}` does not hold: {problem}")]
+    #[error("the result of match `{match_id}` is invalid: {problem}")]
     Result {
         match_id: MatchId,
         problem: ReportProblem,

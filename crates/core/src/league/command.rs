@@ -153,8 +153,8 @@ pub enum Refusal {
     #[error("the league manager is stopping: try again when it is back")]
     Stopping,
     #[error(
-        "protocol version `{found}` is not spoken here: \
-         use {MINIMUM_VERSION} or later, {CURRENT_VERSION} at best"
+        "protocol version `{found}` is not supported: \
+         use {MINIMUM_VERSION} or later, preferably {CURRENT_VERSION}"
     )]
     Version { of: MemberKind, found: String },
     /// A referee of the first protocol has no token, so its results could not be believed.
@@ -178,7 +178,7 @@ pub enum Refusal {
     TokenExpired,
     #[error("only a referee reports results")]
     NotAReferee,
-    #[error("there is no match `{0}`, or not yet")]
+    #[error("match `{0}` does not exist, or not yet")]
     UnknownMatch(MatchId),
     #[error("match `{0}` was never given to this referee")]
     NotYours(MatchId),
@@ -200,9 +200,9 @@ pub enum Refusal {
     #[error("match `{0}` is over")]
     Over(MatchId),
     /// The match is so old that only its points are kept.
-    #[error("match `{0}` was decided long ago")]
+    #[error("match `{0}` was decided too long ago")]
     LongDecided(MatchId),
-    #[error("the report of match `{match_id}` is not believed: {problem}")]
+    #[error("the report of match `{match_id}` is refused: {problem}")]
     BadReport {
         match_id: MatchId,
         problem: ReportProblem,

@@ -40,10 +40,10 @@ impl League {
             return Err(Refusal::AlreadyStarted);
         }
         self.check_enough()?;
-        Ok(Decision {
-            events: vec![Event::LeagueStarted { at }],
-            answer: Ok(Reply::Started),
-        })
+        Ok(Decision::accept(
+            vec![Event::LeagueStarted { at }],
+            Reply::Started,
+        ))
     }
 
     pub(crate) fn check_enough(&self) -> Result<(), Refusal> {

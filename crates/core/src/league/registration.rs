@@ -221,10 +221,7 @@ impl Registration<'_> {
             AdmittedId::Player(id) => Reply::Player(self.enrol(id, &agent, token, knows)),
             AdmittedId::Referee(id) => Reply::Referee(self.enrol(id, &agent, token, knows)),
         };
-        Decision {
-            events: vec![event],
-            answer: Ok(reply),
-        }
+        Decision::accept(vec![event], reply)
     }
 
     fn admitted(

@@ -39,10 +39,10 @@ impl League {
             return Ok(self.weigh_again(at, fixture, referee, report, standing));
         }
         match self.verify(fixture, report) {
-            Ok(ending) => Ok(Decision {
-                events: self.recorded(at, fixture, referee, report, ending),
-                answer: Ok(Reply::Acknowledged),
-            }),
+            Ok(ending) => Ok(Decision::accept(
+                self.recorded(at, fixture, referee, report, ending),
+                Reply::Acknowledged,
+            )),
             Err(problem) => {
                 let digest = self.digest(report);
                 let event = Event::ReportRefused {
@@ -494,10 +494,10 @@ pub enum ReportProblem {
     #[error("the players are `{}` at A and `{}` at B", .0[0], .0[1])]
     Players([PlayerId; 2]),
     /// `failed` does not fit the status.
-    #[error("`failed` names the one or two players of a technical loss, and nobody otherwise")]
+    #[error("`failed` must name the one or two players of a technical loss, and nothing otherwise")]
     Failed,
     /// A winner that does not go with the status.
-    #[error("the winner does not go with the status")]
+    #[error("the winner does not fit the status")]
     Winner,
     /// Points that do not follow.
     #[error("the points of this end are `{}` and `{}`", .0[0], .0[1])]
@@ -518,10 +518,10 @@ pub enum ReportProblem {
     #[error("the opened draw is not the one that was promised for this match and attempt")]
     Draw,
     /// The choices are no whole game.
-    #[error("the choices do not make a game that ends")]
+    #[error("the choices do not complete a game")]
     Choices,
     /// The choices and the draw lead to another end.
-    #[error("the choices and the draw lead to another end")]
+    #[error("the choices and the draw lead to another result")]
     End,
     /// The choices and the draw lead to other details.
     #[error("the choices and the draw lead to other details")]

@@ -101,13 +101,13 @@ pub enum Assignment {
 /// Rules that no league can be held by.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RulesError {
-    #[error("there is no game `{0}`")]
+    #[error("game `{0}` does not exist")]
     UnknownGame(GameType),
     /// The game cannot be played with these settings.
-    #[error("the settings of the game do not fit")]
+    #[error("the settings of the game are invalid")]
     Settings(#[from] BadSettings),
     /// The numbers of players make no league.
-    #[error("a league has from 2 to `{most}` players, not from `{min}` to `{max}`")]
+    #[error("a league has 2 to `{most}` players, not `{min}` to `{max}`")]
     Players {
         /// The fewest that were asked for.
         min: u32,

@@ -248,15 +248,15 @@ pub enum PlayerPhase {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// A call of the manager that does not prove the manager.
-    #[error("only the league manager may tell that; show the manager's token")]
+    #[error("only the league manager may send this: show the manager's token")]
     NoManagerToken,
     /// A call that shows another token than the manager's.
-    #[error("the token is not the one by which the league manager proves itself here")]
+    #[error("the token is not the league manager's token for this agent")]
     WrongManagerToken,
-    #[error("no registration of this player waits for an answer that comes as a call")]
+    #[error("this player does not wait for an answer to its registration by a call")]
     NoRegistration,
     /// A match was announced with a token, and the caller shows none.
-    #[error("match `{match_id}` wants its token; show the one that came with START_MATCH")]
+    #[error("match `{match_id}` needs its token: show the one from START_MATCH")]
     NoToken { match_id: MatchId },
     #[error("the token is not the one announced for match `{match_id}`")]
     WrongToken { match_id: MatchId },
@@ -277,9 +277,9 @@ pub enum Refusal {
         named: LeagueId,
     },
     /// A move is wanted and no option offered.
-    #[error("a move in match `{match_id}` is wanted but no option is offered; name at least one")]
+    #[error("the move request of match `{match_id}` has no option: name at least one")]
     NothingToChoose { match_id: MatchId },
-    #[error("no choice is wanted for move `{turn}` of match `{match_id}`")]
+    #[error("no choice is pending for move `{turn}` of match `{match_id}`")]
     NotAsked { match_id: MatchId, turn: u32 },
     /// The end of a match in which this player had no seat.
     #[error("player `{own}` had no seat in match `{match_id}`")]
@@ -288,7 +288,7 @@ pub enum Refusal {
     #[error("match `{match_id}` was neither announced to this player nor joined by it")]
     NotPlayed { match_id: MatchId },
     /// A win without a winner.
-    #[error("match `{match_id}` is told as won, but by nobody; name the winner")]
+    #[error("the result of match `{match_id}` is a win without a winner: name the winner")]
     NoWinner { match_id: MatchId },
 }
 

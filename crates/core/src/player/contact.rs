@@ -62,26 +62,6 @@ pub(crate) struct LeaguePlace {
     pub(crate) manager: Option<TokenHash>,
 }
 
-impl LeaguePlace {
-    /// The place that the manager gave.
-    pub(crate) fn of(event: &Event) -> Option<Self> {
-        let Event::Enrolled {
-            player_id,
-            league_id,
-            manager,
-            ..
-        } = event
-        else {
-            return None;
-        };
-        Some(Self {
-            player_id: player_id.clone(),
-            league_id: league_id.clone(),
-            manager: *manager,
-        })
-    }
-}
-
 impl Contact {
     pub(crate) fn is_quiet(&self) -> bool {
         self.talk == Talk::Quiet
@@ -224,47 +204,44 @@ impl Player {
 
     fn ask_now(&self, at: Timestamp, show_token: bool) -> Decision {
         let number = self.contact.letters.wrapping_add(1);
-        Decision {
-            events: vec![Event::ManagerAsked {
+        Decision::accept(
+            vec![Event::ManagerAsked {
                 show_token,
                 number,
                 at,
             }],
-            answer: Ok(Reply::Acknowledged),
-        }
+            Reply::Acknowledged,
+        )
     }
 
     fn nodded(&self, at: Timestamp) -> Decision {
         let retry_at = at + self.wait().max(self.retry().timeout);
-        Decision {
-            events: vec![Event::ManagerNodded { retry_at }],
-            answer: Ok(Reply::Acknowledged),
-        }
+        Decision::accept(vec![Event::ManagerNodded { retry_at }], Reply::Acknowledged)
     }
 
     fn ask_later(&self, at: Timestamp, code: Code) -> Decision {
         let retry_at = at + self.wait();
-        Decision {
-            events: vec![Event::ManagerSilent { code, retry_at }],
-            answer: Ok(Reply::Acknowledged),
-        }
+        Decision::accept(
+            vec![Event::ManagerSilent { code, retry_at }],
+            Reply::Acknowledged,
+        )
     }
 
     fn answered(&self, at: Timestamp, response: &RegisterResponse<PlayerId>) -> Decision {
         match response {
-            RegisterResponse::Accepted(enrolment) => Decision {
-                events: vec![Event::Enrolled {
+            RegisterResponse::Accepted(enrolment) => Decision::accept(
+                vec![Event::Enrolled {
                     player_id: enrolment.id.clone(),
                     league_id: enrolment.league_id.clone(),
                     endpoint: self.rules.endpoint.clone(),
                     manager: enrolment.manager_token.as_ref().map(AuthToken::hash),
                     at,
                 }],
-                answer: Ok(Reply::TokenGranted {
+                Reply::TokenGranted {
                     token: enrolment.token.clone(),
                     return_token: enrolment.return_token.clone(),
-                }),
-            },
+                },
+            ),
             RegisterResponse::Rejected { reason } => rejected(at, reason),
         }
     }
@@ -329,11 +306,11 @@ impl Player {
 
 fn rejected(at: Timestamp, reason: &str) -> Decision {
     let reason: String = reason.chars().take(MAX_REASON).collect();
-    Decision {
-        events: vec![Event::Rejected {
+    Decision::accept(
+        vec![Event::Rejected {
             reason: reason.clone(),
             at,
         }],
-        answer: Ok(Reply::Rejected { reason }),
-    }
+        Reply::Rejected { reason },
+    )
 }

@@ -51,10 +51,7 @@ impl Player {
             PlayerNotice::GameError(error) => self.failed(at, error, token),
             PlayerNotice::GameOver(over) => self.game_over(at, over, token),
         }?;
-        Ok(Decision {
-            events,
-            answer: Ok(Reply::Acknowledged),
-        })
+        Ok(Decision::accept(events, Reply::Acknowledged))
     }
 
     /// Lets a caller pass that shows the manager's token, or anyone while none is known.

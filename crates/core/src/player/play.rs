@@ -64,10 +64,10 @@ impl Player {
             accept,
             at,
         };
-        Ok(Decision {
-            events: vec![event],
-            answer: Ok(self.join_ack(match_id, accept, at)),
-        })
+        Ok(Decision::accept(
+            vec![event],
+            self.join_ack(match_id, accept, at),
+        ))
     }
 
     pub(crate) fn move_wanted(
@@ -116,15 +116,15 @@ impl Player {
             }));
         }
         let (response, fallback) = self.respond(match_id, &open.question, brought)?;
-        Ok(Decision {
-            events: vec![Event::Answered {
+        Ok(Decision::accept(
+            vec![Event::Answered {
                 match_id: match_id.clone(),
                 turn,
                 response: response.clone(),
                 fallback,
             }],
-            answer: Ok(Reply::Move { response, fallback }),
-        })
+            Reply::Move { response, fallback },
+        ))
     }
 
     /// Accepts a caller with the announced token of its match. An unannounced match passes only if
@@ -158,9 +158,8 @@ impl Player {
     /// Refuses messages for another player. A player without an id cannot tell, and only a strict
     /// one compares ids by case.
     pub(crate) fn is_me(&self, named: &PlayerId) -> Result<(), Refusal> {
-        let same = |own: &PlayerId| match self.rules.strict {
-            true => own == named,
-            false => own.as_str().eq_ignore_ascii_case(named.as_str()),
+        let same = |own: &PlayerId| {
+            own == named || !self.rules.strict && own.as_str().eq_ignore_ascii_case(named.as_str())
         };
         match self.player_id() {
             Some(own) if !same(own) => Err(Refusal::OtherPlayer {
@@ -224,13 +223,13 @@ impl Player {
             view: Arc::clone(&call.view),
             options: Arc::clone(&call.options),
         };
-        Decision {
-            events: vec![Event::Asked {
+        Decision::accept(
+            vec![Event::Asked {
                 match_id: call.match_id.clone(),
                 question,
             }],
-            answer: Ok(self.think(at, call)),
-        }
+            self.think(at, call),
+        )
     }
 
     fn game_of<'c>(&'c self, call: &'c MoveCall) -> &'c GameType {
@@ -338,28 +337,6 @@ pub(crate) struct JoinAnswer {
     pub(crate) opponent_id: PlayerId,
     pub(crate) accept: bool,
     pub(crate) at: Timestamp,
-}
-
-impl JoinAnswer {
-    /// The answer that an event tells of.
-    pub(crate) fn of(event: &Event) -> Option<Self> {
-        let Event::Joined {
-            game_type,
-            opponent_id,
-            accept,
-            at,
-            ..
-        } = event
-        else {
-            return None;
-        };
-        Some(Self {
-            game_type: game_type.clone(),
-            opponent_id: opponent_id.clone(),
-            accept: *accept,
-            at: *at,
-        })
-    }
 }
 
 /// A move that was asked for, and the answer once there is one.
@@ -507,12 +484,6 @@ pub(crate) struct MatchAnnouncement {
     pub(crate) commitment: Option<Commitment>,
 }
 
-impl MatchAnnouncement {
-    pub(crate) const fn new(token: TokenHash, commitment: Option<Commitment>) -> Self {
-        Self { token, commitment }
-    }
-}
-
 impl Announcements {
     pub(crate) fn token(&self, match_id: &MatchId) -> Option<&TokenHash> {
         self.find(match_id).map(|announced| &announced.token)
@@ -533,10 +504,6 @@ impl Announcements {
         if self.0.len() > ANNOUNCED_MATCHES {
             self.0.pop_front();
         }
-    }
-
-    pub(crate) fn clear(&mut self) {
-        *self = Self::default();
     }
 
     fn find(&self, match_id: &MatchId) -> Option<&MatchAnnouncement> {

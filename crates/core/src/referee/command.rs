@@ -141,19 +141,19 @@ pub struct MatchView {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// A call of the manager that does not prove the manager.
-    #[error("only the league manager may ask for that; show the manager's token")]
+    #[error("only the league manager may request this: show the manager's token")]
     NoManagerToken,
     /// A call that shows another token than the manager's.
-    #[error("the token is not the one by which the league manager proves itself here")]
+    #[error("the token is not the league manager's token for this agent")]
     WrongManagerToken,
     /// A step by someone who shows no token.
-    #[error("to step match `{0}`, show the token that the manager's `get_step_token` gives")]
+    #[error("to step match `{0}`, show the token of the manager's `get_step_token`")]
     NoStepToken(MatchId),
     /// A step by someone who shows another token.
-    #[error("the token is not the one by which match `{0}` is stepped; `get_step_token` gives it")]
+    #[error("the token is not the step token of match `{0}`: `get_step_token` gives it")]
     WrongStepToken(MatchId),
     /// No match of that name is held here.
-    #[error("this referee holds no match `{0}`")]
+    #[error("match `{0}` is not at this referee")]
     UnknownMatch(MatchId),
     /// A step that is not due in this state.
     #[error("`{step}` is not due for match `{match_id}`, which is in {}", state.as_str())]
@@ -170,7 +170,7 @@ pub enum Refusal {
     },
     /// The manager refused the referee's own token: [`Command::Begin`] with the token that is held
     /// is due.
-    #[error("the manager no longer takes this referee's token; register again")]
+    #[error("the manager refused this referee's token: register again")]
     TokenRefused,
     /// An answer to a question that is closed.
     #[error("the answer of seat {seat} in match `{match_id}` came too late and does not count")]

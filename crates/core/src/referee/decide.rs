@@ -280,10 +280,7 @@ impl Match {
 }
 
 fn noted(events: Vec<Event>) -> Decision {
-    Decision {
-        events,
-        answer: Ok(Reply::Noted),
-    }
+    Decision::accept(events, Reply::Noted)
 }
 
 /// How many decided matches may wait for their last letters, beside those that are played.
@@ -292,7 +289,7 @@ const MAX_UNSETTLED: usize = 10_000;
 /// Why an order is refused, as the manager reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 enum OrderRefusal {
-    #[error("this referee has no token to report with; it registers again")]
+    #[error("this referee has no token to report with: it is registering again")]
     NotEnrolled,
     #[error("the league is over")]
     LeagueOver,
@@ -309,7 +306,7 @@ enum OrderRefusal {
     OnePlayer,
     #[error("{0}")]
     Barred(String),
-    #[error("this referee runs {0} matches and takes no more")]
+    #[error("this referee is full: it runs {0} matches")]
     Full(usize),
     #[error("match `{match_id}` is at attempt {held} here")]
     OlderAttempt { match_id: MatchId, held: u32 },
@@ -330,10 +327,10 @@ impl Referee {
             accepted: weighed.is_ok(),
             reason: weighed.as_ref().err().map(ToString::to_string),
         };
-        Decision {
-            events: weighed.unwrap_or_default(),
-            answer: Ok(Reply::StartMatchAck(Box::new(ack))),
-        }
+        Decision::accept(
+            weighed.unwrap_or_default(),
+            Reply::StartMatchAck(Box::new(ack)),
+        )
     }
 
     fn place(

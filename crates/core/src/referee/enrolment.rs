@@ -84,18 +84,18 @@ impl ManagerContact {
             Ok(Message::RefereeRegisterResponse(RegisterResponse::Accepted(enrolment))) => {
                 let (referee_id, league_id) = (enrolment.id.clone(), enrolment.league_id.clone());
                 let manager = enrolment.manager_token.as_ref().map(AuthToken::hash);
-                return Decision {
-                    events: vec![Event::Enrolled {
+                return Decision::accept(
+                    vec![Event::Enrolled {
                         referee_id,
                         league_id,
                         manager,
                         at,
                     }],
-                    answer: Ok(Reply::TokenGranted {
+                    Reply::TokenGranted {
                         token: enrolment.token.clone(),
                         return_token: enrolment.return_token.clone(),
-                    }),
-                };
+                    },
+                );
             }
             Ok(Message::RefereeRegisterResponse(RegisterResponse::Rejected { reason })) => {
                 reason.clone()
@@ -104,10 +104,7 @@ impl ManagerContact {
             Ok(_) => "the manager did not answer the registration".to_owned(),
             Err(failure) => format!("{}: {}", failure.code, failure.detail),
         };
-        Decision {
-            events: vec![self.failure(at, rules, detail)],
-            answer: Ok(Reply::Noted),
-        }
+        Decision::accept(vec![self.failure(at, rules, detail)], Reply::Noted)
     }
 
     pub(crate) fn apply(&mut self, event: &Event) {

@@ -407,7 +407,7 @@ pub(crate) fn peer(seated: &SeatedPlayer) -> Arc<Peer> {
 /// Why a match cannot be set up.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum SetupError {
-    #[error("no such game is known here")]
+    #[error("unknown game")]
     UnknownGame,
     #[error(transparent)]
     BadSettings(#[from] BadSettings),

@@ -210,14 +210,9 @@ impl Match {
     }
 
     fn ask(&self, seat: Seat, at: Timestamp, context: &StepContext<'_>) -> Event {
-        let RefereeRules {
-            timeouts, breaker, ..
-        } = context.rules;
-        if !context
-            .breakers
-            .allow(&self.seated(seat).endpoint, breaker, at)
-        {
-            let detail = "the player has failed too often and is left alone for a while";
+        let (endpoint, breaker) = (&self.seated(seat).endpoint, &context.rules.breaker);
+        if !context.breakers.allow(endpoint, breaker, at) {
+            let detail = "the player failed too often: calls to it are suspended for a while";
             return self.failure(
                 seat,
                 at,
@@ -225,27 +220,25 @@ impl Match {
                 AnswerFault::open(Code::Connection, detail),
             );
         }
-        let wait = if self.started {
-            timeouts.make_move
-        } else {
-            timeouts.join
-        };
         let match_id = self.fixture.match_id.clone();
         Event::Asked {
             match_id,
             seat,
             at,
-            deadline: at + wait,
+            deadline: at + self.answer_timeout(context.rules),
+        }
+    }
+
+    fn answer_timeout(&self, rules: &RefereeRules) -> Duration {
+        if self.started {
+            rules.timeouts.make_move
+        } else {
+            rules.timeouts.join
         }
     }
 
     fn silence(&self, seat: Seat, at: Timestamp, context: &StepContext<'_>) -> Event {
-        let timeouts = &context.rules.timeouts;
-        let wait = if self.started {
-            timeouts.make_move
-        } else {
-            timeouts.join
-        };
+        let wait = self.answer_timeout(context.rules);
         let detail = format!("no answer within {} seconds", wait.as_secs_f64());
         self.failure(seat, at, context, AnswerFault::open(Code::Timeout, detail))
     }
@@ -444,7 +437,7 @@ impl Match {
             Message::MoveResponse(response) if self.started => self.weigh_move(seat, response, at),
             Message::LeagueError(error) => {
                 let detail = format!(
-                    "the player refused with `{}` where an answer is owed",
+                    "the player refused with `{}` instead of answering",
                     error.code
                 );
                 let code = match error.code {
@@ -456,7 +449,7 @@ impl Match {
             }
             other => {
                 let said = other.v2_type().unwrap_or("nothing of use");
-                let detail = format!("the player said `{said}` where `{}` is owed", self.owed());
+                let detail = format!("the player sent `{said}` instead of `{}`", self.owed());
                 Err(AnswerFault::open(Code::InvalidMessage, detail))
             }
         }

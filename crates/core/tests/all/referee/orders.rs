@@ -103,7 +103,7 @@ fn orders_beyond_capacity_are_refused() {
     let third = order_between("R1M3", [5, 6]);
     assert_eq!(
         reason(&mut house, third.clone()).unwrap(),
-        "this referee runs 2 matches and takes no more"
+        "this referee is full: it runs 2 matches"
     );
     assert_eq!(
         reason(&mut house, order("R1M1")),
@@ -368,7 +368,7 @@ fn old_order_is_refused_by_a_full_referee() {
     house.order(order("R1M2"));
     assert_eq!(
         reason(&mut house, order("R1M1")).unwrap(),
-        "this referee runs 1 matches and takes no more"
+        "this referee is full: it runs 1 matches"
     );
     assert_eq!(house.referee.playing(), 1);
 }

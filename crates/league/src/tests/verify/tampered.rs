@@ -68,7 +68,7 @@ fn a_changed_result_is_named_whatever_was_changed() {
                     .cloned();
                 result.points.reverse();
             },
-            "lead to another end",
+            "lead to another result",
         ),
         (
             |result| {
