@@ -20,7 +20,7 @@ use crate::{BadSettings, Dice, Rules, SeatSet};
 /// - From any position, playing offered [`options`](Self::options) reaches [`Turn::Over`] in a
 ///   bounded number of steps.
 /// - [`view`](Self::view) shows a seat nothing that the rules keep from it.
-/// - A refused move, and a roll that nobody asked for, leave the position as it was.
+/// - A refused move, and an unrequested roll, leave the position as it was.
 /// - Moves and dice decide everything: the same ones lead to the same position.
 /// - Nothing panics, whatever seat or move it is asked about.
 ///

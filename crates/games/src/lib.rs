@@ -3,7 +3,7 @@
 //! A [`Game`] is a position. It knows neither players nor leagues, messages nor clock: it takes
 //! moves and [`Dice`], and answers four questions.
 //!
-//! - **Whose turn is it?** [`Game::turn`]: some seats, the dice, or nobody any more.
+//! - **Whose turn is it?** [`Game::turn`]: some seats, the dice, or over.
 //! - **What may this seat do?** [`Game::options`].
 //! - **What may this seat see?** [`Game::view`].
 //! - **How did it end?** [`Turn::Over`], with [`Game::details`] and [`Game::reason`] for people.

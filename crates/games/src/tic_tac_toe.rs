@@ -158,7 +158,7 @@ impl TicTacToe {
         }
     }
 
-    /// Tells which mark a free cell would get, whether or not somebody has won; none if all are taken.
+    /// Tells which mark a free cell would get, whether or not a seat has won; none if all are taken.
     fn mark_for_free_cell(&self) -> Option<Mark> {
         match self.board.iter().flatten().count() {
             CELLS.. => None,

@@ -26,7 +26,7 @@ pub(crate) const NAME_HEADER: &str = "mcp-name";
 pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// A call of a tool that keeps all rules of its revision.
+/// A valid tool call.
 pub(crate) struct DirectCall<'c> {
     pub(crate) tool: Cow<'c, str>,
     pub(crate) arguments: Option<&'c RawValue>,
@@ -34,7 +34,7 @@ pub(crate) struct DirectCall<'c> {
 }
 
 impl<'c> DirectCall<'c> {
-    /// Reads a call; `None` if it is not plain, or not certainly right.
+    /// Reads a call; `None` if it is not plain or not certainly valid.
     pub(crate) fn of(headers: &HeaderMap, era: Era, call: &Call<'c>) -> Option<Self> {
         if call.method != "tools/call" {
             return None;
@@ -46,9 +46,10 @@ impl<'c> DirectCall<'c> {
         let plain = params.iter().all(|(name, _)| known.contains(&name))
             && arguments.is_none_or(|arguments| Kind::of(arguments) == Kind::Object);
         let modern = era == Era::Modern;
-        let right = match modern {
-            true => is_modern(headers, &params, &tool),
-            false => is_legacy(headers, &params),
+        let right = if modern {
+            is_modern(headers, &params, &tool)
+        } else {
+            is_legacy(headers, &params)
         };
         (plain && right).then_some(Self {
             tool,

@@ -228,9 +228,10 @@ impl McpResponse {
         } else {
             // The body is in memory already, and cannot fail.
             let whole = body.collect().await.unwrap_or_default().to_bytes();
-            ResponseBody::Whole(match whole.is_empty() {
-                true => whole,
-                false => wire::addressed(&whole, id, era),
+            ResponseBody::Whole(if whole.is_empty() {
+                whole
+            } else {
+                wire::addressed(&whole, id, era)
             })
         };
         let mut headers = HeaderMap::new();

@@ -1,4 +1,4 @@
-//! Where a call comes from is known to whoever answers it, by whatever way it is answered.
+//! The origin of a call reaches the tool on every path.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

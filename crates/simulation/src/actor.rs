@@ -51,7 +51,7 @@ pub(crate) struct SimulatedActor<M: SimulatedMachine> {
     letters: Vec<Letter<M::CorrelationId>>,
 }
 
-/// What one command leads to outside.
+/// The output of one command, held until its events are safe.
 struct HeldRelease<M: SimulatedMachine> {
     letters: Vec<Letter<M::CorrelationId>>,
     step: Reaction<M::Command>,
@@ -122,7 +122,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
         Ok(())
     }
 
-    /// What was written is safe: what waited for that leaves.
+    /// The journal is synced: releases the held output.
     pub(crate) fn sync(&mut self, environment: &mut Environment, life: u32) -> CheckResult {
         if !self.up || self.life != life {
             return Ok(());
@@ -310,7 +310,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
         environment.clock.note(at, Errand::Thought(place));
     }
 
-    /// Answers, unless nobody waits; an ill-behaved player answers in its own way.
+    /// Answers if a caller waits; an ill-behaved player answers in its own way.
     fn say(&mut self, environment: &mut Environment, message: Message, back: Option<ReturnPath>) {
         let Some(back) = back else { return };
         let owed = matches!(message, Message::GameJoinAck(_) | Message::MoveResponse(_));
@@ -376,7 +376,7 @@ pub(crate) struct EarlyCall<Command> {
 }
 
 impl<M: SimulatedMachine> SimulatedActor<M> {
-    /// Weighs a call and answers it, at once or when it is no longer early.
+    /// Decides a call and answers it, at once or after the announcement it needs.
     pub(crate) fn answer_call(
         &mut self,
         environment: &mut Environment,
@@ -428,7 +428,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
         Ok(())
     }
 
-    /// The process dies, and whoever waited for it is cut off.
+    /// The process dies, and its callers are cut off.
     pub(crate) fn drop_calls(&mut self, environment: &mut Environment) {
         for early in std::mem::take(&mut self.early) {
             environment.cut(early.back);
@@ -453,7 +453,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
         Ok(())
     }
 
-    /// The process dies: what was not safe is lost, but for what had reached the disk by chance.
+    /// The process dies: unsynced events are lost, except those that reached the disk by chance.
     pub(crate) fn go_down(&mut self, environment: &mut Environment) -> CheckResult {
         environment.report.crashes += 1;
         let unsafe_facts = (self.journal.len() - self.synced) as u64;
@@ -502,7 +502,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
         self.begin(environment)
     }
 
-    /// A fresh machine that has been told the whole journal.
+    /// A fresh machine with the whole journal applied.
     pub(crate) fn replayed(&self, sabotage: Option<Sabotage>) -> M {
         let mut machine = self.origin.clone();
         let forgetful = sabotage == Some(Sabotage::ResultDroppedAtReplay);

@@ -103,7 +103,7 @@ pub(crate) trait SimulatedMachine:
         at: Timestamp,
         event: &Self::Event,
     ) -> CheckResult;
-    /// Tells the oracle what is left after a crash.
+    /// Tells the oracle which events survived a crash.
     fn recall(oracle: &mut Oracle, who: NodeId, journal: &[Self::Event]) -> CheckResult;
     /// Whether two machines are the same as far as a journal says; `None` if all agrees.
     fn differs(&self, replayed: &Self) -> Option<String>;
@@ -235,7 +235,7 @@ impl SimulatedMachine for League {
     }
 }
 
-/// All that an admitted agent is told and nobody else may know.
+/// The secrets that an admitted agent receives.
 fn tokens<Id>(enrolment: &Enrolment<Id>) -> Vec<AuthToken> {
     let lasting = [&enrolment.manager_token, &enrolment.return_token];
     let own = std::iter::once(&enrolment.token);

@@ -1,6 +1,6 @@
-//! How a player behaves: most are honest, some are not, and each in its own way.
+//! The behaviour of players: most are honest, some misbehave in one way each.
 //!
-//! The player's machine is always honest; what is spoilt here is its answer on the way out.
+//! The player's machine is always honest; misbehaviour spoils its answer on the way out.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(crate) enum Vice {
     /// Sends a nonce that is much too long.
     LongNonce,
     OtherMatch,
-    /// Answers something else than what was asked.
+    /// Answers another question.
     OffTheSubject,
 }
 

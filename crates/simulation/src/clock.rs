@@ -13,13 +13,13 @@ const NEAR: usize = 64;
 /// Room for the appointments that one millisecond usually has.
 const USUAL: usize = 16;
 
-/// What is to happen, and when; what was noted first happens first.
+/// Scheduled steps by time; equal times keep their order.
 pub(crate) struct Clock<T> {
     now: Timestamp,
     sequence: u64,
     /// The appointments of the next milliseconds, each at its time modulo [`NEAR`].
     near: [VecDeque<T>; NEAR],
-    /// A bit for each line in which somebody stands.
+    /// A bit for each slot that is not empty.
     busy: u64,
     later: BinaryHeap<Appointment<T>>,
 }

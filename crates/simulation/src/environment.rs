@@ -21,7 +21,7 @@ use crate::sabotage::Sabotage;
 use crate::scenario::Scenario;
 use crate::slab::{Slab, SlabKey};
 
-/// What is to happen next.
+/// A scheduled step of the simulation.
 pub(crate) enum Errand {
     /// A machine wanted to be woken.
     Wake {
@@ -47,13 +47,13 @@ pub(crate) enum Errand {
     Again(Box<RetryTimer>),
     /// A player has thought; the thought lies in [`Environment::thoughts`].
     Thought(SlabKey),
-    /// An outcome is heard a second time.
+    /// An outcome is delivered a second time.
     Echo(Box<AnswerInTransit>),
     /// A fallen agent comes back.
     Rise {
         who: NodeId,
     },
-    /// Somebody tries what it has no right to.
+    /// A hostile call is made.
     Mischief,
 }
 
@@ -216,7 +216,8 @@ impl Environment {
         );
     }
 
-    /// The line breaks, or nobody is there: the one who waits finds out soon, or at its deadline.
+    /// The connection breaks or the receiver is down: the caller learns it soon, or at its
+    /// deadline.
     pub(crate) fn cut(&mut self, back: Option<ReturnPath>) {
         let Some(back) = back else { return };
         if self.chance.below(3) == 0 {

@@ -33,9 +33,9 @@ faults! {
     AnswerLost = "answers lost";
     /// An answer arrived late.
     AnswerLate = "answers late";
-    /// A letter was sent to somebody who was down.
+    /// A letter was sent to an agent that was down.
     Unreachable = "calls to agents that were down";
-    /// A machine heard an outcome twice.
+    /// A machine received an outcome twice.
     OutcomeDoubled = "outcomes heard twice";
     /// The manager fell.
     ManagerCrash = "crashes of the manager";
@@ -43,13 +43,13 @@ faults! {
     RefereeCrash = "crashes of referees";
     /// A player fell.
     PlayerCrash = "crashes of players";
-    /// Part of what was written last was lost in a crash.
+    /// Part of the last write was lost in a crash.
     TornTail = "journals with a torn tail";
     /// A restarted agent had lost the file with its token.
     TokenLost = "tokens lost";
     /// A player broke the rules of the game or of good manners.
     BadManners = "answers of ill-behaved players";
-    /// Somebody sent what it had no right to send.
+    /// A hostile call was made.
     Mischief = "hostile calls";
 }
 
@@ -71,8 +71,8 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// Some kinds of fault do not occur at all in a league, others often: a mean mixture would
-    /// never show what one of them does by itself.
+    /// Some kinds of fault do not occur at all in a league, others often: an even mixture would
+    /// never show the effect of a single one.
     pub(crate) fn draw(chance: &mut Rng, matches: u64) -> Self {
         let steps = matches.max(1) * 30;
         let crashes = |chance: &mut Rng, most: u64| {

@@ -1,4 +1,4 @@
-//! Calls that nobody has a right to make: forged, foreign, repeated, or with a stolen token.
+//! Hostile calls: forged, foreign, repeated, or with a stolen token.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::scenario::{Scenario, endpoint};
 /// How many reports, and how many tokens, are remembered to be misused.
 const MAX_LOOT: usize = 8;
 
-/// One who is no agent of the league.
+/// The id of a stranger, who is not an agent of the league.
 pub(crate) const VILLAIN: NodeId = 666;
 
 /// What a villain has picked up.
@@ -79,7 +79,7 @@ impl Attacker {
         environment.bring(at, parcel);
     }
 
-    /// A report that is repeated, forged, or sent by somebody else.
+    /// A report that is repeated, forged, or sent by another agent.
     fn report(&self, chance: &mut Rng) -> Option<Parcel> {
         let (from, token, report) = chance.pick(&self.reports)?.clone();
         let referee = |chance: &mut Rng| {
@@ -113,7 +113,7 @@ impl Attacker {
         })
     }
 
-    /// Somebody comes back as a player from another address, with a token that referees see.
+    /// A stranger returns as a player from another address, with a token that referees see.
     fn takeover(&self, environment: &mut Environment) -> Option<Parcel> {
         let (who, id, token) = environment.chance.pick(&self.players)?.clone();
         let meta = AgentMeta {
@@ -228,7 +228,7 @@ fn false_order(scenario: &Scenario, match_id: MatchId, chance: &mut Rng) -> Star
     }
 }
 
-/// Somebody wants the place of another.
+/// A stranger registers under another agent's name.
 fn imposture(chance: &mut Rng) -> Parcel {
     let token = AuthToken::mint("P01", &chance.bytes());
     registration(villain(), "P01".into(), token)

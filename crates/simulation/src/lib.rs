@@ -1,9 +1,9 @@
 //! Whole leagues in virtual time: real machines, faulty world, one seed.
 //!
 //! A [`Simulation`] runs league after league. Each has its own players, referees, rules and rates
-//! of faults, all drawn from the seed; its agents are the machines of `league-core` at desks that
-//! keep journals as a shell does. From a drawn moment on nothing fails any more, and then every
-//! league must end.
+//! of faults, all drawn from the seed; its agents are the machines of `league-core` in actors that
+//! keep journals as a shell does. From a drawn moment on faults stop, and then every league must
+//! end.
 //!
 //! # What is checked, and when
 //!
@@ -11,25 +11,25 @@
 //! |---|---|
 //! | I1 an acknowledged result stays for ever | with every acknowledgement; all of them, against what is left of the journal, at every crash of the manager |
 //! | I2 one result per match | with every result |
-//! | I3 the table follows from the results | points with every result; the whole table, worked out anew in a naive way, at the end of every round, at every restart and at the end |
-//! | I4 each pair meets once, nobody twice in a round | with every round; all pairs at the end |
-//! | I5 a round closes only when it is full, the league ends once | with every such fact |
+//! | I3 the table follows from the results | points with every result; the whole table, recounted naively, at the end of every round, at every restart and at the end |
+//! | I4 each pair meets once, each player plays once a round | with every round; all pairs at the end |
+//! | I5 a round closes only when it is full, the league ends once | with every such event |
 //! | I6 only the assigned referee's report of the present attempt counts | with every result and every order |
-//! | I7 nothing hidden is seen before its time | the shape of every letter and answer; the text of one journal fact in 64, of the manager's first facts at the end, of all journals at the end of one league in 16 |
+//! | I7 nothing hidden is seen before its time | the shape of every letter and answer; the text of one journal event in 64, of the manager's first events at the end, of all journals at the end of one league in 16 |
 //! | I8 the draw follows from seed and nonces, and keeps its promise | with every decided match and every ruling; one in 16 when nothing fails |
-//! | I9 states move along the diagrams | with every fact of a match; of agents with every fact about one |
-//! | I10, I15 the journal says all: replayed, and replayed again, it gives the same machine | at every restart; the live machine against its journal at the end of a league with crashes; read back from its text at one restart and in one league in 16 |
-//! | I12 so many attempts, and none lost before its deadline | with every fact of a match |
+//! | I9 states move along the diagrams | with every event of a match; of agents with every event about one |
+//! | I10, I15 the journal is complete: replayed, and replayed again, it gives the same machine | at every restart; the live machine against its journal at the end of a league with crashes; read back from its text at one restart and in one league in 16 |
+//! | I12 attempts are bounded, and none is lost before its deadline | with every event of a match |
 //! | I13 ids are never given twice, tokens are nowhere in a journal | with every registration; the text as for I7 |
-//! | I14 once nothing fails every league ends | by a bound on time and steps; no wake-up is for nothing |
-//! | I16 who was told how the manager proves itself obeys nobody else | with every match taken or announced, and every end of the league |
-//! | capacity: no referee is given, or plays, more than it said | with every fact |
+//! | I14 every league ends once faults stop | by a bound on time and steps; no wake-up is for nothing |
+//! | I16 an agent with a manager token obeys only the manager | with every match taken or announced, and every end of the league |
+//! | capacity: no referee gets, or plays, more matches than it declared | with every event |
 //!
 //! I11, one writer per league, needs processes and is left to others.
 //!
-//! Where nothing fails the same is checked, but what is dear more rarely: the table and the states
-//! of agents at the end and not after every round, the text of one fact in 4,096, one draw in 16,
-//! and all journals at the end of one league in 256.
+//! Without faults the same is checked, but expensive checks run more rarely: the standings and the
+//! states of agents at the end and not after every round, the text of one event in 4,096, one draw
+//! in 16, and all journals at the end of one league in 256.
 
 mod actor;
 mod agents;
@@ -88,10 +88,9 @@ impl Simulation {
     }
 }
 
-/// Whether all still holds.
 type CheckResult = Result<(), Box<Breach>>;
 
-/// Something that does not hold, in one league.
+/// A violated invariant in one league.
 #[derive(Debug)]
 struct Breach {
     invariant: Invariant,
@@ -99,7 +98,7 @@ struct Breach {
     what: String,
 }
 
-/// Says that something does not hold; the step is filled in by the world.
+/// Makes a violation; the world fills in the step.
 fn breach<T>(invariant: Invariant, what: impl Into<String>) -> Result<T, Box<Breach>> {
     Err(Box::new(Breach {
         invariant,

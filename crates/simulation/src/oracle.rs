@@ -1,9 +1,8 @@
-//! The one who watches: it sees every fact, letter and answer, and knows what must hold.
+//! The oracle sees every event, letter and answer, and checks the invariants.
 //!
-//! What it knows of an agent is rebuilt from the journal when that agent falls; what was promised
-//! to others is never forgotten. `league.rs` watches the manager, `referee.rs` the referees,
-//! `table.rs` works the standings out anew, `draw.rs` the draws, `secrets.rs` looks for leaks,
-//! `states.rs` at the lives of agents.
+//! Its knowledge of an agent is rebuilt from the journal when that agent crashes; promises to
+//! others are never forgotten. `league.rs` watches the manager, `referee.rs` the referees,
+//! `draw.rs` the draws, and `secrets.rs` looks for leaks.
 
 mod draw;
 mod league;
@@ -43,18 +42,18 @@ pub(crate) struct Oracle {
     remembered: Vec<BTreeSet<MatchId>>,
     /// By number of the match.
     matches: Vec<MatchNote>,
-    /// Who was told which id, by id.
+    /// The agent that received each id.
     enrolled: BTreeMap<Agent, NodeId>,
     /// Views that were found to show no more than the opening, as they are shared.
     openings: Vec<Arc<Value>>,
     /// The text of every token that was handed out.
     tokens: BTreeSet<String>,
-    /// From whom the command came that is being weighed.
+    /// The sender of the current command.
     from: NodeId,
     seen: u64,
 }
 
-/// What is known before the league begins.
+/// The facts known before the league begins.
 struct GroundTruth {
     rules: LeagueRules,
     secret: LeagueSecret,
@@ -64,14 +63,14 @@ struct GroundTruth {
     attempts: u32,
     /// What both seats see before the first move of a game whose moves are hidden.
     opening: [Value; 2],
-    /// Whether anything fails; if not, what is dear to check is checked more rarely.
+    /// Whether faults occur; without them, expensive checks run more rarely.
     faults: bool,
 }
 
-/// What is known of a match, whoever falls.
+/// The knowledge of a match that survives every crash.
 #[derive(Default)]
 struct MatchNote {
-    /// The latest attempt at it that a referee was told to make.
+    /// The latest ordered attempt.
     ordered: u32,
     acked: Option<Arc<MatchResult>>,
     /// How it ended for each referee that brought it to an end: who, attempt, result.
@@ -110,12 +109,12 @@ impl Oracle {
         }
     }
 
-    /// Says from whom the next command comes.
+    /// Sets the sender of the next command.
     pub(crate) fn now_from(&mut self, from: NodeId) {
         self.from = from;
     }
 
-    /// From whom the command comes that is being weighed.
+    /// The sender of the current command.
     pub(crate) fn from(&self) -> NodeId {
         self.from
     }
@@ -145,7 +144,7 @@ impl Oracle {
 
     fn acked(&mut self, match_id: &MatchId, result: &Arc<MatchResult>) -> CheckResult {
         let recorded = self.league.result(match_id);
-        // Who names the second seat first has said the same (ruling 34).
+        // A report may list the second seat first (ruling 34).
         let same = |recorded: &&Arc<MatchResult>| {
             is_same(recorded, result) || reversed(result) == ***recorded
         };

@@ -1,6 +1,6 @@
-//! The promise that a shell gives for letters: in order per address, so many tries, one outcome.
+//! The shell's guarantee for letters: in order per address, a bounded number of tries, one outcome.
 //!
-//! Carrying is left to the network; here stand the lines, and what is tried how often.
+//! The network delivers; this file keeps the queues and counts the tries.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ struct AddressQueue<CorrelationId> {
     queue: VecDeque<SlabKey>,
     /// Names the letter at the front and counts its tries.
     trying: Try,
-    /// The last letter that was given up, or heard of once already.
+    /// The last letter that was given up or already has an outcome.
     late: Option<(Try, CorrelationId)>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum AnswerMatch<CorrelationId> {
 
 /// What follows when a try fails.
 pub(crate) enum TryFailure<CorrelationId> {
-    /// This letter is no longer tried, or not by this try.
+    /// The letter is settled, or another try is under way.
     Stale,
     /// It is tried once more.
     Again,
@@ -109,7 +109,7 @@ impl<CorrelationId: Clone> LetterQueues<CorrelationId> {
         AnswerMatch::InTime(letter.and_then(|letter| letter.correlation))
     }
 
-    /// Remembers a correlation, so that an answer to this try is heard once more.
+    /// Remembers a correlation, so that its answer is delivered once more.
     pub(crate) fn keep(&mut self, to: NodeId, trying: Try, correlation: &CorrelationId) {
         self.line(to).late = Some((trying, correlation.clone()));
     }

@@ -59,7 +59,7 @@ sabotages! {
     OwnTokenShown,
     /// A referee that has fallen draws from a seed of its own.
     RerollAfterCrash,
-    /// A report is believed whoever sends it.
+    /// A report is accepted from any sender.
     ForeignReportBelieved,
     /// A report of a match that was taken away is believed.
     OldAttemptBelieved,
@@ -75,7 +75,7 @@ sabotages! {
     LateAnswerCounted,
     /// A new player gets the id of another.
     IdReused,
-    /// A referee is given more matches than it said.
+    /// A referee gets more matches than its capacity.
     CapacityExceeded,
     /// Referees and players take any token for the manager's.
     AnyoneIsTheManager,
@@ -286,7 +286,7 @@ fn believe(
     }
 }
 
-/// The fact that a report would be if nobody looked at it.
+/// The event of a report that is not checked.
 fn believed(league: &League, at: Timestamp, command: &league::Command) -> Option<league::Event> {
     let league::Command::Report { report, .. } = command else {
         return None;

@@ -81,7 +81,7 @@ pub(crate) struct Scenario {
     pub(crate) calm_from: Timestamp,
     /// The shortest and the longest way of a message, in milliseconds.
     pub(crate) way: (u64, u64),
-    /// How long it takes until what was written is safe, in milliseconds.
+    /// How long a sync of the journal takes, in milliseconds.
     pub(crate) sync: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Room that is used again: what is put down gets a place, and a place left is the next one taken.
+//! A slab: stored values get an index, and freed indexes are reused.
 
 /// Things by place; as many places as there ever were things at once.
 pub(crate) struct Slab<T> {

@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    /// Lets the league go on until it is over and everybody knows.
+    /// Runs the league until it is over and all agents know.
     pub(crate) fn run(mut self) -> Result<SimulationReport, Box<Breach>> {
         self.open_doors();
         match self.go_on().and_then(|()| self.end()) {
@@ -146,7 +146,7 @@ impl World {
         Ok(())
     }
 
-    /// Everybody comes within the first seconds, in any order.
+    /// All agents start within the first seconds, in any order.
     fn open_doors(&mut self) {
         let all = 1 + self.referees.len() + self.players.len();
         for who in 0..NodeId::try_from(all).unwrap_or(0) {
@@ -224,7 +224,7 @@ impl World {
         actor.attend(&mut self.environment, &thought.command, thought.back)
     }
 
-    /// Whether somebody is about who has no right to be.
+    /// Whether this league has a hostile caller.
     fn is_unsafe(&self) -> bool {
         self.environment.stormy && self.environment.scenario.rates.mischief > 0
     }
@@ -395,7 +395,7 @@ fn bounds(scenario: &Scenario) -> (Timestamp, u64) {
     (latest, MAX_STEPS_BESIDES + matches * MAX_STEPS_PER_MATCH)
 }
 
-/// Searches a journal for secrets; of one that is not searched whole, the first facts.
+/// Searches a journal for secrets, whole or only its first events.
 fn search<M: SimulatedMachine>(
     oracle: &Oracle,
     actor: &SimulatedActor<M>,

@@ -31,7 +31,7 @@ const MOST_STEPS: usize = 10_000;
 pub struct LeagueWorld {
     pub league: League,
     pub now: Timestamp,
-    /// Every fact, in order.
+    /// All events, in order.
     pub events: Vec<Event>,
     /// Letters not taken yet.
     pub letters: Vec<Letter<CorrelationId>>,

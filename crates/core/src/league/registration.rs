@@ -69,7 +69,7 @@ enum AdmittedId {
 }
 
 impl Registration<'_> {
-    /// Refuses what makes a request an error rather than a wish that is not granted.
+    /// Refuses a malformed request: an error, not a rejection.
     fn check_form(&self) -> Result<(), Refusal> {
         let (of, applicant) = (self.kind, self.applicant);
         if of == MemberKind::Referee && applicant.dialect == Dialect::V1 {
@@ -325,7 +325,7 @@ fn is_harmless(character: char) -> bool {
         )
 }
 
-/// Refuses a version that is not spoken here, as much of it as may be shown.
+/// Refuses an unsupported version; the error holds its showable part.
 fn check_version(found: Option<&str>) -> Result<(), String> {
     match found {
         None | Some("league.v2") => Ok(()),

@@ -1,4 +1,4 @@
-//! The referee, told what happened and asked what follows.
+//! The referee machine: commands in, events and letters out.
 
 mod alike;
 mod failing;

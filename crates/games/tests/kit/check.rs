@@ -1,11 +1,11 @@
 //! The checks on a game's play, its words and its settings; secrecy has a file of its own.
 //!
-//! A check says what is wrong instead of panicking, so that the kit can be tested itself.
+//! A check returns its finding instead of panicking, so that the kit can be tested itself.
 
 use league_games::{BadSettings, Dice, Illegal, Listing, Outcome, Seat, Table, Turn};
 use serde_json::{Value, json};
 
-/// One property of a game; the error is a sentence on what is wrong.
+/// One property of a game; the error is a sentence.
 pub(crate) type Check = fn(&Listing) -> Result<(), String>;
 
 /// How many random games each check looks at.
@@ -251,7 +251,7 @@ fn names(choice: &str, mv: &Value) -> bool {
     }
 }
 
-/// Whether a refusal is the one that this turn calls for.
+/// Whether a refusal fits this turn.
 fn fits(refusal: &Result<(), Illegal>, turn: &Turn, seat: Seat) -> bool {
     match (refusal, turn) {
         (Err(Illegal::Over), Turn::Over(_)) => true,

@@ -1,7 +1,7 @@
-//! The checks that nobody learns what the rules keep from them.
+//! The checks that no seat learns a hidden move.
 //!
-//! They look at all that a table tells about a seat: its view, its options, the facts, whether it
-//! is its turn, and the very words of a refusal.
+//! They look at everything a table tells a seat: its view, its options, the details, whether it is
+//! its turn, and the text of a refusal.
 
 use league_games::{Listing, Seat, Table, Turn};
 

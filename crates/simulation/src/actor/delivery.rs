@@ -1,4 +1,4 @@
-//! What comes to a desk and what leaves it: calls, answers, and letters that are tried again.
+//! Delivery to and from an actor: calls, answers, and retried letters.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
             sabotage.tamper_call(M::KIND, self.life, &mut message);
         }
         if from == VILLAIN && !self.machine.knows_manager() {
-            // Whoever was never told how the manager proves itself believes anyone.
+            // An agent without a manager token accepts any caller as the manager.
             return Ok(());
         }
         let mut token = own_token.as_ref().map(AuthToken::hash);

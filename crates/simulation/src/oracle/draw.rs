@@ -65,7 +65,7 @@ impl Oracle {
         }
     }
 
-    /// No honest draw is disputed; but whoever fell may have sent a share that it forgot.
+    /// No honest draw is disputed, except by a player that crashed and forgot its nonce.
     pub(crate) fn check_dispute(
         &mut self,
         who: NodeId,
@@ -143,7 +143,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// Plays a game again from the choices; says what comes out differently.
+    /// Replays a game from its choices; returns the difference, if any.
     fn play_again(&self, match_id: &MatchId, result: &MatchResult) -> Option<String> {
         let rules = &self.facts.rules;
         let Ok(mut table) = (self.facts.listing.open)(&rules.game_settings) else {

@@ -69,7 +69,7 @@ impl LeagueWatch {
         self.referees.get(id).copied()
     }
 
-    /// Adds a fact up; says what cannot follow what was before.
+    /// Takes an event in; fails if it cannot follow the earlier ones.
     fn add(&mut self, facts: &GroundTruth, event: &Event) -> CheckResult {
         self.a_round = facts.matches_a_round();
         match event {
@@ -224,7 +224,7 @@ impl Oracle {
         self.sample(event, event.keep())
     }
 
-    /// A match that a referee was told to run is not given to another at the same attempt.
+    /// An ordered match is not given to another referee at the same attempt.
     fn check_moves(&mut self, moves: &[Reassignment]) -> CheckResult {
         for moved in moves.iter().filter(|moved| moved.to.is_some()) {
             let told = self.note(&moved.match_id).map_or(0, |note| note.ordered);
@@ -463,7 +463,7 @@ pub(crate) fn table_from_results(league: &LeagueWatch, score: &Score) -> Vec<Exp
     rows
 }
 
-/// What is different in a table, if anything is.
+/// The first difference between two standings, if any.
 pub(crate) fn difference(expected: &[ExpectedRow], found: &[StandingRow]) -> Option<String> {
     if expected.len() != found.len() {
         return Some(format!(

@@ -53,7 +53,7 @@ impl SeatWatch {
 }
 
 impl RefereeWatch {
-    /// Adds a fact up; says what cannot follow what was before.
+    /// Takes an event in; fails if it cannot follow the earlier ones.
     fn add(&mut self, facts: &GroundTruth, at: Timestamp, event: &Event) -> CheckResult {
         if let Event::MatchOpened { fixture, .. } = event {
             let bout = MatchWatch {
@@ -73,7 +73,7 @@ impl RefereeWatch {
             return Ok(());
         };
         let Some(bout) = self.bouts.get_mut(match_id) else {
-            // A match that was put away is only told again.
+            // A closed match is only reported again.
             return match event {
                 Event::ReportTried { .. } => Ok(()),
                 _ => breach(
@@ -335,7 +335,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// Looks at what anybody may see of a match.
+    /// Checks the public state of a match.
     fn glance(&mut self, referee: &Referee, event: &Event) -> CheckResult {
         self.seen += 1;
         let view = event

@@ -1,4 +1,4 @@
-//! Looks for what nobody may see yet: in every letter by its shape, in facts by their text.
+//! Looks for leaked secrets: in every letter by its shape, in events by their text.
 
 use std::sync::Arc;
 
@@ -91,10 +91,10 @@ impl Oracle {
         Ok(())
     }
 
-    /// Searches the text of a fact for tokens, seeds and hidden choices.
+    /// Searches the text of an event for tokens, seeds and hidden choices.
     ///
-    /// What a match reveals by its end stands in facts that carry its result; all others must
-    /// hold neither a seed nor what a player said.
+    /// A match reveals its secrets in events with its result; all others must hold neither a seed
+    /// nor a player's answer.
     pub(crate) fn search(&self, event: &impl Serialize) -> CheckResult {
         let text = serde_json::to_string(event).unwrap_or_default();
         if let Some(at) = text.find("tok-")
@@ -166,7 +166,7 @@ impl Oracle {
         breach(Invariant::NothingHiddenIsSeen, what)
     }
 
-    /// The end opens the seed, so it is told only when no other referee can need it.
+    /// The result opens the seed, so it is sent only when no other referee can need the seed.
     fn check_over(&self, match_id: &MatchId) -> CheckResult {
         if self.is_acked(match_id) {
             return Ok(());
@@ -175,7 +175,7 @@ impl Oracle {
         breach(Invariant::NothingHiddenIsSeen, what)
     }
 
-    /// Whether the manager has told a referee that the result stands.
+    /// Whether the manager has acknowledged the result to a referee.
     pub(crate) fn is_acked(&self, match_id: &MatchId) -> bool {
         let number = number(match_id, self.facts.matches_a_round());
         let note = number.and_then(|number| self.matches.get(number));

@@ -1,4 +1,4 @@
-//! How players fare: failures, suspension, coming back.
+//! Failures, suspension and return of players.
 
 use league_core::league::{AgentState, CorrelationId, Event};
 use league_protocol::fault::Code;

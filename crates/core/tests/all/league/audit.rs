@@ -1,4 +1,4 @@
-//! A journal read by someone without the secret: what holds passes, what does not is named.
+//! Auditing a journal without the secret: a sound one passes, a fault is named.
 
 use std::sync::Arc;
 

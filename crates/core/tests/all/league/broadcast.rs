@@ -1,4 +1,4 @@
-//! What large leagues tell: the receiver's own match, the top of the table and its own row.
+//! Messages of large leagues: the receiver's own match, the top of the standings and its own row.
 
 use league_core::league::LeagueRules;
 use league_protocol::id::PlayerId;

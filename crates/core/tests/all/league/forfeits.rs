@@ -1,4 +1,4 @@
-//! Technical losses in a row, and what becomes of a player that is out of the league.
+//! Repeated technical losses, and players that were shut down.
 
 use league_core::league::{AgentState, Command, Event, LeagueRules, Phase, Reply};
 use league_protocol::fault::Code;

@@ -1,4 +1,4 @@
-//! Reports that are almost true: each change to a good one is refused and changes nothing.
+//! Forged reports: each change to a good report is refused and changes nothing.
 
 use std::sync::Arc;
 

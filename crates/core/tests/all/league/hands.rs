@@ -1,4 +1,4 @@
-//! How a match comes to an idle referee, and how a referee hears of a player that came back.
+//! Queued matches move to idle referees, and referees learn of returning players.
 
 use league_core::league::{Assignment, Command, LeagueRules};
 use league_protocol::id::PlayerId;

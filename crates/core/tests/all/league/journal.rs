@@ -1,4 +1,4 @@
-//! The journal is the truth: it replays to the same league, reads back, and holds no secret.
+//! The journal replays to the same league, reads back, and holds no secret.
 
 use league_core::draw::keeps_promise;
 use league_core::league::{CorrelationId, Event, League, LeagueRules};

@@ -1,4 +1,4 @@
-//! Questions and answers.
+//! Queries of agents.
 
 use league_core::league::{Command, Refusal, Reply};
 use league_core::machine::Machine;

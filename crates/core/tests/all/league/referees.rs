@@ -1,4 +1,4 @@
-//! Who runs which match, how many at once, and what happens when a referee does not.
+//! Assignment of matches to referees, capacity, and failing referees.
 
 use league_core::league::{Assignment, Command, CorrelationId, Event, FixtureStage, LeagueRules};
 use league_core::machine::Machine;

@@ -1,4 +1,4 @@
-//! Who is not let in, and how it is told why.
+//! Refused registrations and their reasons.
 
 use league_core::league::{Command, LeagueRules, MemberKind, Refusal};
 use league_protocol::fault::Code;

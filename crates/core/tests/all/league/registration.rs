@@ -1,4 +1,4 @@
-//! Who is let in, under which id, and who may come back.
+//! Registration: admission, ids and returning agents.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Which results are believed, from whom, and how often.
+//! Which reports are accepted, from which referee, and how often.
 
 use std::sync::Arc;
 use std::time::Duration;

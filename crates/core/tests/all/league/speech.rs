@@ -1,4 +1,4 @@
-//! How agents take calls: told or learnt at registration, and passed on to referees.
+//! Call styles: declared or detected at registration, and passed on to referees.
 
 use league_core::league::Command;
 use league_protocol::message::AgentMeta;

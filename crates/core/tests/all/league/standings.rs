@@ -1,4 +1,4 @@
-//! The table against one that is made from scratch.
+//! The standings against a naive recount.
 
 use std::cmp::Reverse;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Draws that the player checks, and ends that it does not believe.
+//! Draws that the player disputes, and results that it ignores.
 
 use std::sync::Arc;
 

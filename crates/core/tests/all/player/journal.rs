@@ -1,4 +1,4 @@
-//! What survives a restart, and what must never reach a file.
+//! Restarts of a player, and secrets that must not reach a file.
 
 use std::sync::Arc;
 

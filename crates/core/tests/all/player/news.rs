@@ -1,4 +1,4 @@
-//! What is told and wants no answer but a nod.
+//! Notices that only need an acknowledgement.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the manager alone may tell.
+//! Messages that only the manager may send to a player.
 
 use std::sync::Arc;
 

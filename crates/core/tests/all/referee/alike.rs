@@ -1,7 +1,7 @@
-//! A referee that read its facts back decides as the one that made them, in every game.
+//! A replayed referee decides like the original, in every game.
 //!
-//! What a fact carries besides what is written, such as the table that a move leaves, counts for
-//! nothing where facts are compared. A wrong one shows here: in what is decided and said next.
+//! The unwritten part of an event, such as the table after a move, is ignored in comparisons. A
+//! wrong one shows here, in the next decisions and letters.
 
 use league_core::letter::{CallOutcome, Letter};
 use league_core::machine::{Machine, Persistence};
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use league_testkit::referee::*;
 
-/// A referee, and one that knows its facts only as they are read back.
+/// A referee, and a second one that knows its events only as read back.
 struct Twins {
     live: RefereeWorld,
     reader: Referee,
@@ -28,18 +28,18 @@ impl Twins {
         }
     }
 
-    /// Both are told the same, and must answer and write the same.
+    /// Both get the same command, and must answer and write the same.
     fn tell(&mut self, command: Command) {
         let now = self.live.now;
         let (live, reader) = (&self.live.referee, &self.reader);
         assert_eq!(live.decide(now, &command), reader.decide(now, &command));
         let (facts, letters) = (self.live.events.len(), self.live.out.len());
-        // What one refuses the other does, too.
+        // Both refuse the same.
         let _ = self.live.tell(command);
         let mut said = Vec::new();
         for fact in &self.live.events[facts..] {
             self.reader.apply(&read_back(fact));
-            // What was read back is not told again: letters go out with the fact as it was made.
+            // Letters go out with the original event, not with the one read back.
             self.reader.letters(fact, &mut said);
         }
         assert_eq!(self.live.out[letters..], said);
@@ -70,7 +70,7 @@ impl Twins {
     }
 }
 
-/// A fact as a journal gives it back; one that is never written, as it is.
+/// An event as read back from a journal; a memory event stays as it is.
 fn read_back(fact: &Event) -> Event {
     match Referee::keep(fact) {
         Persistence::Journal => {

@@ -1,4 +1,4 @@
-//! Silence, nonsense, lies and absence.
+//! Silent, declining, cheating and unreachable players.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Matches in which everybody answers.
+//! Matches in which all players answer.
 
 use league_core::draw;
 use league_core::letter::Credential;

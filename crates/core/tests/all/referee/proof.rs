@@ -1,4 +1,4 @@
-//! What the manager alone may ask for.
+//! Requests that only the manager may send to a referee.
 
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ fn forced_attempt_runs_despite_a_barred_player() {
     }
 }
 
-/// An order for a match with a player whom this referee may not call.
+/// An order for a match with a barred player.
 fn barred(attempt: u32, token: Option<TokenHash>) -> Command {
     Command::StartMatch {
         order: Arc::new(StartMatch {

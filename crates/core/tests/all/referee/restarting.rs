@@ -1,4 +1,4 @@
-//! The power fails after any fact; what was written goes on, and nothing is told in two ways.
+//! A crash after any event: journaled events survive, and no result changes.
 
 use league_core::letter::{CallOutcome, Letter};
 use league_core::machine::Machine;

@@ -1,4 +1,4 @@
-//! What must not be seen before its time: choices, seeds, tokens.
+//! Secrets until the end: choices, seeds, tokens.
 
 use league_core::machine::{Machine, Persistence};
 use league_core::referee::{Command, Referee, Reply};

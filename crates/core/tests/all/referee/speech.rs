@@ -1,4 +1,4 @@
-//! Players of whom it must be found out how they take calls: that is on nobody's clock.
+//! Detecting a player's call style does not count against its deadline.
 
 use std::time::Duration;
 

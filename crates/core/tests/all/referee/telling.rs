@@ -1,4 +1,4 @@
-//! What stands in the last letters.
+//! The final letters of a match.
 
 use league_core::letter::Credential;
 use league_core::machine::Machine;

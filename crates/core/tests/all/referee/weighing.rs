@@ -1,4 +1,4 @@
-//! Which answers count: tokens, names, nonces, and what is no answer at all.
+//! Which answers count: tokens, names, nonces, message types.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use league_protocol::sender::Dialect;
 use crate::referee::failing::failures;
 use league_testkit::referee::*;
 
-/// What comes of an answer to the first request for a move.
+/// The event of an answer to the first move request.
 fn weighed(
     strict: bool,
     dialect: Dialect,
