@@ -37,6 +37,21 @@ pub(crate) struct RunningAgent<M: Machine> {
     pub(crate) identity: Arc<Identity>,
 }
 
+impl<M: Machine> RunningAgent<M> {
+    /// Waits until all letters are carried and their outcomes taken in; says whether these called
+    /// for no further letter, and there was nothing to wait for.
+    async fn settle(&self) -> bool {
+        let was_idle = self.quiet.is_idle();
+        self.quiet.clone().wait().await;
+        // A query runs before the letters of its batch are posted, so the second one runs after.
+        for _ in 0..2 {
+            // A stopped actor sends nothing more.
+            let _ = self.actor.query(|_| ()).await;
+        }
+        was_idle && self.quiet.is_idle()
+    }
+}
+
 /// The answer of an agent whose actor does not take the command.
 fn unattended(error: ActorError) -> ServiceReply {
     let code = match error {

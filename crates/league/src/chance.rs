@@ -22,7 +22,7 @@ enum Source {
 /// The operating system has no chance to give.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the operating system gives no random bytes: {0}")]
-pub struct NoChance(String);
+pub(crate) struct NoChance(String);
 
 impl Chance {
     /// Chance of the operating system, or all of it from a number.

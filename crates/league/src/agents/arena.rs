@@ -242,19 +242,22 @@ impl Arena {
     }
 
     /// Lets the last letters go out, within a bound.
+    ///
+    /// The outcome of a letter may call for another letter, also of another agent; so all of them
+    /// must be idle in one pass.
     pub(crate) async fn drain(&mut self) {
-        let mut quiets = vec![self.manager.quiet.clone()];
-        quiets.extend(
-            self.referees
-                .iter()
-                .map(|(_, running)| running.quiet.clone()),
-        );
-        let all = async {
-            for mut quiet in quiets {
-                quiet.wait().await;
+        let all_idle = async {
+            loop {
+                let mut idle = self.manager.settle().await;
+                for (_, referee) in &self.referees {
+                    idle &= referee.settle().await;
+                }
+                if idle {
+                    break;
+                }
             }
         };
-        let _ = tokio::time::timeout(DRAIN_TIMEOUT, all).await;
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, all_idle).await;
     }
 
     /// Stops all agents; their decisions are written.

@@ -23,7 +23,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-pub use league_mcp::McpResponse as Answered;
+pub(crate) use league_mcp::McpResponse as Answered;
 use league_mcp::{Events, Origin, RequestHead, ResponseBody};
 use league_protocol::rpc::{self, Era, MAX_BODY, RpcError};
 use tokio::io::{AsyncBufRead, AsyncWrite};
@@ -86,11 +86,11 @@ pub trait Pages: Send + Sync {
     fn visit(&self, path: &str, headers: HeaderMap) -> Answering<'_>;
 }
 
-pub type PipeIn = Box<dyn AsyncBufRead + Send + Unpin>;
-pub type PipeOut = Box<dyn AsyncWrite + Send + Unpin>;
-pub type Attending = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+pub(crate) type PipeIn = Box<dyn AsyncBufRead + Send + Unpin>;
+pub(crate) type PipeOut = Box<dyn AsyncWrite + Send + Unpin>;
+pub(crate) type Attending = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
-pub type Answering<'d> = Pin<Box<dyn Future<Output = Answered> + Send + 'd>>;
+pub(crate) type Answering<'d> = Pin<Box<dyn Future<Output = Answered> + Send + 'd>>;
 
 type HttpResponse = Response<Either<Full<Bytes>, Events>>;
 

@@ -77,6 +77,10 @@ pub(crate) struct LetterQueue<M: Machine> {
 pub(crate) struct OutboxIdle(watch::Receiver<usize>);
 
 impl OutboxIdle {
+    pub(crate) fn is_idle(&self) -> bool {
+        *self.0.borrow() == 0
+    }
+
     /// Waits until no letter is left.
     pub(crate) async fn wait(&mut self) {
         // An outbox that is gone is empty.

@@ -107,7 +107,7 @@ fn by_meaning(
                 .into();
         }
     }
-    let has_type = || params.is_some_and(|params| holds_type(params));
+    let has_type = || params.is_some_and(holds_type);
     if is_lenient && context.acknowledges_all && (has_type() || brings_news(&call.method)) {
         return Inbound::Acknowledged;
     }

@@ -11,7 +11,7 @@ use super::scan::MOST_IN_A_BATCH;
 
 /// Why facts could not be kept or read.
 #[derive(Debug, Error)]
-pub enum StoreError {
+pub(crate) enum StoreError {
     /// The file system refused.
     #[error("could not {doing} `{}`", path.display())]
     Io {
@@ -79,7 +79,7 @@ impl StoreError {
     }
 
     /// What helps, in one sentence for people.
-    pub fn hint(&self) -> String {
+    pub(crate) fn hint(&self) -> String {
         match self {
             Self::Io { .. } => "check the disk and the permissions, then start again".to_owned(),
             Self::Full { .. } => "free some space, then start again".to_owned(),
@@ -105,7 +105,7 @@ fn holder(pid: Option<u32>) -> String {
 
 /// What is wrong with a line.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Damage {
+pub(crate) enum Damage {
     /// It does not begin and end as lines do.
     #[error("this is no line of a journal")]
     Form,
