@@ -71,12 +71,9 @@ pub(crate) fn start(
             path: &shared.root.league_journal(&league_id),
             durability: Durability::Synced,
             opening: Opening {
-                role: "league_manager".to_owned(),
                 league_id: Some(league_id.clone()),
                 rules: Some(rules.clone()),
-                secret: None,
-                reproducible: shared.chance.is_reproducible(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
+                ..Opening::of("league_manager", shared.chance.is_reproducible())
             },
         },
         |beginning| {

@@ -71,14 +71,7 @@ pub(crate) fn start(
             path: &journal,
             // A player may lose its last events in a power cut: it only forgets.
             durability: Durability::Written,
-            opening: Opening {
-                role: "player".to_owned(),
-                league_id: None,
-                rules: None,
-                secret: None,
-                reproducible: shared.chance.is_reproducible(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-            },
+            opening: Opening::of("player", shared.chance.is_reproducible()),
         },
         |_| Ok(Player::new(rules.clone())),
         |sequence, at, record, _| publisher.take_in(sequence, at, record),
@@ -86,6 +79,11 @@ pub(crate) fn start(
     // Of a league that is over there is nothing more to be had.
     let over = restored.machine.phase() == PlayerPhase::Completed
         && restored.machine.league_id() == Some(league);
+    let (membership, first) = if over {
+        (Membership::Completed, Vec::new())
+    } else {
+        (Membership::Registering, vec![Command::Begin])
+    };
     let parts = AgentParts {
         restored,
         unregistered: Unregistered::Player(name),
@@ -96,20 +94,12 @@ pub(crate) fn start(
             tokens,
             strict,
             // Until it is admitted anew, a caller may know more of the league than it does.
-            membership: if over {
-                Membership::Completed
-            } else {
-                Membership::Registering
-            },
+            membership,
             announced,
             publisher,
             document_writer: shared.document_writer.clone(),
         }),
-        first: if over {
-            Vec::new()
-        } else {
-            vec![Command::Begin]
-        },
+        first,
     };
     let (chance, purpose) = (shared.chance.clone(), slot.to_string());
     Ok(spawn(shared, parts, |actor, identity| {
@@ -467,7 +457,7 @@ impl Chooser {
         thinking: ChoiceInput,
     ) -> Result<Command, LeagueError> {
         match self {
-            Self::Strategy(strategy) => Ok(by_strategy(*strategy, think, thinking).await),
+            Self::Strategy(strategy) => Ok(by_strategy(strategy, think, thinking).await),
             Self::Bot(bot) => by_bot(bot, think, thinking).await,
         }
     }

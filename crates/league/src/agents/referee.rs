@@ -73,12 +73,8 @@ pub(crate) fn start(
             path: &journal,
             durability: Durability::Synced,
             opening: Opening {
-                role: "referee".to_owned(),
                 league_id: Some(league.clone()),
-                rules: None,
-                secret: None,
-                reproducible: shared.chance.is_reproducible(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
+                ..Opening::of("referee", shared.chance.is_reproducible())
             },
         },
         |_| Ok(Referee::new(rules.clone())),

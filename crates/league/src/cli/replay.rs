@@ -48,7 +48,7 @@ impl ReplayArgs {
             return self.print_match(&root, &chosen, match_id, out);
         }
         for league in &chosen {
-            let rebuilt = rebuild(&root, league).map_err(|error| self.not_rebuilt(error.into()))?;
+            let rebuilt = rebuild(&root, league).map_err(|error| self.not_rebuilt(error))?;
             self.print_rebuilt(league, &rebuilt, out)?;
         }
         Ok(Exit::Yes)

@@ -43,6 +43,20 @@ pub(crate) struct Opening {
     pub(crate) version: String,
 }
 
+impl Opening {
+    /// The opening of a journal that belongs to no league.
+    pub(crate) fn of(role: &str, reproducible: bool) -> Self {
+        Self {
+            role: role.to_owned(),
+            league_id: None,
+            rules: None,
+            secret: None,
+            reproducible,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
 /// What was said in a match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Transcript {

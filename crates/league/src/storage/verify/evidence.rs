@@ -289,7 +289,7 @@ impl Evidence {
                 MEMORIES.to_owned(),
                 "the match changed hands, and they may have heard an earlier end",
             ),
-            Some(differs) => self.dispute(self.differs(at, recorded, &differs).into()),
+            Some(differs) => self.dispute(self.differs(at, recorded, &differs)),
         }
     }
 
@@ -303,7 +303,7 @@ impl Evidence {
             "match `{match_id}`: the player was told another promise on the draw than the one in \
              {manager}: {CHANGED}"
         );
-        self.dispute(self.disagreement(at, what).into());
+        self.dispute(self.disagreement(at, what));
     }
 
     /// A result of which its referee has said nothing.
