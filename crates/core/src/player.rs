@@ -174,6 +174,37 @@ impl Player {
         self.completed.is_some() && self.completed.as_ref() == self.league_id()
     }
 
+    /// Applies the events of registration.
+    fn apply_contact(&mut self, event: &Event) {
+        match event {
+            Event::Enrolled {
+                player_id,
+                league_id,
+                manager,
+                ..
+            } => self.enrol(LeaguePlace {
+                player_id: player_id.clone(),
+                league_id: league_id.clone(),
+                manager: *manager,
+            }),
+            Event::Rejected { reason, .. } => {
+                self.rejected = Some(reason.clone());
+                self.contact.settled();
+            }
+            Event::ManagerAsked {
+                show_token,
+                number,
+                at,
+            } => {
+                let give_up_at = self.give_up_at(*at);
+                self.contact.asked(*show_token, *number, give_up_at);
+            }
+            Event::ManagerSilent { retry_at, .. } => self.contact.silent(*retry_at),
+            Event::ManagerNodded { retry_at } => self.contact.nodded(*retry_at),
+            _ => {}
+        }
+    }
+
     fn enrol(&mut self, mut place: LeaguePlace) {
         match self.place.take() {
             // The manager's token lasts as long as the league; a later answer need not repeat it.
@@ -251,20 +282,11 @@ impl Machine for Player {
 
     fn apply(&mut self, event: &Event) {
         match event {
-            Event::Enrolled {
-                player_id,
-                league_id,
-                manager,
-                ..
-            } => self.enrol(LeaguePlace {
-                player_id: player_id.clone(),
-                league_id: league_id.clone(),
-                manager: *manager,
-            }),
-            Event::Rejected { reason, .. } => {
-                self.rejected = Some(reason.clone());
-                self.contact.settled();
-            }
+            Event::Enrolled { .. }
+            | Event::Rejected { .. }
+            | Event::ManagerAsked { .. }
+            | Event::ManagerSilent { .. }
+            | Event::ManagerNodded { .. } => self.apply_contact(event),
             Event::Announced {
                 match_id,
                 token,
@@ -283,16 +305,6 @@ impl Machine for Player {
                 self.memory.add(record);
             }
             Event::LeagueCompleted { league_id, .. } => self.completed = Some(league_id.clone()),
-            Event::ManagerAsked {
-                show_token,
-                number,
-                at,
-            } => {
-                let give_up_at = self.give_up_at(*at);
-                self.contact.asked(*show_token, *number, give_up_at);
-            }
-            Event::ManagerSilent { retry_at, .. } => self.contact.silent(*retry_at),
-            Event::ManagerNodded { retry_at } => self.contact.nodded(*retry_at),
             Event::TokenDoubted { match_id } => self.doubted = Some(match_id.clone()),
             Event::Joined {
                 match_id,

@@ -35,9 +35,15 @@ pub struct RefereeWorld {
     pub power: Option<usize>,
 }
 
+impl Default for RefereeWorld {
+    fn default() -> Self {
+        Self::with(rules())
+    }
+}
+
 impl RefereeWorld {
     pub fn new() -> Self {
-        Self::with(rules())
+        Self::default()
     }
 
     pub fn with(rules: RefereeRules) -> Self {
