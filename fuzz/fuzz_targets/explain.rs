@@ -1,4 +1,4 @@
-//! Whatever the bytes, an explanation comes back, and what was read is written again.
+//! Any bytes get an explanation, and a valid message is written again without loss.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Whatever the bytes, every era of JSON-RPC reads them or refuses them, and never panics.
+//! Every era of JSON-RPC reads or refuses any bytes without a panic.
 
 #![no_main]
 
