@@ -98,7 +98,7 @@ fn what_is_not_there_is_wrong_use() {
     --- errors
     error: could not verify `ROOT`
       cause: there is no league below `ROOT`
-    hint: name the folder that holds `data/leagues`
+    hint: give the folder that holds `data/leagues`
     ");
     insta::assert_snapshot!(seen(folder.path(), &["--league-id", "spring"]), @"
     exit code 2
@@ -106,6 +106,6 @@ fn what_is_not_there_is_wrong_use() {
     --- errors
     error: could not verify `ROOT`
       cause: there is no journal of league `spring` below `ROOT`
-    hint: name the folder that holds `data/leagues`
+    hint: give the folder that holds `data/leagues`
     ");
 }
