@@ -294,7 +294,7 @@ impl League {
         }
     }
 
-    fn weigh(&self, at: Timestamp, command: &Command) -> Result<Decision, Refusal> {
+    fn decide_command(&self, at: Timestamp, command: &Command) -> Result<Decision, Refusal> {
         match command {
             Command::RegisterReferee(applicant) => {
                 registration::register(self, at, applicant, MemberKind::Referee)
@@ -324,8 +324,8 @@ impl League {
             Command::Outcome {
                 correlation,
                 outcome,
-            } => Ok(noted(self.hear(at, correlation, outcome))),
-            Command::Tick => Ok(noted(self.go_on(at))),
+            } => Ok(noted(self.take_outcome(at, correlation, outcome))),
+            Command::Tick => Ok(noted(self.tick_events(at))),
             Command::Stop if self.volatile.stopped => Ok(noted(Vec::new())),
             Command::Stop => Ok(noted(vec![Event::Stopped])),
         }
@@ -417,7 +417,7 @@ impl Machine for League {
     }
 
     fn decide(&self, at: Timestamp, command: &Command) -> Decision {
-        self.weigh(at, command).into()
+        self.decide_command(at, command).into()
     }
 
     fn apply(&mut self, event: &Event) {

@@ -12,7 +12,7 @@ use crate::timeouts::Backoff;
 
 /// A message to be carried to another agent.
 ///
-/// Letters to one address are carried in the order in which they were given.
+/// Letters about one match, and letters about none, reach an address in the order they were posted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Letter<CorrelationId> {
     pub to: Arc<Peer>,

@@ -36,7 +36,8 @@ pub trait Machine: Send + 'static {
         command: &Self::Command,
     ) -> Decision<Self::Event, Self::Reply, Self::Refusal>;
 
-    /// Changes the state by an event; a [`Persistence::Journal`] event is already written.
+    /// Changes the state by an event. The caller writes a [`Persistence::Journal`] event before it
+    /// lets anything out that follows from it.
     fn apply(&mut self, event: &Self::Event);
 
     /// Adds the letters that an event calls for, once it is applied.

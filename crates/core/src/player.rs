@@ -224,7 +224,7 @@ impl Player {
         self.contact.settled();
     }
 
-    fn weigh(&self, at: Timestamp, command: &Command) -> Result<Decision, Refusal> {
+    fn decide_command(&self, at: Timestamp, command: &Command) -> Result<Decision, Refusal> {
         match command {
             Command::Begin | Command::TokenRefused => Ok(self.register(at)),
             Command::Outcome {
@@ -277,7 +277,7 @@ impl Machine for Player {
     }
 
     fn decide(&self, at: Timestamp, command: &Command) -> Decision {
-        self.weigh(at, command).into()
+        self.decide_command(at, command).into()
     }
 
     fn apply(&mut self, event: &Event) {

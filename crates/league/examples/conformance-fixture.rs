@@ -34,7 +34,7 @@ impl ToolService for Nothing {
 #[tokio::main]
 async fn main() -> io::Result<()> {
     let door = Router {
-        simple: Arc::new(Nothing),
+        tools: Arc::new(Nothing),
         mcp: league_mcp::fixture::mcp(),
     };
     let mut doors = Routes::default();

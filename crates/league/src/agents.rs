@@ -1,4 +1,4 @@
-//! The three kinds of agents: a machine at its actor, a post, a reception, and what belongs to each.
+//! The three kinds of agents. Each is an actor with its machine, an outbox, and a service for calls.
 
 pub(crate) mod actor;
 pub(crate) mod arena;

@@ -43,7 +43,7 @@ impl<'a> LetterWriter<'a> {
             Event::ResultRecorded { next, .. } => {
                 self.order(next.as_ref().and_then(|next| self.league.fixture(next)));
             }
-            Event::RoundClosed { .. } => self.tell_table(),
+            Event::RoundClosed { .. } => self.broadcast_standings(),
             Event::LeagueCompleted { .. } => self.tell_end(),
             Event::AgentReturned { agent, .. } => {
                 self.welcome_back(agent);
@@ -81,7 +81,7 @@ impl<'a> LetterWriter<'a> {
             Phase::Registering => {}
             Phase::Running => {
                 if self.league.closed.is_some() {
-                    self.tell_table();
+                    self.broadcast_standings();
                 } else {
                     self.announce_start();
                 }
@@ -96,7 +96,7 @@ impl<'a> LetterWriter<'a> {
                 }
             }
             Phase::Completed => {
-                self.tell_table();
+                self.broadcast_standings();
                 self.tell_end();
             }
         }
@@ -350,7 +350,7 @@ impl<'a> LetterWriter<'a> {
             .retrying(self.league.rules.timeouts.other)
     }
 
-    fn tell_table(&mut self) {
+    fn broadcast_standings(&mut self) {
         let Some(closed) = &self.league.closed else {
             return;
         };

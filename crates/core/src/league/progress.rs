@@ -75,7 +75,7 @@ impl League {
     }
 
     /// Takes the next step, if one is due.
-    pub(crate) fn go_on(&self, at: Timestamp) -> Vec<Event> {
+    pub(crate) fn tick_events(&self, at: Timestamp) -> Vec<Event> {
         if self.volatile.stopped {
             return Vec::new();
         }
@@ -83,7 +83,7 @@ impl League {
             (Phase::Registering, _) if self.is_complete() => vec![Event::LeagueStarted { at }],
             (Phase::Registering | Phase::Completed, _) => Vec::new(),
             (Phase::Running, None) => vec![self.open_round(at, 1)],
-            (Phase::Running, Some(round)) if round.open == 0 => self.turn_over(at, round),
+            (Phase::Running, Some(round)) if round.open == 0 => self.close_round(at, round),
             (Phase::Running, Some(round)) if !round.unplayable.is_empty() => {
                 let unplayable = round.unplayable.iter().take(MAX_RULINGS);
                 unplayable
@@ -110,7 +110,7 @@ impl League {
     }
 
     /// Closes the round, and opens the next one or ends the league.
-    fn turn_over(&self, at: Timestamp, round: &LeagueRound) -> Vec<Event> {
+    fn close_round(&self, at: Timestamp, round: &LeagueRound) -> Vec<Event> {
         let mut events = Vec::new();
         if !round.closed {
             let round = round.number;
@@ -192,7 +192,7 @@ impl League {
         events
     }
 
-    pub(crate) fn hear(
+    pub(crate) fn take_outcome(
         &self,
         at: Timestamp,
         correlation: &CorrelationId,

@@ -21,7 +21,7 @@ pub(crate) async fn serve(listener: TcpListener) {
     let chooser = Arc::new(Chooser::default());
     let mut routes = Routes::default();
     let router = Router {
-        simple: Arc::clone(&chooser),
+        tools: Arc::clone(&chooser),
         mcp: Mcp::new(chooser),
     };
     routes.open("", Arc::new(router));

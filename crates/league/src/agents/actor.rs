@@ -234,12 +234,12 @@ impl<M: Machine> Actor<M> {
     fn decide(&mut self, batch: &mut Batch<M>, command: &M::Command, back: Option<ReplySender<M>>) {
         let decision = self.machine.decide(batch.at, command);
         for event in decision.events {
-            self.note(batch, event);
+            self.apply(batch, event);
         }
         batch.answers.push((decision.answer, back));
     }
 
-    fn note(&mut self, batch: &mut Batch<M>, event: M::Event) {
+    fn apply(&mut self, batch: &mut Batch<M>, event: M::Event) {
         self.machine.apply(&event);
         self.machine.letters(&event, &mut batch.letters);
         if M::keep(&event) == Persistence::Memory {

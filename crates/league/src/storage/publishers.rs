@@ -1,7 +1,7 @@
 //! When documents are written: soon after they change, but not at every change.
 //!
 //! A publisher takes in the entries of one journal and says which documents are due. It does no
-//! IO: what is due is handed to an [`DocumentFiles`], wherever that may block. A document is written at
+//! IO: what is due is handed to [`DocumentFiles`], wherever that may block. A document is written at
 //! most twice a second, a large one less often, and always at the end of a round and of a league.
 //! After a restart a publisher is fed the whole journal and finds out by the versions in the files
 //! which of them are behind.

@@ -27,7 +27,7 @@ impl ToolService for Echo {
 /// Sends lines down a pipe and gives all that came back, in the order of their ids.
 async fn answers(lines: &[&str]) -> Vec<Value> {
     let router = Arc::new(Router {
-        simple: Arc::new(Echo),
+        tools: Arc::new(Echo),
         mcp: league_mcp::fixture::mcp(),
     });
     let (mut near, far) = duplex(1 << 20);

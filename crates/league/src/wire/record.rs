@@ -38,7 +38,7 @@ pub(crate) struct CallLine<'a> {
     pub(crate) match_id: Option<&'a MatchId>,
 }
 
-/// What end of a message.
+/// How a call ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallEnd<'a> {
     /// In a word or two.
@@ -128,7 +128,7 @@ impl Direction {
     }
 }
 
-/// Logs a message or, with what end of it, the answer, which goes the other way.
+/// Logs a message or, with the end of its call, the answer, which goes the other way.
 pub(crate) fn log(
     own: &Identity,
     way: Direction,
@@ -271,7 +271,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// A call that was turned away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RejectedCall {
-    /// Where it end from.
+    /// Where it came from.
     pub origin: Origin,
     /// The status of HTTP that it was answered under.
     pub status: u16,

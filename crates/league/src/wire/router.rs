@@ -75,7 +75,7 @@ impl<'c> Caller<'c> {
 /// The router of one agent.
 pub struct Router<S: ToolService> {
     /// Answers calls by the name of a tool.
-    pub simple: Arc<S>,
+    pub tools: Arc<S>,
     /// Answers the methods of MCP.
     pub mcp: Mcp,
 }
@@ -83,9 +83,9 @@ pub struct Router<S: ToolService> {
 impl<A: AgentService> Router<Dispatcher<A>> {
     /// The router of an agent: plain calls and MCP lead to the same tools.
     pub(crate) fn new(dispatcher: Dispatcher<A>) -> Self {
-        let simple = Arc::new(dispatcher);
-        let mcp = Mcp::new(Arc::clone(&simple) as _);
-        Self { simple, mcp }
+        let tools = Arc::new(dispatcher);
+        let mcp = Mcp::new(Arc::clone(&tools) as _);
+        Self { tools, mcp }
     }
 }
 
@@ -100,7 +100,7 @@ impl<S: ToolService> Service for Router<S> {
 
     fn health(&self) -> Answering<'_> {
         Box::pin(async move {
-            let mut health = self.simple.health().await;
+            let mut health = self.tools.health().await;
             health.insert("status".into(), "healthy".into());
             health.insert("version".into(), env!("CARGO_PKG_VERSION").into());
             answered(200, Value::Object(health).to_string().into_bytes())
@@ -108,7 +108,7 @@ impl<S: ToolService> Service for Router<S> {
     }
 
     fn turned_away(&self, call: &RejectedCall) {
-        self.simple.note_rejected(call);
+        self.tools.note_rejected(call);
     }
 
     fn attend(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> Attending {
@@ -141,7 +141,7 @@ impl<S: ToolService> Router<S> {
         match opened.read(era) {
             Incoming::Refused(refusal) => self.reject(head, &refusal, era),
             Incoming::Single(Frame::Malformed(malformed)) if era == Era::Simple => {
-                match Box::pin(self.simple.answer_bare(body, Caller::of(head))).await {
+                match Box::pin(self.tools.answer_bare(body, Caller::of(head))).await {
                     Some(body) => answered(200, body),
                     None => self.single(head, era, &Frame::Malformed(malformed)).await,
                 }
@@ -161,7 +161,7 @@ impl<S: ToolService> Router<S> {
 
     fn note_rejected(&self, head: &RequestHead, status: u16, code: i64) {
         let origin = head.origin;
-        self.simple.note_rejected(&RejectedCall {
+        self.tools.note_rejected(&RejectedCall {
             origin,
             status,
             code,
@@ -177,7 +177,7 @@ impl<S: ToolService> Router<S> {
             return Some(era);
         };
         let method = message.get("method").and_then(text);
-        let by_name = method.is_some_and(|method| method != "ping" && self.simple.has(&method));
+        let by_name = method.is_some_and(|method| method != "ping" && self.tools.has(&method));
         let is_plain = by_name && opened.era(None) == Some(Era::Simple);
         Some(if is_plain { Era::Simple } else { era })
     }
@@ -227,8 +227,8 @@ impl<S: ToolService> Router<S> {
 
     fn is_simple(&self, frame: &Frame<'_>) -> bool {
         match frame {
-            Frame::Call(call) => self.simple.has(&call.method),
-            Frame::Notification(note) => self.simple.has(&note.method),
+            Frame::Call(call) => self.tools.has(&call.method),
+            Frame::Notification(note) => self.tools.has(&note.method),
             Frame::Response(_) | Frame::Malformed(_) => false,
         }
     }
@@ -237,7 +237,7 @@ impl<S: ToolService> Router<S> {
     async fn by_name(&self, head: &RequestHead, frame: &Frame<'_>) -> Option<Vec<u8>> {
         let caller = Caller::of(head);
         match frame {
-            Frame::Call(call) => Some(self.simple.answer(call, caller).await),
+            Frame::Call(call) => Some(self.tools.answer(call, caller).await),
             Frame::Notification(note) => {
                 // What wants no answer is heard all the same.
                 let call = Call {
@@ -245,7 +245,7 @@ impl<S: ToolService> Router<S> {
                     method: note.method.clone(),
                     params: note.params,
                 };
-                self.simple.answer(&call, caller).await;
+                self.tools.answer(&call, caller).await;
                 None
             }
             Frame::Response(_) | Frame::Malformed(_) => None,
@@ -270,12 +270,11 @@ impl<S: ToolService> Router<S> {
             while tasks.len() >= MAX_PENDING {
                 tasks.join_next().await;
             }
-            let (reception, pipe, answers) =
-                (Arc::clone(&self), Arc::clone(&pipe), answers.clone());
+            let (router, pipe, answers) = (Arc::clone(&self), Arc::clone(&pipe), answers.clone());
             // Whatever follows a handshake depends on it.
             let alone = may_be_handshake(&line);
             let answering = async move {
-                if let Some(answer) = reception.answer_line(&pipe, &line).await {
+                if let Some(answer) = router.answer_line(&pipe, &line).await {
                     // A writer that is gone has said why.
                     let _ = answers.send(answer).await;
                 }

@@ -203,7 +203,7 @@ pub(crate) struct PeerSession<C> {
     carrier: C,
     ids: AtomicU64,
     held: RwLock<SessionState>,
-    /// SessionState while somebody finds out.
+    /// Held while the call style is being detected.
     asking: tokio::sync::Mutex<()>,
 }
 

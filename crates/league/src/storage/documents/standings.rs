@@ -49,8 +49,6 @@ impl Document for StandingsDocument {
     }
 }
 
-impl StandingsDocument {}
-
 /// One player's row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StandingEntry {
