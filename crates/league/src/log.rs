@@ -39,8 +39,8 @@ pub enum LogError {
 
 /// Adds lines to the log of one component.
 ///
-/// Of the details, `agent_id`, `message_type`, `conversation_id` and `message` have their own target
-/// in a line; all others are its `data`.
+/// Of the details, `agent_id`, `message_type`, `conversation_id` and `message` have their own
+/// place in a line; all others are its `data`.
 #[derive(Debug)]
 pub struct JsonLogger {
     component: String,

@@ -360,7 +360,7 @@ pub(crate) fn round_of(match_id: &MatchId) -> u32 {
 fn deviation_totals(observed: &LeagueObservations) -> BTreeMap<&str, u64> {
     let total = |deviations: &[Deviation]| {
         let counts = deviations.iter().map(|deviation| deviation.count);
-        // LeagueObservations come from files, which may hold any number.
+        // The counts come from files, which may hold any number.
         counts.fold(0, u64::saturating_add)
     };
     let agents = observed.deviations.iter();

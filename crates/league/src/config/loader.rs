@@ -112,7 +112,7 @@ impl ConfigLoader {
                 path: "league_id".to_owned(),
                 found: format!("`{}`", found.league_id),
                 expected: format!("`{league}`, as in the name of the file"),
-                hint: Some("rename the file, or mend the key".to_owned()),
+                hint: Some("rename the file, or correct the key".to_owned()),
             };
             return Err(ConfigError::Wrong { file, wrong });
         }
@@ -362,14 +362,14 @@ impl ConfigError {
                 "add it to the list, or use an id that is there".to_owned()
             }
             Self::Inactive(_) => "set `status` to `ACTIVE` in its file".to_owned(),
-            Self::Rules(RulesError::Settings(_)) => "mend `game_settings`".to_owned(),
+            Self::Rules(RulesError::Settings(_)) => "correct `game_settings`".to_owned(),
             Self::Rules(RulesError::UnknownGame(_)) => {
                 let types = league_games::all().iter();
                 let types: Vec<_> = types.map(|listing| listing.rules.game_type).collect();
                 format!("set `game_type` to one of `{}`", types.join("`, `"))
             }
-            Self::Rules(RulesError::Players { .. }) => "mend `participants`".to_owned(),
-            Self::Rules(RulesError::ProbeEvery(_)) => "mend `probe_interval_sec`".to_owned(),
+            Self::Rules(RulesError::Players { .. }) => "correct `participants`".to_owned(),
+            Self::Rules(RulesError::ProbeEvery(_)) => "correct `probe_interval_sec`".to_owned(),
         })
     }
 }

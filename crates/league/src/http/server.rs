@@ -132,7 +132,7 @@ pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address).await
 }
 
-/// Serves until the shutdown signal; open requests get [`SHUTDOWN_GRACE`] to finish.
+/// Serves until the shutdown signal; open requests get `SHUTDOWN_GRACE` to finish.
 pub async fn serve(
     listener: TcpListener,
     doors: Routes,

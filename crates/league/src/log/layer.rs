@@ -22,7 +22,7 @@ use crate::storage::root::Root;
 /// Carries what is said through `tracing` to the files below a root.
 ///
 /// The fields `component`, `agent_id`, `event_type`, `message_type`, `conversation_id` and
-/// `message` have their own target in a line; all others are its `data`. What a span says holds for
+/// `message` have their own place in a line; all others are its `data`. What a span says holds for
 /// every line inside of it. What is in the field `aside` is for people and stands in no file.
 #[derive(Debug)]
 pub struct LogLayer {

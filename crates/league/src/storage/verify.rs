@@ -99,7 +99,7 @@ pub(crate) struct Checked {
     pub(crate) results: u64,
     /// Matches there are in all.
     pub(crate) matches: u64,
-    /// ManagerDocuments that agree with the journal.
+    /// Documents that agree with the journal.
     pub(crate) documents: Vec<PathBuf>,
     /// Referees whose journals were looked at.
     pub(crate) referee_journals: u64,

@@ -16,6 +16,7 @@ use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::AuthToken;
 use league_protocol::wire::{Context, ReadReply, Received, SentCall, Unread, read_reply};
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
 
 use crate::agents::identity::{Identity, LogNames};
 use crate::clock;
@@ -177,9 +178,11 @@ impl Outbound {
             player: player(&letter.to),
             is_kept: self.transcripts.is_some() && letter.message.match_id().is_some(),
         };
+        // Read once: a newer snapshot must not judge half of a reply.
+        let reading = self.identity.reading();
         let reply = self.hinted(letter, |hints| {
             let context = Context {
-                reading: self.identity.reading(),
+                reading,
                 pinned: Some(letter.to.dialect),
                 hints: *hints,
                 ..Context::default()
@@ -189,7 +192,7 @@ impl Outbound {
         self.keep_reply(letter, &reply, answer);
         let doubtful = reply.doubtful;
         let outcome = match reply.read {
-            Ok(received) => Ok(self.take(letter, received)),
+            Ok(received) => Ok(self.take(letter, received, reading)),
             Err(Unread {
                 error, findings, ..
             }) => {
@@ -203,7 +206,7 @@ impl Outbound {
         LetterReply { outcome, doubtful }
     }
 
-    fn take<T>(&self, letter: &Letter<T>, received: Received) -> PeerAnswer {
+    fn take<T>(&self, letter: &Letter<T>, received: Received, reading: Reading) -> PeerAnswer {
         let token = received.token.map(|token| token.hash());
         let mut findings = received.findings;
         if let (Some(player), Some(owed), Some(shown), Some(match_id)) = (
@@ -212,7 +215,7 @@ impl Outbound {
             token,
             letter.message.match_id(),
         ) && owed != shown
-            && self.identity.reading() == Reading::Lenient
+            && reading == Reading::Lenient
             && self.wrong_tokens.again(player, shown, match_id)
         {
             let detail = "the token is not the one that registration gave; send that one";
@@ -253,15 +256,16 @@ impl Outbound {
         self.note(letter, &deviation(Code::InvalidMessage, at, &detail));
     }
 
-    /// Keeps a letter that goes out for the record of its match; its token is taken out there.
+    /// Keeps a letter that goes out for the record of its match, without its token.
     pub(crate) fn keep_sent<T>(&self, letter: &Letter<T>, encoded: &EncodedLetter) {
         if let Some(transcripts) = &self.transcripts
             && let Some(match_id) = letter.message.match_id()
             && let Some(json) = &encoded.0
-            && let Ok(message) = serde_json::from_str(json.get())
+            && let Ok(mut message) = serde_json::from_str::<Map<String, Value>>(json.get())
         {
+            message.remove("auth_token");
             let between = (self.identity.label(), letter.to.agent.to_string());
-            transcripts.add(match_id, clock::now(), between, message, None);
+            transcripts.add(match_id, clock::now(), between, message.into(), None);
         }
     }
 

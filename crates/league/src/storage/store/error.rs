@@ -107,7 +107,7 @@ fn holder(pid: Option<u32>) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum Damage {
     /// It does not begin and end as lines do.
-    #[error("this is no line of a journal")]
+    #[error("this is not a line of a journal")]
     Form,
     /// Some of it changed after it was written.
     #[error("the checksum is `{found:08x}`, and that of the content is `{expected:08x}`")]

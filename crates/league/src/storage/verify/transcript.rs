@@ -202,7 +202,7 @@ fn end_problem(
     };
     let (found, dialect) = read(&said.message, None, &hints)?;
     let found = end_of(&found)?;
-    // TranscriptMessage and heard again in the same dialect, it lacks what that dialect does not tell.
+    // Written and read again in the same dialect, it lacks what that dialect cannot express.
     let expected = said_in(over, &found, dialect, reader, &hints)?;
     let expected = end_of(&expected)?;
     let Difference {
