@@ -225,7 +225,7 @@ async fn live(identity: &Identity, tell: fn(&str)) -> Result<(), EntrantError> {
         let now = life.borrow_and_update().clone();
         let label = identity.label();
         match now {
-            Membership::Registering => tell(&format!("{label} asks to be admitted")),
+            Membership::Registering => tell(&format!("{label} registers with the manager")),
             Membership::Enrolled => tell(&format!("{label} is in the league")),
             Membership::Completed => tell("the league is over"),
             Membership::Rejected(reason) => return Err(EntrantError::Rejected(reason)),
