@@ -1,4 +1,5 @@
-//! The three kinds of agents. Each is an actor with its machine, an outbox, and a service for calls.
+//! The three kinds of agents. Each is an actor with its machine, an outbox, and a service for
+//! calls.
 
 pub(crate) mod actor;
 pub(crate) mod arena;
@@ -30,20 +31,21 @@ use crate::wire::outbox::OutboxIdle;
 
 pub(crate) struct RunningAgent<M: Machine> {
     pub(crate) actor: Handle<M>,
-    /// Ends with the actor, or when a fact could not be written.
+    /// Ends with the actor, or when an event could not be written.
     pub(crate) ended: JoinHandle<Result<(), StoreError>>,
-    /// Tells when it has nothing left to say.
+    /// Signals when the outbox is empty.
     pub(crate) quiet: OutboxIdle,
     pub(crate) identity: Arc<Identity>,
 }
 
 impl<M: Machine> RunningAgent<M> {
-    /// Waits until all letters are carried and their outcomes taken in; says whether these called
-    /// for no further letter, and there was nothing to wait for.
+    /// Waits until all letters are sent and their outcomes processed; returns whether the outbox
+    /// was idle before and still is.
     async fn settle(&self) -> bool {
         let was_idle = self.quiet.is_idle();
         self.quiet.clone().wait().await;
-        // A query runs before the letters of its batch are posted, so the second one runs after.
+        // A query runs before the letters of its batch are sent, so only the second query runs
+        // after them.
         for _ in 0..2 {
             // A stopped actor sends nothing more.
             let _ = self.actor.query(|_| ()).await;
@@ -52,7 +54,7 @@ impl<M: Machine> RunningAgent<M> {
     }
 }
 
-/// The answer of an agent whose actor does not take the command.
+/// The answer of an agent whose actor does not accept the command.
 fn unattended(error: ActorError) -> ServiceReply {
     let code = match error {
         ActorError::Busy => Code::RateLimited,
@@ -61,7 +63,7 @@ fn unattended(error: ActorError) -> ServiceReply {
     ServiceReply::error(LeagueError::new(code, error.to_string()))
 }
 
-/// The answer to a message that an agent of this kind is never sent.
+/// The answer to a message that this kind of agent does not handle.
 fn not_for_me(message: &Message) -> ServiceReply {
     let detail = "this kind of agent does not take that message";
     let mut error = LeagueError::new(Code::InvalidMessage, detail);
@@ -69,13 +71,13 @@ fn not_for_me(message: &Message) -> ServiceReply {
     ServiceReply::error(error)
 }
 
-/// The answer of an agent that no league has admitted: no caller could prove anything to it.
+/// The answer of an agent before its admission, when it cannot authenticate callers.
 fn not_in_yet() -> ServiceReply {
     let detail = "this agent is not in a league yet: try again when it is";
     ServiceReply::error(LeagueError::new(Code::Connection, detail))
 }
 
-/// The answer to a call of a tool without an argument that it needs.
+/// The answer to a tool call that lacks a required argument.
 fn missing(name: &str) -> ServiceReply {
     let detail = format!("the argument `{name}` is missing or not a string; add it");
     let mut error = LeagueError::new(Code::MissingField, detail);
@@ -83,15 +85,15 @@ fn missing(name: &str) -> ServiceReply {
     ServiceReply::error(error)
 }
 
-/// The tokens of an agent, and the file that keeps them for its next process.
+/// The tokens of an agent, and the file that preserves them for its next process.
 struct KeptTokens {
     held: Tokens,
     file: PathBuf,
 }
 
 impl KeptTokens {
-    /// Takes granted tokens; a return token that is held stays good if no other came. Without the
-    /// file an agent that starts again has to register anew.
+    /// Stores granted tokens; without a new return token the current one stays valid. If the file
+    /// is lost, a restarted agent must register anew.
     fn grant(&mut self, token: &AuthToken, return_token: Option<&AuthToken>) {
         self.held.token = token.clone();
         if return_token.is_some() {

@@ -1,7 +1,8 @@
 //! Calls between agents: receiving and answering them, sending them, and keeping record of them.
 //!
-//! The way in is `router`, `dispatcher`; the way out is `outbox`, `outbound`, `sessions`. What is pure
-//! in reading and writing calls stands in `league_protocol::wire`.
+//! Incoming calls pass through `router` and `dispatcher`; outgoing calls through `outbox`,
+//! `outbound` and `sessions`. The pure parts of decoding and encoding are in
+//! `league_protocol::wire`.
 
 pub(crate) mod ask;
 pub(crate) mod dispatcher;

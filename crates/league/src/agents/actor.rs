@@ -1,8 +1,8 @@
 //! The single-writer loop that owns a machine.
 //!
-//! Commands come through a bounded inbox. The actor takes as many as wait, decides and applies each,
-//! writes all their events with one sync, publishes a snapshot for readers, and only then lets
-//! answers and letters out. Nothing is answered or sent that is not written.
+//! Commands come through a bounded inbox. The actor takes all waiting commands, decides and applies
+//! each, writes all their events with one sync, publishes a snapshot for readers, and only then
+//! releases answers and letters. Nothing is answered or sent before it is written.
 
 use league_core::letter::Letter;
 use league_core::machine::{Machine, Persistence};
@@ -15,35 +15,36 @@ use crate::clock;
 use crate::storage::record::Record;
 use crate::storage::store::{Store, StoreError};
 
-/// How many requests may wait before callers are told to try again later.
+/// The most requests that may wait; further callers are asked to retry later.
 pub(crate) const MAX_QUEUED: usize = 8_192;
-/// How many commands share one sync.
+/// The most commands that share one sync.
 pub(crate) const MAX_BATCH: usize = 256;
 
-/// Observes the events of an actor, and does what the process owes besides: documents, logs,
+/// Observes the events of an actor and performs the side effects of the process: documents, logs,
 /// tokens.
 pub(crate) trait Observer<M: Machine>: Send {
-    /// Adds a record that belongs into the journal together with an event, before it.
+    /// Returns a record that belongs in the journal directly before an event.
     fn companion(&mut self, _event: &M::Event) -> Option<Record<M::Event>> {
         None
     }
 
-    /// Sees a record just after the machine; it is not written yet, so nothing may leave before
-    /// [`flush`](Self::flush).
+    /// Observes a record just after the machine applied it; the record is not written yet, so
+    /// nothing may leave the process before [`flush`](Self::flush).
     fn observe(&mut self, sequence: u64, at: Timestamp, record: &Record<M::Event>, machine: &M);
 
-    /// Sees an event that is kept in memory alone.
+    /// Observes an event that is kept in memory only.
     fn observe_in_memory(&mut self, _at: Timestamp, _event: &M::Event) {}
 
-    /// Sees an answer before it leaves, and may have a command to run next.
+    /// Observes an answer before it is released; may return a command to run next.
     fn answered(&mut self, _answer: &MachineAnswer<M>) -> Option<M::Command> {
         None
     }
 
-    /// The state that others may see.
+    /// The public state.
     fn info(&self, machine: &M) -> AgentInfo;
 
-    /// All that was observed is written, or the time of [`wakeup`](Self::wakeup) has come.
+    /// Called when all observed records are written, or when the time of [`wakeup`](Self::wakeup)
+    /// has come.
     fn flush(&mut self, _at: Timestamp, _machine: &M) {}
 
     /// When to flush again if no command comes before.
@@ -54,9 +55,9 @@ pub(crate) trait Observer<M: Machine>: Send {
     fn stop(&mut self, _at: Timestamp, _machine: &M) {}
 }
 
-/// Where letters go.
+/// Takes the letters of an actor.
 pub(crate) trait Outbox<CorrelationId>: Send {
-    /// Takes a letter to be carried.
+    /// Queues a letter for sending.
     fn post(&mut self, letter: Letter<CorrelationId>);
 }
 
@@ -88,7 +89,7 @@ enum Request<M: Machine> {
     End,
 }
 
-/// Why the actor did not take a command.
+/// Why the actor did not accept a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(crate) enum ActorError {
     #[error("too many requests are waiting; try again shortly")]
@@ -121,17 +122,17 @@ impl<M: Machine> Handle<M> {
         answer.await.map_err(|_| ActorError::Closed)
     }
 
-    /// Sends a command that must not get lost; waits for room in the inbox.
+    /// Sends a command that must not be lost; waits for room in the inbox.
     pub(crate) async fn send(&self, command: M::Command) {
         let request = Request::Command {
             command,
             back: None,
         };
-        // An actor that has ended needs nothing more.
+        // A stopped actor needs no commands.
         let _ = self.inbox.send(request).await;
     }
 
-    /// Queries the machine as it is between two commands.
+    /// Queries the machine between two commands.
     ///
     /// # Errors
     ///
@@ -142,7 +143,7 @@ impl<M: Machine> Handle<M> {
     ) -> Result<T, ActorError> {
         let (back, seen) = oneshot::channel();
         let request = Request::Query(Box::new(move |machine| {
-            // The caller may have gone.
+            // The caller may be gone.
             let _ = back.send(query(machine));
         }));
         let sent = self.inbox.send(request).await;
@@ -150,7 +151,7 @@ impl<M: Machine> Handle<M> {
         seen.await.map_err(|_| ActorError::Closed)
     }
 
-    /// Stops the actor after the requests that wait already.
+    /// Stops the actor after the requests that are already waiting.
     pub(crate) async fn stop(&self) {
         let _ = self.inbox.send(Request::End).await;
     }
@@ -158,21 +159,21 @@ impl<M: Machine> Handle<M> {
 
 pub(crate) struct Inbox<M: Machine>(mpsc::Receiver<Request<M>>);
 
-/// The only owner of a machine, with all that it works with.
+/// The sole owner of a machine, with its store, observer and outbox.
 pub(crate) struct Actor<M: Machine> {
     pub(crate) machine: M,
-    /// Where events are kept; without it nothing outlives the process.
+    /// Where events are stored; without a store nothing outlives the process.
     pub(crate) store: Option<Box<dyn Store<Record<M::Event>>>>,
     pub(crate) outbox: Box<dyn Outbox<M::CorrelationId>>,
     pub(crate) observer: Box<dyn Observer<M>>,
-    /// Where the state that others may see is published.
+    /// Where the public state is published.
     pub(crate) info: InfoPublisher,
 }
 
 /// The outcome of a batch of commands, before it is written.
 struct Batch<M: Machine> {
     at: Timestamp,
-    /// The sequence number of the record before the first.
+    /// The sequence number before the first record.
     before: u64,
     records: Vec<Record<M::Event>>,
     answers: Vec<(MachineAnswer<M>, Option<ReplySender<M>>)>,
@@ -181,11 +182,11 @@ struct Batch<M: Machine> {
 }
 
 impl<M: Machine> Actor<M> {
-    /// Works until it is stopped.
+    /// Runs until stopped.
     ///
     /// # Errors
     ///
-    /// Ends at once if an event cannot be written: nothing is answered or sent.
+    /// An event cannot be written. The actor then stops at once, without answering or sending.
     pub(crate) async fn run(
         mut self,
         mut inbox: Inbox<M>,
@@ -245,7 +246,7 @@ impl<M: Machine> Actor<M> {
         if M::keep(&event) == Persistence::Memory {
             return self.observer.observe_in_memory(batch.at, &event);
         }
-        // The companion stands before the event, so that a reader of the event has both.
+        // The companion precedes the event, so that a reader of the event has both.
         let companion = self.observer.companion(&event);
         for record in companion.into_iter().chain([Record::Event(event)]) {
             let sequence = batch.before + batch.records.len() as u64 + 1;
@@ -255,7 +256,7 @@ impl<M: Machine> Actor<M> {
         }
     }
 
-    /// Lets time do what is due, a bounded number of steps at once.
+    /// Executes due timers, a bounded number of steps at once.
     fn tick(&mut self, batch: &mut Batch<M>) {
         for _ in 0..MAX_BATCH {
             if self.machine.wakeup().is_none_or(|due| due > batch.at) {
@@ -274,11 +275,11 @@ impl<M: Machine> Actor<M> {
         for (answer, _) in &batch.answers {
             next.extend(self.observer.answered(answer));
         }
-        // Readers see what is written, and see it before an answer or a letter tells of it.
+        // Readers see the written state before any answer or letter refers to it.
         self.info.publish(self.observer.info(&self.machine));
         for (answer, back) in batch.answers {
             if let Some(back) = back {
-                // The caller may have gone.
+                // The caller may be gone.
                 let _ = back.send(answer);
             }
         }
@@ -313,14 +314,14 @@ impl<M: Machine> Actor<M> {
         written.map(drop)
     }
 
-    /// When something is due for the machine or the observer.
+    /// When the machine or the observer is next due.
     fn wakeup(&self) -> Option<Timestamp> {
         let both = [self.machine.wakeup(), self.observer.wakeup()];
         both.into_iter().flatten().min()
     }
 }
 
-/// Waits for a request or the due time, and takes all requests that are there.
+/// Waits for a request or the due time, and takes all waiting requests.
 async fn gather<M: Machine>(
     inbox: &mut mpsc::Receiver<Request<M>>,
     due: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! A whole league in one process: manager, referees and players, each a server of its own.
+//! A whole league in one process: manager, referees and players, each with its own server.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -28,48 +28,42 @@ use crate::http::server::{Limits, Routes, Service, bind, serve};
 use crate::site::Site;
 use crate::storage::store::StoreError;
 
-/// How long the last letters may take when a league ends.
+/// How long sending the last letters may take when a league ends.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the manager is called when it cannot start.
+/// The name of the manager in error messages.
 const MANAGER: &str = "the league manager";
 
-/// A league could not be opened or went down.
+/// A league could not be started, or stopped with an error.
 #[derive(Debug, Error)]
 pub(crate) enum ArenaError {
     #[error("could not start {agent} on port {port}")]
     Port {
-        /// Whose.
         agent: String,
-        /// Which; 0 for any.
+        /// The port; 0 for any.
         port: u16,
-        /// Why.
         source: io::Error,
     },
     #[error("could not start {agent}")]
     Start {
-        /// Who.
         agent: String,
-        /// Why.
         source: Box<StartError>,
     },
     #[error("`{agent}` stopped, as it could not write its journal")]
     Store {
-        /// Who.
         agent: String,
-        /// Why.
         source: Box<StoreError>,
     },
 }
 
-/// A league at work.
+/// A running league.
 pub(crate) struct Arena {
     pub(crate) manager: RunningAgent<League>,
-    /// Where it answers.
+    /// The address of the manager.
     pub(crate) endpoint: String,
     pub(crate) referees: Vec<(RefereeId, RunningAgent<Referee>)>,
     pub(crate) players: Vec<(PlayerId, RunningAgent<Player>)>,
-    /// The events of the league, from its first.
+    /// The events of the league, from the beginning.
     pub(crate) news: UnboundedReceiver<News>,
     /// Agents that stopped because they could not write.
     pub(crate) failures: UnboundedReceiver<String>,
@@ -80,11 +74,11 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// Starts all agents behind bound ports.
+    /// Starts all agents on bound ports.
     ///
     /// # Errors
     ///
-    /// Says which agent could not start, and why.
+    /// An agent could not start.
     pub(crate) fn open(
         shared: &Shared,
         plan: &Plan,
@@ -123,7 +117,7 @@ impl Arena {
         Ok(arena)
     }
 
-    /// Serves one agent behind a listener of its own.
+    /// Serves one agent on its own listener.
     fn receive(&self, listener: TcpListener, door: Arc<dyn Service>) {
         self.receive_behind(listener, Routes::behind(self.gate.clone()), door);
     }
@@ -175,8 +169,8 @@ impl Arena {
         Ok(())
     }
 
-    /// Starts players that share a port, each below a path of its own. Callers wait until all are
-    /// there, so that none is answered "not found".
+    /// Starts players that share a port, each below its own path. The server starts when all
+    /// players are ready, so that no caller gets "not found".
     fn start_players_on_shared_port(
         &mut self,
         shared: &Shared,
@@ -192,7 +186,7 @@ impl Arena {
             let door = self.start_player(shared, plan, planned, endpoint)?;
             doors.open(prefix, door);
         }
-        // The manager may call all of them at once, and so may referees.
+        // The manager and the referees may call all of them at once.
         let limits = Limits {
             connections: self.limits.connections.max(4 * plan.players.len()),
             ..self.limits
@@ -241,10 +235,10 @@ impl Arena {
         })
     }
 
-    /// Lets the last letters go out, within a bound.
+    /// Sends the last letters, within a bound.
     ///
-    /// The outcome of a letter may call for another letter, also of another agent; so all of them
-    /// must be idle in one pass.
+    /// The outcome of a letter may cause further letters, also of other agents, so all agents must
+    /// be idle in one pass.
     pub(crate) async fn drain(&mut self) {
         let all_idle = async {
             loop {
@@ -295,7 +289,7 @@ fn watched<M: Machine>(
             Err(error) => Some(error.to_string()),
         };
         if let Some(failure) = failure {
-            // The watcher may have gone.
+            // The receiver may be gone.
             let _ = failing.send(format!("`{agent}` stopped: {failure}"));
         }
         ended.unwrap_or(Ok(()))
@@ -322,66 +316,61 @@ fn started(agent: &str) -> impl FnOnce(StartError) -> ArenaError {
     }
 }
 
-/// What a league in one process consists of.
+/// The agents and settings of a league in one process.
 pub(crate) struct Plan {
-    /// The rules of the league.
     pub(crate) rules: LeagueRules,
     pub(crate) referees: Vec<RefereePlan>,
     pub(crate) players: Vec<PlayerPlan>,
-    /// The players that are invited by their address.
+    /// Players invited by their address.
     pub(crate) guests: Vec<InvitedPlayer>,
     /// The manager's port; 0 for any.
     pub(crate) port: u16,
-    /// The port that all players share, each below a path of its own; 0 for any.
+    /// The port that all players share, each below its own path; 0 for any.
     pub(crate) shared_port: Option<u16>,
-    /// The address on which they listen.
+    /// The address to listen on.
     pub(crate) bind: IpAddr,
-    /// The host by which they are called: an address, or `localhost`.
+    /// The host by which the agents are called: an address, or `localhost`.
     pub(crate) host: String,
 }
 
-/// A referee that is to be started.
+/// A referee to start.
 #[derive(Debug, Clone)]
 pub(crate) struct RefereePlan {
-    /// The id it would like.
+    /// The requested id.
     pub(crate) id: RefereeId,
-    /// The name that people see.
+    /// The display name.
     pub(crate) name: String,
-    /// How many matches it plays at once.
+    /// How many matches it runs at once.
     pub(crate) max_concurrent: u32,
     /// Its port; 0 for any.
     pub(crate) port: u16,
 }
 
-/// A player that is to be started.
+/// A player to start.
 #[derive(Debug, Clone)]
 pub(crate) struct PlayerPlan {
-    /// The id it would like.
+    /// The requested id.
     pub(crate) id: PlayerId,
-    /// The name that people see.
+    /// The display name.
     pub(crate) name: String,
-    /// How it plays.
     pub(crate) style: PlayStyle,
-    /// How it speaks.
     pub(crate) dialect: Dialect,
-    /// Its port, unless it shares one; 0 for any.
+    /// Its port, unless players share one; 0 for any.
     pub(crate) port: u16,
 }
 
 /// The ports of a league.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Ports {
-    /// The manager's.
     pub(crate) manager: u16,
-    /// Each referee's.
     pub(crate) referees: Vec<u16>,
-    /// Each player's, unless they share one.
+    /// Empty if the players share a port.
     pub(crate) players: Vec<u16>,
-    /// The one that all players share.
+    /// The port that all players share.
     pub(crate) shared: Option<u16>,
 }
 
-/// The ports of a league, bound before an agent starts.
+/// The ports of a league, bound before any agent starts.
 pub(crate) struct BoundPorts {
     pub(crate) manager: TcpListener,
     pub(crate) referees: Vec<TcpListener>,
@@ -394,7 +383,7 @@ impl BoundPorts {
     ///
     /// # Errors
     ///
-    /// Says which agent's port could not be bound, and why; nothing was started then.
+    /// A port could not be bound; no agent was started.
     pub(crate) async fn bind(plan: &Plan) -> Result<Self, ArenaError> {
         let mut ports = Self {
             manager: plan.listen(MANAGER, plan.port).await?,
@@ -418,13 +407,13 @@ impl BoundPorts {
         Ok(ports)
     }
 
-    /// Where all but the manager listen.
+    /// The listeners of all agents but the manager.
     pub(crate) fn agents(&self) -> impl Iterator<Item = &TcpListener> {
         let own = self.referees.iter().chain(&self.players);
         own.chain(&self.shared)
     }
 
-    /// Which ports they are.
+    /// The port numbers.
     pub(crate) fn ports(&self) -> Ports {
         Ports {
             manager: port(&self.manager),

@@ -1,4 +1,4 @@
-//! Assembling an agent: restore its machine from the journal, then spawn its actor, outbox and
+//! Assembles an agent: restores its machine from the journal, then spawns its actor, outbox and
 //! router.
 
 use std::path::Path;
@@ -33,7 +33,7 @@ use crate::wire::router::Router;
 use crate::wire::transcript::Transcripts;
 use crate::wire::troubles::PeerTroubles;
 
-/// What the agents of one process share.
+/// Resources that the agents of one process share.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) root: Root,
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     pub(crate) deviations: Deviations,
     pub(crate) document_writer: DocumentWriter,
     pub(crate) observed: Observations,
-    /// How many agents there are in this process.
+    /// The number of agents in this process.
     pub(crate) crowd: usize,
     pub(crate) limits: Limits,
     pub(crate) gate: Gate,
@@ -78,10 +78,10 @@ pub(crate) enum StartError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The journal was written by another kind of agent, or does not say how it began.
+    /// The journal was written by another kind of agent, or lacks its first record.
     #[error("`{path}` is not the journal of a {role}")]
     Foreign { path: String, role: &'static str },
-    /// There is no journal, but something that was made from one.
+    /// The journal is missing, but a document made from it exists.
     #[error("the journal `{journal}` is not there, but `{made}` is, which was made from it")]
     Lost { journal: String, made: String },
     #[error("the rules of the league do not fit: {0}")]
@@ -94,11 +94,11 @@ pub(crate) struct RestoredMachine<M: Machine> {
     pub(crate) journal: Journal,
 }
 
-/// Where a journal lies and how it begins.
+/// The location of a journal, and its first record.
 pub(crate) struct JournalSource<'p> {
     pub(crate) path: &'p Path,
     pub(crate) durability: Durability,
-    /// Its first record, if it is new.
+    /// The first record, if the journal is new.
     pub(crate) opening: Opening,
 }
 
@@ -109,14 +109,14 @@ pub(crate) enum JournalStart<'o> {
     Known(&'o Opening),
 }
 
-/// Reads a journal into a fresh machine, or begins one.
+/// Replays a journal into a new machine, or begins a journal.
 ///
-/// `make` makes the machine from the first record, once the journal is locked; `see` is shown every
-/// record, old ones too, with the machine after it.
+/// `make` creates the machine from the first record, after the journal is locked. `see` receives
+/// every record, including old ones, with the machine after it.
 ///
 /// # Errors
 ///
-/// The journal is locked, broken, or of another kind of agent.
+/// The journal is locked, damaged, or belongs to another kind of agent.
 pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
     place: JournalSource<'_>,
     mut make: impl FnMut(JournalStart<'_>) -> Result<M, StartError>,
@@ -181,22 +181,22 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
     Ok(RestoredMachine { machine, journal })
 }
 
-/// What an agent is assembled from.
+/// The parts of an agent.
 pub(crate) struct AgentParts<M: Machine> {
     pub(crate) restored: RestoredMachine<M>,
     pub(crate) unregistered: Unregistered,
-    /// The league that it wants to enter, and the dialect that it speaks there.
+    /// The league that it wants to enter, and its dialect there.
     pub(crate) bound_for: Option<(LeagueId, Dialect)>,
     /// The transcripts of its matches, if it keeps them.
     pub(crate) transcripts: Option<Transcripts>,
-    /// What is told of agents that cannot be called.
+    /// Reported troubles with peers.
     pub(crate) silent: PeerTroubles,
     pub(crate) observer: Box<dyn Observer<M>>,
-    /// Its first commands.
+    /// The first commands for the machine.
     pub(crate) first: Vec<M::Command>,
 }
 
-/// Spawns the actor of an agent; its service answers from now on.
+/// Spawns the actor of an agent; from then on its service answers calls.
 pub(crate) fn spawn<M, R>(
     shared: &Shared,
     parts: AgentParts<M>,

@@ -1,9 +1,9 @@
 //! A bot: a program that plays over its standard input and output.
 //!
-//! A player of ours represents it in the league: it registers, proves itself, keeps the journal, and
-//! forwards every message to the bot without the tokens. The bot's answer to a referee is the
-//! player's answer. A bot speaks MCP or plain JSON-RPC, one message a line; the call style is found
-//! out as with any peer.
+//! One of our players represents the bot in the league: it registers, authenticates itself, keeps
+//! the journal, and forwards every message to the bot without the tokens. The bot's answer to a
+//! referee is the player's answer. A bot uses MCP or plain JSON-RPC, one message per line; its call
+//! style is detected as for any peer.
 
 mod codec;
 pub(crate) mod launch;
@@ -31,7 +31,7 @@ use crate::agents::identity::Identity;
 use crate::http::client::CallError;
 use crate::wire::sessions::PeerSession;
 
-/// How many notifications may wait for a bot; further ones are dropped.
+/// The most notifications waiting for a bot; further notifications are dropped.
 const MAX_QUEUED_NEWS: usize = 256;
 const NEWS_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -40,7 +40,7 @@ pub(crate) struct Bot {
     /// The name of its player in logs, until the player has an id.
     name: String,
     identity: OnceLock<Arc<Identity>>,
-    /// Its call style, if the user named one.
+    /// Its call style, if the user specified it.
     speech: Option<CallStyle>,
     stage: Mutex<BotState>,
     started: AtomicU32,
@@ -58,9 +58,9 @@ pub(crate) struct BotStartError {
 }
 
 enum BotState {
-    /// Not started yet, or gone.
+    /// Not started yet, or ended.
     Absent,
-    /// All callers wait for the same start.
+    /// Starting; all callers wait for the same start.
     Starting(watch::Receiver<Start>, AbortHandle),
     /// Running when last checked.
     Here(Arc<BotSession>),
@@ -90,7 +90,7 @@ impl Bot {
     ///
     /// # Errors
     ///
-    /// It cannot be started, or does not answer.
+    /// The bot cannot be started, or does not answer.
     pub(crate) async fn start(
         launch: Launch,
         name: String,
@@ -117,7 +117,7 @@ impl Bot {
 
     /// Sets the player that it plays for.
     pub(crate) fn plays_for(&self, identity: &Arc<Identity>) {
-        // It plays for one player alone.
+        // A bot plays for only one player.
         let _ = self.identity.set(Arc::clone(identity));
     }
 
@@ -125,7 +125,7 @@ impl Bot {
     ///
     /// # Errors
     ///
-    /// Says why there is none, as the referee is told.
+    /// The error for the referee if the bot makes no move.
     pub(crate) async fn choose(
         self: &Arc<Self>,
         message: &Message,
@@ -140,7 +140,7 @@ impl Bot {
         }
     }
 
-    /// Asks the bot whether it joins a match; it does unless it declines in time.
+    /// Asks the bot whether it joins a match; the bot joins unless it declines in time.
     pub(crate) async fn comes(
         self: &Arc<Self>,
         message: &Message,
@@ -169,7 +169,7 @@ impl Bot {
         let stage = std::mem::replace(&mut *self.stage(), BotState::Ended);
         match stage {
             BotState::Here(present) => present.process.lock().await.end().await,
-            // The process is dropped with the start, and ends with it.
+            // Aborting the start drops the process, which ends it.
             BotState::Starting(_, start) => start.abort(),
             BotState::Absent | BotState::Ended => {}
         }
@@ -192,15 +192,15 @@ impl Bot {
         let (found, rest) = (Arc::clone(&present.found), until - Instant::now());
         match present.link.call(found, rest, write).await {
             Ok(Some(called)) => understood(message, &called.answer, called.id, &called.profile),
-            // It has no tool for the message, so it does not want it.
+            // Without a tool for the message, the bot does not need it.
             Ok(None) => Ok(Message::Acknowledged),
             Err(error) => Err(unreached(&error)),
         }
     }
 
-    /// The running bot; a process that has ended is started again as often as allowed.
+    /// The running bot; an ended process is restarted as often as allowed.
     ///
-    /// The start goes on even if its caller hangs up.
+    /// The start continues even if its caller is gone.
     async fn present(self: &Arc<Self>) -> Result<Arc<BotSession>, Arc<LaunchError>> {
         let mut start = {
             let mut stage = self.stage();
@@ -275,7 +275,7 @@ impl Bot {
         }))
     }
 
-    /// The last lines of its latest process, which has ended; nothing if they were told already.
+    /// The last lines of its latest process, which has ended; `None` if they were already reported.
     async fn last_lines(&self) -> Option<Vec<String>> {
         let stderr = self.stderr().take()?;
         Some(stderr.last_lines().await)
@@ -315,7 +315,7 @@ fn unreached(error: &CallError) -> LeagueError {
     LeagueError::new(code, format!("the bot: {error}"))
 }
 
-/// Sends the queued notifications one after the other, as long as the bot is in use.
+/// Sends the queued notifications in order, as long as the bot is in use.
 async fn tell_all(bot: std::sync::Weak<Bot>, mut news: mpsc::Receiver<(Message, Agent)>) {
     while let Some((message, from)) = news.recv().await {
         let Some(bot) = bot.upgrade() else { return };

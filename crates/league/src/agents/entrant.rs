@@ -1,7 +1,8 @@
-//! A player in a few lines: the player of this crate, with a choice that another program brings.
+//! A player in a few lines: the player of this crate, with a choice function from another program.
 //!
-//! The player's machine registers, proves itself, remembers and comes back; this file puts one
-//! together and keeps it running. `league new player --lang rust` writes a program that uses it.
+//! The player's machine registers, authenticates itself, remembers matches and returns after a
+//! restart; this file assembles it and keeps it running. `league new player --lang rust` generates
+//! a program that uses it.
 
 use std::error::Error;
 use std::io;
@@ -38,28 +39,28 @@ use crate::storage::store::StoreError;
 /// The game that an entrant plays.
 const GAME: &str = "even_odd";
 
-/// Chooses `even` or `odd` from the opponent's id, the player's own matches so far, oldest first, and
-/// dice. Any other word is replaced by chance.
+/// Chooses `even` or `odd` from the opponent's id, the player's own matches so far, oldest first,
+/// and dice. Any other word is replaced by a random choice.
 pub type Choose = fn(&str, &[Arc<MatchRecord>], &mut Dice) -> &'static str;
 
 /// A player that wants to enter a league.
 #[derive(Debug, Clone)]
 pub struct Entrant {
-    /// The name that people see.
+    /// The display name.
     pub name: String,
-    /// Where it answers; 0 for any port.
+    /// The port to listen on; 0 for any.
     pub port: u16,
-    /// The address of this machine by which others reach it, if not the one of the configuration.
+    /// The address of this machine by which others reach it, if not the configured one.
     pub host: Option<IpAddr>,
-    /// Where the manager is, if not where the configuration says.
+    /// The address of the manager, if not the configured one.
     pub manager: Option<String>,
-    /// The folder of its files.
+    /// The folder for its files.
     pub root: PathBuf,
 }
 
 type Cause = Box<dyn Error + Send + Sync>;
 
-/// Why an entrant does not play, or stopped.
+/// Why an entrant cannot play, or stopped.
 #[derive(Debug, Error)]
 pub enum EntrantError {
     #[error("could not use the configuration")]
@@ -70,7 +71,7 @@ pub enum EntrantError {
     Port { port: u16, source: io::Error },
     #[error("could not start")]
     System(#[from] io::Error),
-    /// Its files or random numbers are not to be had.
+    /// Its files or random numbers are not available.
     #[error("could not start")]
     Start(#[source] Cause),
     #[error("could not name its files")]
@@ -92,17 +93,17 @@ impl EntrantError {
 }
 
 impl Entrant {
-    /// Plays until Ctrl-C. `tell` is given a sentence whenever there is something to tell.
+    /// Plays until Ctrl-C. `tell` receives a sentence whenever there is something to report.
     ///
     /// # Errors
     ///
-    /// Says what keeps it from playing.
+    /// The entrant cannot play, or cannot continue.
     pub fn play(&self, choose: Choose, tell: fn(&str)) -> Result<(), EntrantError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;
         let loader = ConfigLoader::new(Root::new(&self.root));
-        // Looking up a name may take long and blocks, so it comes first.
+        // Resolving a name may block for long, so it comes first.
         let manager = self.manager(&loader)?;
         runtime.block_on(self.serve(&loader, manager, choose, tell))
     }
@@ -141,7 +142,7 @@ impl Entrant {
         Ok(Shared::new(root, system, chance))
     }
 
-    /// Where the manager answers.
+    /// The address of the manager.
     fn manager(&self, loader: &ConfigLoader) -> Result<String, EntrantError> {
         let Some(named) = &self.manager else {
             return Ok(loader.load_agents()?.league_manager.endpoint.clone());
@@ -152,7 +153,7 @@ impl Entrant {
             .map_err(|error| EntrantError::Manager(error.to_string()))
     }
 
-    /// Listens where it is reached, and calls the manager wherever that is.
+    /// Configures the listening address, and allows calls to the manager.
     fn settle(&self, system: &mut SystemConfig, manager: &str) {
         let host = self.host.map(|host| host.to_string());
         let place = Place {
@@ -189,7 +190,7 @@ impl Entrant {
     }
 }
 
-/// Serves the player until it is interrupted, or cannot go on.
+/// Serves the player until it is interrupted or cannot continue.
 async fn stay(
     shared: &Shared,
     listener: TcpListener,
@@ -204,11 +205,11 @@ async fn stay(
     let lived = tokio::select! {
         lived = live(&running.identity, tell) => lived,
         interrupted = tokio::signal::ctrl_c() => interrupted.map_err(EntrantError::from),
-        // Its actor ends by itself only if an event could not be written.
+        // The actor ends by itself only if an event could not be written.
         stopped = &mut running.ended => return stopped.map_err(io::Error::other)?.map_err(EntrantError::store),
     };
     end.send_replace(true);
-    // It ends by itself, within a bound.
+    // The server stops by itself, within a bound.
     let _ = server.await;
     running.actor.stop().await;
     let ended = running.ended.await.map_err(io::Error::other)?;
@@ -218,7 +219,7 @@ async fn stay(
     lived
 }
 
-/// Tells how far it is; returns when the manager rejects it.
+/// Reports the progress of the player; returns when the manager rejects it.
 async fn live(identity: &Identity, tell: fn(&str)) -> Result<(), EntrantError> {
     let mut life = identity.membership();
     loop {
@@ -231,13 +232,13 @@ async fn live(identity: &Identity, tell: fn(&str)) -> Result<(), EntrantError> {
             Membership::Rejected(reason) => return Err(EntrantError::Rejected(reason)),
         }
         if life.changed().await.is_err() {
-            // The actor is gone, and its own end tells why.
+            // The actor is gone; its own result has the reason.
             std::future::pending().await
         }
     }
 }
 
-/// The choice of the program as a strategy; it lives as long as the program.
+/// The program's choice function as a strategy, which is never freed.
 fn own_strategy(choose: Choose) -> &'static Strategy {
     let idea = move |think: &Think, memory: &[Arc<MatchRecord>], dice: &mut Dice| {
         Some(choose(think.opponent_id.as_str(), memory, dice).into())

@@ -1,11 +1,11 @@
-//! Who an agent is to others: a snapshot that its actor publishes, read by the wire.
+//! The identity of an agent: a snapshot that its actor publishes, read by the wire.
 //!
 //! The machine and its observer own the state. After each batch the actor derives [`AgentInfo`]
 //! from them and publishes it: after the journal is written, before answers and letters leave.
 //!
-//! Words for an agent on its way into a league: an *invited* player is named by the organiser and
+//! Terms for an agent on its way into a league: an *invited* player is named by the organiser and
 //! never registers itself; an *applicant* has sent a registration that the manager has not decided;
-//! an *unregistered* agent has no id yet and goes by its name; an *entrant* is a program that
+//! an *unregistered* agent has no id yet and is known by its name; an *entrant* is a program that
 //! brings its own player; a *member* has been admitted ([`Membership`]).
 
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use league_protocol::token::{AuthToken, hex};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
-/// How many digits of a digest make a conversation one's own.
+/// Digits of a digest that make a conversation id unique to an agent.
 const DIGITS: usize = 16;
 
-/// Who an agent is: what never changes, and the latest snapshot of the rest.
+/// The identity of an agent: constant values, and the latest snapshot of the rest.
 #[derive(Debug)]
 pub(crate) struct Identity {
-    /// Its kind and name, for as long as it has no id.
+    /// Its kind and name, used until it has an id.
     pub(crate) unregistered: Unregistered,
-    /// Its own dialect; an agent without one answers every caller in the caller's.
+    /// Its own dialect; without one, the agent answers in the caller's dialect.
     dialect: Option<Dialect>,
     /// The league that it wants to enter.
     wanted: Option<LeagueId>,
@@ -36,18 +36,18 @@ pub(crate) struct Identity {
     membership: watch::Receiver<Membership>,
 }
 
-/// What an agent's actor publishes of its state.
+/// The part of an agent's state that its actor publishes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AgentInfo {
     pub(crate) agent: Option<Agent>,
     pub(crate) league_id: Option<LeagueId>,
     pub(crate) game_type: Option<GameType>,
-    /// Whether it reads strictly.
+    /// Whether it decodes strictly.
     pub(crate) strict: bool,
-    /// Whether its manager proves itself, as ours do.
+    /// Whether its manager authenticates itself, as ours do.
     pub(crate) guarded: bool,
     pub(crate) token: Option<AuthToken>,
-    /// The token that proves it when it comes back.
+    /// The token that authenticates it when it returns.
     pub(crate) return_token: Option<AuthToken>,
     pub(crate) membership: Membership,
 }
@@ -58,17 +58,17 @@ struct Snapshot {
     names: LogNames,
 }
 
-/// Where the actor publishes what it derived; the only writer.
+/// Publishes the derived state; the only writer.
 #[derive(Debug)]
 pub(crate) struct InfoPublisher {
     unregistered: Unregistered,
     snapshot: watch::Sender<Arc<Snapshot>>,
-    /// The same membership, for readers that wait for the next.
+    /// The same membership, for readers that wait for changes.
     membership: watch::Sender<Membership>,
 }
 
 impl InfoPublisher {
-    /// Publishes a snapshot, unless it is equal to the last.
+    /// Publishes a snapshot, unless it equals the last.
     pub(crate) fn publish(&self, info: AgentInfo) {
         let membership = info.membership.clone();
         self.snapshot.send_if_modified(|last| {
@@ -93,13 +93,13 @@ impl Snapshot {
     }
 }
 
-/// How far an agent is in its league.
+/// The progress of an agent in its league.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Membership {
-    /// It asks to be admitted.
+    /// It asks for admission.
     Registering,
     Enrolled,
-    /// It was not admitted, and asking again would not help.
+    /// It was not admitted, and a retry would not help.
     Rejected(String),
     /// Its league is over.
     Completed,
@@ -119,9 +119,9 @@ pub(crate) enum Unregistered {
 /// The names of an agent in logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LogNames {
-    /// Of its log: `P01`, `league_manager`, and `newcomers` for all that have no id yet.
+    /// The name of its log: `P01`, `league_manager`, or `newcomers` for all agents without an id.
     pub(crate) log: Arc<str>,
-    /// Of itself: `player:P01`, or `player:Alpha` before it has an id.
+    /// Its own name: `player:P01`, or `player:Alpha` before it has an id.
     pub(crate) label: Arc<str>,
 }
 
@@ -164,7 +164,7 @@ impl Identity {
         (publisher, identity)
     }
 
-    /// The same agent, with a dialect of its own and on its way to a league.
+    /// The same agent, with its own dialect and the league that it wants to enter.
     pub(crate) fn bound_for(self, league: LeagueId, dialect: Dialect) -> Self {
         Self {
             dialect: Some(dialect),
@@ -191,8 +191,8 @@ impl Identity {
         self.latest().names.clone()
     }
 
-    /// The conversation in which it asks to be admitted: the same until it is given another token,
-    /// and known only to the manager that it asked.
+    /// The conversation of its registration: constant until the agent gets another token, and known
+    /// only to the manager that it asked.
     pub(crate) fn own_registration(&self) -> ConversationId {
         let latest = self.latest();
         let mut hash = Sha256::new();
@@ -205,7 +205,7 @@ impl Identity {
         ConversationId::new(format!("conv-reg-{}-{label}", &digest[..DIGITS]))
     }
 
-    /// Whether a conversation is the one in which it asked to be admitted, in any dialect.
+    /// Whether a conversation is that of its registration, in any dialect.
     pub(crate) fn is_own_registration(&self, named: &ConversationId) -> bool {
         let own = self.own_registration();
         *named == own || named.as_str() == dialect::conversation(own.as_str())
@@ -215,7 +215,7 @@ impl Identity {
         Arc::clone(&self.latest().names.log)
     }
 
-    /// Its id as a player.
+    /// Its id, if it is a player.
     pub(crate) fn player(&self) -> Option<PlayerId> {
         match self.agent() {
             Some(Agent::Player(id)) => Some(id),
@@ -223,33 +223,33 @@ impl Identity {
         }
     }
 
-    /// The token that proves it.
+    /// The token that authenticates it.
     pub(crate) fn token(&self) -> Option<AuthToken> {
         self.latest().info.token.clone()
     }
 
-    /// The token that proves it when it comes back.
+    /// The token that authenticates it when it returns.
     pub(crate) fn return_token(&self) -> Option<AuthToken> {
         self.latest().info.return_token.clone()
     }
 
-    /// The league it is in.
+    /// The league that has admitted it.
     pub(crate) fn league(&self) -> Option<LeagueId> {
         self.latest().info.league_id.clone()
     }
 
-    /// The league that is meant where none is named: the one it is in, or wants to enter.
+    /// The league to assume if a message names none: its own, or the one that it wants to enter.
     pub(crate) fn meant(&self) -> Option<LeagueId> {
         self.league().or_else(|| self.wanted.clone())
     }
 
-    /// The dialect that it takes every message to be in: its own, if it reads strictly.
+    /// The dialect that it requires of every message: its own, if it decodes strictly.
     pub(crate) fn pinned(&self) -> Option<Dialect> {
         self.dialect.filter(|_| self.reading() == Reading::Strict)
     }
 
-    /// The dialect in which it answers a message in another: its own, unless the caller speaks
-    /// another protocol altogether.
+    /// The dialect of its answer to a message in dialect `said`: its own, unless the caller uses a
+    /// different protocol altogether.
     pub(crate) fn answers_in(&self, said: Dialect) -> Dialect {
         let own = self.dialect.unwrap_or(said);
         if own.protocol() == said.protocol() {
@@ -259,20 +259,20 @@ impl Identity {
         }
     }
 
-    /// Whether callers need not prove anything to it, so that it takes what it can: it is a player
-    /// that reads leniently, and its manager is not one of ours (ruling 47).
+    /// Whether it accepts calls without authentication: it is a player that decodes leniently, and
+    /// its manager is not one of ours (ruling 47).
     pub(crate) fn takes_anything(&self) -> bool {
         let info = &self.latest().info;
         let player = matches!(self.unregistered, Unregistered::Player(_));
         player && !info.guarded && !info.strict && info.league_id.is_some()
     }
 
-    /// What its league plays.
+    /// The game of its league.
     pub(crate) fn game(&self) -> Option<GameType> {
         self.latest().info.game_type.clone()
     }
 
-    /// How it reads messages.
+    /// How it decodes messages.
     pub(crate) fn reading(&self) -> Reading {
         if self.latest().info.strict {
             Reading::Strict
@@ -281,12 +281,13 @@ impl Identity {
         }
     }
 
-    /// How far it is, and what comes after.
+    /// Its membership, and later changes.
     pub(crate) fn membership(&self) -> watch::Receiver<Membership> {
         self.membership.clone()
     }
 
-    /// Whether a league has admitted it; a call that overtook the admission waits for that long.
+    /// Whether a league has admitted it; waits up to `timeout` for an admission that is still under
+    /// way.
     pub(crate) async fn is_in(&self, timeout: Duration) -> bool {
         let mut membership = self.membership();
         let admitted = membership.wait_for(|now| *now != Membership::Registering);
@@ -294,7 +295,7 @@ impl Identity {
         matches!(waited, Ok(Ok(_))) || self.agent().is_some()
     }
 
-    /// The name in the field `sender`.
+    /// The value of the `sender` field.
     pub(crate) fn sender<'s>(&'s self, agent: Option<&'s Agent>) -> Sender<'s> {
         match (agent, &self.unregistered) {
             (Some(agent), _) => Sender::Agent(agent),

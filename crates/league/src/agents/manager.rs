@@ -44,7 +44,7 @@ use league_protocol::wire::Received;
 /// An event of the league, for watchers in this process.
 pub(crate) type News = (Timestamp, Event);
 
-/// Starts the manager of a league, or resumes it where its journal ended; agents may not register
+/// Starts the manager of a league, or resumes it where its journal ended. Agents must not register
 /// with the manager's own addresses, `home`.
 ///
 /// # Errors
@@ -117,7 +117,7 @@ pub(crate) fn start(
     }))
 }
 
-/// Writes the documents and the log of the league, and tells watchers of its events.
+/// Writes the documents and the log of the league, and sends its events to watchers.
 struct ManagerObserver {
     league_id: LeagueId,
     publisher: LeaguePublisher,
@@ -127,7 +127,7 @@ struct ManagerObserver {
 }
 
 impl ManagerObserver {
-    /// Logs that a league goes on, and tells watchers of the events in its journal.
+    /// Logs that a league is resumed, and sends the events of its journal to watchers.
     fn resume(&mut self) {
         let resumed = self.untold.len();
         self.pass_on();
@@ -139,7 +139,7 @@ impl ManagerObserver {
         }
     }
 
-    /// Logs new events, and tells watchers.
+    /// Logs new events, and sends them to watchers.
     fn tell(&mut self) {
         for (_, event) in &self.untold {
             log(&self.league_id, event);
@@ -150,7 +150,7 @@ impl ManagerObserver {
     fn pass_on(&mut self) {
         for told in self.untold.drain(..) {
             if let Some(news) = &self.news {
-                // The watcher may have gone.
+                // The watcher may be gone.
                 let _ = news.send(told);
             }
         }
@@ -208,7 +208,7 @@ impl Observer<League> for ManagerObserver {
     }
 }
 
-/// Answers the messages and tool calls that come to the manager.
+/// Answers the messages and tool calls for the manager.
 pub(crate) struct ManagerService {
     actor: Handle<League>,
     league_id: LeagueId,
@@ -333,7 +333,7 @@ impl ManagerService {
         }
     }
 
-    /// Gives the administrator the endpoint and the token that step a match.
+    /// Returns the endpoint and the token for stepping a match to the administrator.
     async fn give_step_access(&self, arguments: &ToolArguments, admin: bool) -> ServiceReply {
         if !admin {
             return refuse(match arguments.token {
@@ -400,7 +400,7 @@ fn speak(reply: &Reply) -> ServiceReply {
     }
 }
 
-/// The two replies that no message of the protocol carries.
+/// The two replies that have no message in the protocol.
 fn plain(reply: &Reply) -> Value {
     match reply {
         Reply::Schedule {
@@ -417,10 +417,10 @@ fn refuse(refusal: &Refusal) -> ServiceReply {
     ServiceReply::error(error)
 }
 
-/// The keys of a league and the rules it began with, if it has begun.
+/// The keys of a league and, if it has begun, its original rules.
 ///
-/// A new league gets new keys, even if another was played under its name: the draws of that one are
-/// known. A league that goes on needs its own keys.
+/// A new league gets new keys, even if an earlier league had the same name: the draws of that
+/// league are public. A resumed league needs its own keys.
 fn keys_of(
     shared: &Shared,
     league: &LeagueId,
@@ -449,7 +449,7 @@ fn keys_of(
 /// How many characters of an agent's name or address are logged.
 const MAX_LOGGED_CHARS: usize = 100;
 
-/// Logs a registration that was refused, and why.
+/// Logs a refused registration and the reason.
 fn log_rejection(league: &LeagueId, kind: &str, meta: &AgentMeta, answer: &ServiceReply) {
     let reason = match answer.message() {
         Some(

@@ -39,7 +39,7 @@ use league_mcp::Origin;
 use league_protocol::tools::ToolArguments;
 use league_protocol::wire::Received;
 
-/// How many characters of chance a player brings to each draw.
+/// The length of a player's nonce for each draw, in characters.
 const NONCE_LENGTH: usize = 32;
 
 /// Starts a player, or resumes it where its journal ended.
@@ -69,14 +69,14 @@ pub(crate) fn start(
     let restored = restore(
         JournalSource {
             path: &journal,
-            // A player may lose its last events in a power cut: it only forgets.
+            // A player may lose its last events in a power failure: it only forgets matches.
             durability: Durability::Written,
             opening: Opening::of("player", shared.chance.is_reproducible()),
         },
         |_| Ok(Player::new(rules.clone())),
         |sequence, at, record, _| publisher.take_in(sequence, at, record),
     )?;
-    // Of a league that is over there is nothing more to be had.
+    // A finished league has nothing more to offer.
     let over = restored.machine.phase() == PlayerPhase::Completed
         && restored.machine.league_id() == Some(league);
     let (membership, first) = if over {
@@ -93,7 +93,8 @@ pub(crate) fn start(
         observer: Box::new(PlayerObserver {
             tokens,
             strict,
-            // Until it is admitted anew, a caller may know more of the league than it does.
+            // Until the player is admitted again, a caller may know more about the league than the
+            // player.
             membership,
             announced,
             publisher,
@@ -118,18 +119,18 @@ pub(crate) fn start(
     }))
 }
 
-/// Answers the messages and tool calls that come to a player.
+/// Answers the messages and tool calls for a player.
 pub(crate) struct PlayerService {
     pub(crate) actor: Handle<Player>,
     pub(crate) style: PlayStyle,
-    /// Changes when a match was announced.
+    /// Changes when a match is announced.
     pub(crate) announcements: watch::Receiver<()>,
     /// How long a call may wait for the announcement of its match.
     pub(crate) patience: Duration,
-    /// Where dice and nonces come from.
+    /// The source of dice and nonces.
     pub(crate) chance: Chance,
     pub(crate) identity: Arc<Identity>,
-    /// Its own name for chance, so that no two players draw the same from one seed.
+    /// Its own label for random numbers, so that no two players draw the same from one seed.
     pub(crate) purpose: String,
 }
 
@@ -246,8 +247,8 @@ impl PlayerService {
         }
     }
 
-    /// Brings a command to the actor, and again when its match has been announced: the manager's
-    /// announcement and the referee's call come by different roads, and either may be first.
+    /// Sends a command to the actor, and again when its match has been announced: the manager's
+    /// announcement and the referee's call come over different connections, in either order.
     async fn put(&self, command: Command) -> Result<MachineAnswer<Player>, ActorError> {
         let mut announcements = self.announcements.clone();
         let announced = async {
@@ -266,7 +267,7 @@ impl PlayerService {
         }
     }
 
-    /// Chooses away from the actor, and comes back with the choice or, too late, without one.
+    /// Chooses outside the actor, then sends the choice to it or, if too late, no choice.
     async fn think(
         &self,
         think: Box<Think>,
@@ -300,7 +301,7 @@ impl PlayerService {
         self.actor.ask(chosen).await.map_err(unattended)
     }
 
-    /// Has a bot hear what its player heard; to an invitation it may say no.
+    /// Forwards to a bot what its player received; the bot may decline an invitation.
     async fn pass_on(&self, told: Option<ForwardedMessage>, reply: &mut Reply) {
         let (Some(bot), Some(told)) = (self.style.chooser.bot(), told) else {
             return;
@@ -336,9 +337,9 @@ fn shown(view: &PlayerView) -> Value {
 pub(crate) struct PlayerObserver {
     tokens: KeptTokens,
     strict: bool,
-    /// How far it came in this process; what the journal tells of an earlier one does not count.
+    /// Its progress in this process; the journal of an earlier process does not count.
     membership: Membership,
-    /// Tells that a match was announced.
+    /// Signals that a match was announced.
     announced: watch::Sender<()>,
     publisher: PlayerPublisher,
     document_writer: DocumentWriter,
@@ -409,7 +410,7 @@ impl Observer<Player> for PlayerObserver {
 #[derive(Debug, Clone)]
 pub(crate) struct PlayStyle {
     pub(crate) chooser: Chooser,
-    /// How long it pretends to think, so that people can watch.
+    /// How long it pretends to think, so that people can follow the match.
     pub(crate) pace: Duration,
 }
 
@@ -426,11 +427,11 @@ pub(crate) struct ForwardedMessage {
     pub(crate) from: Agent,
 }
 
-/// What a choice depends on besides the call.
+/// The inputs of a choice besides the call.
 pub(crate) struct ChoiceInput {
     pub(crate) memory: Vec<Arc<MatchRecord>>,
     pub(crate) dice: Dice,
-    /// The player's own share in the draw, unless a bot brings one.
+    /// The player's own nonce for the draw, unless a bot sends one.
     pub(crate) nonce: String,
     pub(crate) told: Option<ForwardedMessage>,
 }
@@ -450,7 +451,7 @@ impl Chooser {
         }
     }
 
-    /// Chooses, or says why a bot did not; a strategy that is too late returns no choice.
+    /// Chooses a move, or returns why a bot did not; a strategy that is too late returns no choice.
     pub(crate) async fn choose(
         &self,
         think: Think,
@@ -484,7 +485,7 @@ async fn by_strategy(strategy: &'static Strategy, think: Think, thinking: Choice
     }
 }
 
-/// A missing or illegal answer of a bot is not repaired: the referee counts it as from any agent.
+/// A missing or illegal answer of a bot is not repaired: the referee counts it as for any agent.
 async fn by_bot(
     bot: &Arc<Bot>,
     think: Think,

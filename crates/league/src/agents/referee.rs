@@ -103,7 +103,7 @@ pub(crate) fn start(
 /// Keeps the referee's tokens, and the transcripts and documents of its matches.
 struct RefereeObserver {
     tokens: KeptTokens,
-    /// Whether the latest match is played strictly, and its game.
+    /// Whether the latest match is strict, and its game.
     strict: bool,
     game_type: Option<GameType>,
     transcripts: Transcripts,
@@ -113,15 +113,15 @@ struct RefereeObserver {
     document_writer: DocumentWriter,
 }
 
-/// A match as it was ordered, and what has gone wrong in it.
+/// A match as ordered, and its failed attempts.
 struct OpenMatch {
     fixture: Arc<MatchOrder>,
-    /// By place of the player.
+    /// Seat, code and detail of each failed attempt.
     failed: Vec<(usize, Code, String)>,
 }
 
 impl RefereeObserver {
-    /// Registers, with the tokens of an earlier registration.
+    /// The command to register, with the tokens of an earlier registration.
     fn begin(&self) -> Command {
         let Tokens {
             token,
@@ -133,7 +133,7 @@ impl RefereeObserver {
         }
     }
 
-    /// Notes what cost attempts, now that nothing of the match is hidden any more.
+    /// Records failed attempts, now that nothing about the match is hidden.
     fn note_failures(&mut self, match_id: &MatchId) {
         let Some(played) = self.matches.remove(match_id) else {
             return;
@@ -150,7 +150,7 @@ impl RefereeObserver {
 impl Observer<Referee> for RefereeObserver {
     fn companion(&mut self, event: &Event) -> Option<Record<Event>> {
         match event {
-            // From here on the journal holds what was chosen, so it may hold who said it as well.
+            // From here on the journal holds the choices, so it may hold the transcript as well.
             Event::Decided { match_id, .. } | Event::Closed { match_id, .. } => {
                 let attempt = self.matches.get(match_id)?.fixture.attempt;
                 let transcript = self.transcripts.take(match_id, attempt)?;
@@ -181,7 +181,7 @@ impl Observer<Referee> for RefereeObserver {
                 aside,
                 ..
             }) => {
-                // What only the player was told may be read by all when the match is over.
+                // Details that only the player received become public when the match is over.
                 let told = aside.as_ref().map_or(detail, |aside| &aside.0);
                 if let Some(played) = self.matches.get_mut(match_id) {
                     played.failed.push((seat.index(), *code, told.clone()));
@@ -240,16 +240,16 @@ impl Observer<Referee> for RefereeObserver {
     }
 }
 
-/// Answers the messages and tool calls that come to a referee.
+/// Answers the messages and tool calls for a referee.
 pub(crate) struct RefereeService {
     pub(crate) actor: Handle<Referee>,
     pub(crate) identity: Arc<Identity>,
     pub(crate) peers: Sessions,
-    /// Where players may be called.
+    /// The addresses at which players may be called.
     pub(crate) allowed: AllowList,
-    /// Which players it has told of that may not be called.
+    /// The players already reported because their address may not be called.
     pub(crate) told: PeerTroubles,
-    /// How long a call may wait for its admission.
+    /// How long a call may wait for the referee's admission.
     pub(crate) admission_timeout: Duration,
 }
 
@@ -270,7 +270,7 @@ impl AgentService for RefereeService {
                 token,
             },
             Message::Ping => Command::Ping,
-            // News for players; a referee acknowledges them.
+            // Notifications for players; a referee only acknowledges them.
             Message::RoundAnnouncement(_)
             | Message::RoundCompleted(_)
             | Message::StandingsUpdate(_)
@@ -284,7 +284,7 @@ impl AgentService for RefereeService {
 
     async fn call(&self, tool: &str, arguments: ToolArguments) -> Option<ServiceReply> {
         if tool == "register_to_league" {
-            // It registers by itself; a caller may only ask how far it is.
+            // The referee registers by itself; a caller can only query its progress.
             return Some(ServiceReply::Plain(json!({
                 "status": if self.identity.agent().is_some() { "registered" } else { "registering" },
                 "agent": self.identity.label(),
@@ -387,9 +387,9 @@ fn shown(view: &MatchView) -> Value {
 }
 
 impl RefereeService {
-    /// Takes an order, unless a player of it may not be called from here: another referee may call
-    /// it, and whoever runs this one can mend that. The player would lose by it otherwise, as it
-    /// does in the end if nobody runs the match.
+    /// Accepts an order, unless one of its players may not be called from here: another referee may
+    /// be able to call the player, and the operator of this referee can fix its configuration.
+    /// Otherwise the player would lose the match, as it does in the end if no referee can run it.
     pub(crate) async fn start_match(
         &self,
         order: Arc<StartMatch>,
@@ -419,7 +419,7 @@ impl RefereeService {
     }
 }
 
-/// Why a player is not called, if it is not.
+/// Why a player may not be called; `None` if it may.
 fn why_not(allowed: &AllowList, player: &StartMatchPlayer) -> Option<String> {
     match allowed.check(&player.endpoint) {
         Err(refused @ (BadEndpoint::NotAllowed(_) | BadEndpoint::OnManager(_))) => Some(format!(
@@ -431,7 +431,7 @@ fn why_not(allowed: &AllowList, player: &StartMatchPlayer) -> Option<String> {
     }
 }
 
-/// Whether the manager, who proved itself, was told this reason, or has its match run all the same.
+/// Whether the authenticated manager received this reason, or has the match run anyway.
 fn is_answered(spoken: &ServiceReply, why: &str) -> bool {
     match spoken.message() {
         Some(Message::StartMatchAck(ack)) => ack.accepted || ack.reason.as_deref() == Some(why),
@@ -439,7 +439,7 @@ fn is_answered(spoken: &ServiceReply, why: &str) -> bool {
     }
 }
 
-/// Whether an address is on this machine; what is none says nothing of another.
+/// Whether an address is on this machine; an invalid address counts as local.
 pub(crate) fn is_here(endpoint: &str) -> bool {
     let read = Endpoint::parse(endpoint);
     read.map_or(true, |read| local::is_own(read.address.ip()))

@@ -1,7 +1,8 @@
-//! How a player chooses: the table of strategies, found by name and dealt out.
+//! How a player chooses: the table of strategies, lookup by name, and assignment to players.
 //!
-//! A strategy is a function of what a player sees and remembers, and of dice. The caller watches
-//! the deadline, and the player's machine remembers. What each is good for: `docs/strategies.md`.
+//! A strategy is a function of a player's view and memory, and of dice. The caller watches the
+//! deadline, and the player's machine keeps the memory. `docs/strategies.md` describes each
+//! strategy.
 
 mod even_odd;
 mod tic_tac_toe;
@@ -17,18 +18,18 @@ use league_protocol::id::GameType;
 use serde_json::Value;
 use thiserror::Error;
 
-/// The move that a strategy would like to make; nothing if all are alike to it.
+/// The move that a strategy prefers; `None` if it has no preference.
 ///
 /// The matches are the player's own latest ones, oldest first.
 pub type Idea = dyn Fn(&Think, &[Arc<MatchRecord>], &mut Dice) -> Option<Value> + Send + Sync;
 
-/// A way to choose moves; it keeps nothing between two choices.
+/// A way to choose moves; it keeps no state between two choices.
 pub struct Strategy {
     /// The name by which users ask for it.
     pub name: &'static str,
-    /// Says in one line what it plays.
+    /// One line on how it plays.
     pub about: &'static str,
-    /// The one game that it has ideas about; without one it fits every game.
+    /// The only game that it supports; `None` if it fits every game.
     pub game: Option<&'static str>,
     pub idea: &'static Idea,
 }
@@ -40,12 +41,12 @@ impl fmt::Debug for Strategy {
 }
 
 impl Strategy {
-    /// Tells whether it fits this game.
+    /// Whether it fits this game.
     pub fn knows(&self, game: &GameType) -> bool {
         self.game.is_none_or(|own| game.as_str() == own)
     }
 
-    /// Chooses one of the options: its idea if that is legal, otherwise any by chance.
+    /// Chooses one of the options: its preferred move if that is legal, otherwise a random one.
     ///
     /// `memory` holds the player's own latest matches, oldest first. Without options, which the
     /// machine never asks about, the choice is `null`.
@@ -119,7 +120,7 @@ pub fn all() -> &'static [Strategy] {
     &STRATEGIES
 }
 
-/// Finds a strategy by its name, which is spelled exactly as in the list.
+/// Finds a strategy by its exact name.
 pub fn find(name: &str) -> Result<&'static Strategy, UnknownStrategy> {
     let found = STRATEGIES.iter().find(|strategy| strategy.name == name);
     found.ok_or_else(|| UnknownStrategy {
@@ -127,8 +128,8 @@ pub fn find(name: &str) -> Result<&'static Strategy, UnknownStrategy> {
     })
 }
 
-/// Deals strategies out in turn, one to each of so many players: the chosen ones, or if none was
-/// chosen, all that know the game.
+/// Assigns strategies to this many players in turn: the chosen ones or, if none was chosen, all
+/// that fit the game.
 pub fn deal(
     chosen: &[&'static Strategy],
     game: &GameType,
@@ -143,25 +144,25 @@ pub fn deal(
     pack.into_iter().cycle().take(players).collect()
 }
 
-/// How many characters of an unknown name are repeated.
+/// The most characters of an unknown name that are repeated in an error.
 const MAX_NAME: usize = 64;
 
-/// A name that is not in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("there is no strategy `{}`; {}there are {}", name.escape_debug(), self.guess(), names())]
 pub struct UnknownStrategy {
-    /// The name, cut if it is very long.
+    /// The name, truncated if it is very long.
     pub name: String,
 }
 
 impl UnknownStrategy {
-    /// The name that was probably meant: the one that begins and ends most like the unknown one.
+    /// The name that was probably meant: the name whose beginning and end match the unknown one
+    /// best.
     ///
-    /// At least half of what was written must be found in it, and more than a letter.
+    /// At least half of the unknown name must match, and more than one letter.
     pub fn nearest(&self) -> Option<&'static str> {
         let written = self.name.to_lowercase().replace('_', "-");
         let likeness = |name: &&str| shared_letters(&written, name);
-        // Of several that are equally like it, the first of the list.
+        // Among equally good names, the first in the list.
         let best = STRATEGIES.iter().rev().map(|strategy| strategy.name);
         let enough = |shared: usize| shared > 1 && shared * 2 >= written.chars().count();
         best.max_by_key(likeness)
@@ -192,7 +193,7 @@ pub fn names() -> String {
         .join(", ")
 }
 
-/// Keeps the page about strategies true: its example is compiled and run with the other tests.
+/// Tests the page about strategies: its example is compiled and run with the other tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/strategies.md")]
 struct Guide;

@@ -1,7 +1,7 @@
 //! Calls to other agents over pooled connections.
 //!
-//! One call is one attempt: retries are a rule of the league and decided elsewhere. The pool is our
-//! own, as general clients cost half as much again (decision 0006).
+//! One call is one attempt: the league decides on retries. The pool is our own because general
+//! clients cost half as much again (decision 0006).
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,10 +21,10 @@ use tokio::net::TcpStream;
 
 use super::endpoint::Endpoint;
 
-/// How many idle connections are kept to one address, which many players may share.
+/// The most idle connections per address, which many players may share.
 pub(crate) const MAX_IDLE_PER_ADDRESS: usize = 1_024;
 
-/// The largest answer that is read, in bytes.
+/// The largest answer, in bytes.
 pub(crate) const MAX_ANSWER: usize = 4 * 1024 * 1024;
 
 #[derive(Debug, Clone, Default)]
@@ -56,7 +56,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Says why there is none; the caller decides whether to try again.
+    /// The call failed; the caller decides whether to retry.
     pub(crate) async fn post(
         &self,
         endpoint: &Endpoint,
@@ -67,12 +67,12 @@ impl Client {
         within(timeout, self.exchange(endpoint, None, request)).await
     }
 
-    /// Sends a request once and waits for the answer; a stream of events is read until the answer
-    /// has come.
+    /// Sends a request once and waits for the answer; an event stream is read until it contains the
+    /// answer.
     ///
     /// # Errors
     ///
-    /// Says why there is none; the caller decides whether to try again.
+    /// The call failed; the caller decides whether to retry.
     pub(crate) async fn send(
         &self,
         endpoint: &Endpoint,
@@ -88,11 +88,11 @@ impl Client {
         within(timeout, self.exchange(endpoint, request.id, http)).await
     }
 
-    /// Gets what is at an address.
+    /// Sends a `GET` request.
     ///
     /// # Errors
     ///
-    /// Says why there is no answer.
+    /// The call failed.
     pub(crate) async fn get(
         &self,
         endpoint: &Endpoint,
@@ -102,8 +102,8 @@ impl Client {
         within(timeout, self.exchange(endpoint, None, request)).await
     }
 
-    /// A kept connection may have been closed by the other side meanwhile; then a fresh one is
-    /// taken. Saying a thing twice does no harm in this protocol.
+    /// Uses a pooled connection or, if the peer has closed it meanwhile, a new one. Sending a
+    /// request twice is harmless in this protocol.
     async fn exchange(
         &self,
         endpoint: &Endpoint,
@@ -137,7 +137,7 @@ impl Client {
             .is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"));
         let session = header(response.headers(), "mcp-session-id").map(str::to_owned);
         let body = match id.filter(|_| event_stream) {
-            // The stream may go on after the answer, so its connection is not used again.
+            // The stream may continue after the answer, so its connection is not reused.
             Some(id) => events(response.into_body(), id).await?,
             None => {
                 let body = whole(response.into_body()).await?;
@@ -170,7 +170,7 @@ impl Client {
     }
 }
 
-/// How far a failed exchange came.
+/// The stage at which an exchange failed.
 enum ExchangeError {
     BeforeAnswer(CallError),
     Within(CallError),
@@ -203,7 +203,7 @@ async fn whole(body: Incoming) -> Result<Bytes, ExchangeError> {
     Ok(body.to_bytes())
 }
 
-/// Reads a stream of events until the answer to a call has come; nothing if it never does.
+/// Reads an event stream until it contains the answer to a call; empty if the answer never comes.
 async fn events(mut body: Incoming, id: u64) -> Result<Bytes, ExchangeError> {
     let mut events = EventStream::new(id);
     let mut read = 0;
@@ -240,7 +240,7 @@ async fn connect(address: SocketAddr) -> Result<Connection, CallError> {
         .await
         .map_err(|error| broken(&error))?;
     tokio::spawn(async move {
-        // Whoever waits for an answer hears of the end; nobody else has to.
+        // The pending request reports a broken connection to its caller.
         let _ = connection.await;
     });
     Ok(sender)

@@ -1,8 +1,8 @@
-//! What each server connection waits with: a timer for request heads, the shutdown signal and a
-//! write timeout.
+//! Timers and signals of each server connection: a timer for request heads, the shutdown signal and
+//! a write timeout.
 //!
 //! [`HeadTimer`] and [`ShutdownSignal`] are micro-optimisations of `hyper_util::rt::TokioTimer` and
-//! `watch::Receiver::wait_for`: both spare every request a visit to a lock that all connections
+//! `watch::Receiver::wait_for`: both save every request from taking a lock that all connections
 //! share. They keep a call within the cost bound of `cargo xtask cost`.
 
 use std::io::{self, ErrorKind, IoSlice};
@@ -16,11 +16,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
 use tokio::time::{sleep, sleep_until};
 
-/// One timer for all the heads of a connection.
+/// One timer for all request heads of a connection.
 ///
-/// `hyper` asks for a deadline before every head and drops it when the head is there. A timer of
-/// the runtime would be created, registered and removed each time. This one stays registered, and
-/// is put off when it fires for a head that has long arrived.
+/// `hyper` requests a deadline before every head and drops it when the head has arrived. A timer of
+/// the runtime would be created, registered and removed each time. This timer stays registered, and
+/// is postponed when it fires for a head that has already arrived.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HeadTimer(Arc<Mutex<Option<Pin<Box<tokio::time::Sleep>>>>>);
 
@@ -39,7 +39,7 @@ impl Timer for HeadTimer {
     }
 }
 
-/// One wait; dropping it leaves the timer to the next.
+/// One deadline; dropping it leaves the timer registered for the next.
 struct HeadDeadline {
     timer: HeadTimer,
     deadline: tokio::time::Instant,
@@ -65,19 +65,19 @@ impl Future for HeadDeadline {
     }
 }
 
-/// The end of a server, as one of its connections waits for it.
+/// The shutdown signal of a server, for one of its connections.
 ///
-/// All connections wait in one queue behind a lock. A connection that is queued already does not
+/// All connections wait in one queue behind a lock. A connection that is already queued does not
 /// take the lock again when it is polled for another reason.
 pub(crate) struct ShutdownSignal {
     ended: watch::Receiver<bool>,
     wait: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// The task that is in the queue.
+    /// The waker of the queued task.
     queued: Option<Waker>,
 }
 
 impl ShutdownSignal {
-    /// Completes when the server ends, or when its sender is gone.
+    /// Completes when the server stops, or when the sender is dropped.
     pub(crate) fn new(ended: watch::Receiver<bool>) -> Self {
         let mut waiting = ended.clone();
         Self {
@@ -109,15 +109,15 @@ impl Future for ShutdownSignal {
     }
 }
 
-/// A stream on which writing fails when the peer takes nothing for too long.
+/// A stream whose writes fail if the peer reads nothing for too long.
 ///
-/// Such a peer leaves its answers in our memory and keeps its place among the connections; the
-/// operating system alone would never drop it.
+/// Such a peer keeps its answers in our memory and occupies a connection; the operating system
+/// alone would never drop it.
 #[derive(Debug)]
 pub(crate) struct WriteTimeout<S> {
     stream: S,
     timeout: Duration,
-    /// Runs while the peer takes nothing.
+    /// Runs while the peer reads nothing.
     timer: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
@@ -233,7 +233,7 @@ mod tests {
             .serve_connection(TokioIo::new(near), service_fn(answer));
         let served = tokio::spawn(served);
         for _ in 0..3 {
-            // Longer in all than one head may take.
+            // The pauses together exceed the timeout of one head.
             tokio::time::sleep(SLOWEST * 2 / 5).await;
             assert_eq!(ask(&mut far).await, *b"HTTP/1.1 200");
         }

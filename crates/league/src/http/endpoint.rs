@@ -1,4 +1,4 @@
-//! The endpoint of an agent, and whether it may be called.
+//! The endpoint of an agent, and the check whether it may be called.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
@@ -10,17 +10,16 @@ use thiserror::Error;
 use super::local;
 use crate::config::{SecurityConfig, SystemConfig};
 
-/// The longest address that is taken, in bytes.
+/// The longest accepted address, in bytes.
 pub(crate) const MAX_ENDPOINT: usize = 256;
 
-/// An address that may be called: `http://host:port/path`, resolved once.
+/// A callable address: `http://host:port/path`, resolved once.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Endpoint {
-    /// Where to connect.
     pub(crate) address: SocketAddr,
-    /// What the header `Host` says.
+    /// The value of the `Host` header.
     pub(crate) authority: Arc<str>,
-    /// What stands behind it, with its slash.
+    /// The path, with its leading slash.
     pub(crate) path: Arc<str>,
 }
 
@@ -29,22 +28,23 @@ pub(crate) struct Endpoint {
 pub(crate) struct AllowList {
     security: Arc<SecurityConfig>,
     home: Arc<OwnAddresses>,
-    /// Whether a proxy on this machine leads callers here, so that all seem to be on it.
+    /// Whether callers reach us through a proxy on this machine, so that all of them seem to be
+    /// local.
     led: bool,
-    /// Whether loopback, as the league manager knows it, is on another machine.
+    /// Whether the league manager runs on another machine, so that its loopback is not ours.
     is_away: bool,
 }
 
-/// Where a manager answers, and the agents around it.
+/// The addresses of a manager and of the agents that its organiser configured.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OwnAddresses {
-    /// Where it listens, and where others are told that it answers.
+    /// Where the manager listens, and the address that it publishes.
     own: Vec<SocketAddr>,
-    /// Where agents answer whom the organiser named.
+    /// The addresses of agents that the organiser named.
     agents: Vec<SocketAddr>,
 }
 
-/// Why an address is not called.
+/// Why an address must not be called.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum BadEndpoint {
     #[error("`{0}` is not an address; send one such as `http://localhost:8101/mcp`")]
@@ -60,40 +60,40 @@ pub(crate) enum BadEndpoint {
          the manager and to every referee"
     )]
     NotAllowed(IpAddr),
-    /// It is the manager's loopback, and we are not there.
+    /// It is the manager's loopback, and we run on another machine.
     #[error(
         "`{0}` is on the league manager's machine, and this referee is on another; start the \
          player with `--bind 0.0.0.0`, or play its matches with a referee on that machine"
     )]
     OnManager(IpAddr),
-    /// It leads to this machine, and the caller may be on another.
+    /// It is an address of this machine, and the caller may be on another.
     #[error(
         "`{0}` leads to the league manager's machine, and nothing shows that you are there; send \
          the address by which others reach you"
     )]
     Here(IpAddr),
-    /// It leads to this machine, and a proxy on it leads callers here from anywhere.
+    /// It is an address of this machine, and callers may reach us from anywhere through a proxy.
     #[error(
         "`{0}` leads to the league manager's machine, and so does a proxy by which anybody may \
          call: send the address by which others reach you; the organiser admits agents of that \
          machine by naming them in config/agents/agents_config.json"
     )]
     Led(IpAddr),
-    /// It leads back to this machine, and the caller is on another.
+    /// It is an address of this machine, and the caller is on another.
     #[error(
         "`{host}` does not lead to your machine from here, and you call from `{from}`: send \
          `{instead}`, and listen there (`league player --bind 0.0.0.0`, or a kit with \
          `--host {from}`)"
     )]
     Elsewhere {
-        /// The host that was given.
+        /// The host in the address.
         host: IpAddr,
-        /// Where the caller is.
+        /// The host of the caller.
         from: IpAddr,
-        /// What may be meant.
+        /// The address that the caller may have meant.
         instead: String,
     },
-    /// Never called, whatever the list says.
+    /// Never called, even if the configuration allows it.
     #[error(
         "`{0}` is never called, whatever `security.allowed_endpoints` says: it does not \
          belong to one machine on a network; give another address of the agent"
@@ -104,7 +104,7 @@ pub(crate) enum BadEndpoint {
 }
 
 impl AllowList {
-    /// The addresses that the configuration allows; without one, loopback.
+    /// The addresses that the configuration allows; by default only loopback.
     pub(crate) fn new(security: SecurityConfig) -> Self {
         Self {
             security: Arc::new(security),
@@ -112,7 +112,7 @@ impl AllowList {
         }
     }
 
-    /// The same of one who listens, and is reached, as the configuration says.
+    /// The same list, with proxy detection from the configured bind address and host.
     pub(crate) fn of(system: &SystemConfig) -> Self {
         let told = Endpoint::parse(&url(&system.network.base_host, 0));
         let told_here = told.is_ok_and(|told| told.address.ip().is_loopback());
@@ -122,8 +122,8 @@ impl AllowList {
         }
     }
 
-    /// The same list for somebody on another machine than the league manager, whose loopback is
-    /// not its own.
+    /// The same list for an agent on another machine than the league manager: the manager's
+    /// loopback is not its own.
     #[must_use]
     pub(crate) fn away_from_manager(self) -> Self {
         Self {
@@ -132,7 +132,7 @@ impl AllowList {
         }
     }
 
-    /// The same list without the addresses at which we answer ourselves: nobody else does there.
+    /// The same list without our own addresses, at which no other agent can answer.
     pub(crate) fn within(&self, home: &OwnAddresses) -> Self {
         Self {
             home: Arc::new(home.clone()),
@@ -152,11 +152,11 @@ impl AllowList {
         })
     }
 
-    /// Reads an address and checks that it may be called.
+    /// Parses an address and checks that it may be called.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with it and what to send instead.
+    /// Describes the problem and a correct address.
     pub(crate) fn check(&self, text: &str) -> Result<Endpoint, BadEndpoint> {
         let endpoint = Endpoint::parse(text)?;
         let host = endpoint.address.ip();
@@ -173,11 +173,11 @@ impl AllowList {
         }
     }
 
-    /// Reads the address that a caller says it answers at, and checks that it may be called.
+    /// Parses the address that a caller registers with, and checks that it may be called.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with it and what to send instead.
+    /// Describes the problem and a correct address.
     pub(crate) fn check_of(&self, origin: Origin, text: &str) -> Result<Endpoint, BadEndpoint> {
         let Endpoint { address, path, .. } = Endpoint::parse(text)?;
         if !self.leads_here(address.ip(), origin) || self.is_from_here(origin, address) {
@@ -197,8 +197,8 @@ impl AllowList {
         }
     }
 
-    /// Whether a host may be this machine, at whatever port: by the address that others are told,
-    /// a router may lead here. Where nobody knows our addresses, only a caller's own is another.
+    /// Whether a host may be this machine, at any port, directly or through a router. If the system
+    /// does not list our addresses, any host but the caller's own may be ours.
     fn leads_here(&self, host: IpAddr, origin: Origin) -> bool {
         let mut own = self.home.own.iter().map(|own| own.ip().to_canonical());
         let is_callers =
@@ -210,7 +210,7 @@ impl AllowList {
         host.is_unspecified() || own.any(|own| own == host) || is_machines()
     }
 
-    /// Whether a caller is on this machine; one of whom nobody knows is, if no other can reach us.
+    /// Whether a caller is local. A caller of unknown origin is, if only loopback can reach us.
     fn is_from_here(&self, origin: Origin, asked: SocketAddr) -> bool {
         match origin {
             Origin::Pipe => true,
@@ -227,7 +227,7 @@ impl AllowList {
 }
 
 impl OwnAddresses {
-    /// Where somebody listens, and where others are told that it answers: both are its own.
+    /// The listening address and the published address of a manager.
     pub(crate) fn new(bound: Option<SocketAddr>, told: &str) -> Self {
         let told = Endpoint::parse(told).ok().map(|told| told.address);
         Self {
@@ -236,7 +236,7 @@ impl OwnAddresses {
         }
     }
 
-    /// The same with agents around it, by their addresses.
+    /// Adds the addresses of agents.
     pub(crate) fn with_agents<T: AsRef<str>>(self, agents: impl IntoIterator<Item = T>) -> Self {
         let read = agents
             .into_iter()
@@ -248,7 +248,7 @@ impl OwnAddresses {
     }
 }
 
-/// The address of an agent at a port of a host.
+/// The URL of an agent at a host and port.
 pub(crate) fn url(host: &str, port: u16) -> String {
     match host.parse() {
         Ok(IpAddr::V6(address)) => format!("http://[{address}]:{port}/mcp"),
@@ -257,17 +257,17 @@ pub(crate) fn url(host: &str, port: u16) -> String {
 }
 
 impl Endpoint {
-    /// Reads an address that a person named: a name in it is looked up, once.
+    /// Parses an address that a person entered; a host name is resolved once.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with it.
+    /// The address is not valid, or its name cannot be resolved.
     pub(crate) fn look_up(text: &str) -> Result<Self, BadEndpoint> {
         match Self::parse(text) {
             Err(BadEndpoint::Name(_)) => {
                 let found = Self::read(text, found)?;
-                // The other side need not know the name that led to it; where a proxy does and goes by
-                // names, it has to lead calls for its address to the manager.
+                // We send the address as `Host`, because the server need not know the name. A proxy
+                // that routes by name must route calls for its address to the manager.
                 let authority = found.address.to_string().into();
                 Ok(Self { authority, ..found })
             }
@@ -275,12 +275,12 @@ impl Endpoint {
         }
     }
 
-    /// Reads an address; `mcp://` counts as `http://`.
+    /// Parses an address; `mcp://` counts as `http://`.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with it. Names other than `localhost` are not looked up, so an address
-    /// cannot come to mean another host later.
+    /// The address is not valid. Names other than `localhost` are not resolved, so an address
+    /// cannot point to another host later.
     pub(crate) fn parse(text: &str) -> Result<Self, BadEndpoint> {
         Self::read(text, |name, _| Err(BadEndpoint::Name(name.to_owned())))
     }
@@ -304,7 +304,7 @@ impl Endpoint {
         }
         let address = resolve(authority, malformed, look_up)?;
         Ok(Self {
-            // One address in two notations is one.
+            // Canonical form, so that two notations of an address compare equal.
             address: SocketAddr::new(address.ip().to_canonical(), address.port()),
             authority: authority.into(),
             path: if path.is_empty() { "/mcp" } else { path }.into(),
@@ -340,7 +340,7 @@ fn resolve(
     }
 }
 
-/// Looks up a name; most machines listen on an address of IPv4.
+/// Resolves a name, preferring IPv4, on which most machines listen.
 fn found(name: &str, port: u16) -> Result<SocketAddr, BadEndpoint> {
     let found = (name, port).to_socket_addrs();
     let mut found: Vec<SocketAddr> = found.map(Iterator::collect).unwrap_or_default();

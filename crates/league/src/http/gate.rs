@@ -1,8 +1,8 @@
-//! Checks `Host` and `Origin` of every request, before its body is read.
+//! Checks the `Host` and `Origin` headers of every request, before its body is read.
 //!
-//! A web page can make a browser send requests to a port on this machine, and with a name of its
-//! own that it lets point here it could even read the answers. Its requests are known by these two
-//! headers, which a page cannot set.
+//! A web page can make a browser send requests to a port on this machine. With a domain of its own
+//! that resolves to this machine, it could even read the answers. These two headers reveal such
+//! requests, and a page cannot set them.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use thiserror::Error;
 use super::local;
 use crate::config::SystemConfig;
 
-/// The hosts and origins that are let in.
+/// The allowed hosts and origins.
 ///
-/// The names and addresses of this machine's loopback are always let in, and so is the address at
-/// which a connection arrived. Where agents listen to more than loopback, so are the names that the
-/// machine has by itself; a foreign name that points here is not.
+/// The names and addresses of loopback are always allowed, and so is the address at which a
+/// connection arrived. If agents listen on more than loopback, the machine's own names are allowed
+/// as well; a foreign name that resolves to this machine is not.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gate(Arc<AllowedNames>);
 
@@ -45,10 +45,10 @@ pub(crate) enum GateRefusal {
 }
 
 impl Gate {
-    /// Also lets in the hosts and origins of the configuration.
+    /// Also allows the hosts and origins of the configuration.
     pub(crate) fn new(system: &SystemConfig) -> Self {
         let security = &system.security;
-        // On its own networks people call a machine by its name.
+        // On a local network, people reach a machine by its name.
         let own = if security.bind.is_loopback() {
             Vec::new()
         } else {
@@ -63,11 +63,11 @@ impl Gate {
         }))
     }
 
-    /// Checks the head of a request that arrived at an address of ours.
+    /// Checks the head of a request that arrived at one of our addresses.
     ///
     /// # Errors
     ///
-    /// Says which header is wrong.
+    /// Names the wrong header.
     pub(crate) fn check(
         &self,
         uri: &Uri,
@@ -86,7 +86,7 @@ impl Gate {
             return Err(GateRefusal::Host);
         }
         let mut origins = headers.get_all(ORIGIN).iter();
-        // A page that we served ourselves, under a name that we go by, may ask us for more.
+        // A page that we served ourselves, under one of our names, may send us requests.
         let own = |origin: &str| {
             let scheme = origin.split_once("://").map(|(_, authority)| authority);
             scheme
@@ -124,9 +124,9 @@ impl Gate {
     }
 }
 
-/// Tells whether a host is a name or an address of this machine's loopback.
+/// Whether a host is a name or an address of loopback.
 fn is_loopback(host: &str) -> bool {
-    // The two usual ones need no parsing.
+    // The two usual forms need no parsing.
     host.eq_ignore_ascii_case("localhost")
         || host == "127.0.0.1"
         || address(host).is_some_and(|address| address.is_loopback())
@@ -138,7 +138,7 @@ fn address(host: &str) -> Option<IpAddr> {
         .map(|address: IpAddr| address.to_canonical())
 }
 
-/// The host of `host`, `host:port`, `[v6]` or `[v6]:port`; `None` if it is none of these.
+/// The host in `host`, `host:port`, `[v6]` or `[v6]:port`; `None` for any other form.
 fn host(authority: &str) -> Option<&str> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {

@@ -1,11 +1,11 @@
-//! Where an agent listens, by which host it is reached, and where others may answer: as somebody
-//! says, else as configured, else on this machine alone.
+//! Where an agent listens, by which host others reach it, and which peers it may call: as the user
+//! specifies, else as configured, else loopback only.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
 use crate::config::{AllowedEndpoint, NetworkConfig, SecurityConfig, SystemConfig};
 
-/// What somebody says of where an agent is, in the place of the configuration.
+/// Settings for an agent's address that override the configuration.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Place<'p> {
     /// The address to listen on.
@@ -15,8 +15,8 @@ pub(crate) struct Place<'p> {
 }
 
 impl Place<'_> {
-    /// Puts it in the place of the configuration, and finds the host if nobody names it: the one by
-    /// which `peer` would know this machine.
+    /// Overrides the configuration. Without a configured host, the host becomes the address by
+    /// which `peer` would reach this machine.
     pub(crate) fn settle(&self, system: &mut SystemConfig, peer: Option<SocketAddr>) {
         if let Some(bind) = self.bind.or_else(|| self.implied(system.security.bind)) {
             system.security.bind = bind;
@@ -30,8 +30,8 @@ impl Place<'_> {
         }
     }
 
-    /// The same for an agent that calls others: where it is itself, and where the manager is that
-    /// somebody named, may be called, and so may `more`.
+    /// The same for an agent that calls others: also allows its own address, the manager's address
+    /// if one is given, and `more`.
     pub(crate) fn settle_caller(
         &self,
         system: &mut SystemConfig,
@@ -50,8 +50,8 @@ impl Place<'_> {
         }
     }
 
-    /// The same for an agent that joins a league: whoever calls it looks up no name, such as a
-    /// configured one.
+    /// The same for an agent that joins a league: also replaces a configured host name by an
+    /// address, because other agents do not resolve names.
     pub(crate) fn settle_joining(
         &self,
         system: &mut SystemConfig,
@@ -62,8 +62,8 @@ impl Place<'_> {
         system.network.base_host = called(system, manager);
     }
 
-    /// Where one listens that would be at loopback alone, and is said to be at another address of
-    /// this machine: there.
+    /// The address to listen on if loopback is configured but the given host is another address of
+    /// this machine: that address.
     fn implied(&self, configured: IpAddr) -> Option<IpAddr> {
         let named: IpAddr = self.host?.parse().ok()?;
         let other = !named.to_canonical().is_loopback() && is_own(named);
@@ -71,7 +71,7 @@ impl Place<'_> {
     }
 }
 
-/// The host of one who listens here, if nobody names it.
+/// The default host for an agent with this bind address.
 fn usual_host(bind: IpAddr, peer: Option<SocketAddr>) -> String {
     let usual = NetworkConfig::default().base_host;
     if bind == Ipv4Addr::LOCALHOST {
@@ -84,8 +84,8 @@ fn usual_host(bind: IpAddr, peer: Option<SocketAddr>) -> String {
     address.map_or(usual, |address| address.to_string())
 }
 
-/// The host by which agents are called, by `peer` above all: people may use names, which agents do
-/// not look up.
+/// The host that other agents use, `peer` in particular. People may use a name, but agents do not
+/// resolve names.
 pub(crate) fn called(system: &SystemConfig, peer: Option<SocketAddr>) -> String {
     let host = &system.network.base_host;
     match is_name(host) {
@@ -94,15 +94,15 @@ pub(crate) fn called(system: &SystemConfig, peer: Option<SocketAddr>) -> String 
     }
 }
 
-/// Whether a host is a name that has to be looked up.
+/// Whether a host is a name that must be resolved.
 pub(crate) fn is_name(host: &str) -> bool {
     host.parse::<IpAddr>().is_err() && *host != NetworkConfig::default().base_host
 }
 
-/// An address that stands for anywhere: it is kept for documentation, and no machine has it.
+/// A placeholder for any remote address: reserved for documentation, so no machine has it.
 const ANYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 9);
 
-/// The addresses of this machine that others can call, those of IPv4 first.
+/// The addresses of this machine that others can call, IPv4 first.
 pub(crate) fn addresses() -> Vec<IpAddr> {
     let mut addresses: Vec<IpAddr> = networks().into_iter().map(|(own, _)| own).collect();
     addresses.sort_by_key(IpAddr::is_ipv6);
@@ -116,17 +116,17 @@ pub(crate) fn network_of(address: IpAddr) -> Option<AllowedEndpoint> {
     Some(network)
 }
 
-/// Whether an address is certain to be one of this machine.
+/// Whether an address certainly belongs to this machine.
 pub(crate) fn is_own(address: IpAddr) -> bool {
     owns(listed().as_deref(), address).unwrap_or(false)
 }
 
-/// Whether an address may be one of this machine: any may, if the system does not tell them.
+/// Whether an address may belong to this machine; any may if the system does not list them.
 pub(crate) fn may_be_own(address: IpAddr) -> bool {
     owns(listed().as_deref(), address).unwrap_or(true)
 }
 
-/// Whether an address is one of those listed, or loopback; nobody knows if there is no list.
+/// Whether an address is listed or loopback; `None` if there is no list.
 fn owns(listed: Option<&[(IpAddr, AllowedEndpoint)]>, address: IpAddr) -> Option<bool> {
     let address = address.to_canonical();
     if address.is_loopback() {
@@ -135,14 +135,15 @@ fn owns(listed: Option<&[(IpAddr, AllowedEndpoint)]>, address: IpAddr) -> Option
     listed.map(|listed| listed.iter().any(|(own, _)| *own == address))
 }
 
-/// The address by which this machine is known to a peer; without a peer that is elsewhere, to most.
+/// The address by which a peer reaches this machine; for a missing or local peer, the address that
+/// most others use.
 pub(crate) fn address_towards(peer: Option<SocketAddr>) -> Option<IpAddr> {
     let elsewhere = peer.filter(|peer| !peer.ip().is_loopback());
     let found = elsewhere.and_then(source).or_else(|| source(ANYWHERE));
     found.or_else(|| addresses().first().copied())
 }
 
-/// The names that this machine goes by on its own networks: its host name, and that of multicast DNS.
+/// The names of this machine on its networks: its host name, and its multicast DNS name.
 pub(crate) fn names() -> Vec<String> {
     let system = rustix::system::uname();
     names_of(&system.nodename().to_string_lossy())
@@ -156,7 +157,7 @@ fn names_of(host: &str) -> Vec<String> {
     names.into_iter().filter(usable).collect()
 }
 
-/// The own end of the way to a peer: the system is asked which it would take, and takes none.
+/// The source address that the system would use towards a peer; no packet is sent.
 fn source(peer: SocketAddr) -> Option<IpAddr> {
     let any: IpAddr = match peer {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -173,7 +174,7 @@ fn networks() -> Vec<(IpAddr, AllowedEndpoint)> {
     listed().unwrap_or_default()
 }
 
-/// The same; nothing if the system does not tell.
+/// The same; `None` if the system does not list them.
 fn listed() -> Option<Vec<(IpAddr, AllowedEndpoint)>> {
     let interfaces = if_addrs::get_if_addrs().ok()?;
     let own = interfaces.into_iter().map(|interface| {
@@ -232,7 +233,7 @@ mod tests {
             place.settle(&mut system, None);
             system.security.bind
         };
-        // A machine without a network has none.
+        // Empty on a machine without a network.
         for own in addresses() {
             assert_eq!(settled(None, own.to_string()), own);
             let said = settled(Some("127.0.0.1"), own.to_string());
@@ -254,7 +255,7 @@ mod tests {
     #[test]
     fn of_several_addresses_the_one_is_told_by_which_the_manager_is_reached() {
         let system = settled("0.0.0.0", Some("board"));
-        // On a machine with one network there is only one to tell.
+        // On a machine with one network there is only one address.
         for own in addresses() {
             let manager = SocketAddr::new(own, 8000);
             assert_eq!(called(&system, Some(manager)), own.to_string());
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn an_address_for_others_is_one_of_ours() {
-        // A machine without a network has none.
+        // `None` on a machine without a network.
         let found = address_towards(None);
         assert!(found.is_none_or(is_own), "{found:?}");
         for own in addresses() {

@@ -1,7 +1,8 @@
-//! The server of an agent: `POST /mcp`, `GET /health`, pages if there are any; bytes in and bytes out.
+//! The HTTP server of an agent: `POST /mcp`, `GET /health`, and optional pages; bytes in, bytes
+//! out.
 //!
-//! Many agents may share one listener, each below a path of its own. The [`Gate`] decides which
-//! requests are let in, the [`Service`] what a body means.
+//! Many agents may share one listener, each below its own path. The [`Gate`] decides which requests
+//! are allowed, and the [`Service`] handles the body.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -39,7 +40,7 @@ use crate::wire::record::RejectedCall;
 pub struct Limits {
     /// The largest body, in bytes.
     pub body: usize,
-    /// The most connections at once; further ones are closed.
+    /// The most connections at once; further connections are closed.
     pub connections: usize,
 }
 
@@ -53,31 +54,31 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// How many of the connections may belong to viewers; the rest are for agents.
+    /// The most connections for viewers; the rest are reserved for agents.
     pub fn viewers(&self) -> usize {
         self.connections / 2
     }
 }
 
-/// The largest head of a request, in bytes.
+/// The largest request head, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a peer may read nothing of a response.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long open requests may go on when the server stops.
+/// How long open requests may continue when the server stops.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
 /// Answers the requests below a path.
 pub trait Service: Send + Sync {
-    /// Answers a body that was posted.
+    /// Answers the body of a `POST`.
     fn receive(&self, head: RequestHead, body: Bytes) -> Answering<'_>;
-    /// Answers another method than `POST` at `/mcp`.
+    /// Answers methods other than `POST` at `/mcp`.
     fn beside(&self, method: Method, head: RequestHead) -> Answering<'_>;
-    /// Notes a call that was refused before its body was read.
+    /// Records a call that was refused before its body was read.
     fn turned_away(&self, call: &RejectedCall);
     fn health(&self) -> Answering<'_>;
-    /// Answers lines of a pipe until it ends.
+    /// Answers the lines of a pipe until it ends.
     fn attend(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> Attending;
 }
 
@@ -110,24 +111,24 @@ impl Routes {
         }
     }
 
-    /// Shows pages at all paths that belong to no service.
+    /// Serves pages at all paths that do not belong to a service.
     #[must_use]
     pub fn with_pages(mut self, pages: Arc<dyn Pages>) -> Self {
         self.pages = Some(pages);
         self
     }
 
-    /// Adds a service below a prefix, such as `` or `/agents/P01`.
+    /// Adds a service below a prefix, such as an empty one or `/agents/P01`.
     pub fn open(&mut self, prefix: impl Into<String>, door: Arc<dyn Service>) {
         self.doors.insert(prefix.into(), door);
     }
 }
 
-/// Binds a port, so that it is known before it is announced.
+/// Binds a port before its address is published.
 ///
 /// # Errors
 ///
-/// The port is in use, or not permitted.
+/// The port is in use or not permitted.
 pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address).await
 }
@@ -147,7 +148,7 @@ pub async fn serve(
             accepted = listener.accept() => accepted,
         };
         let Ok((stream, _)) = accepted else {
-            // Out of descriptors, or a peer that left at once: try the next.
+            // Out of file descriptors, or the peer left at once: try the next.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
@@ -161,7 +162,7 @@ pub async fn serve(
         });
     }
     drop(listener);
-    // Open requests are answered to their end.
+    // Wait until open requests are answered.
     let seats = u32::try_from(limits.connections).unwrap_or(u32::MAX);
     let empty = room.acquire_many(seats);
     let _ = tokio::time::timeout(SHUTDOWN_GRACE, empty).await;
@@ -176,7 +177,8 @@ async fn serve_connection(
     if stream.set_nodelay(true).is_err() {
         return;
     }
-    // Requests share what belongs to their connection, and count nothing that others count too.
+    // All requests share the context of their connection, and so avoid counters that connections
+    // share.
     let ends = stream.peer_addr().ok().zip(stream.local_addr().ok());
     let visit = Arc::new(ConnectionContext {
         origin: ends.map_or(Origin::Unknown, |(from, at)| Origin::Network {
@@ -188,7 +190,7 @@ async fn serve_connection(
     });
     let service = service_fn(move |mut request| {
         let visit = Arc::clone(&visit);
-        // The request stays where it is: what is passed on by value is kept twice.
+        // Pass the request by reference: a moved value would be stored twice in the future.
         async move { Ok::<_, Infallible>(visit.answer(&mut request).await) }
     });
     let stream = WriteTimeout::new(stream, WRITE_TIMEOUT);
@@ -200,14 +202,14 @@ async fn serve_connection(
     let mut connection = pin!(connection);
     tokio::select! {
         biased;
-        // A broken connection has no peer left to tell.
+        // A broken connection has no peer to report the error to.
         _ = connection.as_mut() => return,
         () = ShutdownSignal::new(end) => connection.as_mut().graceful_shutdown(),
     }
     let _ = tokio::time::timeout(SHUTDOWN_GRACE, connection).await;
 }
 
-/// What all requests of one connection share.
+/// The context that all requests of one connection share.
 struct ConnectionContext {
     doors: Arc<Routes>,
     origin: Origin,
@@ -267,7 +269,7 @@ impl ConnectionContext {
 }
 
 impl ConnectionContext {
-    /// Notes a refused call with the service that it was for.
+    /// Records a refused call with its service.
     fn turn_away(&self, door: Option<&Arc<dyn Service>>, refused: HttpResponse) -> HttpResponse {
         if let Some(door) = door {
             door.turned_away(&RejectedCall {
@@ -282,7 +284,7 @@ impl ConnectionContext {
 
 async fn read(body: &mut Incoming, largest: usize) -> Result<Bytes, HttpResponse> {
     let mut whole = pin!(whole(Limited::new(body, largest)));
-    // Most bodies come together with their heads, and need no timer.
+    // Most bodies arrive together with their heads and need no timer.
     let read = match poll_fn(|context| Poll::Ready(whole.as_mut().poll(context))).await {
         Poll::Ready(read) => Ok(read),
         Poll::Pending => Box::pin(tokio::time::timeout(BODY_TIMEOUT, whole)).await,
@@ -301,7 +303,7 @@ async fn read(body: &mut Incoming, largest: usize) -> Result<Bytes, HttpResponse
     }
 }
 
-/// Puts a body together; one that came in one piece is that piece.
+/// Collects a body; a body of one chunk is not copied.
 async fn whole(mut body: Limited<&mut Incoming>) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
     let first = match body.frame().await.transpose()? {
         Some(frame) => frame.into_data().unwrap_or_default(),
@@ -355,7 +357,7 @@ fn plain(status: StatusCode, sentence: &str) -> HttpResponse {
 /// A refusal before the body is read, as a JSON-RPC error.
 fn refused(status: StatusCode, sentence: &str) -> HttpResponse {
     let error = RpcError::invalid_request(sentence.to_owned());
-    // The era is not known yet, and no era minds a missing id.
+    // The era is not known yet, and all eras accept a missing id.
     json(status, rpc::fail(None, &error, Era::Modern))
 }
 

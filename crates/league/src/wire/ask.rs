@@ -1,6 +1,6 @@
-//! Asks a running league manager: how it is, what it knows, to begin, and to step a match.
+//! Client for a running league manager: health, queries, starting the league and stepping a match.
 //!
-//! One question is one try. What is printed of an answer is left to others.
+//! Each request is one attempt. Callers print the answers.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -30,13 +30,13 @@ use crate::clock;
 use crate::http::client::{Answer, CallError, Client};
 use crate::http::endpoint::{BadEndpoint, Endpoint};
 
-/// How long a manager may take to answer.
+/// How long to wait for a manager's answer.
 pub(crate) const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Each question waits for its answer, so that one number does for all.
+/// One id is enough: each request waits for its answer.
 const ID: u64 = 1;
 
-/// Asks one manager.
+/// Client of one manager.
 #[derive(Debug, Clone)]
 pub(crate) struct ManagerClient {
     client: Client,
@@ -44,30 +44,27 @@ pub(crate) struct ManagerClient {
     health: Endpoint,
 }
 
-/// How a league is.
+/// The health of a league.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Health {
-    /// Which league.
     pub(crate) league_id: LeagueId,
-    /// What is played.
     pub(crate) game_type: GameType,
-    /// How far it is.
     pub(crate) state: State,
-    /// Players that are in.
+    /// Registered players.
     pub(crate) players: u32,
-    /// Referees that are in.
+    /// Registered referees.
     pub(crate) referees: u32,
-    /// Rounds in all; 0 before it begins.
+    /// All rounds of the schedule; 0 before the league starts.
     pub(crate) rounds: u32,
-    /// The round that is played, once it has begun.
+    /// The current round, once the league has started.
     pub(crate) round_id: Option<u32>,
-    /// Matches that are decided.
+    /// Decided matches.
     pub(crate) matches_played: u64,
-    /// Matches in all; 0 before it begins.
+    /// All matches of the schedule; 0 before the league starts.
     pub(crate) matches: u64,
 }
 
-/// How far a league is.
+/// The progress of a league.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum State {
@@ -75,44 +72,42 @@ pub(crate) enum State {
     Registering,
     /// Matches are played.
     Running,
-    /// It is over.
     Completed,
 }
 
-/// An answer to a query, understood and as it came.
+/// A decoded answer to a query, with its original JSON.
 #[derive(Debug, Clone)]
 pub(crate) struct QueryReply {
-    /// What it says.
     pub(crate) response: LeagueQueryResponse,
-    /// Its JSON.
+    /// The answer as received.
     pub(crate) json: Box<RawValue>,
 }
 
-/// Why there is no answer.
+/// Why a request got no usable answer.
 #[derive(Debug, Error)]
 pub(crate) enum AskError {
-    /// Nobody answers there.
+    /// The call failed.
     #[error(transparent)]
     Away(#[from] CallError),
-    /// The manager says no.
+    /// The manager refused.
     #[error("{sentence}")]
     Refused {
-        /// Why, for people.
+        /// The reason, for people.
         sentence: String,
-        /// The rule that was broken, if it names one.
+        /// The rule that was broken, if the manager named it.
         code: Option<Code>,
     },
-    /// What came back is not what a manager says.
+    /// The reply does not follow the manager's protocol.
     #[error("the answer is not a league manager's: {0}")]
     Unclear(String),
 }
 
 impl ManagerClient {
-    /// Takes the address of a manager.
+    /// Parses the address of a manager.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with the address.
+    /// The address is not valid.
     pub(crate) fn new(manager: &str) -> Result<Self, BadEndpoint> {
         let endpoint = Endpoint::look_up(manager)?;
         let prefix = endpoint.path.strip_suffix("/mcp");
@@ -128,16 +123,15 @@ impl ManagerClient {
         })
     }
 
-    /// The address of the manager.
     pub(crate) fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Asks how the league is.
+    /// Fetches the health of the league.
     ///
     /// # Errors
     ///
-    /// Nobody answers there, or it is no manager who does.
+    /// No answer, or not a league manager's.
     pub(crate) async fn health(&self) -> Result<Health, AskError> {
         let asking = self.client.get(&self.health, REPLY_TIMEOUT);
         let answer = told(&format!("GET {}", self.health), asking).await?;
@@ -147,20 +141,20 @@ impl ManagerClient {
         serde_json::from_slice(&answer.body).map_err(|error| AskError::Unclear(error.to_string()))
     }
 
-    /// Asks for the table, which everybody may see.
+    /// Fetches the public standings.
     ///
     /// # Errors
     ///
-    /// Nobody answers there, or not a manager.
+    /// No answer, or not a league manager's.
     pub(crate) async fn table(&self) -> Result<QueryReply, AskError> {
         understood(self.post("get_standings", Some(&json!({}))).await?)
     }
 
-    /// Asks for the rows of the table.
+    /// Fetches the rows of the standings.
     ///
     /// # Errors
     ///
-    /// Nobody answers there, or not with a table.
+    /// No answer, or not a standings table.
     pub(crate) async fn standings(&self) -> Result<Vec<StandingRow>, AskError> {
         let told = self.table().await?;
         match told.response.answer {
@@ -173,12 +167,12 @@ impl ManagerClient {
         }
     }
 
-    /// Asks in the administrator's name.
+    /// Sends a query as the administrator.
     ///
     /// # Errors
     ///
-    /// Nobody answers there, or the token is not the administrator's. That the manager knows no
-    /// answer is no error, and told in the response.
+    /// No answer, or the token is not the administrator's. A query that the manager cannot answer
+    /// is not an error: the response reports it.
     pub(crate) async fn query(
         &self,
         league: &LeagueId,
@@ -192,7 +186,7 @@ impl ManagerClient {
         });
         let conversation = conversation(&message, "admin");
         let stamp = Stamp {
-            // The administrator has no name of its own in the protocol; the token says who asks.
+            // The protocol has no sender name for the administrator; the token identifies it.
             sender: Sender::Agent(&Agent::Manager),
             at: clock::now(),
             conversation: &conversation,
@@ -202,18 +196,18 @@ impl ManagerClient {
         understood(self.post(tool(&message), outgoing.as_ref()).await?)
     }
 
-    /// Has the league begin.
+    /// Starts the league.
     ///
     /// # Errors
     ///
-    /// Nobody answers there, or the manager says why it does not begin.
+    /// No answer, or the manager refuses to start.
     pub(crate) async fn start(&self, admin: &AuthToken) -> Result<(), AskError> {
         let arguments = json!({"auth_token": admin.reveal()});
         self.call::<Value>("start_league", &arguments).await?;
         Ok(())
     }
 
-    /// Calls a tool that takes no message and answers with none, unless it says no.
+    /// Calls a tool whose arguments and answer are plain JSON; a message in reply is a refusal.
     async fn call<T: DeserializeOwned>(
         &self,
         tool: &str,
@@ -248,7 +242,7 @@ impl ManagerClient {
     }
 }
 
-/// Tells what came of a call, for those who look on, and nothing that is in it.
+/// Logs the outcome of a call for debugging, without its content.
 async fn told(
     call: &str,
     asking: impl Future<Output = Result<Answer, CallError>>,
@@ -265,7 +259,7 @@ async fn told(
     answer
 }
 
-/// Reads the answer to a query.
+/// Decodes the answer to a query.
 fn understood(json: Box<RawValue>) -> Result<QueryReply, AskError> {
     match spoken(&json)? {
         Message::LeagueQueryResponse(mut response) => {
@@ -279,7 +273,7 @@ fn understood(json: Box<RawValue>) -> Result<QueryReply, AskError> {
     }
 }
 
-/// A manager lets no name in that moves a cursor; whoever else answers might.
+/// Removes control characters from names. Our manager never admits such names; other servers might.
 fn printable(mut answer: QueryAnswer) -> QueryAnswer {
     let harmless = |row: &StandingRow| StandingRow {
         display_name: excerpt(&row.display_name).into(),
@@ -293,7 +287,7 @@ fn printable(mut answer: QueryAnswer) -> QueryAnswer {
     answer
 }
 
-/// Reads a message; a refusal becomes an error.
+/// Decodes a message; a refusal becomes an error.
 fn spoken(json: &RawValue) -> Result<Message, AskError> {
     let decoded = decode(json, Reading::Lenient, Some(Dialect::V2));
     let mut decoded = decoded.map_err(|_| AskError::Unclear(excerpt(json.get())))?;
@@ -308,10 +302,10 @@ fn spoken(json: &RawValue) -> Result<Message, AskError> {
     }
 }
 
-/// The steps of a match, in their order.
+/// The steps of a match, in order.
 pub(crate) const STEPS: [&str; 3] = ["collect_choices", "draw_number", "finalize_match"];
 
-/// What it takes to step a match, as the manager tells it.
+/// What stepping a match needs, as returned by the manager.
 #[derive(Deserialize)]
 struct StepAccess {
     referee_id: RefereeId,
@@ -319,20 +313,20 @@ struct StepAccess {
     step_token: String,
 }
 
-/// How far a match is after a step, as its referee tells it.
+/// The progress of a match after a step, as returned by its referee.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StepReport {
-    /// Who runs it.
+    /// The referee that runs the match.
     pub(crate) referee_id: RefereeId,
-    /// Which step it took; none if none is due.
+    /// The step that was taken; `None` if no step is due.
     pub(crate) step: Option<&'static str>,
-    /// How far it is now.
+    /// The state after the step.
     pub(crate) state: MatchState,
-    /// How it ended, once it has.
+    /// The result, once the match has ended.
     pub(crate) result: Value,
 }
 
-/// What of a match's state matters here.
+/// The fields of a match's state that are used here.
 #[derive(Deserialize)]
 struct MatchProgress {
     state: MatchState,
@@ -341,11 +335,11 @@ struct MatchProgress {
 }
 
 impl ManagerClient {
-    /// Takes the next step of a match in the administrator's name, if one is due.
+    /// Takes the next step of a match as the administrator, if a step is due.
     ///
     /// # Errors
     ///
-    /// Nobody answers, the match is not one to be stepped, or the token is not the administrator's.
+    /// No answer, the match cannot be stepped, or the token is not the administrator's.
     pub(crate) async fn step(
         &self,
         match_id: &MatchId,
@@ -367,7 +361,7 @@ impl ManagerClient {
         })
     }
 
-    /// Tries the steps in their order; the referee takes the one whose turn it is.
+    /// Tries the steps in order; the referee accepts only the step that is due.
     async fn first_due(&self, arguments: &Value) -> Result<Option<&'static str>, AskError> {
         for step in STEPS {
             match self.call::<Value>(step, arguments).await {

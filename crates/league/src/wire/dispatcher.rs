@@ -1,8 +1,8 @@
-//! The tool dispatcher of an agent: has a call read, its service answer it, and the answer written
-//! in the caller's dialect.
+//! The tool dispatcher of an agent: decodes a call, lets the service answer it, and encodes the
+//! answer in the caller's dialect.
 //!
-//! Reading is the same for all kinds of agents; what a message means to one of them is left to its
-//! [`AgentService`], and framing to the router around it.
+//! Decoding is the same for all kinds of agents. The [`AgentService`] handles the message, and the
+//! router around the dispatcher does the framing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::clock;
 use crate::storage::root::Root;
 use crate::wire::observed::{Deviations, Seen};
 
-/// How long a resource may be taken for the present state, in milliseconds.
+/// How long a client may cache a resource, in milliseconds.
 const FRESH_FOR: u64 = 1_000;
 
 /// A kind of agent: what it offers, and how it answers.
@@ -42,56 +42,56 @@ pub(crate) trait AgentService: Send + Sync + 'static {
     /// Answers a message.
     fn hear(&self, received: Received, origin: Origin)
     -> impl Future<Output = ServiceReply> + Send;
-    /// Answers a call of a tool that takes no message; `None` if there is no such tool.
+    /// Answers a call to a tool that takes no message; `None` if there is no such tool.
     fn call(
         &self,
         tool: &str,
         arguments: ToolArguments,
     ) -> impl Future<Output = Option<ServiceReply>> + Send;
-    /// Shows a listed resource that the agent knows fresher than its documents.
+    /// Returns a listed resource for which the agent has newer data than its documents.
     fn show(&self, uri: &str) -> impl Future<Output = Option<Value>> + Send;
-    /// More members for the health page.
+    /// Additional members of the health page.
     fn health(&self) -> impl Future<Output = Map<String, Value>> + Send;
-    /// Whether it acknowledges news of types that it does not know.
+    /// Whether it acknowledges notifications of unknown types.
     fn nods(&self) -> bool {
         false
     }
 }
 
-/// What a kind of agent offers; plain calls and MCP go by the same list.
+/// What a kind of agent offers, both to plain calls and over MCP.
 #[derive(Debug)]
 pub(crate) struct Manifest {
-    /// The name for programs.
+    /// The machine-readable name.
     pub(crate) name: &'static str,
-    /// The name for people.
+    /// The name shown to people.
     pub(crate) title: &'static str,
-    /// What an assistant should know before it begins.
+    /// Instructions for an assistant.
     pub(crate) instructions: &'static str,
-    /// The tools, in the order in which they are listed.
+    /// The tools, in listing order.
     pub(crate) tools: &'static [ToolEntry],
-    /// Resources: address, title, what it holds.
+    /// Resources: address, title, description.
     pub(crate) resources: &'static [(&'static str, &'static str, &'static str)],
-    /// Resources with a name in their address.
+    /// Resources whose address contains a name.
     pub(crate) templates: &'static [Template],
     pub(crate) prompts: &'static [Prompt],
-    /// The resource that a prompt about no match in particular is written around.
+    /// The resource that prompts include when they are not about one match.
     pub(crate) background: &'static str,
 }
 
-/// What an agent answers.
+/// The answer of an agent's service.
 #[derive(Debug)]
 pub(crate) enum ServiceReply {
     Message(Box<Message>),
-    /// A message that proves the sender by its token.
+    /// A message sent with the agent's token as proof.
     Proven(Box<Message>),
-    /// A message in another spelling than the caller's.
+    /// A message in another dialect than the caller's.
     Spelled(Box<Message>, Dialect),
-    /// Plain JSON, for tools that have no message.
+    /// Plain JSON, for tools without a message.
     Plain(Value),
 }
 
 impl ServiceReply {
-    /// The same in another spelling, if one is given; what proves the sender stays as it is.
+    /// The same reply in another dialect, if one is given; a proven message stays unchanged.
     #[must_use]
     pub(crate) fn spelled(self, spelling: Option<Dialect>) -> Self {
         match (self, spelling) {
@@ -109,7 +109,6 @@ impl ServiceReply {
         }
     }
 
-    /// A refusal.
     pub(crate) fn error(error: LeagueError) -> Self {
         Self::Message(Box::new(Message::from(error)))
     }
@@ -118,7 +117,7 @@ impl ServiceReply {
         matches!(self.message(), Some(Message::LeagueError(_)))
     }
 
-    /// Says which message an error is about.
+    /// Sets the type of the message that an error refers to.
     fn about(mut self, kind: Option<&'static str>) -> Self {
         if let Self::Message(message) = &mut self
             && let Message::LeagueError(error) = &mut **message
@@ -130,7 +129,6 @@ impl ServiceReply {
     }
 }
 
-/// The dispatcher of one agent.
 pub(crate) struct Dispatcher<A: AgentService> {
     identity: Arc<Identity>,
     deviations: Deviations,
@@ -204,7 +202,7 @@ impl<A: AgentService> Dispatcher<A> {
         }
     }
 
-    /// Reads a call with what this agent knows.
+    /// Decodes a call in the context of this agent.
     fn read<Out>(&self, caller: Caller<'_>, read: impl FnOnce(&Context<'_>) -> Out) -> Out {
         self.hinted(|hints| {
             read(&Context {
@@ -218,7 +216,7 @@ impl<A: AgentService> Dispatcher<A> {
         })
     }
 
-    /// Does what a call asks for.
+    /// Executes a call.
     async fn serve(&self, tool: &str, inbound: Inbound, origin: Origin) -> Result<Given, RpcError> {
         match inbound {
             Inbound::Message(received) => Ok(self.answer_message(*received, origin).await),
@@ -250,7 +248,7 @@ impl<A: AgentService> Dispatcher<A> {
         self.written(reply, dialect, conversation)
     }
 
-    /// Answers a message that could not be read.
+    /// Answers a message that could not be decoded.
     fn refuse(&self, unread: Unread) -> Given {
         let call = IncomingCall::log_unread(&self.identity, &unread);
         let kind = unread.error.original_message_type.as_deref();
@@ -265,7 +263,8 @@ impl<A: AgentService> Dispatcher<A> {
         self.written(reply, dialect, unread.conversation)
     }
 
-    /// Counts what was forgiven, under the name of a caller that was believed or just admitted.
+    /// Counts tolerated deviations, under the name of a caller that is authenticated or was just
+    /// admitted.
     fn note(
         &self,
         reply: &ServiceReply,
@@ -274,7 +273,7 @@ impl<A: AgentService> Dispatcher<A> {
         findings: &[Finding],
     ) {
         let admitted = reply.message().and_then(admitted);
-        // An agent that only asks to be admitted has proved nothing.
+        // An applicant has not authenticated itself.
         let proved = !reply.is_refusal() && !reply.message().is_some_and(is_admission);
         let believed = sender.filter(|_| proved);
         let note = |agent: &str, findings: &[Finding]| {
@@ -320,7 +319,7 @@ impl<A: AgentService> Dispatcher<A> {
         };
         self.hinted(|hints| {
             let outgoing = encode(&message, dialect, stamp, hints);
-            // A dialect without words for the answer is given an acknowledgement.
+            // If the dialect has no form for the answer, the caller gets an acknowledgement.
             given(match outgoing {
                 Some(outgoing) => raw(&outgoing),
                 None => raw(&acknowledgement()),
@@ -328,7 +327,7 @@ impl<A: AgentService> Dispatcher<A> {
         })
     }
 
-    /// Does something with what this agent knows and a message may leave out.
+    /// Calls `act` with the values that this agent knows and a message may omit.
     fn hinted<Out>(&self, act: impl FnOnce(&Hints<'_>) -> Out) -> Out {
         let (league, game) = (self.identity.meant(), self.identity.game());
         let reader = self.identity.player();
@@ -341,7 +340,7 @@ impl<A: AgentService> Dispatcher<A> {
         })
     }
 
-    /// Reads a resource that is offered, fit to be shown.
+    /// Reads a listed resource, sanitised for display.
     async fn look_up(&self, uri: &str) -> Option<Value> {
         let manifest = self.service.manifest();
         let listed = manifest.resources.iter().any(|(listed, ..)| *listed == uri);
@@ -484,12 +483,12 @@ fn acknowledgement() -> Value {
     json!({"status": "ok"})
 }
 
-/// The JSON of an answer, its members in the order in which they are written.
+/// The JSON of an answer, with its members in declaration order.
 fn raw(answer: &impl serde::Serialize) -> Box<RawValue> {
     serde_json::value::to_raw_value(answer).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// The finding for a player that registers again although it was admitted.
+/// The finding for an admitted player that registers again.
 fn registers_again() -> Vec<Finding> {
     let mut notes = Notes::new(Reading::Lenient);
     let detail = "it registers again although it was admitted, so it is told `REGISTERED`; take \
@@ -500,7 +499,7 @@ fn registers_again() -> Vec<Finding> {
     notes.findings
 }
 
-/// Whether an answer is one to a registration.
+/// Whether a message answers a registration.
 const fn is_admission(answer: &Message) -> bool {
     matches!(
         answer,
@@ -508,7 +507,7 @@ const fn is_admission(answer: &Message) -> bool {
     )
 }
 
-/// The agent that is admitted by an answer.
+/// The agent that an answer admits.
 fn admitted(answer: &Message) -> Option<Agent> {
     match answer {
         Message::PlayerRegisterResponse(RegisterResponse::Accepted(enrolment)) => {

@@ -1,4 +1,5 @@
-//! A bound on the letters that are under way in one process, and who goes first when it is reached.
+//! Bounds the letters in flight in one process, and sends urgent letters first when the bound is
+//! reached.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,23 +7,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use league_protocol::message::Message;
 use tokio::sync::oneshot;
 
-/// How many letters of one process may be under way at once.
+/// The most letters of one process in flight at once.
 pub(crate) const MAX_IN_FLIGHT: usize = 8_192;
 
-/// How many more of one priority may wait; whatever comes then is turned away.
+/// The most letters of one priority that may wait; further letters are refused.
 pub(crate) const MAX_QUEUED: usize = 65_536;
 
-/// What a letter is to those who wait for it.
+/// The priority of a letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Priority {
-    /// Somebody's clock runs: invitations, moves, orders, results.
+    /// A deadline is running: invitations, moves, orders, results.
     Clocked,
-    /// Told so that it is known: announcements, tables, ends.
+    /// For information: announcements, standings, endings.
     News,
 }
 
 impl Priority {
-    /// How urgent a message is.
+    /// The priority of a message.
     pub(crate) const fn of(message: &Message) -> Self {
         match message {
             Message::RoundAnnouncement(_)
@@ -39,23 +40,23 @@ impl Priority {
     }
 }
 
-/// Lets letters out, the urgent ones first.
+/// Hands out permits to send, to urgent letters first.
 #[derive(Debug, Clone)]
 pub(crate) struct Limiter(Arc<Mutex<Queue>>);
 
 #[derive(Debug)]
 struct Queue {
     free: usize,
-    /// Those who wait, by how urgent they are, first come first served.
+    /// Waiting letters by priority, first in, first out.
     waiting: [VecDeque<oneshot::Sender<Permit>>; 2],
 }
 
-/// The right to be under way; another gets it when it is dropped.
+/// A permit to send; dropping it passes it to the next waiting letter.
 #[derive(Debug)]
 pub(crate) struct Permit(Option<Arc<Mutex<Queue>>>);
 
 impl Limiter {
-    /// A limiter that lets so many out at once.
+    /// A limiter with this many permits.
     pub(crate) fn new(most: usize) -> Self {
         Self(Arc::new(Mutex::new(Queue {
             free: most.max(1),
@@ -63,7 +64,7 @@ impl Limiter {
         })))
     }
 
-    /// Waits until a letter may go out; `None` if too many wait already.
+    /// Waits for a permit to send; `None` if too many letters are waiting.
     pub(crate) async fn permit(&self, priority: Priority) -> Option<Permit> {
         let turn = {
             let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +79,7 @@ impl Limiter {
             queue.waiting[priority as usize].push_back(sender);
             turn
         };
-        // A pass is handed on for as long as the limiter stands, and this holds it.
+        // The sender is not dropped while the queue exists, and `self` keeps the queue alive.
         Some(turn.await.unwrap_or(Permit(None)))
     }
 }
@@ -106,7 +107,7 @@ impl Drop for Permit {
             let Some(waiting) = waiting else { return };
             match waiting.send(Self(Some(Arc::clone(&limiter)))) {
                 Ok(()) => return,
-                // Whoever waited has gone; the next one gets it.
+                // The waiting task is gone; pass the permit to the next.
                 Err(mut unused) => unused.0 = None,
             }
         }

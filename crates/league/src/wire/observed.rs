@@ -1,5 +1,5 @@
-//! What the agents of this process found out about others: how fast they answer, what they were
-//! forgiven, what cost them attempts. It is written to a file of its own, for the pages.
+//! Observations of the agents in this process about their peers: latencies, tolerated deviations
+//! and failed attempts. They are written to a separate file, which the pages read.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,49 +22,47 @@ use crate::storage::document_writer::{DocumentWriter, Publication};
 use crate::storage::documents::{RepositoryError, SCHEMA_VERSION, load, save};
 use crate::storage::root::Root;
 
-/// The least time between two writings.
+/// The least time between two writes.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
-/// What each agent adds to that time.
+/// Added to that interval for each agent.
 const INTERVAL_PER_AGENT: Duration = Duration::from_millis(1);
 
-/// How many files of observers are read.
+/// The most observer files that are read.
 const MAX_OBSERVERS: usize = 1_000;
 
-/// What the manager's file is called.
+/// The observer name of the manager, and so its file name.
 pub(crate) const MANAGER: &str = "league_manager";
 
-/// What one process found out, as the file has it.
+/// The observations of one process, as stored in its file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ObservedDocument {
-    /// The form of the file.
     pub(crate) schema_version: String,
-    /// Which league.
     pub(crate) league_id: LeagueId,
-    /// Who found it out.
+    /// The agent in whose name the file is written.
     pub(crate) observer: String,
     /// When it last changed.
     pub(crate) last_updated: Timestamp,
-    /// Counts what was found out.
+    /// The number of observations so far.
     pub(crate) version: u64,
-    /// What was found out, by agent.
+    /// The observations, by agent.
     pub(crate) agents: BTreeMap<String, AgentObserved>,
 }
 
-/// What was found out about one agent.
+/// The observations about one agent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct AgentObserved {
-    /// How long it takes to answer, if it was called.
+    /// Its latency, if it was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) latency: Option<Latency>,
-    /// What it was forgiven.
+    /// Its tolerated deviations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) deviations: Vec<Count>,
-    /// What cost it attempts in matches that are over.
+    /// Its failed attempts in finished matches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) failures: Vec<Failed>,
 }
 
-/// Gathers what the agents of a process find out.
+/// Collects the observations of a process.
 #[derive(Debug, Clone)]
 pub(crate) struct Observations {
     deviations: Deviations,
@@ -77,7 +75,6 @@ pub(crate) struct Observations {
 }
 
 impl Observations {
-    /// Gathers from here.
     pub(crate) fn new(
         deviations: Deviations,
         latencies: Latencies,
@@ -94,21 +91,21 @@ impl Observations {
         }
     }
 
-    /// What cost players attempts; a referee notes it here.
+    /// The failed attempts of players, as noted by referees.
     pub(crate) fn failures(&self) -> &Failures {
         &self.failures
     }
 
-    /// Keeps it in a file from now on, in the name of this agent; of the agents of one process
-    /// the first to ask has its way.
+    /// Starts writing to a file, under the name of this observer. If several agents of one process
+    /// call this, the first call decides the name.
     ///
-    /// What an earlier process of the same name noted is taken up.
+    /// Deviations that an earlier process recorded under the same name are restored.
     pub(crate) fn keep(&self, root: &Root, league: &LeagueId, observer: &str) {
         let place = (league.clone(), observer.to_owned());
         if self.place.set(place).is_err() {
             return;
         }
-        // Without the old file there is less to show, and nothing is wrong.
+        // A missing or unreadable old file is not an error: there is only less to show.
         if let Ok(Some(old)) = read(root, league, observer) {
             for (agent, seen) in old.agents {
                 self.deviations.restore(&agent, seen.deviations);
@@ -124,7 +121,7 @@ impl Observations {
         });
     }
 
-    /// Has it written, if anything is new.
+    /// Requests a write, if anything is new.
     pub(crate) fn publish(&self) {
         let version = self.version();
         if self.written.swap(version, Ordering::Relaxed) != version {
@@ -132,8 +129,8 @@ impl Observations {
         }
     }
 
-    /// Has it written once more, new or not, now that the league is over: whoever finds a file
-    /// that is younger than the end knows that it is whole.
+    /// Requests a final write now that the league is over, even if nothing is new: a file that is
+    /// newer than the end of the league is complete.
     pub(crate) fn conclude(&self) {
         if self.place.get().is_some() && !self.concluded.swap(true, Ordering::Relaxed) {
             let version = self.version();
@@ -179,7 +176,7 @@ impl Observations {
     }
 }
 
-/// Writes a document in the place of its former self.
+/// Writes a document, replacing the previous version.
 pub(crate) fn write(root: &Root, document: &ObservedDocument) -> Result<(), RepositoryError> {
     save(
         &file(root, &document.league_id, &document.observer),
@@ -187,9 +184,9 @@ pub(crate) fn write(root: &Root, document: &ObservedDocument) -> Result<(), Repo
     )
 }
 
-/// What all processes found out about the agents of a league.
+/// The observations of all processes about the agents of a league.
 ///
-/// A file that cannot be read is left out: pages can do without.
+/// Unreadable files are skipped: the pages work without them.
 pub(crate) fn all(root: &Root, league: &LeagueId) -> Vec<ObservedDocument> {
     let entries = std::fs::read_dir(root.observed_folder(league));
     let names = entries.into_iter().flatten().flatten();
@@ -216,56 +213,53 @@ fn file(root: &Root, league: &LeagueId, observer: &str) -> PathBuf {
         .join(format!("{observer}.json"))
 }
 
-/// How many kinds are kept for one agent; more are only counted.
+/// The most kinds of deviations kept per agent; further kinds are only counted.
 pub(crate) const MAX_KINDS: usize = 64;
-/// How many agents are kept apart; more are counted as one.
+/// The most agents kept separately; further agents are counted together.
 pub(crate) const MAX_AGENTS: usize = 20_000;
 
-/// How many agents are shown to whoever asks how an agent is.
+/// The most agents shown on the health page.
 pub(crate) const MAX_SHOWN: usize = 256;
 
-/// A way to leave the protocol.
+/// A kind of deviation from the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Kind {
-    /// The error code that a strict league would answer.
+    /// The error code with which a strict league would answer.
     pub(crate) code: String,
-    /// Where in the message, with places in lists left out.
+    /// The path in the message, without list indices.
     pub(crate) path: String,
-    /// Which clause.
+    /// The clause of the protocol.
     pub(crate) clause: String,
 }
 
-/// One kind, and how often it was seen.
+/// A kind of deviation and its count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Count {
-    /// Which kind.
     pub(crate) kind: Kind,
-    /// How often.
     pub(crate) count: u64,
-    /// What was found the first time, and what to do.
+    /// The first finding of this kind, and how to fix it.
     pub(crate) detail: String,
 }
 
-/// The deviations of all agents that an agent has talked with.
+/// The deviations of all peers of an agent.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Deviations(Arc<Mutex<BTreeMap<String, Kinds>>>);
 
-/// How often each kind was seen, and what was found the first time.
+/// The count of each kind, and its first finding.
 type Kinds = BTreeMap<Kind, (u64, String)>;
 
-/// Who left the protocol, where, and who saw it.
+/// The context of a deviation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen<'s> {
-    /// Who saw it, and has it in its log.
+    /// The agent that saw it, and logs it.
     pub(crate) by: &'s Identity,
-    /// Who left the protocol.
+    /// The agent that deviated.
     pub(crate) agent: &'s str,
-    /// In which match.
     pub(crate) match_id: Option<&'s MatchId>,
 }
 
 impl Deviations {
-    /// Notes what was forgiven an agent.
+    /// Records the tolerated deviations of an agent.
     pub(crate) fn note(&self, seen: &Seen<'_>, findings: &[Finding]) {
         let forgiven = findings
             .iter()
@@ -295,7 +289,7 @@ impl Deviations {
         }
     }
 
-    /// What each agent was forgiven, by agent.
+    /// The tolerated deviations, by agent.
     pub(crate) fn counts(&self) -> BTreeMap<String, Vec<Count>> {
         let agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let of_one = |kinds: &Kinds| {
@@ -312,14 +306,14 @@ impl Deviations {
             .collect()
     }
 
-    /// How often all agents together left the protocol.
+    /// The number of deviations of all agents.
     pub(crate) fn total(&self) -> u64 {
         let agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let counts = agents.values().flat_map(Kinds::values);
         counts.fold(0, |all, (count, _)| all.saturating_add(*count))
     }
 
-    /// Takes up what was noted before, such as by an earlier process.
+    /// Adds earlier counts, such as those of an earlier process.
     pub(crate) fn restore(&self, agent: &str, counts: Vec<Count>) {
         for Count {
             kind,
@@ -336,13 +330,13 @@ impl Deviations {
         }
     }
 
-    /// What each agent was forgiven, for all to see; of many agents only some.
+    /// The tolerated deviations for display, of at most [`MAX_SHOWN`] agents.
     pub(crate) fn shown(&self) -> Value {
         let counts = self.counts().into_iter().take(MAX_SHOWN);
         serde_json::to_value(counts.collect::<BTreeMap<_, _>>()).unwrap_or_default()
     }
 
-    /// Counts one; says whether it is the first of its kind.
+    /// Counts a deviation; returns whether it is the first of its kind.
     fn add(&self, agent: &str, kind: Kind, detail: &str) -> bool {
         let mut agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let agent = if agents.len() < MAX_AGENTS || agents.contains_key(agent) {
@@ -363,7 +357,7 @@ impl Deviations {
     }
 }
 
-/// A path without the places in its lists, so that each element counts as the same kind.
+/// A path without list indices, so that all elements of a list count as the same kind.
 fn without_places(path: &str) -> String {
     let mut inside = false;
     let keep = |&letter: &char| {
@@ -377,23 +371,21 @@ fn without_places(path: &str) -> String {
     path.chars().filter(keep).collect()
 }
 
-/// How many players are kept apart; of more nothing is noted.
+/// The most players kept separately; failures of further players are not recorded.
 const MAX_PLAYERS: usize = 20_000;
 
-/// How often attempts failed for one reason.
+/// How often attempts failed with one code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Failed {
-    /// Which rule was broken.
     pub(crate) code: Code,
-    /// How often.
     pub(crate) count: u64,
-    /// What happened the last time, in a sentence for people.
+    /// What happened the last time, for people.
     pub(crate) detail: String,
-    /// In which match that was.
+    /// The match in which it last happened.
     pub(crate) match_id: MatchId,
 }
 
-/// What cost players attempts in the matches of this process.
+/// The failed attempts of players in the matches of this process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Failures(Arc<FailureTable>);
 
@@ -404,7 +396,7 @@ struct FailureTable {
 }
 
 impl Failures {
-    /// Notes an attempt that failed.
+    /// Records a failed attempt.
     pub(crate) fn note(&self, player: &PlayerId, code: Code, detail: &str, match_id: &MatchId) {
         let players = &self.0.players;
         let mut players = players.lock().unwrap_or_else(PoisonError::into_inner);
@@ -424,12 +416,12 @@ impl Failures {
         self.0.total.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many attempts failed.
+    /// The number of failed attempts.
     pub(crate) fn total(&self) -> u64 {
         self.0.total.load(Ordering::Relaxed)
     }
 
-    /// What was noted, by agent.
+    /// The failed attempts, by agent.
     pub(crate) fn all(&self) -> BTreeMap<String, Vec<Failed>> {
         let players = &self.0.players;
         let players = players.lock().unwrap_or_else(PoisonError::into_inner);
@@ -441,23 +433,21 @@ impl Failures {
     }
 }
 
-/// The longest time that is told from a longer one, in microseconds.
+/// The longest recorded latency, in microseconds; longer ones count as this.
 const MAX_MICROS: u64 = 120_000_000;
-/// How many digits of a time are kept, so that an agent takes little room.
+/// Significant digits of a latency, few so that each agent takes little memory.
 const DIGITS: u8 = 1;
 
-/// How long an agent takes to answer.
+/// The latency of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Latency {
-    /// How many calls were measured.
+    /// The number of measured calls.
     pub(crate) calls: u64,
-    /// Half of them took at most so long.
     pub(crate) median_ms: f64,
-    /// Nineteen of twenty took at most so long.
     pub(crate) p95_ms: f64,
 }
 
-/// How long the agents take to answer that this process calls.
+/// The latencies of the agents that this process calls.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Latencies(Arc<LatencyTable>);
 
@@ -468,7 +458,7 @@ struct LatencyTable {
 }
 
 impl Latencies {
-    /// Notes how long an agent took.
+    /// Records the latency of one call.
     pub(crate) fn note(&self, agent: &Agent, took: Duration) {
         let took = u64::try_from(took.as_micros()).unwrap_or(MAX_MICROS);
         let mut agents = self.0.agents.lock().unwrap_or_else(PoisonError::into_inner);
@@ -483,18 +473,18 @@ impl Latencies {
         self.0.calls.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many calls were measured.
+    /// The number of measured calls.
     pub(crate) fn calls(&self) -> u64 {
         self.0.calls.load(Ordering::Relaxed)
     }
 
-    /// How many agents were called.
+    /// The number of measured agents.
     pub(crate) fn agents(&self) -> usize {
         let agents = self.0.agents.lock().unwrap_or_else(PoisonError::into_inner);
         agents.len()
     }
 
-    /// What was measured, by agent.
+    /// The latencies, by agent.
     pub(crate) fn all(&self) -> BTreeMap<String, Latency> {
         let agents = self.0.agents.lock().unwrap_or_else(PoisonError::into_inner);
         let millis = |micros: u64| micros as f64 / 1_000.0;

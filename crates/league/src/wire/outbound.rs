@@ -1,4 +1,4 @@
-//! Outgoing calls: encodes a letter, reads the reply, and keeps both for the record of a match.
+//! Outgoing calls: encodes letters, decodes replies, and keeps both for the transcript of a match.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,28 +26,28 @@ use crate::wire::record::{CallEnd, CallLine, Direction, log, shown};
 use crate::wire::transcript::{Transcripts, verbatim};
 use crate::wire::troubles::{PeerTroubles, RegistrationTroubles, WrongTokens};
 
-/// Encodes the letters of one agent and reads their replies.
+/// Encodes the letters of one agent and decodes their replies.
 pub(crate) struct Outbound {
     pub(crate) identity: Arc<Identity>,
     deviations: Deviations,
-    /// What is said in matches, for agents that keep a record of it.
+    /// The transcripts of matches, for agents that keep them.
     transcripts: Option<Transcripts>,
     wrong_tokens: WrongTokens,
-    /// Why the agent was not admitted so far.
+    /// Reported causes of failed registrations.
     pub(crate) registration: RegistrationTroubles,
-    /// The agents that could not be called so far.
+    /// Reported troubles with peers.
     pub(crate) peers: PeerTroubles,
 }
 
-/// A message in the words of its receiver; `None` for a ping, which has none.
+/// A message in the receiver's dialect; `None` for a ping, which has no message.
 #[derive(Debug)]
 pub(crate) struct EncodedLetter(Option<Box<RawValue>>);
 
-/// What came of a letter, and whether the receiver did as it was thought to.
+/// The outcome of a letter, and whether the reply fits the receiver's call style.
 #[derive(Debug)]
 pub(crate) struct LetterReply {
     pub(crate) outcome: CallOutcome,
-    /// Whether the receiver may take calls in another style than it was thought to.
+    /// Whether the receiver may expect another call style than the assumed one.
     pub(crate) doubtful: bool,
 }
 
@@ -68,12 +68,12 @@ impl Outbound {
         }
     }
 
-    /// Encodes a letter; `None` if the receiver's dialect has no words for it, or the receiver does
-    /// not want to know.
+    /// Encodes a letter; `None` if the receiver's dialect has no form for it, or the receiver has
+    /// no use for it.
     ///
     /// # Errors
     ///
-    /// The receiver owes an answer and has no tool for the message.
+    /// The receiver must answer, but has no tool for the message.
     pub(crate) fn encode<T>(
         &self,
         letter: &Letter<T>,
@@ -107,7 +107,7 @@ impl Outbound {
         Ok(json.map(|json| EncodedLetter(Some(json))))
     }
 
-    /// The request that brings a letter to its receiver; `None` if it has no tool for it.
+    /// The request that delivers a letter; `None` if the receiver has no tool for it.
     pub(crate) fn request<T>(
         &self,
         letter: &Letter<T>,
@@ -124,7 +124,7 @@ impl Outbound {
 
     fn proof<T>(&self, letter: &Letter<T>) -> Option<AuthToken> {
         match &letter.credential {
-            // A referee that comes back brings its proof in the request itself.
+            // A returning agent proves itself by the token in its registration.
             Credential::None => match &letter.message {
                 Message::RefereeRegisterRequest(request)
                 | Message::PlayerRegisterRequest(request) => request.token.clone(),
@@ -139,7 +139,6 @@ impl Outbound {
         }
     }
 
-    /// The conversation that a letter belongs to.
     fn conversation<T>(&self, letter: &Letter<T>) -> ConversationId {
         match letter.message {
             Message::PlayerRegisterRequest(_) => self.identity.own_registration(),
@@ -147,7 +146,7 @@ impl Outbound {
         }
     }
 
-    /// Does something with what is known of a letter and its receiver.
+    /// Calls `act` with the values that are known about a letter and its receiver.
     fn hinted<T, Out>(&self, letter: &Letter<T>, act: impl FnOnce(&Hints<'_>) -> Out) -> Out {
         let opponent = opponent(&letter.to, &letter.message);
         let (league, game) = (self.identity.meant(), self.identity.game());
@@ -162,7 +161,7 @@ impl Outbound {
         })
     }
 
-    /// Reads the reply of a receiver that takes calls in this style.
+    /// Decodes the reply of a receiver with this call style.
     pub(crate) fn read<T>(
         &self,
         letter: &Letter<T>,
@@ -178,7 +177,7 @@ impl Outbound {
             player: player(&letter.to),
             is_kept: self.transcripts.is_some() && letter.message.match_id().is_some(),
         };
-        // Read once: a newer snapshot must not judge half of a reply.
+        // Load once: the whole reply must be judged by one snapshot.
         let reading = self.identity.reading();
         let reply = self.hinted(letter, |hints| {
             let context = Context {
@@ -229,7 +228,7 @@ impl Outbound {
         }
     }
 
-    /// Counts what was forgiven the receiver of a letter.
+    /// Counts the tolerated deviations of a letter's receiver.
     fn note<T>(&self, letter: &Letter<T>, findings: &[Finding]) {
         if findings.is_empty() {
             return;
@@ -242,7 +241,7 @@ impl Outbound {
         self.deviations.note(&seen, findings);
     }
 
-    /// Counts that a receiver wants calls in this layout, and refuses the one of the documents.
+    /// Counts a receiver that accepts this call layout but refuses the documented one.
     pub(crate) fn note_layout<T>(&self, letter: &Letter<T>, layout: CallStyle) {
         if self.identity.reading() == Reading::Strict {
             return;
@@ -256,7 +255,7 @@ impl Outbound {
         self.note(letter, &deviation(Code::InvalidMessage, at, &detail));
     }
 
-    /// Keeps a letter that goes out for the record of its match, without its token.
+    /// Adds an outgoing letter to the transcript of its match, without its token.
     pub(crate) fn keep_sent<T>(&self, letter: &Letter<T>, encoded: &EncodedLetter) {
         if let Some(transcripts) = &self.transcripts
             && let Some(match_id) = letter.message.match_id()
@@ -269,8 +268,8 @@ impl Outbound {
         }
     }
 
-    /// Keeps a reply as it was read; where it was repaired, or could not be read, also the reply as
-    /// it came. Where no answer is owed, only a message is worth keeping.
+    /// Adds a reply to the transcript. If the reply was repaired or could not be decoded, its
+    /// original text is added as well. If no answer is required, only messages are kept.
     fn keep_reply<T>(&self, letter: &Letter<T>, reply: &ReadReply, answer: &client::Answer) {
         let (Some(transcripts), Some(match_id)) = (&self.transcripts, letter.message.match_id())
         else {
@@ -297,7 +296,7 @@ impl Outbound {
         transcripts.add(match_id, clock::now(), between, message, came);
     }
 
-    /// Logs that a letter goes out.
+    /// Logs an outgoing letter.
     pub(crate) fn log_sent<T>(&self, letter: &Letter<T>) {
         self.line(letter, |line| {
             log(
@@ -322,13 +321,13 @@ impl Outbound {
         });
     }
 
-    /// Logs that no reply came.
+    /// Logs a missing reply.
     pub(crate) fn log_lost<T>(&self, letter: &Letter<T>, failure: &CallFailure, after: Duration) {
         let end = CallEnd::lost(failure.code, after);
         let LogNames { log, label } = self.identity.names();
         if letter.to.agent == Agent::Manager {
             self.registration.note_silence(failure);
-            // Without its manager an agent can do nothing but ask again, so people should know.
+            // Without its manager an agent can only retry, so people should know.
             return self.line(letter, |line| {
                 tracing::warn!(
                     agent_id = &*log,
@@ -365,7 +364,7 @@ impl Outbound {
         });
     }
 
-    /// Does something with the log line of a letter, its conversation as it is on the wire.
+    /// Calls `act` with the log line of a letter, with the conversation id as sent.
     fn line<T>(&self, letter: &Letter<T>, act: impl FnOnce(&CallLine<'_>)) {
         let own: ConversationId = self.conversation(letter);
         let conversation = match letter.to.dialect {
@@ -380,7 +379,7 @@ impl Outbound {
     }
 }
 
-/// The tool that the receiver has for a message, and what it takes.
+/// The receiver's tool for a message, and its parameters.
 fn offered<'p>(
     message: &Message,
     profile: &'p PeerProfile,
@@ -408,7 +407,7 @@ fn player(peer: &Peer) -> Option<&PlayerId> {
     }
 }
 
-/// The opponent of the receiver, where the message names it.
+/// The opponent of the receiver, if the message names it.
 fn opponent(peer: &Peer, message: &Message) -> Option<PlayerId> {
     match message {
         Message::GameInvitation(invitation) => Some(invitation.opponent_id.clone()),
@@ -422,7 +421,7 @@ fn opponent(peer: &Peer, message: &Message) -> Option<PlayerId> {
     }
 }
 
-/// An answer that says no more than that the message came.
+/// An answer that only acknowledges the message.
 pub(crate) fn acknowledged() -> PeerAnswer {
     PeerAnswer {
         message: Message::Acknowledged,

@@ -1,7 +1,7 @@
-//! The outbox: sends letters in order, with the retries that each letter asks for.
+//! The outbox: sends letters in order, and retries each letter as often as it specifies.
 //!
 //! Letters of one match to one address keep their order, and so do letters without a match. Letters
-//! of different matches do not wait for each other, so a call that hangs delays no other match.
+//! of different matches do not wait for each other, so a hanging call delays only its own match.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,14 +30,13 @@ use crate::wire::sessions::{Carrier, PeerSession, Sessions};
 pub(crate) struct OutboxContext {
     /// Calls peers that declared plain JSON-RPC.
     pub(crate) client: Client,
-    /// Finds out how all other peers take calls.
+    /// Detects the call style of all other peers.
     pub(crate) sessions: Sessions,
     /// Bounds the calls in flight.
     pub(crate) limiter: Limiter,
-    /// The addresses that may be called.
     pub(crate) allowed: AllowList,
     pub(crate) latencies: Latencies,
-    /// Whether the agents of this process are about to end.
+    /// Whether the agents of this process are about to stop.
     closing: Arc<AtomicBool>,
 }
 
@@ -54,7 +53,7 @@ impl OutboxContext {
         }
     }
 
-    /// The agents of this process are about to end, so their silence is not reported.
+    /// The agents of this process are about to stop, so their silence is not reported.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
     }
@@ -64,7 +63,7 @@ impl OutboxContext {
     }
 }
 
-/// How peers are called that declared plain JSON-RPC.
+/// The profile of peers that declared plain JSON-RPC.
 static PLAIN: PeerProfile = PeerProfile::PLAIN;
 
 /// The outbox of one agent.
@@ -72,7 +71,7 @@ pub(crate) struct LetterQueue<M: Machine> {
     sender: Arc<LetterSender<M>>,
 }
 
-/// Tells when an outbox is empty.
+/// Signals when an outbox is empty.
 #[derive(Debug, Clone)]
 pub(crate) struct OutboxIdle(watch::Receiver<usize>);
 
@@ -83,12 +82,12 @@ impl OutboxIdle {
 
     /// Waits until no letter is left.
     pub(crate) async fn wait(&mut self) {
-        // An outbox that is gone is empty.
+        // A dropped outbox is empty.
         let _ = self.0.wait_for(|lines| *lines == 0).await;
     }
 }
 
-/// Letters that keep their order: an address, and a match if they belong to one.
+/// Letters that keep their order: an address, and the match if there is one.
 type Line = (Arc<str>, Option<MatchId>);
 
 struct LetterSender<M: Machine> {
@@ -98,12 +97,12 @@ struct LetterSender<M: Machine> {
     actor: Handle<M>,
     lines: Mutex<BTreeMap<Line, VecDeque<Letter<M::CorrelationId>>>>,
     calls: AtomicU64,
-    /// How many lines have letters.
+    /// The number of lines that have letters.
     busy: watch::Sender<usize>,
 }
 
 impl<M: Machine> LetterQueue<M> {
-    /// An outbox that brings replies to this actor.
+    /// An outbox that delivers replies to this actor.
     pub(crate) fn new(
         context: OutboxContext,
         chance: Chance,
@@ -147,7 +146,7 @@ impl<M: Machine> Outbox<M::CorrelationId> for LetterQueue<M> {
 }
 
 impl<M: Machine> LetterSender<M> {
-    /// Sends a letter and all that queue up behind it.
+    /// Sends a letter and all letters queued behind it.
     async fn carry_line(self: Arc<Self>, line: Line, first: Letter<M::CorrelationId>) {
         let mut letter = first;
         loop {
@@ -208,7 +207,7 @@ impl<M: Machine> LetterSender<M> {
         if let Some(layout) = letter.to.speech.filter(|style| *style != CallStyle::Mcp) {
             session.assume(layout);
         }
-        // Finding out has its own budget: the timeout of the letter begins when it goes out.
+        // Detection has its own budget: the timeout of the letter starts when it is sent.
         let profile = session.profile().await;
         let _permit = self.permit(letter).await?;
         self.timed(letter, self.call_in_session(&session, profile, letter))
@@ -267,7 +266,7 @@ impl<M: Machine> LetterSender<M> {
                 if !reply.doubtful || !letter.message.is_registration() {
                     return Attempt::Replied(reply.outcome);
                 }
-                // The manager is another program, and may take calls in another layout.
+                // The manager may be a foreign implementation with another call layout.
                 let session = self.context.sessions.session(&letter.to, endpoint);
                 session.assume(CallStyle::Tool);
                 session.refuse_tools();
@@ -280,7 +279,7 @@ impl<M: Machine> LetterSender<M> {
         }
     }
 
-    /// Calls a peer whose style was found out, and doubts the style if the reply does not fit.
+    /// Calls a peer whose call style was detected, and doubts the style if the reply does not fit.
     async fn call_in_session<C: Carrier>(
         &self,
         session: &PeerSession<C>,
@@ -341,7 +340,7 @@ impl<M: Machine> LetterSender<M> {
         None
     }
 
-    /// Calls a peer in one style; `None` if there is nothing to send in it.
+    /// Calls a peer in one call style; `None` if that style has nothing to send.
     async fn call_once<C: Carrier>(
         &self,
         session: &PeerSession<C>,
@@ -360,7 +359,8 @@ impl<M: Machine> LetterSender<M> {
             if layout == Some(CallStyle::Tool) && reply.doubtful {
                 session.refuse_tools();
             }
-            // A peer that is called otherwise from the first may take the name of a tool as well.
+            // A peer that used another layout from the start may support tool names as well, so
+            // only a peer that refused them is noted.
             if let Some(layout) = layout.filter(|layout| *layout != CallStyle::Tool)
                 && reply.outcome.is_ok()
                 && session.refuses_tools()
@@ -383,19 +383,17 @@ impl<M: Machine> LetterSender<M> {
     }
 }
 
-/// A letter and its encoding, for as many calls as one attempt takes.
+/// A letter and its encoding, shared by all calls of one attempt.
 struct LetterCall<'l, CorrelationId> {
     letter: &'l Letter<CorrelationId>,
     encoded: EncodedLetter,
 }
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 enum Attempt {
-    /// There was nothing to send, or no way to send it.
+    /// There was nothing to send, or no permit or address to send it.
     NotSent(CallOutcome),
-    /// A reply came.
     Replied(CallOutcome),
-    /// No reply came.
     Lost(CallError),
 }
 
@@ -410,7 +408,7 @@ fn failure(error: &CallError) -> CallFailure {
     }
 }
 
-/// The failure of a letter that found the queue full.
+/// The failure of a letter that was refused because the queue is full.
 fn crowded() -> CallFailure {
     CallFailure {
         code: Code::RateLimited,

@@ -1,8 +1,8 @@
-//! Log lines of calls: what an agent sends and receives, in its own log (000 §9.5.2, ruling 31).
+//! Log lines for calls: what an agent sends and receives, in its own log (000 §9.5.2, ruling 31).
 //!
-//! A line tells the type of a message, its sender and receiver, its conversation and match, its
-//! outcome and how long that took. The content stays out: it may be hidden, and is kept in the
-//! record of its match.
+//! A line has the type of a message, its sender and receiver, its conversation and match, its
+//! outcome and its duration. The content is left out: it may be hidden, and the transcript of the
+//! match has it.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -22,37 +22,35 @@ use tokio::time::Instant;
 
 use crate::agents::identity::{Identity, LogNames};
 
-/// How many digits tell one registration from another.
+/// Digits of a digest that distinguish one registration from another.
 const DIGITS: usize = 8;
-/// The longest type that is written out, in characters; a peer may name what it likes.
+/// The longest logged message type, in characters; a peer can send any type.
 const MAX_TYPE: usize = 64;
 
-/// A message that was sent or received and is no answer.
+/// A sent or received message that is not an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallLine<'a> {
-    /// Its type; one without is of no interest but to those who look into the program.
+    /// Its type; a message without a type is logged for debugging only.
     pub(crate) message_type: Option<&'a str>,
-    /// In which conversation.
     pub(crate) conversation: Option<&'a str>,
-    /// In which match.
     pub(crate) match_id: Option<&'a MatchId>,
 }
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallEnd<'a> {
-    /// In a word or two.
+    /// The outcome in one or two words.
     pub(crate) outcome: &'static str,
-    /// What went wrong.
+    /// The error code, if the call failed.
     pub(crate) code: Option<Code>,
-    /// The type of the answer; a nod has none.
+    /// The type of the answer; an acknowledgement has none.
     pub(crate) answer: Option<&'a str>,
-    /// How long it took.
+    /// The duration of the call.
     pub(crate) after: Duration,
 }
 
 impl CallEnd<'_> {
-    /// With an answer.
+    /// The call was answered.
     pub(crate) fn answered(answer: Option<&Message>, after: Duration) -> Self {
         let (outcome, code) = match answer {
             Some(Message::LeagueError(error)) => ("refused", Some(error.code)),
@@ -71,7 +69,7 @@ impl CallEnd<'_> {
         }
     }
 
-    /// With an answer that says nothing.
+    /// The answer could not be understood.
     pub(crate) const fn unclear(code: Code, after: Duration) -> Self {
         Self {
             outcome: "not understood",
@@ -81,7 +79,7 @@ impl CallEnd<'_> {
         }
     }
 
-    /// Without an answer.
+    /// No answer came.
     pub(crate) const fn lost(code: Code, after: Duration) -> Self {
         let outcome = match code {
             Code::Timeout => "timed out",
@@ -96,14 +94,14 @@ impl CallEnd<'_> {
         }
     }
 
-    /// How long it took, as it is written.
+    /// The duration as it is logged.
     pub(crate) fn milliseconds(&self) -> f64 {
-        // To a hundredth: more is noise.
+        // Rounded to hundredths of a millisecond: further digits are noise.
         (self.after.as_secs_f64() * 100_000.0).round() / 100.0
     }
 }
 
-/// Which way a message went.
+/// The direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// From this agent to the peer.
@@ -128,7 +126,8 @@ impl Direction {
     }
 }
 
-/// Logs a message or, with the end of its call, the answer, which goes the other way.
+/// Logs a message or, if the end of its call is given, the answer, which has the opposite
+/// direction.
 pub(crate) fn log(
     own: &Identity,
     way: Direction,
@@ -158,10 +157,10 @@ pub(crate) fn log(
     );
 }
 
-/// The conversation as it is written. That of a registration proves to a player whom it has asked
-/// (ruling 47), so no more of it is told than tells it from others.
+/// The conversation as it is logged. The conversation of a registration proves the manager to the
+/// player that registered (ruling 47), so only a short digest of it is logged.
 ///
-/// What answers it need not be a message of that type, nor any: the conversation tells too.
+/// The answer may have another type or none, so the name of the conversation is checked as well.
 pub(crate) fn shown<'c>(call: &CallLine<'c>) -> Option<Cow<'c, str>> {
     let conversation = call.conversation?;
     if !may_register(call.message_type) && !conversation.starts_with("conv-reg") {
@@ -171,7 +170,7 @@ pub(crate) fn shown<'c>(call: &CallLine<'c>) -> Option<Cow<'c, str>> {
     Some(Cow::Owned(format!("conv-reg-{}…", &digest[..DIGITS])))
 }
 
-/// Whether a message may belong to a registration; one of a type that nobody knows may.
+/// Whether a message may belong to a registration; a message of an unknown type may.
 fn may_register(kind: Option<&str>) -> bool {
     let is_known = |kind: &str| {
         Dialect::ALL
@@ -186,20 +185,20 @@ fn cut(kind: &str) -> &str {
     end.map_or(kind, |(end, _)| &kind[..end])
 }
 
-/// A message that is being answered, as the log tells of it.
+/// A message that is being answered, for the log.
 pub(crate) struct IncomingCall {
     kind: Option<Cow<'static, str>>,
     conversation: Option<ConversationId>,
     sender: ClaimedSender,
     match_id: Option<MatchId>,
     began: Instant,
-    /// Whether its line waits for the answer. A call may overtake the admission of whom it is for;
-    /// when it is answered, its agent has a name and a log.
+    /// Whether its line is logged together with the answer. A call may arrive before its agent is
+    /// admitted; by the time of the answer, the agent has a name and a log.
     is_early: bool,
 }
 
 impl IncomingCall {
-    /// Logs a message that was understood.
+    /// Logs a decoded message.
     pub(crate) fn log_received(own: &Identity, received: &Received) -> Self {
         let call = Self {
             kind: received.message.v2_type().map(Cow::Borrowed),
@@ -215,8 +214,8 @@ impl IncomingCall {
         call
     }
 
-    /// Logs a message that was not understood; people who wait for an agent want to know if that
-    /// was its registration.
+    /// Logs a message that could not be decoded. A failed registration is logged more visibly,
+    /// since people may be waiting for that agent.
     pub(crate) fn log_unread(own: &Identity, unread: &Unread) -> Self {
         let kind = unread.error.original_message_type.clone();
         let is_registration = |kind: &str| kind.ends_with("REGISTER_REQUEST");
@@ -230,7 +229,7 @@ impl IncomingCall {
             );
         }
         let call = Self {
-            // A message of an unknown type is a message all the same.
+            // A message of an unknown type is still a message.
             kind: Some(kind.map_or(Cow::Borrowed("unknown"), Cow::Owned)),
             conversation: unread.conversation.clone(),
             sender: unread.sender.clone(),
@@ -264,27 +263,26 @@ impl IncomingCall {
     }
 }
 
-/// How many are told one by one in a minute; of more only each that doubles their number.
+/// Rejections logged individually per minute; after these, only powers of two are logged.
 const LOGGED_ONE_BY_ONE: u64 = 16;
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A call that was turned away.
+/// A call that was rejected before it was decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RejectedCall {
-    /// Where it came from.
     pub origin: Origin,
-    /// The status of HTTP that it was answered under.
+    /// The HTTP status of the answer.
     pub status: u16,
-    /// The code of JSON-RPC that it was answered with.
+    /// The JSON-RPC error code of the answer.
     pub code: i64,
 }
 
-/// How many calls one agent turned away in this minute.
+/// The number of calls that one agent rejected in the current minute.
 #[derive(Debug, Default)]
 pub(crate) struct RejectionTally(Mutex<Option<(Instant, u64)>>);
 
 impl RejectionTally {
-    /// Logs a call that was turned away, if it is one that is told.
+    /// Logs a rejected call, unless too many were logged in this minute.
     pub(crate) fn log(&self, own: &Identity, call: &RejectedCall) {
         let Some(times) = self.told(Instant::now()) else {
             return;
@@ -309,7 +307,7 @@ impl RejectionTally {
         );
     }
 
-    /// Counts one; gives how many there were in this minute if this one is told.
+    /// Counts a rejected call; returns the count of this minute if the call is to be logged.
     fn told(&self, now: Instant) -> Option<u64> {
         let mut minute = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let present = minute.filter(|(began, _)| now.duration_since(*began) < MINUTE);
@@ -342,7 +340,7 @@ mod tests {
         for kind in ["LEAGUE_ERROR", "league_register_response", "unknown"] {
             assert_eq!(told, shown(&call(kind, own)).unwrap(), "{kind}");
         }
-        // What somebody else's agent calls it is as much of a proof.
+        // A foreign agent's own conversation name is just as much a proof.
         let foreign = "my-way-in-0123456789abcdef";
         for kind in ["LEAGUE_REGISTER_REQUEST", "register_response", "unknown"] {
             let told = shown(&call(kind, foreign)).unwrap();

@@ -1,8 +1,8 @@
-//! What anybody may read about a league and an agent, each at an address of its own.
+//! Public resources about a league and an agent, each with its own address.
 //!
-//! All of it comes from the documents under `data/`, which hide what must stay hidden until a match
-//! is over, and from the agent's own log, which holds no token. What an agent knows fresher itself
-//! is left to its role.
+//! All data comes from the documents under `data/`, which hide secrets until a match is over, and
+//! from the agent's own log, which contains no tokens. Resources for which an agent has newer data
+//! are left to its service.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -19,50 +19,44 @@ use crate::storage::documents::{
 };
 use crate::storage::root::Root;
 
-/// The longest text that is shown of what an agent wrote, in characters.
+/// The longest shown text from another agent, in characters.
 pub(crate) const MAX_TEXT: usize = 500;
-/// How much of the end of a log is shown, in bytes.
+/// How many bytes of the end of a log are shown.
 pub(crate) const LOG_TAIL: u64 = 32 * 1024;
-/// How many files of matches are looked through for their names.
+/// The most match files that are listed.
 const MAX_MATCH_NAMES: usize = 10_000;
 
-/// The table.
 pub(crate) const STANDINGS: (&str, &str, &str) = (
     "league://standings",
     "Standings",
     "The table of the league: rank, points, wins, draws and losses of every player.",
 );
-/// The schedule.
 pub(crate) const SCHEDULE: (&str, &str, &str) = (
     "league://schedule",
     "Schedule",
     "All rounds with their matches and players, once the league has begun.",
 );
-/// The rounds.
 pub(crate) const ROUNDS: (&str, &str, &str) = (
     "league://rounds",
     "Rounds",
     "The rounds so far: which matches they have, how far each is, and the results.",
 );
-/// The configuration.
 pub(crate) const CONFIG: (&str, &str, &str) = (
     "league://config",
     "Configuration",
     "The rules that this agent goes by. Holds no secrets.",
 );
-/// A player's memory.
+/// The match history of a player.
 pub(crate) const HISTORY: (&str, &str, &str) = (
     "league://history",
     "History",
     "The matches that this player remembers, with what it and its opponents chose.",
 );
-/// The agent's own log.
 pub(crate) const LOG: (&str, &str, &str) = (
     "log://self",
     "Log",
     "The last lines of this agent's own log.",
 );
-/// One match.
 pub(crate) const TRANSCRIPTS: Template = Template {
     pattern: "match://{match_id}/transcript",
     name: "match-transcript",
@@ -72,17 +66,17 @@ pub(crate) const TRANSCRIPTS: Template = Template {
     mime_type: "application/json",
 };
 
-/// Where one agent's readers find what they may read.
+/// Reads the resources of one agent.
 #[derive(Debug, Clone)]
 pub(crate) struct ResourceReader {
-    /// Where files lie.
+    /// The root of the data files.
     pub(crate) root: Root,
-    /// Whose readers they are.
+    /// The agent that offers the resources.
     pub(crate) identity: Arc<Identity>,
 }
 
 impl ResourceReader {
-    /// Reads what lies at an address; `None` if nothing does.
+    /// Reads the resource at an address; `None` if there is none.
     pub(crate) async fn read(&self, uri: &str) -> Option<Value> {
         let (room, uri) = (self.clone(), uri.to_owned());
         let reading = tokio::task::spawn_blocking(move || room.look_up(&uri));
@@ -150,7 +144,7 @@ impl ResourceReader {
         let mut tail = Vec::new();
         file.take(LOG_TAIL).read_to_end(&mut tail)?;
         let tail = String::from_utf8_lossy(&tail);
-        // What was cut into is no line.
+        // The first line may be incomplete if the log was cut.
         let lines = tail.lines().skip(usize::from(skipped > 0));
         Ok(lines
             .filter_map(|line| serde_json::from_str(line).ok())
@@ -158,7 +152,7 @@ impl ResourceReader {
     }
 }
 
-/// Makes texts that others wrote fit to be shown: bounded, and without characters that hide.
+/// Sanitises texts from other agents for display: bounded, and without hidden characters.
 pub(crate) fn tame(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(tame_text(&text)),
@@ -185,7 +179,7 @@ fn tame_text(text: &str) -> String {
     kept
 }
 
-/// Whether a character is not seen, or turns what is.
+/// Whether a character is invisible or changes the text direction.
 fn is_hidden(letter: char) -> bool {
     matches!(letter,
         '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

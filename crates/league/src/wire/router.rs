@@ -1,10 +1,10 @@
-//! From the bytes of a request to the bytes of a response.
+//! Routes requests: from the bytes of a request to the bytes of a response.
 //!
-//! A body is split once, the era of the caller is found from it, and each message goes to its
-//! handler: a call by the name of a tool to the [`ToolService`], a method of MCP to [`Mcp`].
+//! The body is split once and determines the era of the caller. Then each message goes to its
+//! handler: a call by tool name to the [`ToolService`], an MCP method to [`Mcp`].
 //!
-//! Over a pipe, one message stands on each line. There are no headers: what they would say of a
-//! message of MCP is read from the message, and the revision that a handshake agreed on is kept.
+//! Over a pipe, each line is one message. There are no headers: for MCP messages, the values that
+//! headers would carry are read from the message, and the negotiated revision is kept.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,21 +26,21 @@ use crate::http::server::{Answered, Answering, Attending, PipeIn, PipeOut, Servi
 use crate::wire::dispatcher::{AgentService, Dispatcher};
 use crate::wire::record::RejectedCall;
 
-/// The header that names a revision of MCP.
+/// The header with the MCP revision.
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// How many answers may wait to be written before no further line is read.
+/// The most answers waiting to be written; at this bound no further line is read.
 const MAX_PENDING: usize = 64;
-/// The code for a revision that nobody here speaks.
+/// The error code for an unsupported MCP revision.
 const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// Answers plain JSON-RPC calls, where the method is the tool.
+/// Answers plain JSON-RPC calls, whose method is the tool name.
 pub trait ToolService: Send + Sync + 'static {
-    /// Whether it answers to a method.
+    /// Whether there is a tool with this name.
     fn has(&self, method: &str) -> bool;
 
     fn answer(&self, call: &Call<'_>, caller: Caller<'_>) -> impl Future<Output = Vec<u8>> + Send;
 
-    /// Answers a body that is a message without a frame, if it is certain what it means.
+    /// Answers a body that is a message without a JSON-RPC frame, if its meaning is unambiguous.
     fn answer_bare(
         &self,
         _body: &[u8],
@@ -49,16 +49,16 @@ pub trait ToolService: Send + Sync + 'static {
         std::future::ready(None)
     }
 
-    /// Is told of a call that was rejected before it was read.
+    /// Records a call that was rejected before it was decoded.
     fn note_rejected(&self, _call: &RejectedCall) {}
 
     fn health(&self) -> impl Future<Output = Map<String, Value>> + Send;
 }
 
-/// The caller, as far as it is known before the message is read.
+/// The caller, as far as it is known before the message is decoded.
 #[derive(Clone, Copy, Default)]
 pub struct Caller<'c> {
-    /// The token in the headers.
+    /// The bearer token of the headers.
     pub bearer: Option<&'c str>,
     pub origin: Origin,
 }
@@ -72,16 +72,15 @@ impl<'c> Caller<'c> {
     }
 }
 
-/// The router of one agent.
 pub struct Router<S: ToolService> {
-    /// Answers calls by the name of a tool.
+    /// Answers calls by tool name.
     pub tools: Arc<S>,
-    /// Answers the methods of MCP.
+    /// Answers MCP methods.
     pub mcp: Mcp,
 }
 
 impl<A: AgentService> Router<Dispatcher<A>> {
-    /// The router of an agent: plain calls and MCP lead to the same tools.
+    /// The router of an agent: plain calls and MCP reach the same tools.
     pub(crate) fn new(dispatcher: Dispatcher<A>) -> Self {
         let tools = Arc::new(dispatcher);
         let mcp = Mcp::new(Arc::clone(&tools) as _);
@@ -147,12 +146,12 @@ impl<S: ToolService> Router<S> {
                 }
             }
             Incoming::Single(frame) => self.single(head, era, &frame).await,
-            // What is rare is kept elsewhere, so that what is common has little to move about.
+            // Batches are rare: boxing them keeps the common future small.
             Incoming::Batch(frames) => Box::pin(self.batch(head, era, &frames)).await,
         }
     }
 
-    /// Turns away a whole body.
+    /// Rejects a whole body.
     fn reject(&self, head: &RequestHead, refusal: &rpc::Refusal, era: Era) -> Answered {
         let status = refusal.status.code();
         self.note_rejected(head, status, refusal.error.code);
@@ -168,9 +167,9 @@ impl<S: ToolService> Router<S> {
         });
     }
 
-    /// By which rules a body is read; `None` if it names a revision that nobody knows.
+    /// The era whose rules apply to a body; `None` if the body names an unknown revision.
     ///
-    /// A client of MCP may call a tool by its name all the same.
+    /// An MCP client may also call a tool by its name.
     fn era(&self, opened: &Opened<'_>, version: Option<&str>) -> Option<Era> {
         let era = opened.era(version)?;
         let (Some(_), Opened::Single(Ok(message))) = (version, opened) else {
@@ -233,13 +232,13 @@ impl<S: ToolService> Router<S> {
         }
     }
 
-    /// Answers a call by the name of a tool; nothing for what wants no answer.
+    /// Answers a call by tool name; `None` for a notification.
     async fn by_name(&self, head: &RequestHead, frame: &Frame<'_>) -> Option<Vec<u8>> {
         let caller = Caller::of(head);
         match frame {
             Frame::Call(call) => Some(self.tools.answer(call, caller).await),
             Frame::Notification(note) => {
-                // What wants no answer is heard all the same.
+                // Notifications are processed as well.
                 let call = Call {
                     id: rpc::Id::number(0),
                     method: note.method.clone(),
@@ -252,11 +251,11 @@ impl<S: ToolService> Router<S> {
         }
     }
 
-    /// Serves a pipe until it ends; answers go out as they are ready, in any order.
+    /// Serves a pipe until it ends; answers are written when they are ready, in any order.
     ///
     /// # Errors
     ///
-    /// The pipe may break.
+    /// The pipe breaks.
     pub(crate) async fn serve_lines(
         self: Arc<Self>,
         mut reader: impl AsyncBufRead + Unpin,
@@ -271,11 +270,11 @@ impl<S: ToolService> Router<S> {
                 tasks.join_next().await;
             }
             let (router, pipe, answers) = (Arc::clone(&self), Arc::clone(&pipe), answers.clone());
-            // Whatever follows a handshake depends on it.
+            // Messages after a handshake depend on its result.
             let alone = may_be_handshake(&line);
             let answering = async move {
                 if let Some(answer) = router.answer_line(&pipe, &line).await {
-                    // A writer that is gone has said why.
+                    // If the writer has stopped, it has reported the reason.
                     let _ = answers.send(answer).await;
                 }
             };
@@ -333,7 +332,7 @@ impl<S: ToolService> Router<S> {
     }
 }
 
-/// The answer to a body that names a revision which nobody here speaks.
+/// The answer to a body that names an unsupported revision.
 fn unsupported(opened: Opened<'_>, requested: &str) -> Answered {
     let mut supported = vec![MODERN];
     supported.extend(LEGACY);
@@ -361,15 +360,15 @@ fn answered(status: u16, body: Vec<u8>) -> Answered {
     }
 }
 
-/// What is known of a pipe.
+/// The state of a pipe.
 #[derive(Default)]
 struct Pipe {
-    /// The revision that a handshake agreed on.
+    /// The negotiated revision.
     agreed: Mutex<Option<String>>,
     waiting: Mutex<InFlight>,
 }
 
-/// What would come with a message if it came over HTTP.
+/// The request head that the message would have over HTTP.
 fn piped(frame: &Frame<'_>, agreed: Option<&str>) -> RequestHead {
     RequestHead {
         headers: bare_headers(frame, agreed),
@@ -393,7 +392,7 @@ impl Pipe {
         waiting.end(id);
     }
 
-    /// Remembers what a handshake agreed on.
+    /// Stores the revision that a handshake negotiated.
     fn heed(&self, method: &str, answered: &Answered) {
         let ResponseBody::Whole(body) = &answered.body else {
             return;
@@ -417,13 +416,13 @@ fn whole(answered: Answered) -> Option<Vec<u8>> {
     }
 }
 
-/// A line, or what is left of one that was too long.
+/// A line, or a marker for a line that was too long.
 enum Line {
     Whole(Vec<u8>),
     TooLong,
 }
 
-/// Whether a line may be a handshake; a wrong guess costs nothing but time.
+/// Whether a line may be a handshake; a wrong guess only costs time.
 fn may_be_handshake(line: &Line) -> bool {
     match line {
         Line::Whole(line) => line.windows(12).any(|part| part == b"\"initialize\""),
@@ -431,7 +430,7 @@ fn may_be_handshake(line: &Line) -> bool {
     }
 }
 
-/// The next line that is not empty, or nothing at the end.
+/// The next non-empty line; `None` at the end.
 async fn next_line(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Line>> {
     loop {
         let mut line = Vec::new();
@@ -454,7 +453,7 @@ async fn next_line(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Optio
     }
 }
 
-/// Reads to the end of a line and keeps nothing of it.
+/// Discards input up to the end of the line.
 async fn skip_line(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
     loop {
         let part = reader.fill_buf().await?;

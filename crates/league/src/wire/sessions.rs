@@ -1,9 +1,9 @@
-//! The peers of one process: how each takes calls, found out once and shared by all callers.
+//! The peers of one process: the call style of each, detected once and shared by all callers.
 //!
-//! Sessions are opened when a peer is first called, opened anew when the peer has forgotten them,
-//! kept alive while they idle, and ended with the process. Finding out how a peer takes calls has
-//! its own time budget; callers that need the peer meanwhile wait for the same answer. A peer that
-//! turns out otherwise is probed again, but not more often than [`PROBE_INTERVAL`] allows.
+//! Sessions are opened when a peer is first called, reopened when the peer has forgotten them, kept
+//! alive while they idle, and ended with the process. Detecting a peer's call style has its own
+//! time budget; other callers of the peer wait for the same result. A peer that does not behave as
+//! detected is probed again, but not more often than [`PROBE_INTERVAL`] allows.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,21 +23,19 @@ use tokio::time::Instant;
 use crate::http::client::{Answer, CallError, Client};
 use crate::http::endpoint::Endpoint;
 
-/// The most peers that are known at once; for one more, the one that was called longest ago is
-/// forgotten.
+/// The most known peers; to make room, the least recently called peer is forgotten.
 pub(crate) const MAX_PEERS: usize = 4_096;
 /// The most peers that are shown.
 pub(crate) const MAX_SHOWN: usize = 256;
-/// How often idle sessions are looked after.
+/// The interval between checks of idle sessions.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(30);
-/// How long a session is kept alive that nobody uses; then it is ended.
+/// How long an unused session is kept alive before it is ended.
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
-/// How many idle sessions are looked after at once.
+/// The most idle sessions checked at once.
 const BEATS_AT_ONCE: usize = 64;
-/// How long the ends of all sessions may take.
+/// How long ending all sessions may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The peers of one process.
 #[derive(Clone)]
 pub(crate) struct Sessions {
     known: Arc<SessionTable>,
@@ -49,14 +47,14 @@ struct SessionTable {
     beating: AtomicBool,
 }
 
-/// A session, and whom it leads to.
+/// A session, and the agent it connects to.
 #[derive(Clone)]
 struct NamedSession {
     agent: Arc<str>,
     session: Arc<PeerSession<Http>>,
 }
 
-/// The way to a peer over HTTP.
+/// Carries requests to a peer over HTTP.
 pub(crate) struct Http {
     client: Client,
     endpoint: Endpoint,
@@ -69,7 +67,7 @@ impl Carrier for Http {
 }
 
 impl Sessions {
-    /// Nobody is known yet.
+    /// Starts without known peers.
     pub(crate) fn new(client: Client) -> Self {
         Self {
             known: Arc::new(SessionTable {
@@ -80,7 +78,7 @@ impl Sessions {
         }
     }
 
-    /// The session to a peer, the same for all who call it.
+    /// The session with a peer, shared by all callers.
     pub(crate) fn session(&self, peer: &Peer, endpoint: &Endpoint) -> Arc<PeerSession<Http>> {
         let mut sessions = self.known.sessions();
         if let Some(named) = sessions.get_mut(&peer.endpoint) {
@@ -108,7 +106,7 @@ impl Sessions {
         session
     }
 
-    /// What is known of each peer that was asked, and of the tools of all of them.
+    /// The state of each known peer, and the names of all their tools.
     pub(crate) fn shown(&self) -> Value {
         let sessions = self.known.sessions().clone();
         let mut tool_names = ToolNames::default();
@@ -131,18 +129,18 @@ impl Sessions {
         json!({"known": sessions.len(), "peers": peers, "tools": tool_names.names()})
     }
 
-    /// Ends all sessions, within a bound.
+    /// Ends all sessions, within [`CLOSE_TIMEOUT`].
     pub(crate) async fn close(&self) {
         let sessions: Vec<_> = self.known.sessions().values().cloned().collect();
         let mut ends = JoinSet::new();
         for named in sessions {
             ends.spawn(async move { named.session.end().await });
         }
-        // A peer that hangs does not keep the others from hearing it.
+        // The sessions end in parallel, so a hanging peer does not delay the others.
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, ends.join_all()).await;
     }
 
-    /// Looks after idle sessions for as long as anybody holds the peers.
+    /// Checks idle sessions periodically until the table of peers is dropped.
     fn begin_beating(&self) {
         if self.known.beating.swap(true, Ordering::Relaxed) {
             return;
@@ -174,7 +172,7 @@ async fn beat(known: Weak<SessionTable>) {
     }
 }
 
-/// Forgets the peer that was called longest ago.
+/// Forgets the least recently called peer.
 fn make_room(sessions: &mut BTreeMap<Arc<str>, NamedSession>) -> Option<NamedSession> {
     let oldest = sessions
         .iter()
@@ -183,14 +181,14 @@ fn make_room(sessions: &mut BTreeMap<Arc<str>, NamedSession>) -> Option<NamedSes
     sessions.remove(&oldest)
 }
 
-/// How long one question about how a peer takes calls may take.
+/// How long one probe request may take.
 pub(crate) const QUESTION_TIMEOUT: Duration = Duration::from_secs(3);
-/// The least time between two times of finding out.
+/// The least time between two detections.
 pub(crate) const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Carries one request to a peer and brings what comes back.
+/// Sends a request to a peer and returns the answer.
 pub(crate) trait Carrier: Send + Sync + 'static {
-    /// Carries a request once.
+    /// Sends a request once.
     fn carry(
         &self,
         request: &PeerRequest,
@@ -198,7 +196,7 @@ pub(crate) trait Carrier: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Answer, CallError>> + Send;
 }
 
-/// One peer.
+/// A peer and its detected call style.
 pub(crate) struct PeerSession<C> {
     carrier: C,
     ids: AtomicU64,
@@ -210,30 +208,27 @@ pub(crate) struct PeerSession<C> {
 #[derive(Default)]
 struct SessionState {
     found: Option<Arc<PeerProfile>>,
-    /// Whether the peer has turned out otherwise since, or nobody answered.
+    /// Whether the peer has since behaved differently, or did not answer the probe.
     doubted: bool,
-    /// Whether the peer has answered a call that was written so.
+    /// Whether the peer has answered a call in this style.
     proved: bool,
-    /// Whether all forms were tried on the peer, and none worked.
+    /// Whether all layouts were tried on the peer, and none worked.
     exhausted: bool,
-    /// Whether a call by the name of a tool was tried on the peer, and it made nothing of it.
+    /// Whether a call by tool name was tried on the peer, and the peer did not understand it.
     refuses_tools: bool,
     found_at: Option<Instant>,
     used_at: Option<Instant>,
 }
 
-/// A call that was answered.
 pub(crate) struct CallResult {
-    /// How the peer was spoken to.
+    /// The profile used for the call.
     pub(crate) profile: Arc<PeerProfile>,
-    /// The id of the call.
     pub(crate) id: u64,
-    /// What came back.
     pub(crate) answer: Answer,
 }
 
 impl<C: Carrier> PeerSession<C> {
-    /// A peer of which nothing is known.
+    /// An unknown peer.
     pub(crate) fn new(carrier: C) -> Self {
         Self {
             carrier,
@@ -243,12 +238,11 @@ impl<C: Carrier> PeerSession<C> {
         }
     }
 
-    /// What carries the bytes.
     pub(crate) fn carrier(&self) -> &C {
         &self.carrier
     }
 
-    /// How the peer takes calls; found out now if nobody has before.
+    /// The profile of the peer, detected now if it is not known.
     pub(crate) async fn profile(&self) -> Arc<PeerProfile> {
         if let Some(found) = self.settled() {
             return found;
@@ -260,7 +254,7 @@ impl<C: Carrier> PeerSession<C> {
         }
     }
 
-    /// Takes for known, until it turns out otherwise, how a peer is said to take calls.
+    /// Assumes that the peer uses this layout, until its replies show otherwise.
     pub(crate) fn assume(&self, layout: CallStyle) {
         self.held_mut(|held| {
             let assumed = || Arc::new(PeerProfile::plain(layout));
@@ -268,8 +262,8 @@ impl<C: Carrier> PeerSession<C> {
         });
     }
 
-    /// The other forms in which a peer may take calls that is spoken to simply; none if it has
-    /// answered in the present one.
+    /// The other layouts to try on a peer that takes plain calls; none if it has answered in the
+    /// current layout.
     pub(crate) fn other_layouts(
         &self,
         found: &Arc<PeerProfile>,
@@ -283,22 +277,21 @@ impl<C: Carrier> PeerSession<C> {
         others.map(|layout| Arc::new(PeerProfile::plain(layout)))
     }
 
-    /// No form worked: the others are not tried again as long as the peer is known.
+    /// No layout worked: the others are not tried again as long as the peer is known.
     pub(crate) fn exhaust(&self) {
         self.held_mut(|held| held.exhausted = true);
     }
 
-    /// The peer made nothing of a call by the name of a tool.
+    /// Records that the peer did not understand a call by tool name.
     pub(crate) fn refuse_tools(&self) {
         self.held_mut(|held| held.refuses_tools = true);
     }
 
-    /// Whether the peer made nothing of a call by the name of a tool.
     pub(crate) fn refuses_tools(&self) -> bool {
         self.held(|held| held.refuses_tools)
     }
 
-    /// The peer has answered a call that was written so.
+    /// Records that the peer has answered a call in this style.
     pub(crate) fn prove(&self, found: &Arc<PeerProfile>) {
         if self.held(|held| held.proved && held.is(found)) {
             return;
@@ -311,12 +304,13 @@ impl<C: Carrier> PeerSession<C> {
         });
     }
 
-    /// Calls a peer that is known, with what is written for how it takes calls; `None` if nothing
-    /// is. A peer that has forgotten the session is called once more in a new one.
+    /// Calls the peer with the request that `write` returns for its profile; `None` if `write`
+    /// returns none. If the peer has forgotten the session, it is called once more in a new
+    /// session.
     ///
     /// # Errors
     ///
-    /// Says why nothing came back.
+    /// The call failed.
     pub(crate) async fn call(
         &self,
         found: Arc<PeerProfile>,
@@ -335,7 +329,8 @@ impl<C: Carrier> PeerSession<C> {
                 answer,
             }));
         }
-        // Nobody gains time by forgetting: only the handshake is off the clock.
+        // Only the new handshake is excluded from the timeout: a peer must not gain time by
+        // forgetting the session.
         let left = timeout.saturating_sub(began.elapsed());
         let found = self.renewed(&found).await;
         let again = self.once(&found, left, &write).await?;
@@ -360,14 +355,14 @@ impl<C: Carrier> PeerSession<C> {
         Ok(Some((id, answer)))
     }
 
-    /// The peer did not do as it was found to: the next call finds out anew.
+    /// The peer did not behave as detected: the next call detects its style again.
     pub(crate) fn doubt(&self, found: &Arc<PeerProfile>) {
         self.held_mut(|held| {
             held.doubted |= held.is(found);
         });
     }
 
-    /// What is known of the peer, and one word on how sure that is.
+    /// The profile of the peer, and one word on its certainty.
     pub(crate) fn known(&self) -> (Option<Arc<PeerProfile>>, &'static str) {
         self.held(|held| {
             let state = match &held.found {
@@ -379,12 +374,12 @@ impl<C: Carrier> PeerSession<C> {
         })
     }
 
-    /// When somebody last called the peer; a session that nobody used is the oldest.
+    /// When the peer was last called; `None`, for an unused session, sorts first.
     pub(crate) fn used_at(&self) -> Option<Instant> {
         self.held(|held| held.used_at)
     }
 
-    /// Keeps an idle session alive; ends one that nobody uses any more.
+    /// Keeps an idle session alive, or ends it after [`IDLE_TIMEOUT`].
     pub(crate) async fn look_after(&self) {
         let (found, used_at) = self.held(|held| (held.found.clone(), held.used_at));
         let Some(found) = found.filter(|found| found.has_session()) else {
@@ -406,7 +401,7 @@ impl<C: Carrier> PeerSession<C> {
         }
     }
 
-    /// Ends the session with the peer, if there is one; whoever calls next opens another.
+    /// Ends the session with the peer, if there is one; the next call opens another.
     pub(crate) async fn end(&self) {
         let found = self.held_mut(|held| {
             let with_session = |found: &mut Arc<PeerProfile>| found.has_session();
@@ -414,12 +409,13 @@ impl<C: Carrier> PeerSession<C> {
         });
         let Some(found) = found else { return };
         if let Some(end) = found.session.as_ref().and_then(peer::end) {
-            // A server that does not end sessions forgets them by itself.
+            // A server that does not support ending sessions expires them itself.
             let _ = self.carrier.carry(&end, QUESTION_TIMEOUT).await;
         }
     }
 
-    /// A new session with a peer that has forgotten this one; all who notice share it.
+    /// Opens a new session with a peer that has forgotten this one; all callers that notice share
+    /// it.
     async fn renewed(&self, old: &Arc<PeerProfile>) -> Arc<PeerProfile> {
         let _alone = self.asking.lock().await;
         let known = self.held(|held| held.found.clone());
@@ -439,7 +435,7 @@ impl<C: Carrier> PeerSession<C> {
         self.keep(found)
     }
 
-    /// Puts the questions, one after the other, within the budget of all of them.
+    /// Sends the probe requests one after the other, within one budget.
     async fn converse(&self, begin: fn(u64) -> (Probe, ProbeStep)) -> PeerProfile {
         let until = Instant::now() + CALL_STYLE_TIMEOUT;
         let (mut probe, mut step) = begin(self.id());
@@ -454,7 +450,7 @@ impl<C: Carrier> PeerSession<C> {
             };
             let wait = until.duration_since(Instant::now()).min(QUESTION_TIMEOUT);
             let answer = self.carrier.carry(&request, wait).await;
-            // Whoever hangs is there, and may answer what it knows.
+            // A peer that times out exists, and may answer requests that it understands.
             hung |= matches!(answer, Err(CallError::Timeout(_)));
             let reply = answer.as_ref().ok().map(Answer::reply);
             step = probe.hear(reply.as_ref(), self.id());
@@ -480,7 +476,7 @@ impl<C: Carrier> PeerSession<C> {
         found
     }
 
-    /// What is known, if it can be relied on or it is too early to ask again.
+    /// The profile, if it is reliable or it is too early to probe again.
     fn settled(&self) -> Option<Arc<PeerProfile>> {
         self.held(|held| {
             let early = held
@@ -511,7 +507,7 @@ impl SessionState {
 }
 
 impl Answer {
-    /// What came back, as it is read.
+    /// The answer as the decoder takes it.
     pub(crate) fn reply(&self) -> HttpReply<'_> {
         HttpReply {
             status: self.status,
@@ -521,18 +517,16 @@ impl Answer {
     }
 }
 
-/// The most tools that are named.
+/// The most tools that are listed.
 const MAX_TOOL_NAMES: usize = 1_024;
 
-/// The tools of several servers.
 #[derive(Debug, Default)]
 pub(crate) struct ToolNames {
-    /// Which servers offer a tool of this name.
+    /// The servers that offer a tool of this name.
     servers: BTreeMap<String, Vec<String>>,
 }
 
 impl ToolNames {
-    /// Adds the tools of a server.
     pub(crate) fn add(&mut self, server: &str, tools: &ToolList) {
         for tool in tools.names() {
             let servers = self.servers.entry(tool.to_owned()).or_default();
@@ -540,7 +534,7 @@ impl ToolNames {
         }
     }
 
-    /// A name for each tool: its own, or `server.tool` where several servers offer it.
+    /// The display name of each tool: its own name, or `server.tool` if several servers offer it.
     pub(crate) fn names(&self) -> Vec<String> {
         let named = |(tool, servers): (&String, &Vec<String>)| -> Vec<String> {
             match &servers[..] {

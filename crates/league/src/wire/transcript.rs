@@ -1,10 +1,10 @@
-//! What is said in matches, held back until each is decided.
+//! Transcripts of matches, held back until each match is decided.
 //!
-//! Choices and seeds stand in these messages, so they stay in memory until the result is written;
-//! later messages are written when the match is closed. A reply that had to be repaired is kept as
-//! it came as well: bounded, and without tokens, passwords and keys. Where these could stand in a
-//! form in which they are not found, its text is left out; and all of it, if it came with an HTTP
-//! error: an error page may tell whatever its program knows.
+//! The messages contain choices and seeds, so they stay in memory until the result is written;
+//! later messages are written when the match is closed. The original text of a repaired reply is
+//! kept as well: bounded, and without tokens, passwords and keys. The text is dropped if it may
+//! contain these in a form that is not detected, or if it came with an HTTP error, since an error
+//! page may reveal anything that its program knows.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,11 +19,11 @@ use serde_json::Value;
 use crate::storage::documents::{TranscriptMessage, Verbatim};
 use crate::storage::record::Transcript;
 
-/// How many messages of a match are kept; the rest of an endless quarrel is left out.
+/// The most messages kept per match; further messages are dropped.
 pub(crate) const LONGEST_TRANSCRIPT: usize = 512;
-/// How large a message may be to be kept, in bytes; a larger one is named only.
+/// The largest message that is kept, in bytes; of a larger message only the type is kept.
 pub(crate) const MAX_MESSAGE: usize = 16 * 1024;
-/// Members that hold the promise, the seed and the shares of a draw.
+/// Members that hold the commitment, the seed and the shares of a draw.
 const OF_THE_DRAW: [&str; 6] = [
     "draw_commitment",
     "commitment",
@@ -33,21 +33,20 @@ const OF_THE_DRAW: [&str; 6] = [
     "nonces",
 ];
 
-/// What is said in the matches that are being played.
+/// The transcripts of the matches in progress.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Transcripts(Arc<Mutex<BTreeMap<MatchId, Kept>>>);
 
-/// What was said in one match.
+/// The transcript of one match.
 #[derive(Debug, Default)]
 struct Kept {
-    /// How much of it was given out already.
+    /// The number of messages already taken.
     given: usize,
     waiting: Vec<TranscriptMessage>,
 }
 
 impl Transcripts {
-    /// Keeps what one agent said to another: the message as it was read, and what was really said
-    /// where that is something else. Tokens are taken out.
+    /// Adds a message as it was decoded, and the original text if that differs. Tokens are removed.
     pub(crate) fn add(
         &self,
         match_id: &MatchId,
@@ -74,7 +73,7 @@ impl Transcripts {
             verbatim,
         };
         let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // What is said of a match that is over or was never begun is not kept.
+        // Messages of a match that is over or was never begun are dropped.
         if let Some(kept) = matches.get_mut(match_id)
             && kept.given + kept.waiting.len() < LONGEST_TRANSCRIPT
         {
@@ -82,19 +81,18 @@ impl Transcripts {
         }
     }
 
-    /// Begins the record of a match, without what was said in an earlier attempt.
+    /// Begins the transcript of a match, without messages of an earlier attempt.
     pub(crate) fn begin(&self, match_id: &MatchId) {
         let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         matches.insert(match_id.clone(), Kept::default());
     }
 
-    /// Forgets a match that is over.
     pub(crate) fn forget(&self, match_id: &MatchId) {
         let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         matches.remove(match_id);
     }
 
-    /// Gives out what was said in a match since it was last asked for, if anything was.
+    /// Takes the messages added since the last call, if there are any.
     pub(crate) fn take(&self, match_id: &MatchId, attempt: u32) -> Option<Transcript> {
         let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = matches.get_mut(match_id)?;
@@ -108,8 +106,8 @@ impl Transcripts {
     }
 }
 
-/// Takes every member out that is named as a secret or by one, and hides what looks like one. What
-/// belongs to the draw stays, as long numbers may: it is told when the match is over, and compared.
+/// Removes members whose name is or contains a secret, and masks values that look like secrets. The
+/// numbers of the draw stay, however long: they are published after the match and verified.
 fn without_tokens(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -140,14 +138,14 @@ fn without_tokens_but_numbers(value: &mut Value) {
     }
 }
 
-/// How much is kept of what was said, in bytes.
+/// The most bytes kept of an original text.
 pub(crate) const MAX_VERBATIM: usize = 4 * 1024;
-/// How much of it is looked at, in bytes.
+/// The most bytes of it that are searched for secrets.
 const MAX_SEARCHED: usize = 64 * 1024;
-/// What stands for something that was taken out.
+/// Replaces removed text.
 const TAKEN_OUT: &str = "…";
 
-/// Keeps what was said, with which status of HTTP, and why it could not be read.
+/// Keeps an original reply with its HTTP status and the reason why it could not be decoded.
 pub(crate) fn verbatim(said: &[u8], status: u16, problem: Option<&str>) -> Verbatim {
     if status >= 400 && !said.is_empty() {
         let broken = McpFault::Status(status);
@@ -187,7 +185,7 @@ fn end_of(text: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// What may have been cut into is no word.
+/// Drops the last word, which may be cut off.
 fn without_last_word(text: &str) -> &str {
     text.trim_end_matches(is_part)
 }
@@ -196,7 +194,7 @@ const fn is_part(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_')
 }
 
-/// The text without tokens; `None` if it is not certain that there are none.
+/// The text without tokens; `None` if tokens may remain.
 fn plain_text(text: &str) -> Option<String> {
     if text.contains('\0') {
         return None;
@@ -208,7 +206,7 @@ fn plain_text(text: &str) -> Option<String> {
     without_secrets(text).map(Cow::into_owned)
 }
 
-/// How pages write quotes.
+/// HTML entities for quotes.
 const QUOTES: [(&str, &str); 6] = [
     ("&quot;", "\""),
     ("&#34;", "\""),
@@ -218,7 +216,7 @@ const QUOTES: [(&str, &str); 6] = [
     ("&apos;", "'"),
 ];
 
-/// A text in which letters that were written by their number or name are letters.
+/// The text with HTML quote entities and `\u` escapes of ASCII characters resolved.
 fn unescaped(text: &str) -> String {
     let named = QUOTES.iter().filter(|(name, _)| text.contains(name));
     let plain = named.fold(Cow::Borrowed(text), |text, (name, quote)| {

@@ -1,5 +1,5 @@
-//! Troubles with other agents, each told once: peers that cannot be called, registrations that came
-//! to nothing, and wrong tokens.
+//! Troubles with other agents, each reported once: peers that cannot be called, failed
+//! registrations, and wrong tokens.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,23 +22,23 @@ const MAX_AGENTS: usize = 10_000;
 /// The longest reason that is reported, in characters.
 const MAX_REASON: usize = 300;
 
-/// It takes no match.
+/// The agent declined a match.
 const TURNED_DOWN: &str = "MATCH_TURNED_DOWN";
-/// It does not answer.
+/// The agent does not answer.
 const SILENT: &str = "AGENT_SILENT";
-/// It is not called at all.
+/// The agent's address may not be called.
 const NOT_CALLED: &str = "NOT_CALLED";
 
 /// The troubles with each agent that have been reported.
 #[derive(Debug, Default)]
 pub(crate) struct PeerTroubles {
     told: Mutex<BTreeMap<Agent, BTreeSet<&'static str>>>,
-    /// Whether nothing is reported at all.
+    /// Whether reporting is turned off.
     is_muted: bool,
 }
 
 impl PeerTroubles {
-    /// The troubles in a league; if it is over already, absent agents are not reported.
+    /// The troubles in a league; if the league is already over, absent agents are not reported.
     pub(crate) fn of(is_over: bool) -> Self {
         Self {
             is_muted: is_over,
@@ -46,7 +46,7 @@ impl PeerTroubles {
         }
     }
 
-    /// Notes a kind of trouble with an agent; gives whether to report it.
+    /// Records a kind of trouble with an agent; returns whether to report it.
     pub(crate) fn is_new(&self, agent: &Agent, kind: &'static str) -> bool {
         if self.is_muted {
             return false;
@@ -62,7 +62,7 @@ impl PeerTroubles {
         room
     }
 
-    /// Forgets trouble that is over, so that it is reported if it comes again.
+    /// Forgets resolved trouble, so that it is reported if it recurs.
     fn forget(&self, agent: &Agent, over: impl Fn(&str) -> bool) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kinds) = told.get_mut(agent) {
@@ -107,7 +107,7 @@ impl PeerTroubles {
         });
     }
 
-    /// Reports and gives the failure of a letter to an address that may not be called.
+    /// Reports and returns the failure of a letter to an address that may not be called.
     pub(crate) fn barred<T>(
         &self,
         own: &Identity,
@@ -142,18 +142,18 @@ impl PeerTroubles {
     }
 }
 
-/// The most causes that are kept apart; more are not reported.
+/// The most causes that are distinguished; further causes are not reported.
 const MAX_CAUSES: usize = 64;
 
-/// The advice where the address may not be a manager's.
+/// The advice if the address may not be a manager's.
 const ADVICE: &str = "give the address that the manager printed, such as http://localhost:8000/mcp";
 
-/// Why an agent was not admitted so far.
+/// Reported causes of failed registrations.
 #[derive(Debug, Default)]
 pub(crate) struct RegistrationTroubles(Mutex<BTreeSet<String>>);
 
 impl RegistrationTroubles {
-    /// Notes a cause; gives whether to report it.
+    /// Records a cause; returns whether to report it.
     fn is_new(&self, cause: &str) -> bool {
         let mut causes = self.causes();
         causes.len() < MAX_CAUSES && causes.insert(cause.to_owned())
@@ -188,7 +188,7 @@ impl RegistrationTroubles {
         }
     }
 
-    /// Remembers that the manager's silence was reported already.
+    /// Records that the manager's silence was already reported.
     pub(crate) fn note_silence(&self, failure: &CallFailure) {
         self.is_new(&coded(failure.code, &failure.detail));
     }
@@ -207,18 +207,19 @@ impl RegistrationTroubles {
         match answer {
             Message::PlayerRegisterResponse(RegisterResponse::Accepted(_))
             | Message::RefereeRegisterResponse(RegisterResponse::Accepted(_)) => {
-                // What goes wrong after this is new.
+                // Later failures count as new.
                 self.causes().clear();
                 None
             }
-            // A player that is rejected ends, and says so itself.
+            // A rejected player stops, and reports the rejection itself.
             Message::PlayerRegisterResponse(RegisterResponse::Rejected { .. }) => None,
             Message::LeagueError(error) if is_player && !error.code.retryable() => None,
             Message::RefereeRegisterResponse(RegisterResponse::Rejected { reason }) => {
                 Some(Cause::known(reason.clone()))
             }
             Message::LeagueError(error) => Some(Cause::known(coded(error.code, &error.detail))),
-            // A manager may acknowledge first and answer by a call; a second acknowledgement is none.
+            // A manager may acknowledge first and answer by a call; a second acknowledgement is a
+            // failure.
             Message::Acknowledged if self.is_new("a nod") => None,
             _ => Some(Cause {
                 told: "the registration was not answered".to_owned(),
@@ -248,24 +249,24 @@ fn coded(code: Code, detail: &str) -> String {
     format!("{code}: {detail}")
 }
 
-/// Whether a failure looks like the reply of another program than a manager.
+/// Whether a failure looks like the reply of a program other than a manager.
 fn is_elsewhere(failure: &CallFailure) -> bool {
     let missing = [404, 405].map(|status| McpFault::Status(status).to_string());
     failure.code == Code::InvalidMessage || missing.contains(&failure.detail)
 }
 
-/// The most players that are remembered; of more nothing is noted.
+/// The most players that are remembered; wrong tokens of further players are ignored.
 const MAX_PLAYERS: usize = 20_000;
 
-/// The wrong token that each player showed last, and in which match.
+/// The last wrong token of each player, and its match.
 ///
-/// One who came back has a new token before its referee hears of it, so that one match may show a
-/// token that is right although it looks wrong. Only the same token in another match is a habit.
+/// A returning player has a new token before its referee is informed, so a valid token may look
+/// wrong in one match. Only the same wrong token in another match is a real error.
 #[derive(Debug, Default)]
 pub(crate) struct WrongTokens(Mutex<BTreeMap<PlayerId, (TokenHash, MatchId)>>);
 
 impl WrongTokens {
-    /// Remembers a wrong token; tells whether it was seen in another match already.
+    /// Records a wrong token; returns whether it was already seen in another match.
     pub(crate) fn again(&self, player: &PlayerId, shown: TokenHash, match_id: &MatchId) -> bool {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((before, elsewhere)) = seen.get(player)

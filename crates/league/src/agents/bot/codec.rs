@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::clock;
 use crate::http::client::Answer;
 
-/// The message without the token that proves a referee.
+/// The message without the referee's token.
 pub(crate) fn without_token(mut message: Message) -> Message {
     if let Message::RoundAnnouncement(announcement) = &mut message {
         Arc::make_mut(announcement).own = None;
@@ -48,7 +48,7 @@ pub(crate) fn written(
     peer::call(found, id, name, &outgoing, inputs)
 }
 
-/// What a message says that its answer may leave out.
+/// The values in a message that its answer may omit.
 fn hints(message: &Message) -> Hints<'_> {
     let (game_type, reader) = match message {
         Message::MoveCall(call) => (Some(&call.game_type), Some(&call.player_id)),
@@ -63,9 +63,10 @@ fn hints(message: &Message) -> Hints<'_> {
     }
 }
 
-/// Reads what the bot says to a message: exactly if possible, otherwise by what it must mean.
+/// Decodes the bot's answer to a message: exactly if possible, otherwise leniently.
 ///
-/// The player says it in the league's words, so this is not a departure in a strict league.
+/// The player encodes the answer in the league's dialect, so this is not a deviation in a strict
+/// league.
 pub(crate) fn understood(
     message: &Message,
     answer: &Answer,
@@ -97,7 +98,7 @@ fn wrong(detail: &str) -> LeagueError {
     LeagueError::new(Code::InvalidMessage, format!("the bot: {detail}"))
 }
 
-/// That there is no move in an answer, and how one is said.
+/// The error for an answer without a move, with an example of a correct answer.
 pub(crate) fn without_move(message: &Message) -> LeagueError {
     let wanted = match message {
         Message::MoveCall(call) if call.game_type.as_str() != EVEN_ODD => {
@@ -126,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// A call for a move, as a bot hears it.
+    /// A call for a move, as the bot receives it.
     fn call(message: &Value) -> Message {
         let raw = serde_json::value::to_raw_value(message).unwrap();
         let mut decoded = decode(&raw, Reading::Lenient, None).unwrap();

@@ -1,8 +1,8 @@
-//! Starts a bot: a foreign program, within limits, whose process group ends with us.
+//! Starts a bot: a foreign program with resource limits, whose process group ends with ours.
 //!
-//! The program is started by `league keep`, a small process of our own between the two. It sets the
-//! limits on itself, so that the bot has them from its first instruction, and it ends the bot's
-//! whole group when either side is gone, even by `kill -9`.
+//! `league keep`, a small process of our own, starts the program. It sets the limits on itself, so
+//! that they apply to the bot from its first instruction. It ends the bot's whole group when either
+//! side is gone, even after `kill -9`.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::config::BotsConfig;
 
-/// The environment variables that a bot always sees.
+/// The environment variables that every bot gets.
 const PASSED_VARIABLES: [&str; 14] = [
     "PATH",
     "HOME",
@@ -38,37 +38,36 @@ const PASSED_VARIABLES: [&str; 14] = [
 pub(crate) struct Launch {
     /// Our own program, for `league keep`.
     pub(crate) keeper: PathBuf,
-    /// The bot's program and its arguments; no shell reads them.
+    /// The bot's program and its arguments; not interpreted by a shell.
     pub(crate) words: Vec<String>,
-    /// Further environment variables that the bot may see.
+    /// Further environment variables for the bot.
     pub(crate) passed: Vec<String>,
     /// The file for its standard error.
     pub(crate) stderr: PathBuf,
-    /// What it may use.
     pub(crate) limits: BotLimits,
 }
 
-/// What a bot may use.
+/// The resource limits of a bot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BotLimits {
-    /// Memory that it fills, in bytes.
+    /// Memory, in bytes.
     pub(crate) memory: u64,
-    /// Time on a processor, in seconds.
+    /// Processor time, in seconds.
     pub(crate) cpu: u64,
     /// Open files.
     pub(crate) files: u64,
-    /// The largest file that it writes, in bytes.
+    /// The largest file it may write, in bytes.
     pub(crate) file_size: u64,
-    /// The longest line that it says, in bytes.
+    /// The longest line of output, in bytes.
     pub(crate) line: usize,
-    /// How long it may take to say its first word.
+    /// How long its first answer may take.
     pub(crate) start: Duration,
-    /// How often it is started again.
+    /// How often it is restarted.
     pub(crate) restarts: u32,
 }
 
 impl BotLimits {
-    /// Those of the configuration.
+    /// The limits in the configuration.
     pub(crate) fn of(config: &BotsConfig) -> Self {
         Self {
             memory: config.max_memory_bytes,
@@ -96,7 +95,6 @@ pub(crate) enum LaunchError {
     NoPipes,
 }
 
-/// A bot that was started.
 pub(crate) struct LaunchedBot {
     pub(crate) process: BotProcess,
     pub(crate) input: ChildStdin,
@@ -110,18 +108,18 @@ pub(crate) struct BotProcess {
     group: Option<Pid>,
 }
 
-/// Splits a command into words as a shell does, and expands nothing.
+/// Splits a command into words like a shell, without expansion.
 ///
 /// # Errors
 ///
-/// It has no words, or an open quote.
+/// The command is empty or has an open quote.
 pub(crate) fn words(command: &str) -> Result<Vec<String>, LaunchError> {
     let words = shlex::split(command).filter(|words| !words.is_empty());
     words.ok_or_else(|| LaunchError::NoCommand(command.to_owned()))
 }
 
 impl Launch {
-    /// Starts the bot in a group of its own.
+    /// Starts the bot in its own process group.
     ///
     /// # Errors
     ///
@@ -178,7 +176,7 @@ impl Launch {
 }
 
 impl BotProcess {
-    /// Ends the whole group, and waits until its first process is gone.
+    /// Ends the whole group, and waits for its first process.
     pub(crate) async fn end(&mut self) {
         self.end_group();
         let _ = self.child.wait().await;
@@ -186,7 +184,7 @@ impl BotProcess {
 
     fn end_group(&self) {
         if let Some(group) = self.group {
-            // The group may be gone already.
+            // The group may already be gone.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
@@ -194,7 +192,7 @@ impl BotProcess {
 
 impl Drop for BotProcess {
     fn drop(&mut self) {
-        // Once it was waited for, its id may belong to another process.
+        // After the wait, its id may belong to another process.
         if self.child.id().is_some() {
             self.end_group();
         }

@@ -10,11 +10,11 @@ use league_protocol::finding::harmless;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
 
-/// How many bytes are kept of one process of a bot.
+/// The most bytes kept per process of a bot.
 const MAX_KEPT_BYTES: u64 = 1024 * 1024;
-/// How many of the last lines are shown when a bot has ended.
+/// The number of last lines shown when a bot has ended.
 const MAX_LAST_LINES: usize = 6;
-/// The longest of these, in bytes.
+/// The longest of these lines, in bytes.
 const MAX_LINE: usize = 200;
 /// How long to wait for the last lines of a bot that has ended: another process may hold its pipe.
 const STDERR_TIMEOUT: Duration = Duration::from_secs(3);
@@ -35,7 +35,7 @@ impl StderrReader {
 
     /// The last lines of a bot that has ended.
     pub(crate) async fn last_lines(self) -> Vec<String> {
-        // Later lines are in the file at most.
+        // After the timeout, later lines are at most in the file.
         let _ = tokio::time::timeout(STDERR_TIMEOUT, self.keeping).await;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.end_line();
@@ -46,7 +46,7 @@ impl StderrReader {
 #[derive(Debug, Default)]
 struct LastLines {
     lines: VecDeque<String>,
-    /// The beginning of a line that goes on.
+    /// The beginning of an incomplete line.
     begun: Vec<u8>,
 }
 
@@ -74,8 +74,8 @@ impl LastLines {
     }
 }
 
-/// Keeps standard error in a file that only its owner reads, as it may reveal the bot's plans; the
-/// rest is discarded, so that the bot never waits for us.
+/// Writes standard error to a file that only its owner can read, as it may reveal the bot's plans.
+/// Output beyond the limit is discarded, so that the bot never blocks.
 async fn keep(
     path: PathBuf,
     mut stderr: impl AsyncRead + Send + Unpin,

@@ -1,4 +1,4 @@
-//! Standard input and output of a bot: one line of JSON a message, answers in any order.
+//! Standard input and output of a bot: one JSON message per line, answers in any order.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,19 +16,19 @@ use tokio::sync::{oneshot, watch};
 use crate::http::client::{Answer, CallError};
 use crate::wire::sessions::Carrier;
 
-/// The first question to a bot; any answer will do.
+/// The first request to a bot; any answer will do.
 const WAKE_UP: &[u8] = br#"{"jsonrpc":"2.0","method":"ping","id":0}"#;
-/// The id of that question; those of all others begin at 1.
+/// The id of that request; all others begin at 1.
 const WAKE_UP_ID: u64 = 0;
-/// How long a bot may take to read the answer to a question of its own.
+/// How long a bot may take to read the answer to its own request.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
-/// How many calls may wait for a bot at once.
+/// The most calls that may wait for a bot at once.
 const MAX_PENDING: usize = 64;
-/// How many lines may answer nothing before the bot is no longer read.
+/// The most unexpected lines before the bot's output is no longer read.
 const MAX_STRAY_LINES: usize = 10_000;
-/// How many of them are logged.
+/// How many unexpected lines are logged.
 const MAX_STRAY_WARNINGS: usize = 3;
-/// How many bytes of a line that is too long are skipped before the bot is no longer read.
+/// The most bytes skipped of a too long line before the bot's output is no longer read.
 const MAX_SKIPPED_BYTES: usize = 64 * 1024 * 1024;
 
 /// The pipes to one process of a bot.
@@ -36,7 +36,7 @@ pub(crate) struct Pipes {
     input: Arc<tokio::sync::Mutex<ChildStdin>>,
     open: Open,
     output_state: watch::Receiver<OutputState>,
-    /// Whether its input is broken.
+    /// Whether the bot's input is broken.
     broken_input: Arc<AtomicBool>,
 }
 
@@ -76,9 +76,9 @@ impl Pipes {
         }
     }
 
-    /// Sends the first question and waits for any answer; tells whether one came.
+    /// Sends the first request and waits for any answer; returns whether an answer came.
     ///
-    /// Starting may take long, so this has a timeout of its own.
+    /// Starting may take long, so this has its own timeout.
     pub(crate) async fn wake(&self, patience: Duration) -> bool {
         let mut output_state = self.output_state.clone();
         let answered = async {
@@ -139,7 +139,7 @@ impl Carrier for Pipes {
     }
 }
 
-/// A line that is being written; if it is dropped half-way, the input is broken.
+/// A line that is being written; if this is dropped before the end, the input is broken.
 struct PartialWrite<'p>(&'p AtomicBool);
 
 impl Drop for PartialWrite<'_> {
@@ -148,7 +148,7 @@ impl Drop for PartialWrite<'_> {
     }
 }
 
-/// A call that waits for its answer, until it is dropped.
+/// A call that waits for its answer; dropping it cancels the wait.
 struct PendingCall<'o> {
     open: &'o Open,
     id: u64,
@@ -179,7 +179,7 @@ struct OutputReader {
     output_state: watch::Sender<OutputState>,
     broken_input: Arc<AtomicBool>,
     longest: usize,
-    /// Whether the first question was answered; that counts once.
+    /// Whether the first request was answered; only one answer to it is expected.
     woken: bool,
 }
 
@@ -207,7 +207,7 @@ impl OutputReader {
         self.output_state.send_replace(OutputState::Closed);
     }
 
-    /// Logs lines that answer nothing, a few times; their content may be a move and stays out.
+    /// Logs the first unexpected lines, without their content, which may be a move.
     fn note_stray(&self, stray: usize, length: usize) {
         if stray <= MAX_STRAY_WARNINGS {
             tracing::warn!(
@@ -218,8 +218,8 @@ impl OutputReader {
         }
     }
 
-    /// Gives a line to the call that waits for it; tells whether the line was expected, which a
-    /// notification always is.
+    /// Passes a line to the call that waits for it; returns whether the line was expected.
+    /// Notifications always are.
     async fn hand_over(&mut self, line: Vec<u8>) -> bool {
         let id = match read_id(&line) {
             BotLine::Answer(WAKE_UP_ID) => return !std::mem::replace(&mut self.woken, true),
@@ -236,7 +236,7 @@ impl OutputReader {
             let mut open = lock(&self.open);
             match id {
                 Some(id) => open.remove(&id),
-                // Without an id it answers the one question that is open, if there is just one.
+                // An answer without an id belongs to the open call, if there is exactly one.
                 None if open.len() == 1 => open.pop_first().map(|(_, waiting)| waiting),
                 None => None,
             }
@@ -244,7 +244,7 @@ impl OutputReader {
         waiting.is_some_and(|waiting| waiting.send(line.into()).is_ok())
     }
 
-    /// Answers a question of the bot: we are here, and can do nothing for it.
+    /// Answers a request of the bot: a ping succeeds, other methods do not exist.
     async fn reply(&self, id: &str, method: &str) {
         let answer = if method == "ping" {
             json!({})
@@ -255,7 +255,7 @@ impl OutputReader {
         let reply = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{member}\":{answer}}}\n");
         let partial = PartialWrite(&self.broken_input);
         let said = async { self.input.lock().await.write_all(reply.as_bytes()).await };
-        // A bot that asks and does not read must not block us.
+        // A bot that sends requests but does not read must not block us.
         if let Ok(Ok(())) = tokio::time::timeout(REPLY_TIMEOUT, said).await {
             std::mem::forget(partial);
         }
@@ -269,9 +269,9 @@ enum BotLine {
         id: String,
         method: String,
     },
-    /// A message without a frame.
+    /// A message without a JSON-RPC frame.
     Bare,
-    /// It wants no answer, such as `notifications/message` of MCP.
+    /// Needs no answer, such as `notifications/message` of MCP.
     Notification,
     Nothing,
 }
@@ -296,7 +296,7 @@ fn read_id(line: &[u8]) -> BotLine {
     }
 }
 
-/// Reads a line; an empty one in place of a line that is too long. `None` at the end of output.
+/// Reads a line; empty in place of a line that is too long. `None` at the end of output.
 async fn next_line(lines: &mut (impl AsyncBufReadExt + Unpin), longest: usize) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     let most = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);
@@ -343,11 +343,11 @@ fn lock(open: &Open) -> std::sync::MutexGuard<'_, BTreeMap<u64, oneshot::Sender<
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How long a bot may be silent before its owner is warned; most answer at once.
+/// How long a bot may be silent before its owner is warned; most bots answer at once.
 const SILENCE_WARNING: Duration = Duration::from_secs(5);
 
-/// Wakes a bot, and tells whether it answered in time. A long silence is logged once, as its owner
-/// sees nothing else.
+/// Wakes a bot, and returns whether it answered in time. A long silence is logged once, as its
+/// owner sees no other sign.
 pub(crate) async fn wakes(pipes: &Pipes, patience: Duration, agent: &str) -> bool {
     let waking = pipes.wake(patience);
     tokio::pin!(waking);

@@ -1,4 +1,4 @@
-//! Registration with the manager: invited players, applicants, and what people are told of them.
+//! Registration with the manager: invited players, applicants, and the log lines about them.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -21,28 +21,28 @@ use crate::http::endpoint::{AllowList, Endpoint};
 use crate::http::local;
 use crate::wire::dispatcher::ServiceReply;
 
-/// How many addresses are remembered; further ones always get the usual spelling.
+/// The most addresses remembered; further addresses always get the usual spelling.
 const MAX_ADDRESSES: usize = 4_096;
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
-/// How many agents are probed at once; further ones are admitted without a probe.
+/// The most agents probed at once; further agents are admitted without a probe.
 const MAX_PROBES: usize = 64;
 
 static PROBES: Semaphore = Semaphore::const_new(MAX_PROBES);
 
-/// A player that is invited by its address.
+/// A player invited by its address.
 ///
-/// It is never given a token, so it can show none: a strict league has no invited players.
+/// It never gets a token, so it cannot authenticate itself: a strict league has no invited players.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InvitedPlayer {
     pub(crate) name: String,
     pub(crate) endpoint: String,
-    /// The id that it gets if it is free.
+    /// The id that it gets if the id is free.
     pub(crate) wanted_id: Option<String>,
     pub(crate) dialect: Dialect,
 }
 
 impl InvitedPlayer {
-    /// Reads `URL` or `NAME=URL`; without a name it goes by its address.
+    /// Parses `URL` or `NAME=URL`; without a name, the address is the name.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl InvitedPlayer {
         })
     }
 
-    /// The players that the configuration says never register.
+    /// The configured players that never register themselves.
     pub(crate) fn configured(agents: &AgentsConfig) -> Vec<Self> {
         let players = agents.players.iter();
         players
@@ -86,7 +86,7 @@ impl InvitedPlayer {
             .collect()
     }
 
-    /// The registration that the player does not send itself.
+    /// The registration on behalf of the player.
     pub(crate) fn registration(
         &self,
         game: &GameType,
@@ -117,8 +117,8 @@ impl InvitedPlayer {
 }
 
 impl ManagerService {
-    /// An applicant as the league decides on it: the origin of the call tells whether the address in
-    /// it can be the caller's own.
+    /// An applicant for the league to decide on: the origin of the call shows whether the address
+    /// in it can be the caller's own.
     pub(crate) fn applicant(
         &self,
         request: Box<RegisterRequest>,
@@ -136,8 +136,8 @@ impl ManagerService {
         }
     }
 
-    /// Logs an agent that was refused, or admitted but cannot be called: people should know before
-    /// the league begins.
+    /// Logs an agent that was refused, or that was admitted but cannot be called: people should
+    /// know before the league starts.
     pub(crate) fn log_registration(
         &self,
         kind: &'static str,
@@ -153,7 +153,7 @@ impl ManagerService {
             )
         );
         let endpoint = Endpoint::parse(&meta.contact_endpoint).ok();
-        // On this machine no firewall stands between us.
+        // On this machine no firewall is in between.
         let elsewhere = endpoint.filter(|endpoint| !local::is_own(endpoint.address.ip()));
         if let (true, Some(endpoint), Ok(turn)) = (admitted, elsewhere, PROBES.try_acquire()) {
             let (league, name) = (
@@ -178,12 +178,12 @@ impl ManagerService {
 /// recognise our acceptance.
 ///
 /// The documents have two words for an admission, and a request does not show which of them the
-/// player waits for. For a player that registers again without its token we alternate between
+/// player expects. For a player that registers again without its token we alternate between
 /// `ACCEPTED` and `REGISTERED` (ruling 50). A strict league has one word.
 #[derive(Debug)]
 pub(crate) struct AdmissionSpelling {
     strict: bool,
-    /// How often each address was admitted.
+    /// The number of admissions of each address.
     admitted: Mutex<BTreeMap<String, u32>>,
 }
 
@@ -195,7 +195,7 @@ impl AdmissionSpelling {
         }
     }
 
-    /// The address of a request that may be answered in either spelling.
+    /// The address in a request that may be answered in either spelling.
     pub(crate) fn address_of(&self, request: &RegisterRequest, dialect: Dialect) -> Option<String> {
         let open = !self.strict && dialect == Dialect::V2 && request.token.is_none();
         open.then(|| request.meta.contact_endpoint.trim().to_owned())

@@ -1,4 +1,4 @@
-//! The strategies for Even/Odd: reading guesses, counting them, answering.
+//! The strategies for Even/Odd: decoding guesses, counting them, countering them.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use league_games::{Dice, Game};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How many guesses of other players a strategy looks back at.
+/// The most guesses of other players that a strategy considers.
 const LOOK_BACK: usize = 64;
-/// How many guesses make a pattern at least; `markov` goes by one alone.
+/// The least guesses that make a pattern; `markov` uses only one.
 const MIN_PATTERN: usize = 2;
 
 type Matches = [Arc<MatchRecord>];
@@ -24,7 +24,7 @@ pub(crate) fn always_odd(_: &Think, _: &Matches, _: &mut Dice) -> Option<Value> 
     Some(written(NumberParity::Odd))
 }
 
-/// The parity that was drawn more often, as far as the player's own results tell (000 §3.6.2).
+/// The parity that was drawn more often, as far as the player's own results show (000 §3.6.2).
 pub(crate) fn history(_: &Think, memory: &Matches, _: &mut Dice) -> Option<Value> {
     majority(own_matches(memory).filter_map(drawn)).map(written)
 }
@@ -40,13 +40,14 @@ pub(crate) fn frequency(think: &Think, memory: &Matches, _: &mut Dice) -> Option
     expected.map(opposite)
 }
 
-/// The opposite of what the opponent did the last time that its guesses went as they did just now
+/// The opposite of the opponent's guess after the latest earlier run that equals its recent guesses
 /// (003, pattern matching).
 pub(crate) fn pattern(think: &Think, memory: &Matches, _: &mut Dice) -> Option<Value> {
     continuation(&guesses(think, memory)).map(opposite)
 }
 
-/// The opposite of what most often follows the opponent's last guess: a chain of first order (003).
+/// The opposite of what most often follows the opponent's last guess: a first-order Markov chain
+/// (003).
 pub(crate) fn markov(think: &Think, memory: &Matches, _: &mut Dice) -> Option<Value> {
     likeliest(&guesses(think, memory)).map(opposite)
 }
@@ -56,10 +57,10 @@ fn own_matches(memory: &Matches) -> impl DoubleEndedIterator<Item = &MatchRecord
     records.filter(|record| record.game_type.as_str() == EvenOdd::RULES.game_type)
 }
 
-/// What was drawn in a match: the guess of its winner.
+/// The parity drawn in a match: the guess of its winner.
 ///
-/// If both guessed alike the result does not tell, and in a match that was not played out nothing
-/// was drawn.
+/// If both guesses are the same, the result does not show the parity; in a match that was not
+/// played to the end, nothing was drawn.
 fn drawn(record: &MatchRecord) -> Option<NumberParity> {
     let own = read(record.my_choice.as_ref()?)?;
     let other = read(record.opponent_choice.as_ref()?)?;
@@ -71,7 +72,7 @@ fn drawn(record: &MatchRecord) -> Option<NumberParity> {
     }
 }
 
-/// How often an opponent said even and odd in all matches against it.
+/// How often an opponent guessed even and odd in all matches against it.
 fn counts(opponent: &Opponent) -> (u32, u32) {
     let count = |parity: NumberParity| opponent.counts.get(&parity.to_string()).copied();
     (
@@ -80,7 +81,7 @@ fn counts(opponent: &Opponent) -> (u32, u32) {
     )
 }
 
-/// The guesses of this opponent, oldest first; if none is known, those of all other players.
+/// The guesses of this opponent, oldest first; if none is known, the guesses of all other players.
 fn guesses(think: &Think, memory: &Matches) -> Vec<NumberParity> {
     let known = think.opponent.iter();
     let of_opponent: Vec<NumberParity> = known.flat_map(|it| &it.recent).filter_map(read).collect();
@@ -95,7 +96,7 @@ fn guesses(think: &Think, memory: &Matches) -> Vec<NumberParity> {
     of_all
 }
 
-/// What followed the longest run of latest guesses that had occurred before; of several
+/// The guess after the longest run of latest guesses that had occurred before; of several
 /// occurrences the last counts.
 fn continuation(guesses: &[NumberParity]) -> Option<NumberParity> {
     let (_, place) = (1..guesses.len())
@@ -105,20 +106,20 @@ fn continuation(guesses: &[NumberParity]) -> Option<NumberParity> {
     guesses.get(place).copied()
 }
 
-/// How many guesses at the ends of two runs are the same.
+/// The number of equal guesses at the ends of two runs.
 fn common_end(one: &[NumberParity], other: &[NumberParity]) -> usize {
     let pairs = one.iter().rev().zip(other.iter().rev());
     pairs.take_while(|(a, b)| a == b).count()
 }
 
-/// The guess that most often followed one like the last.
+/// The guess that most often followed a guess equal to the last.
 fn likeliest(guesses: &[NumberParity]) -> Option<NumberParity> {
     let last = guesses.last()?;
     let steps = guesses.iter().zip(guesses.iter().skip(1));
     majority(steps.filter(|(from, _)| *from == last).map(|(_, to)| *to))
 }
 
-/// Reads a guess; nothing if it is a move of another game.
+/// Decodes a guess; `None` for a move of another game.
 fn read(choice: &Value) -> Option<NumberParity> {
     NumberParity::deserialize(choice).ok()
 }
@@ -127,7 +128,7 @@ fn written(parity: NumberParity) -> Value {
     Value::from(parity.to_string())
 }
 
-/// The guess that makes sure of a winner if the opponent guesses as expected.
+/// The guess that guarantees a winner if the opponent guesses as expected.
 fn opposite(expected: NumberParity) -> Value {
     written(match expected {
         NumberParity::Even => NumberParity::Odd,
@@ -135,7 +136,7 @@ fn opposite(expected: NumberParity) -> Value {
     })
 }
 
-/// The parity that occurs more often; nothing if both do equally.
+/// The parity that occurs more often; `None` if both occur equally often.
 fn majority(seen: impl Iterator<Item = NumberParity>) -> Option<NumberParity> {
     let (mut even, mut odd) = (0, 0);
     for parity in seen {
@@ -147,7 +148,7 @@ fn majority(seen: impl Iterator<Item = NumberParity>) -> Option<NumberParity> {
     larger(even, odd)
 }
 
-/// The parity with the larger count; nothing if they are equal.
+/// The parity with the larger count; `None` if they are equal.
 fn larger(even: u32, odd: u32) -> Option<NumberParity> {
     match even.cmp(&odd) {
         Ordering::Greater => Some(NumberParity::Even),
@@ -201,7 +202,7 @@ mod tests {
             ("eooeooe", "o"),
             // The longer run decides, not the later one.
             ("eoeeooeeeoee", "o"),
-            // Of equally long ones the later decides.
+            // Among equally long runs, the later decides.
             ("eoeeooeo", "o"),
         ] {
             let guesses = parities(guesses);

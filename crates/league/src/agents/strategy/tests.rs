@@ -1,4 +1,4 @@
-//! The table: names, suggestions for misspelled ones, dealing out.
+//! The table: names, suggestions for misspelled names, assignment to players.
 
 use super::*;
 

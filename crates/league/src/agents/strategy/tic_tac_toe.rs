@@ -1,4 +1,4 @@
-//! The strategy for tic-tac-toe: it looks at every way in which the game can go on.
+//! The strategy for tic-tac-toe: it searches all continuations of the game.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ const FULL: u16 = 0o777;
 /// The rows, columns and diagonals; an octal digit is a row of the board.
 const LINES: [u16; 8] = [0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124];
 
-/// A board as the side that moves next sees it: a bit for each cell.
+/// A board from the view of the side to move: one bit per cell.
 #[derive(Debug, Clone, Copy)]
 struct Position {
     own: u16,
@@ -40,7 +40,7 @@ struct Position {
 }
 
 impl Position {
-    /// Reads what a seat is shown; nothing if it is not a board.
+    /// Decodes the view of a seat; `None` if it is not a board.
     fn read(view: &Value) -> Option<Self> {
         let board = view.get("board")?.as_array()?;
         let mark = view.get("your_mark").filter(|mark| mark.is_string())?;
@@ -58,7 +58,7 @@ impl Position {
         Some(position)
     }
 
-    /// The position after a move, seen by the other side; nothing if the cell is not free.
+    /// The position after a move, from the other side's view; `None` if the cell is not free.
     fn after(self, cell: u64) -> Option<Self> {
         let bit = if cell < CELLS { 1 << cell } else { return None };
         let free = (self.own | self.other) & bit == 0;
@@ -68,8 +68,8 @@ impl Position {
         })
     }
 
-    /// What the position is worth to the side that moves next: above 0 it wins, below 0 it loses,
-    /// and the sooner the more.
+    /// The value of the position for the side to move: positive if it wins, negative if it loses,
+    /// and larger in magnitude the sooner.
     fn worth(self, known: &mut Worths) -> i8 {
         if let Some(worth) = known.get(self) {
             return worth;
@@ -97,7 +97,7 @@ impl Position {
     }
 }
 
-/// What positions are worth that were looked at before; many ways lead to each.
+/// The values of positions already searched; many move orders lead to each.
 struct Worths(Vec<Option<i8>>);
 
 impl Worths {

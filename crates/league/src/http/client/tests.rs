@@ -1,4 +1,4 @@
-//! Servers that a test writes, byte by byte.
+//! The client against servers that send scripted bytes.
 
 use league_protocol::peer::{PeerRequest, Verb};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -6,12 +6,12 @@ use tokio::net::TcpListener;
 
 use super::*;
 
-/// How long a call may take here; whoever is cut short takes no time at all.
+/// A timeout that is not meant to expire.
 const BOUND: Duration = Duration::from_secs(10);
-/// How long nobody would wait.
+/// A timeout that is meant to expire.
 const SHORT: Duration = Duration::from_millis(50);
 
-/// A server that sends these bytes to whoever calls, and holds the line open.
+/// A server that sends these bytes to every caller and keeps the connection open.
 async fn server(bytes: &'static str) -> Endpoint {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -79,7 +79,7 @@ async fn a_stream_of_comments_is_too_large_at_some_time() {
         let (mut stream, _) = listener.accept().await.unwrap();
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
         stream.write_all(head.as_bytes()).await.unwrap();
-        // Whoever has heard enough hangs up.
+        // Write until the client closes the connection.
         while stream.write_all(&b":\n\n".repeat(4_096)).await.is_ok() {}
     });
     let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}/mcp")).unwrap();

@@ -1,4 +1,4 @@
-//! Which addresses are read, and which are called.
+//! Parsing of addresses, and which of them may be called.
 
 use super::*;
 use crate::config::AllowedEndpoint;
@@ -126,7 +126,7 @@ fn nobody_elsewhere_registers_an_address_of_this_machine() {
 
 #[test]
 fn nobody_elsewhere_registers_another_port_of_the_address_that_others_are_told() {
-    // Behind a router, or in a container, no interface has that address.
+    // Behind a router or in a container, no interface has the published address.
     let told: IpAddr = "203.0.113.77".parse().unwrap();
     let list = AllowList::new(SecurityConfig {
         allowed_endpoints: vec![AllowedEndpoint::address(told)],

@@ -1,11 +1,11 @@
-//! A link over a carrier that a test writes.
+//! Peer sessions over a scripted carrier.
 
 use super::*;
 
-/// The status, the session and the body of an answer.
+/// The status, session and body of an answer.
 type Said = Result<(u16, Option<&'static str>, Value), CallError>;
 
-/// Answers by a script, and keeps what was asked.
+/// Answers from a script, and records the requests.
 struct Scripted {
     script: fn(&PeerRequest) -> Said,
     asked: Mutex<Vec<PeerRequest>>,
@@ -30,7 +30,7 @@ impl PeerSession<Scripted> {
 impl Carrier for Scripted {
     async fn carry(&self, request: &PeerRequest, _: Duration) -> Result<Answer, CallError> {
         self.asked.lock().unwrap().push(request.clone());
-        // Whoever else wants to ask has the chance to.
+        // Give concurrent callers a chance to run.
         tokio::task::yield_now().await;
         let (status, session, mut body) = (self.script)(request)?;
         body["id"] = request.id.into();
@@ -133,7 +133,7 @@ async fn a_doubt_is_cleared_once_and_not_more_often_than_allowed() {
     link.rested();
     let again = link.profile().await;
     assert!(!Arc::ptr_eq(&again, &found));
-    // A doubt of what was found out before says nothing of what was since.
+    // Doubting an old profile does not affect the current one.
     link.doubt(&found);
     link.rested();
     assert!(Arc::ptr_eq(&link.profile().await, &again));
@@ -201,12 +201,12 @@ async fn a_call_in_a_forgotten_session_is_made_once_more_in_a_new_one() {
 }
 
 impl PeerSession<Scripted> {
-    /// Lets the time pass after which it may be asked again.
+    /// Simulates that [`PROBE_INTERVAL`] has passed.
     fn rested(&self) {
         self.held_mut(|held| held.found_at = None);
     }
 
-    /// Lets so much time pass since it was last used.
+    /// Simulates that the session was last used this long ago.
     fn idle(&self, time: Duration) {
         self.held_mut(|held| held.used_at = Instant::now().checked_sub(time));
     }
