@@ -1,7 +1,7 @@
-//! The only place that asks for chance: tokens, secrets, dice, waits.
+//! The only source of randomness: tokens, secrets, dice, waits.
 //!
-//! Chance comes from the operating system, or all of it from one number that was given. What is
-//! drawn for a named purpose from a number is the same in every run, in whatever order it is drawn.
+//! Randomness comes from the operating system, or all of it from a given seed. With a seed, the
+//! bytes for a named purpose are the same in every run, in whatever order they are drawn.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use league_games::Dice;
 use sha2::{Digest, Sha256};
 
-/// A source of chance.
+/// A source of randomness.
 #[derive(Debug, Clone)]
 pub(crate) struct Chance(Source);
 
@@ -19,18 +19,18 @@ enum Source {
     Seeded { seed: u64, drawn: Arc<AtomicU64> },
 }
 
-/// The operating system has no chance to give.
+/// The operating system cannot provide random bytes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the operating system gives no random bytes: {0}")]
 pub(crate) struct NoChance(String);
 
 impl Chance {
-    /// Chance of the operating system, or all of it from a number.
+    /// Takes randomness from the operating system, or all of it from a seed.
     ///
     /// # Errors
     ///
-    /// The operating system must be able to give random bytes; it is asked once here, so that
-    /// nobody has to ask later.
+    /// The operating system cannot provide random bytes. It is asked once here, so that later draws
+    /// need no error handling.
     pub(crate) fn new(seed: Option<u64>) -> Result<Self, NoChance> {
         if let Some(seed) = seed {
             let drawn = Arc::default();
@@ -39,12 +39,12 @@ impl Chance {
         system().map(|_| Self(Source::System))
     }
 
-    /// Whether the same number gives the same chance again.
+    /// Whether all randomness comes from a seed.
     pub(crate) fn is_reproducible(&self) -> bool {
         matches!(self.0, Source::Seeded { .. })
     }
 
-    /// 32 bytes that nobody can guess; from a number they depend on how many were drawn before.
+    /// Returns 32 unpredictable bytes; with a seed they depend on the number of earlier draws.
     pub(crate) fn bytes(&self) -> [u8; 32] {
         match &self.0 {
             Source::System => system().unwrap_or_else(|error| gone(&error)),
@@ -55,7 +55,7 @@ impl Chance {
         }
     }
 
-    /// 32 bytes for a purpose; from a number they are the same for the same purpose.
+    /// Returns 32 bytes for a purpose; with a seed they are always the same for the same purpose.
     pub(crate) fn bytes_for(&self, purpose: &str) -> [u8; 32] {
         match &self.0 {
             Source::System => self.bytes(),
@@ -65,12 +65,11 @@ impl Chance {
         }
     }
 
-    /// Dice for a purpose.
     pub(crate) fn dice_for(&self, purpose: &str) -> Dice {
         Dice::seeded(first_word(self.bytes_for(purpose)))
     }
 
-    /// A number for spreading waits.
+    /// A random number to spread waits.
     pub(crate) fn number(&self) -> u64 {
         first_word(self.bytes())
     }
@@ -86,7 +85,7 @@ fn system() -> Result<[u8; 32], NoChance> {
     Ok(bytes)
 }
 
-/// It gave bytes before, so this is no state in which a token could be made.
+/// [`Chance::new`] got bytes, so this should not happen; without them no token would be safe.
 #[expect(
     clippy::panic,
     reason = "a token without chance would be worse than no process"

@@ -1,4 +1,4 @@
-//! The command line: one file for each command, and few files that they share.
+//! The command line: one file for each command, and a few shared files.
 
 mod agent;
 mod arguments;

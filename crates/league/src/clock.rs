@@ -1,22 +1,22 @@
-//! The only place that asks what time it is.
+//! The only place that reads the clock.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use league_protocol::time::Timestamp;
 
-/// How far the clock on the wall may be off before it is followed.
+/// The clock is resynchronised with the system clock when they differ by more than this.
 const FOLLOWED: Duration = Duration::from_secs(1);
 
-/// When the clock on the wall was last followed, by it and by the one that only goes forward.
+/// The system time and the monotonic time at the last synchronisation.
 static FIXED: LazyLock<Mutex<(SystemTime, Instant)>> =
     LazyLock::new(|| Mutex::new((SystemTime::now(), Instant::now())));
 
-/// The present moment, to the millisecond.
+/// The present time, to the millisecond.
 ///
-/// Time is counted on from a look at the clock on the wall, so that small corrections of it move
-/// nothing backwards. A clock that was set, or a machine that slept, is followed: all processes of
-/// a league go by one time.
+/// Time advances with the monotonic clock, so small corrections of the system clock never move it
+/// backwards. After a large change, such as a clock that was set or a machine that slept, it
+/// follows the system clock: all processes of a league must agree on the time.
 pub(crate) fn now() -> Timestamp {
     let (wall, here) = (SystemTime::now(), Instant::now());
     let mut fixed = FIXED.lock().unwrap_or_else(PoisonError::into_inner);

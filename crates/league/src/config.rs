@@ -1,8 +1,8 @@
-//! The configuration of 000 chapter 9, typed and loaded when it is asked for (000 chapter 10).
+//! The typed configuration of 000 chapter 9, loaded on demand (000 chapter 10).
 //!
-//! [`ConfigLoader`] reads the five kinds of file below a root. A file that is not there is written
-//! with its defaults and never written again. A key that nothing reads is a warning, a value that
-//! cannot be used is an error; both say where it stands and what helps.
+//! [`ConfigLoader`] reads the five kinds of file below a root. It writes a missing file with its
+//! defaults, and never overwrites a file. An unknown key is a warning, an invalid value is an
+//! error; both name the place and a remedy.
 //!
 //! ```no_run
 //! use league::config::{ConfigLoader, league_rules};
@@ -47,7 +47,7 @@ pub use system::{
     TimeoutsConfig,
 };
 
-/// The league of the documents, which is meant when none is named.
+/// The league of the documents, used when no league is named.
 pub const DEFAULT_LEAGUE: &str = "league_2025_even_odd";
 /// The game of the documents.
 pub const DEFAULT_GAME: &str = "even_odd";
@@ -68,7 +68,7 @@ fn default_game() -> GameType {
     GameType::new(DEFAULT_GAME).unwrap()
 }
 
-/// A span of time, written as a number of seconds; fractions are allowed.
+/// A duration, written as a number of seconds; fractions are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Seconds(pub Duration);
 
@@ -106,14 +106,14 @@ impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let span = f64::deserialize(from).ok();
         span.and_then(|span| Duration::try_from_secs_f64(span).ok())
-            // Milliseconds are all that the league tells apart.
+            // The league measures time in milliseconds.
             .and_then(|span| u64::try_from(span.as_millis()).ok())
             .map(Self::of_millis)
             .ok_or_else(|| D::Error::custom("a number of seconds"))
     }
 }
 
-/// Ports from the first to the last, both included, written as a list of the two.
+/// An inclusive range of ports, written as a list of the first and the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortRange {
     pub first: u16,
@@ -121,7 +121,7 @@ pub struct PortRange {
 }
 
 impl PortRange {
-    /// The port at a place, counted from 0.
+    /// The port at an index, counted from 0.
     pub fn get(self, place: u32) -> Option<u16> {
         let port = u32::from(self.first).checked_add(place)?;
         u16::try_from(port).ok().filter(|port| *port <= self.last)
@@ -144,7 +144,7 @@ impl<'de> Deserialize<'de> for PortRange {
     }
 }
 
-/// The version of a file's form; all of `1` can be read.
+/// The schema version of a file; every version `1.x` can be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct SchemaVersion(String);

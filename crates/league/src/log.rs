@@ -1,9 +1,9 @@
-//! Log lines by the documents (000 §5.10, §9.5 and §10.6, ruling 31): one JSON object a line.
+//! Log lines as the documents define them (000 §5.10, §9.5 and §10.6, ruling 31): JSON lines.
 //!
-//! The agents of this crate speak through `tracing`; [`layer()`] carries what they say to files. A
-//! line goes to the log of the agent that its fields name, else to that of the league, else to that
-//! of the system. A program of one's own uses [`JsonLogger`]. A token reaches no line: what is
-//! called one, or looks like one, is masked.
+//! The agents of this crate log through `tracing`; [`layer()`] writes their events to files. A line
+//! goes to the log of the agent that its fields name, else to the league's log, else to the system
+//! log. Other programs can use [`JsonLogger`]. Tokens never reach a log: a value that is named or
+//! looks like a token is masked.
 
 mod layer;
 mod line;
@@ -26,10 +26,10 @@ pub use line::{LogLine, MAX_LINE, escape};
 use writer::LogFile;
 pub use writer::{Bounds, MAX_KEPT_FILES, MAX_LOG_BYTES, MAX_OPEN_FILES, MAX_QUEUED};
 
-/// Why no line can be written.
+/// Why a line cannot be logged.
 #[derive(Debug, Error)]
 pub enum LogError {
-    /// The component's name cannot be part of a file's name.
+    /// The component's name cannot be part of a file name.
     #[error("`{component}` cannot name a log")]
     Component { component: String, source: IdError },
     /// The file cannot be written.
@@ -39,8 +39,8 @@ pub enum LogError {
 
 /// Adds lines to the log of one component.
 ///
-/// Of the details, `agent_id`, `message_type`, `conversation_id` and `message` have their own
-/// place in a line; all others are its `data`.
+/// The details `agent_id`, `message_type`, `conversation_id` and `message` become fields of the
+/// line; all others become its `data`.
 #[derive(Debug)]
 pub struct JsonLogger {
     component: String,
@@ -49,7 +49,7 @@ pub struct JsonLogger {
 }
 
 impl JsonLogger {
-    /// Opens the log of a component, below the league's folder if it serves one.
+    /// Opens the log of a component, in the league's folder if it serves a league.
     ///
     /// `referee:REF01` in `league_2025_even_odd` writes to
     /// `logs/league/league_2025_even_odd/referee_REF01.log.jsonl`.
@@ -70,12 +70,10 @@ impl JsonLogger {
         })
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Adds a line.
     pub fn log(
         &self,
         event_type: &str,
@@ -102,27 +100,23 @@ impl JsonLogger {
         written.map_err(|source| unwritable(&self.path, source))
     }
 
-    /// Adds a line for those who look into the program.
     pub fn debug(&self, event_type: &str, details: Map<String, Value>) -> Result<(), LogError> {
         self.log(event_type, LogLevel::Debug, details)
     }
 
-    /// Adds a line on what happens.
     pub fn info(&self, event_type: &str, details: Map<String, Value>) -> Result<(), LogError> {
         self.log(event_type, LogLevel::Info, details)
     }
 
-    /// Adds a line that a person should look at.
     pub fn warning(&self, event_type: &str, details: Map<String, Value>) -> Result<(), LogError> {
         self.log(event_type, LogLevel::Warning, details)
     }
 
-    /// Adds a line on what went wrong.
     pub fn error(&self, event_type: &str, details: Map<String, Value>) -> Result<(), LogError> {
         self.log(event_type, LogLevel::Error, details)
     }
 
-    /// Adds a line on a message that was sent.
+    /// Logs a sent message.
     pub fn log_message_sent(
         &self,
         message_type: &str,
@@ -133,7 +127,7 @@ impl JsonLogger {
         self.debug("MESSAGE_SENT", with_message(message_type, peer, details))
     }
 
-    /// Adds a line on a message that came.
+    /// Logs a received message.
     pub fn log_message_received(
         &self,
         message_type: &str,

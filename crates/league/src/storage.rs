@@ -1,4 +1,4 @@
-//! Everything that lies on disk: journals, the documents made from them, and what checks both.
+//! All files on disk: journals, the documents made from them, and the verification of both.
 
 pub(crate) mod document_writer;
 pub mod documents;

@@ -81,11 +81,11 @@ fn run<W: Write>(
     })
 }
 
-/// A started agent, and what it takes to serve it.
+/// A started agent, and everything needed to serve it.
 struct AgentServer<M: Machine> {
     shared: Shared,
     running: RunningAgent<M>,
-    /// How far it is in its league, as far as people were told.
+    /// Its membership in its league, as far as it was printed.
     membership: watch::Receiver<Membership>,
     door: Arc<dyn Service>,
     listener: TcpListener,
@@ -190,7 +190,7 @@ type AgentInput<'a> = (
     watch::Receiver<Membership>,
 );
 
-/// Prints how far an agent is.
+/// Prints the progress of an agent.
 struct AgentScreen<'a, W: Write> {
     common: &'a CommonArgs,
     out: &'a mut W,
@@ -199,7 +199,7 @@ struct AgentScreen<'a, W: Write> {
 }
 
 impl<W: Write> AgentScreen<'_, W> {
-    /// Prints how far the agent is until there is a reason to end.
+    /// Prints the progress of the agent until there is a reason to end.
     async fn follow<M: Machine>(
         &mut self,
         running: &mut RunningAgent<M>,
@@ -289,7 +289,7 @@ impl<W: Write> AgentScreen<'_, W> {
     }
 }
 
-/// An agent could not start; `flags` are those that make it another agent.
+/// The error for an agent that could not start; `flags` make it a different agent.
 fn not_started(agent: &str, error: &StartError, flags: &str) -> CommandError {
     let wrong_use = matches!(error, StartError::Rules(_));
     let what = format!("could not start {agent}");
@@ -419,12 +419,12 @@ impl JoinArgs {
     }
 }
 
-/// The files of an agent below a root, for an agent that is not told which league it joins.
+/// The files of an agent below a root, for an agent that does not know which league it joins.
 struct AgentFiles<'p> {
     root: &'p Root,
     /// `player` or `referee`.
     kind: &'p str,
-    /// What its files are named by.
+    /// The name of its files.
     slot: &'p str,
     /// Its journal in the files of a league.
     journal: &'p dyn Fn(&LeagueId) -> PathBuf,

@@ -23,7 +23,7 @@ pub(crate) struct CommandError {
 enum ErrorKind {
     /// The command was used wrongly.
     Usage,
-    /// The world failed: a disk, a port, a peer.
+    /// A disk, a port or a peer failed.
     World,
     /// The command ran, and the answer is no.
     Refused,
@@ -100,7 +100,7 @@ impl CommandError {
         }
     }
 
-    /// The same error with more detail on its cause.
+    /// Adds detail to the cause.
     pub(crate) fn with_cause(self, detail: impl FnOnce(String) -> String) -> Self {
         let cause = detail(self.cause);
         Self { cause, ..self }
@@ -142,7 +142,7 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     })
 }
 
-/// The hint for an agent that could not start; `flags` are those that make it another agent.
+/// The hint for an agent that could not start; `flags` make it a different agent.
 pub(crate) fn start_hint(error: &StartError, flags: &str) -> String {
     let hint = match error {
         StartError::Store(StoreError::Held { .. }) => {

@@ -55,8 +55,7 @@ impl InquiryArgs {
 
 /// A client of the manager: the named one, else the configured one.
 ///
-/// A command that only asks leaves no files behind: it reads a configuration where there is one and
-/// writes none.
+/// A query leaves no files behind: it reads an existing configuration and writes none.
 pub(crate) fn manager_client(
     common: &CommonArgs,
     manager: Option<&str>,
@@ -98,7 +97,7 @@ pub(crate) fn unanswered(what: &str, manager: &ManagerClient, error: &AskError) 
     }
 }
 
-/// How far a league is, in a line.
+/// The progress of a league in one line.
 pub(crate) fn progress(health: &Health) -> String {
     let league = format!("{} · {}", health.league_id, health.game_type);
     let matches = count(health.matches, "match");

@@ -1,5 +1,5 @@
-//! The leagues below a root: which one is meant, whether it is over, which were interrupted, and
-//! which name is free.
+//! Finds the leagues below a root: the league of a command, its end, interrupted leagues, and free
+//! names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ impl StoredLeagueArgs {
         interrupted.map(|interrupted| interrupted.resume)
     }
 
-    /// The root and the league that are meant.
+    /// The root and the league of the command.
     pub(crate) fn find(&self) -> Result<(Root, LeagueId), CommandError> {
         let root = Root::new(self.dir());
         let all = leagues(&root).map_err(|error| self.none(&error.to_string()))?;
@@ -81,7 +81,7 @@ pub(crate) struct InterruptedLeague {
 }
 
 impl InterruptedLeague {
-    /// Looks whether a league was interrupted; `dir` is its root as it was named.
+    /// Checks whether a league was interrupted; `dir` is its root as it was named.
     fn look(root: &Root, dir: &Path, league: LeagueId) -> Option<Self> {
         let journal = root.league_journal(&league);
         let stands = holder(&journal).is_none() && !is_over(&journal);
@@ -91,7 +91,7 @@ impl InterruptedLeague {
         })
     }
 
-    /// All of a root, the one played last first.
+    /// All interrupted leagues of a root, the latest first.
     pub(crate) fn all(root: &Root, dir: &Path) -> Vec<Self> {
         let mut all = leagues(root).unwrap_or_default();
         all.sort_by_key(|league| std::cmp::Reverse(last_played(root, league)));
@@ -101,14 +101,14 @@ impl InterruptedLeague {
     }
 }
 
-/// When something last happened in a league.
+/// When a league was last played.
 fn last_played(root: &Root, league: &LeagueId) -> SystemTime {
     let file = fs::metadata(root.league_journal(league));
     let changed = file.and_then(|file| file.modified());
     changed.unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// A league at its end, by its files, if it was last seen like this and is over now.
+/// The final state of a league from its files, if it is over and matches what was last seen.
 pub(crate) fn last_state(root: &Root, seen: &Health) -> Option<(Health, Vec<StandingRow>)> {
     let league = &seen.league_id;
     let table = StandingsRepository::new(root, league.clone()).load().ok()?;

@@ -61,7 +61,7 @@ impl QueryArgs {
         let manager = self.inquiry.client()?;
         let (health, told) = runtime()?.block_on(self.ask(&manager))?;
         if self.inquiry.common.output == Output::Json {
-            // A line break between JSON values means nothing, and inside them there is none.
+            // A line break between JSON values has no meaning, and JSON strings contain none.
             let json = told.json.get().replace(['\n', '\r'], "");
             writeln!(out, "{}", escape(json))?;
             let answered = told.response.answer.is_ok();

@@ -54,7 +54,7 @@ impl ReplayArgs {
         Ok(Exit::Yes)
     }
 
-    /// The leagues that are meant, at least one.
+    /// The chosen leagues, at least one.
     fn chosen(&self, root: &Root) -> Result<Vec<LeagueId>, CommandError> {
         if let Some(league) = &self.stored.league_id {
             return Ok(vec![league.clone()]);
@@ -220,8 +220,8 @@ fn print_text(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> 
     Ok(())
 }
 
-/// Prints a match as JSON: what it is, then each message. Characters that move a cursor are escaped
-/// as numbers, which is the same JSON.
+/// Prints a match as JSON: its description, then each message. Characters that move a cursor are
+/// escaped as numbers, which is the same JSON.
 fn print_json(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> {
     let about = json!({
         "event": "match", "league_id": document.league_id, "round_id": document.round_id,

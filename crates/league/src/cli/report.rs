@@ -103,7 +103,6 @@ impl ReportArgs {
         Ok(Exit::Yes)
     }
 
-    /// Prints what was written.
     fn print(
         &self,
         out: &mut impl Write,
@@ -138,7 +137,7 @@ impl ReportArgs {
     }
 }
 
-/// What a report holds.
+/// A summary of the report's contents.
 fn contents(source: &ReportSource) -> String {
     let league = source.view().league();
     format!(

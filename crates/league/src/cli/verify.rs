@@ -1,4 +1,4 @@
-//! `league verify`: whether a league is what its journal says.
+//! `league verify`: checks that a league is what its journal says.
 
 use std::io::{self, Write};
 
@@ -81,7 +81,7 @@ impl VerifyArgs {
     }
 }
 
-/// Whether a league holds, in a line.
+/// Prints in one line whether a league is verified.
 fn write_verdict(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
     let league = &verdict.league_id;
     let words = if !verdict.verified {
@@ -94,7 +94,7 @@ fn write_verdict(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{league}: {words}")
 }
 
-/// What is wrong, or what was checked.
+/// Prints the failure, or what was checked.
 fn write_reasons(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
     let Verdict { wrong, checked, .. } = verdict;
     if let Some(wrong) = wrong {
@@ -154,7 +154,7 @@ fn write_checked(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     write_others(checked, out)
 }
 
-/// What the records of referees and players say.
+/// Prints the comparison with the records of referees and players.
 fn write_others(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     if checked.referee_journals > 0 {
         let journals = count(checked.referee_journals, "journal");

@@ -68,7 +68,7 @@ impl WatchArgs {
     }
 }
 
-/// What was last seen of a league.
+/// The last known state of a league.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct WatchState {
     /// The manager's address.
@@ -93,7 +93,7 @@ impl WatchState {
     }
 }
 
-/// Looks at a league again and again.
+/// Polls a league.
 #[derive(Debug)]
 struct Watcher {
     manager: ManagerClient,
@@ -116,15 +116,15 @@ impl Watcher {
         }
     }
 
-    /// Looks once. If the manager does not answer, the state stays as it was, unless the files of
-    /// the league hold its end: `league run` exits after its last match.
+    /// Polls once. If the manager does not answer, the state is unchanged, unless the files of the
+    /// league hold its end: `league run` exits after its last match.
     async fn look(&mut self) {
         match self.ask().await {
             Ok(None) => {}
             Ok(Some(seen)) => self.saw(seen),
             Err(error) => match self.last_snapshot() {
                 Some(seen) => self.saw(seen),
-                // The first cause says more than those that follow from it.
+                // The first cause is more informative than its consequences.
                 None => {
                     self.state.away.get_or_insert_with(|| error.to_string());
                 }
@@ -143,7 +143,7 @@ impl Watcher {
         Some(LeagueSnapshot { health, rows })
     }
 
-    /// Asks for the standings only if something has happened: those of a large league are large.
+    /// Asks for the standings only after a change, because they can be large.
     async fn ask(&self) -> Result<Option<LeagueSnapshot>, AskError> {
         let health = self.manager.health().await?;
         let same = |seen: &LeagueSnapshot| seen.health == health && self.state.away.is_none();
@@ -298,7 +298,7 @@ fn quits(key: KeyEvent) -> bool {
         }
 }
 
-/// Draws a league; a function of its state and of nothing else.
+/// Draws a league; depends only on its state.
 fn draw(frame: &mut Frame<'_>, state: &WatchState) {
     let rows = [
         Constraint::Length(1),

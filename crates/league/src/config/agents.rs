@@ -1,5 +1,5 @@
-//! `config/agents/agents_config.json`, the agents that are known beforehand (000 §9.3.2, §10.3.3),
-//! and `config/defaults/`, from which an entry takes what it leaves out (000 §9.3.5).
+//! `config/agents/agents_config.json`, the agents known in advance (000 §9.3.2, §10.3.3), and
+//! `config/defaults/`, which supplies the values that an entry omits (000 §9.3.5).
 
 use league_core::player::MemoryRule;
 use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
@@ -12,7 +12,7 @@ use super::SchemaVersion;
 use super::reader::{with_defaults, within};
 use crate::agents::strategy;
 
-/// How many agents stand in the list that is written first.
+/// The number of agents in a newly written list.
 const FIRST_REFEREES: u32 = 2;
 const FIRST_PLAYERS: u32 = 4;
 
@@ -20,7 +20,7 @@ const FIRST_PLAYERS: u32 = 4;
 const GREEK: [&str; 4] = ["Alpha", "Beta", "Gamma", "Delta"];
 
 with_defaults! {
-    /// The agents that are known beforehand.
+    /// The agents known in advance.
     pub struct AgentsConfig {
         schema_version: SchemaVersion = SchemaVersion::default();
         agents_id: String = "agents_config".to_owned();
@@ -32,7 +32,7 @@ with_defaults! {
 }
 
 impl AgentsConfig {
-    /// Where the referees and players answer that are listed.
+    /// The endpoints of all listed referees and players.
     pub fn endpoints(&self) -> impl Iterator<Item = &str> {
         let referees = self.referees.iter().map(|referee| &*referee.endpoint);
         let players = self.players.iter();
@@ -42,23 +42,20 @@ impl AgentsConfig {
 
 with_defaults! {
     pub struct LeagueManagerConfig {
-        /// The name that people see.
+        /// The name shown to people.
         display_name: String = "League Manager".to_owned();
-        /// Where it answers.
         endpoint: String = "http://localhost:8000/mcp".to_owned();
         version: String = "1.0.0".to_owned();
     }
 }
 
-/// One referee.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RefereeConfig {
     pub referee_id: RefereeId,
     pub display_name: String,
-    /// Where it answers.
     pub endpoint: String,
     pub version: String,
-    /// The games that it runs.
+    /// The games it can run.
     pub game_types: Vec<GameType>,
     /// How many matches it runs at once.
     #[serde(deserialize_with = "within::<1, 100_000, _, _>")]
@@ -68,24 +65,21 @@ pub struct RefereeConfig {
     pub active: bool,
 }
 
-/// One player.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlayerConfig {
     pub player_id: PlayerId,
     pub display_name: String,
-    /// Where it answers.
     pub default_endpoint: String,
     pub version: String,
-    /// The leagues that it would like to be in; none means any.
+    /// The leagues it prefers; an empty list means any.
     pub preferred_leagues: Vec<LeagueId>,
-    /// The games that it knows.
+    /// The games it can play.
     pub game_types: Vec<GameType>,
-    /// How it chooses.
     pub strategy: String,
-    /// How it speaks: `v2`, `v2-api` or `v1`.
+    /// Its dialect: `v2`, `v2-api` or `v1`.
     #[serde(default)]
     pub dialect: Dialect,
-    /// Whether the manager invites it by its address, since it never registers.
+    /// Whether the manager invites it by its address, because it does not register.
     #[serde(default)]
     pub invite: bool,
     /// Whether it takes part.
@@ -126,7 +120,7 @@ fn first_player(number: u32) -> PlayerConfig {
     }
 }
 
-/// The strategy that `league run` deals to the player of a number.
+/// The strategy that `league run` assigns to the player with this number.
 fn first_strategy(number: u32) -> String {
     let dealt = strategy::deal(&[], &super::default_game(), number as usize);
     let dealt = dealt.last().map(|strategy| strategy.name.to_owned());
@@ -139,13 +133,13 @@ fn greek(number: u32) -> &'static str {
 }
 
 with_defaults! {
-    /// What a referee starts with.
+    /// Default values of a referee.
     pub struct RefereeDefaults {
         schema_version: SchemaVersion = SchemaVersion::default();
         defaults_id: String = "referee".to_owned();
         last_updated: Timestamp = Timestamp::default();
         version: String = "1.0.0".to_owned();
-        /// The games that it runs.
+        /// The games it can run.
         game_types: Vec<GameType> = every_game();
         /// How many matches it runs at once.
         #[serde(deserialize_with = "within::<1, 100_000, _, _>")]
@@ -154,39 +148,37 @@ with_defaults! {
 }
 
 with_defaults! {
-    /// What a player starts with.
+    /// Default values of a player.
     pub struct PlayerDefaults {
         schema_version: SchemaVersion = SchemaVersion::default();
         defaults_id: String = "player".to_owned();
         last_updated: Timestamp = Timestamp::default();
         version: String = "1.0.0".to_owned();
-        /// The leagues that it would like to be in; none means any.
+        /// The leagues it prefers; an empty list means any.
         preferred_leagues: Vec<LeagueId> = Vec::new();
-        /// The games that it knows.
+        /// The games it can play.
         game_types: Vec<GameType> = every_game();
-        /// How it chooses.
         strategy: String = "random".to_owned();
-        /// How it speaks: `v2`, `v2-api` or `v1`.
+        /// Its dialect: `v2`, `v2-api` or `v1`.
         dialect: Dialect = Dialect::V2;
-        /// How much it remembers.
+        /// The limits of its memory.
         memory: MemoryConfig = MemoryConfig::default();
     }
 }
 
 with_defaults! {
-    /// How much a player remembers.
+    /// The limits of a player's memory.
     pub struct MemoryConfig {
-        /// The latest matches.
+        /// The number of latest matches.
         #[serde(deserialize_with = "within::<0, 1_000_000, _, _>")]
         matches: usize = MemoryRule::default().matches;
-        /// The opponents met last.
+        /// The number of latest opponents.
         #[serde(deserialize_with = "within::<0, 1_000_000, _, _>")]
         opponents: usize = MemoryRule::default().opponents;
     }
 }
 
 impl MemoryConfig {
-    /// The rule for a player's memory.
     pub fn rule(&self) -> MemoryRule {
         MemoryRule {
             matches: self.matches,

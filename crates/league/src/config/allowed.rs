@@ -1,4 +1,4 @@
-//! Where agents may answer (ruling 28).
+//! The addresses that agents may have (ruling 28).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -6,22 +6,22 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// One entry of the list of places where agents may answer.
+/// One entry of the list of addresses that agents may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllowedEndpoint {
     /// This machine.
     Loopback,
-    /// All addresses that begin with the same bits.
+    /// All addresses with the same prefix.
     Network {
-        /// The address that tells the bits.
+        /// The address that holds the prefix.
         address: IpAddr,
-        /// How many bits count.
+        /// The length of the prefix.
         bits: u8,
     },
 }
 
 impl AllowedEndpoint {
-    /// Whether an address is meant by this entry.
+    /// Whether this entry includes an address.
     pub fn holds(self, asked: IpAddr) -> bool {
         match self {
             Self::Loopback => asked.is_loopback(),
@@ -39,7 +39,7 @@ impl AllowedEndpoint {
         }
     }
 
-    /// All addresses that begin with the same bits as this one; other bits of it are put to zero.
+    /// The network of all addresses with this prefix; the other bits are set to zero.
     pub fn network(address: IpAddr, bits: u8) -> Self {
         let off = |width: u8| u32::from(width.saturating_sub(bits));
         let address = match address {
@@ -55,7 +55,7 @@ impl AllowedEndpoint {
         Self::Network { address, bits }
     }
 
-    /// A network of IPv4 that is written as one of IPv6 is one of IPv4: so are those asked for.
+    /// Converts an IPv4-mapped IPv6 network to IPv4, the form in which addresses are compared.
     fn canonical(address: IpAddr, bits: u8) -> Self {
         let mapped = address.is_ipv6() && address.to_canonical().is_ipv4();
         match bits.checked_sub(MAPPED).filter(|_| mapped) {
@@ -67,14 +67,14 @@ impl AllowedEndpoint {
         }
     }
 
-    /// One address.
+    /// A single address.
     pub fn address(address: IpAddr) -> Self {
         let address = address.to_canonical();
         let bits = if address.is_ipv4() { 32 } else { 128 };
         Self::Network { address, bits }
     }
 
-    /// Reads an entry; nothing if it is none.
+    /// Parses an entry; `None` if it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         if text == "loopback" {
             return Some(Self::Loopback);
@@ -89,18 +89,18 @@ impl AllowedEndpoint {
     }
 }
 
-/// How many bits stand before an address of IPv4 that is written as one of IPv6.
+/// The prefix length of IPv4-mapped IPv6 addresses.
 const MAPPED: u8 = 96;
 
-/// Where clouds tell their secrets besides link-local addresses.
+/// Metadata services of cloud providers outside the link-local addresses.
 const CLOUDS: [Ipv4Addr; 3] = [
     Ipv4Addr::new(100, 100, 100, 200),
     Ipv4Addr::new(168, 63, 129, 16),
     Ipv4Addr::new(192, 0, 0, 192),
 ];
 
-/// Addresses at which nobody may answer, whatever the list says: those of no machine or of many,
-/// and those at which clouds tell their secrets.
+/// Addresses that are never allowed, whatever the list says: unspecified, multicast, broadcast and
+/// link-local addresses, and the metadata services of cloud providers, which reveal secrets.
 pub(crate) fn never(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
@@ -120,7 +120,7 @@ pub(crate) fn never(address: IpAddr) -> bool {
     }
 }
 
-/// The address that a gateway between the two kinds of network makes of one (RFC 6052).
+/// The IPv4 address inside a NAT64 address (RFC 6052).
 fn translated(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [first, second, 0, 0, 0, 0, high, low] = address.segments() else {
         return None;

@@ -1,8 +1,8 @@
 //! `config/leagues/<league_id>.json`, the rules of one league (000 §9.3.3, §10.3.4), and
-//! `config/games/games_registry.json`, the games there are (000 §3.8.3, §9.3.4).
+//! `config/games/games_registry.json`, the list of games (000 §3.8.3, §9.3.4).
 //!
-//! The registry tells others what this program can play; the rules of a game are in its code. What
-//! the machines are given is made here from the files.
+//! The registry tells others what this program can play; the rules of a game are in its code. This
+//! module also converts the files to the rules of the state machines.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,89 +25,86 @@ with_defaults! {
     /// The rules of one league.
     pub struct LeagueConfig {
         schema_version: SchemaVersion = SchemaVersion::default();
-        /// Names the league, as the file's name does.
+        /// The id of the league, equal to the file's name.
         league_id: LeagueId = super::default_league();
         last_updated: Timestamp = Timestamp::default();
-        /// The name that people see.
+        /// The name shown to people.
         display_name: String = "Even/Odd League".to_owned();
-        /// What is played.
         game_type: GameType = super::default_game();
-        /// The game's own settings; what is left out keeps the game's default.
+        /// The game's own settings; an omitted setting keeps the game's default.
         game_settings: Map<String, Value> = Map::new();
-        /// Whether the league is held.
+        /// Whether the league can be played.
         status: LeagueStatus = LeagueStatus::Active;
-        /// What a result is worth.
+        /// The points for each kind of result.
         scoring: ScoringConfig = ScoringConfig::default();
-        /// Who may take part, and how many it takes to begin.
+        /// The limits on participants, and how many are needed to start.
         participants: ParticipantsConfig = ParticipantsConfig::default();
-        /// How messages are read.
+        /// How tolerantly messages are read.
         strictness: Strictness = Strictness::Lenient;
-        /// How matches go forward.
+        /// How matches advance.
         match_mode: MatchMode = MatchMode::Auto;
-        /// How matches are given to referees.
+        /// How matches are assigned to referees.
         assignment_policy: AssignmentPolicy = AssignmentPolicy::RoundRobin;
-        /// So many technical losses in a row end a player's part in the league.
+        /// A player with this many technical losses in a row is removed from the league.
         #[serde(deserialize_with = "within::<1, 1_000_000, _, _>")]
         max_fail: u32 = 5;
-        /// With more players than this, a broadcast holds what concerns its receiver.
+        /// With more players than this, a broadcast holds only what concerns its receiver.
         #[serde(deserialize_with = "within::<0, 1_000_000, _, _>")]
         broadcast_limit: usize = 200;
-        /// How many rows of the table such a broadcast holds, besides the receiver's own.
+        /// The table rows in such a broadcast, besides the receiver's own.
         #[serde(deserialize_with = "within::<0, 1_000_000, _, _>")]
         broadcast_top_rows: usize = 20;
-        /// How long a match may run before it is taken from its referee.
+        /// How long a match may run before the manager takes it from its referee.
         #[serde(deserialize_with = "seconds::<1_000, 604_800_000, _>")]
         match_limit_sec: Seconds = Seconds::of(30 * 60);
-        /// How long a referee may be silent before it is asked whether it is there.
+        /// How long a referee may be silent before the manager probes it.
         #[serde(deserialize_with = "seconds::<100, 604_800_000, _>")]
         probe_interval_sec: Seconds = Seconds::of(5);
     }
 }
 
-/// Whether a league is held.
+/// Whether a league can be played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum LeagueStatus {
-    /// It is.
     Active,
-    /// It is not.
     Inactive,
 }
 
-/// How messages are read (ruling 13).
+/// How tolerantly messages are read (ruling 13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strictness {
-    /// What has a certain meaning is taken.
+    /// A deviation with an unambiguous meaning is accepted.
     Lenient,
-    /// Nothing is forgiven.
+    /// Every deviation is refused.
     Strict,
 }
 
-/// How matches go forward (ruling 3).
+/// How matches advance (ruling 3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchMode {
-    /// By themselves, to the end.
+    /// Automatically, to the end.
     Auto,
     /// Step by step, by `league step` or the tools of the referee.
     Manual,
 }
 
-/// How matches are given to referees (ruling 22).
+/// How matches are assigned to referees (ruling 22).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AssignmentPolicy {
-    /// To one after the other.
+    /// To each referee in turn.
     RoundRobin,
-    /// To the one with the fewest matches in hand.
+    /// To the referee with the fewest open matches.
     LeastLoaded,
-    /// To each in proportion to how many it runs at once.
+    /// To each referee in proportion to its capacity.
     Weighted,
 }
 
 with_defaults! {
-    /// What a result is worth.
+    /// The points for each kind of result.
     pub struct ScoringConfig {
         #[serde(deserialize_with = "within::<0, 1_000, _, _>")]
         win_points: u32 = 3;
@@ -115,20 +112,20 @@ with_defaults! {
         draw_points: u32 = 1;
         #[serde(deserialize_with = "within::<0, 1_000, _, _>")]
         loss_points: u32 = 0;
-        /// Points for a loss by not playing.
+        /// Points for a technical loss.
         #[serde(deserialize_with = "within::<0, 1_000, _, _>")]
         technical_loss_points: u32 = 0;
-        /// What decides between players in turn; there is one order (ruling 20).
+        /// The tiebreakers in order; only one order is supported (ruling 20).
         tiebreakers: Tiebreakers = Tiebreakers;
     }
 }
 
-/// The order of what decides between players.
+/// The fixed order of tiebreakers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tiebreakers;
 
 impl Tiebreakers {
-    /// What decides first, second and so on.
+    /// The tiebreakers, the most important first.
     pub const ORDER: [&str; 5] = [
         "points",
         "wins",
@@ -157,25 +154,25 @@ impl<'de> Deserialize<'de> for Tiebreakers {
 }
 
 with_defaults! {
-    /// Who may take part, and how many it takes to begin.
+    /// The limits on participants, and how many are needed to start.
     pub struct ParticipantsConfig {
-        /// The fewest players to start with.
+        /// The minimum number of players.
         #[serde(deserialize_with = "within::<2, 1_000_000, _, _>")]
         min_players: u32 = 2;
-        /// The most players that are let in.
+        /// The maximum number of players.
         #[serde(deserialize_with = "within::<2, 1_000_000, _, _>")]
         max_players: u32 = 10_000;
-        /// So many players start the league by themselves, with so many referees; 0 for never.
+        /// The league starts automatically with this many players and enough referees; 0 for never.
         #[serde(deserialize_with = "within::<0, 1_000_000, _, _>")]
         expected_players: u32 = 4;
-        /// So many referees start the league by themselves, with so many players; 0 for never.
+        /// The league starts automatically with this many referees and enough players; 0 for never.
         #[serde(deserialize_with = "within::<0, 1_000_000, _, _>")]
         expected_referees: u32 = 2;
     }
 }
 
 impl ParticipantsConfig {
-    /// How many players and referees start the league by themselves.
+    /// The numbers of players and referees at which the league starts automatically.
     pub fn start_when(&self) -> Option<(u32, u32)> {
         let (players, referees) = (self.expected_players, self.expected_referees);
         (players > 0 && referees > 0).then_some((players, referees))
@@ -183,7 +180,7 @@ impl ParticipantsConfig {
 }
 
 impl LeagueConfig {
-    /// The usual rules for a league of this name, with the range of the draw written out so that
+    /// The default rules for a league of this name. The range of the draw is written out so that
     /// people find it.
     pub fn named(league_id: LeagueId) -> Self {
         Self {
@@ -193,7 +190,7 @@ impl LeagueConfig {
         }
     }
 
-    /// The same with another game, if one is named; settings and title are of no other game then.
+    /// Changes the game, if one is named, and resets the settings and title of the former game.
     pub fn playing(mut self, game: Option<&GameType>) -> Self {
         if let Some(game) = game.filter(|game| **game != self.game_type) {
             self.game_type = game.clone();
@@ -203,7 +200,7 @@ impl LeagueConfig {
         self
     }
 
-    /// Copies into rules what this file decides.
+    /// Copies the values of this file into rules.
     fn write_rules(&self, rules: &mut LeagueRules) {
         rules.game_settings = Value::Object(self.game_settings.clone());
         rules.score = Score {
@@ -241,7 +238,7 @@ fn range_of_the_draw() -> Map<String, Value> {
     }
 }
 
-/// The rules of a league, checked: a league can be held by them.
+/// The rules of a league, checked to be consistent.
 pub fn league_rules(
     system: &SystemConfig,
     league: &LeagueConfig,
@@ -254,12 +251,12 @@ pub fn league_rules(
     rules.timeouts = timeouts(system);
     rules.breaker = breaker_rule(system);
     rules.token_ttl = Duration::from_secs(u64::from(system.security.token_ttl_hours) * 60 * 60);
-    // The machine itself says whether they fit together; the secret is of no account.
+    // The state machine checks that the rules are consistent; the secret does not matter here.
     League::new(rules.clone(), LeagueSecret([0; 32]))?;
     Ok(rules)
 }
 
-/// How long is waited and how often tried, by managers and players.
+/// Timeouts and retries of managers and players.
 pub fn timeouts(system: &SystemConfig) -> Timeouts {
     let timeouts = &system.timeouts;
     let retry = &system.retry_policy;
@@ -280,7 +277,7 @@ pub fn timeouts(system: &SystemConfig) -> Timeouts {
     }
 }
 
-/// How long is waited and how often tried, by referees.
+/// Timeouts and retries of referees.
 pub fn referee_timeouts(system: &SystemConfig) -> Timeouts {
     Timeouts {
         register: system.timeouts.register_referee_timeout_sec.duration(),
@@ -288,7 +285,7 @@ pub fn referee_timeouts(system: &SystemConfig) -> Timeouts {
     }
 }
 
-/// When an agent that fails is left alone.
+/// The circuit breaker for agents that fail.
 pub fn breaker_rule(system: &SystemConfig) -> BreakerRule {
     BreakerRule {
         threshold: system.circuit_breaker.failure_threshold,
@@ -297,17 +294,15 @@ pub fn breaker_rule(system: &SystemConfig) -> BreakerRule {
 }
 
 with_defaults! {
-    /// The games there are.
+    /// The list of games.
     pub struct GamesRegistry {
         schema_version: SchemaVersion = SchemaVersion::default();
         registry_id: String = "games_registry".to_owned();
         last_updated: Timestamp = Timestamp::default();
-        /// The games by their type.
         game_registry: BTreeMap<String, GameConfig> = known_games();
     }
 }
 
-/// One game.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GameConfig {
     pub display_name: String,
@@ -315,16 +310,16 @@ pub struct GameConfig {
     /// The choices for each kind of move.
     #[serde(default)]
     pub valid_choices: BTreeMap<String, Vec<String>>,
-    /// The fewest seats.
+    /// The minimum number of seats.
     #[serde(default = "two", deserialize_with = "within::<1, 1_000, _, _>")]
     pub min_players: u32,
-    /// The most seats.
+    /// The maximum number of seats.
     #[serde(default = "two", deserialize_with = "within::<1, 1_000, _, _>")]
     pub max_players: u32,
     /// The module that holds the rules.
     #[serde(default = "unknown")]
     pub rules_module: String,
-    /// How long a match should take at most.
+    /// The expected maximum duration of a match.
     #[serde(
         default = "one_minute",
         deserialize_with = "within::<1, 1_000_000, _, _>"

@@ -1,7 +1,7 @@
-//! Reads the configuration below a root, each file when it is first asked for, and once; and what
-//! can be wrong with it, told so that it can be mended.
+//! Reads the configuration below a root, each file once, when it is first needed, and defines its
+//! errors, each with a remedy.
 //!
-//! A file that is not there is written with the defaults; one that is there is never written.
+//! A missing file is written with the defaults; an existing file is never written.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,10 +24,10 @@ use crate::clock;
 use crate::storage::files::{self, read_bounded};
 use crate::storage::root::Root;
 
-/// The largest file that is read, in bytes.
+/// The maximum size of a file, in bytes.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
-/// Gives the configuration below a root.
+/// Loads the configuration below a root.
 #[derive(Debug)]
 pub struct ConfigLoader {
     root: Root,
@@ -41,7 +41,7 @@ pub struct ConfigLoader {
 }
 
 impl ConfigLoader {
-    /// Takes the root; nothing is read yet.
+    /// Takes the root; reads nothing yet.
     pub fn new(root: Root) -> Self {
         Self {
             root,
@@ -55,12 +55,11 @@ impl ConfigLoader {
         }
     }
 
-    /// Where it reads.
     pub fn root(&self) -> &Root {
         &self.root
     }
 
-    /// The keys so far that nothing reads, in the order of reading.
+    /// The unknown keys found so far, in the order of reading.
     pub fn warnings(&self) -> Vec<UnknownKey> {
         held(&self.warnings).clone()
     }
@@ -72,7 +71,7 @@ impl ConfigLoader {
         })
     }
 
-    /// The agents that are known beforehand; what an entry leaves out comes from the defaults.
+    /// The agents known in advance; the defaults supply what an entry omits.
     pub fn load_agents(&self) -> Result<Arc<AgentsConfig>, ConfigError> {
         once(&self.agents, || {
             let referee = members_of(&*self.load_referee_defaults()?);
@@ -95,7 +94,7 @@ impl ConfigLoader {
         self.load_league_of(league, None)
     }
 
-    /// The rules of a league; a file that is not there is written for this game, if one is named.
+    /// The rules of a league; a missing file is written for this game, if one is named.
     pub fn load_league_of(
         &self,
         league: &LeagueId,
@@ -121,14 +120,14 @@ impl ConfigLoader {
         Ok(found)
     }
 
-    /// The games there are.
+    /// The list of games.
     pub fn load_games_registry(&self) -> Result<Arc<GamesRegistry>, ConfigError> {
         once(&self.games, || {
             self.load(&self.root.games_registry(), |_| {}, GamesRegistry::default)
         })
     }
 
-    /// What a referee starts with.
+    /// Default values of a referee.
     pub fn load_referee_defaults(&self) -> Result<Arc<RefereeDefaults>, ConfigError> {
         once(&self.referee, || {
             let file = self.root.referee_defaults();
@@ -136,7 +135,7 @@ impl ConfigLoader {
         })
     }
 
-    /// What a player starts with.
+    /// Default values of a player.
     pub fn load_player_defaults(&self) -> Result<Arc<PlayerDefaults>, ConfigError> {
         once(&self.player, || {
             let file = self.root.player_defaults();
@@ -166,7 +165,7 @@ impl ConfigLoader {
         })
     }
 
-    /// Reads a file, after writing it if it is not there.
+    /// Reads a file, and writes it first if it is missing.
     fn load<T: DeserializeOwned + Serialize>(
         &self,
         file: &Path,
@@ -200,7 +199,7 @@ impl ConfigLoader {
     }
 }
 
-/// What an entry of the list may leave to the defaults.
+/// Keys that an entry of the list may omit in favour of the defaults.
 const REFEREE_KEYS: [&str; 3] = ["version", "game_types", "max_concurrent_matches"];
 const PLAYER_KEYS: [&str; 4] = ["version", "preferred_leagues", "game_types", "strategy"];
 
@@ -215,7 +214,7 @@ fn fill(list: Option<&mut Value>, defaults: &Map<String, Value>, keys: &[&str]) 
     }
 }
 
-/// Refuses a list in which two agents share an id.
+/// Refuses a list in which two agents have the same id.
 fn check_agents(agents: &AgentsConfig) -> Result<(), Wrong> {
     let referees = agents
         .referees
@@ -226,7 +225,7 @@ fn check_agents(agents: &AgentsConfig) -> Result<(), Wrong> {
     check_distinct(players, "players", "player_id")
 }
 
-/// Ids become file names, and some file systems do not tell capitals apart.
+/// Ids become file names, and some file systems ignore case.
 fn check_distinct<'id>(
     ids: impl Iterator<Item = &'id str>,
     list: &str,
@@ -285,34 +284,35 @@ fn once<T>(
     Ok(Arc::clone(cell.get_or_init(|| loaded)))
 }
 
-/// What is kept here is whole after every statement, so that a panic elsewhere spoils nothing.
+/// Ignores poisoning: the values are consistent after every statement, so a panic elsewhere does no
+/// harm.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why no configuration can be had.
+/// Why the configuration cannot be loaded.
 #[derive(Debug, Error)]
 pub enum ConfigError {
-    /// A file is there and cannot be read.
+    /// A file exists and cannot be read.
     #[error("could not read `{}`", file.display())]
     Unreadable { file: PathBuf, source: io::Error },
-    /// A file is absent and cannot be written.
+    /// A file is missing and cannot be written.
     #[error("could not write `{}`", file.display())]
     Unwritable { file: PathBuf, source: io::Error },
-    /// A file is larger than any configuration.
+    /// A file is larger than the limit.
     #[error("`{}` has more than {limit} bytes", file.display())]
     TooLarge { file: PathBuf, limit: u64 },
-    /// A file holds no JSON.
+    /// A file is not JSON.
     #[error("`{}` is not JSON", file.display())]
     NotJson {
         file: PathBuf,
         source: serde_json::Error,
     },
-    /// A value is of the wrong kind or out of range.
+    /// A value has the wrong type or is out of range.
     #[error("`{}`: {wrong}", file.display())]
     Wrong {
         file: PathBuf,
-        /// Which value, what it is and what it should be.
+        /// The value, its place, and what was expected.
         wrong: Wrong,
     },
     /// No referee has this id.
@@ -321,16 +321,16 @@ pub enum ConfigError {
     /// No player has this id.
     #[error("`{}` lists no player `{player}`", file.display())]
     UnknownPlayer { file: PathBuf, player: PlayerId },
-    /// The league is switched off.
+    /// The league is inactive.
     #[error("league `{0}` is not `ACTIVE`")]
     Inactive(LeagueId),
-    /// The values fit one by one, but not together.
+    /// The values are valid one by one, but not together.
     #[error("no league can be held by these rules")]
     Rules(#[from] RulesError),
 }
 
 impl ConfigError {
-    /// The key of a league's file that is to blame, where the values do not fit together.
+    /// The key of the league's file that causes a conflict between values.
     pub fn key(&self) -> Option<&'static str> {
         Some(match self {
             Self::Inactive(_) => "status",
@@ -342,7 +342,7 @@ impl ConfigError {
         })
     }
 
-    /// What helps, if that is known.
+    /// What to do about it, if that is known.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotADirectory => {
@@ -374,16 +374,15 @@ impl ConfigError {
     }
 }
 
-/// A value that cannot be used.
+/// An invalid value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
-    /// Where it stands: `timeouts.move_timeout_sec`, `players[2].player_id`; empty for the whole.
+    /// Its path: `timeouts.move_timeout_sec`, `players[2].player_id`; empty for the whole file.
     pub path: String,
-    /// What was found there, cut short.
+    /// The value found, truncated.
     pub found: String,
-    /// What should be there.
     pub expected: String,
-    /// What helps.
+    /// What to do about it.
     pub hint: Option<String>,
 }
 
@@ -403,14 +402,12 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// A key that nothing reads.
+/// A key that the program does not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownKey {
-    /// In which file.
     pub file: PathBuf,
-    /// Where it stands.
     pub path: String,
-    /// The known key that it resembles.
+    /// The most similar known key.
     pub nearest: Option<String>,
 }
 

@@ -1,8 +1,8 @@
-//! Reads a file with serde and says in plain words what is wrong with it, and where.
+//! Reads a file with serde and explains in plain words what is wrong with it, and where.
 //!
-//! Serde stops at the first problem and names a type of Rust. So the file is read again with one
-//! value replaced to find out what belongs in its place, and with one key left out to find out its
-//! default. Only files that are at fault pay for that.
+//! Serde stops at the first problem and names a Rust type. So the file is read again with one value
+//! replaced to find out which value is expected, and with one key removed to find out its default.
+//! Only invalid files pay for that.
 
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -16,23 +16,23 @@ use serde_path_to_error::Segment;
 use super::Seconds;
 use super::loader::Wrong;
 
-/// The most entries of a list.
+/// The maximum number of entries of a list.
 const MAX_ENTRIES: usize = 100_000;
-/// The longest text, in bytes.
+/// The maximum length of a text, in bytes.
 const MAX_TEXT: usize = 1_024;
-/// The longest part of a wrong value that is shown, in characters.
+/// The maximum length of an invalid value in a message, in characters.
 const MAX_EXCERPT: usize = 60;
-/// The longest word that is compared with known words, in characters.
+/// The maximum length of a word that is compared with known words, in characters.
 const MAX_WORD: usize = 64;
-/// The most other problems of a file that are passed over to find out a default.
+/// How many other problems of a file are skipped to find out a default.
 const MAX_OTHER_PROBLEMS: usize = 100;
 
 const TEXT: &str = "a text of 1 to 1024 bytes";
 const ID: &str = "an id: a letter or digit, then up to 63 letters, digits, `_` and `-`";
-/// The key below which everything is left to the game.
+/// The key whose content only the game checks.
 const GAME_SETTINGS: &str = "game_settings";
 
-/// How the messages of serde and of the types in `protocol` begin, and what to call it instead.
+/// How messages of serde and of the types in `protocol` begin, and their plain wording.
 const IN_WORDS: [(&str, &str); 9] = [
     ("struct ", "an object"),
     ("a map", "an object"),
@@ -45,7 +45,7 @@ const IN_WORDS: [(&str, &str); 9] = [
     ("UTC ", time::EXPECTED),
 ];
 
-/// Makes a struct whose keys may all be left out: each field stands with its default.
+/// Declares a struct whose keys are all optional: each field is followed by its default.
 macro_rules! with_defaults {
     (
         $(#[$doc:meta])*
@@ -69,10 +69,10 @@ macro_rules! with_defaults {
 }
 pub(crate) use with_defaults;
 
-/// A key that nothing reads, and the known key that it resembles.
+/// An unknown key, and the most similar known key.
 pub(crate) type Stray = (String, Option<String>);
 
-/// Reads a configuration, after `prepare` has filled in what stands elsewhere.
+/// Reads a configuration after `prepare` has filled in values from other files.
 pub(crate) fn read<T: DeserializeOwned + Serialize>(
     file: Value,
     prepare: impl Fn(&mut Value),
@@ -101,7 +101,7 @@ enum Step {
     Index(usize),
 }
 
-/// What serde complained of, and where.
+/// A problem reported by serde, and its place.
 #[derive(Debug)]
 struct Problem {
     at: Vec<Step>,
@@ -109,7 +109,7 @@ struct Problem {
 }
 
 impl Problem {
-    /// The key that is absent, if that is the problem.
+    /// The missing key, if that is the problem.
     fn missing_key(&self) -> Option<&str> {
         let key = self.message.strip_prefix("missing field `")?;
         key.strip_suffix('`')
@@ -163,8 +163,8 @@ impl Source<'_> {
         }
     }
 
-    /// What should be at a place. Where serde knows no more than that it should be a text, the
-    /// type is asked again with an empty one.
+    /// What is expected at a place. If serde only says that it should be a text, the type is asked
+    /// again with an empty text.
     fn expected<T: DeserializeOwned>(&self, at: &[Step], message: &str) -> String {
         let mut message = message.to_owned();
         if ["a string", "string or map"].contains(&kind(&message)) {
@@ -180,7 +180,7 @@ impl Source<'_> {
         in_words.map_or(kind, |(_, words)| words).to_owned()
     }
 
-    /// What a key has when it is left out; nothing if it must be there.
+    /// The default of a key; `None` if the key is required.
     fn default_at<T: DeserializeOwned + Serialize>(&self, at: &[Step]) -> Option<Value> {
         let mut file = self.file.clone();
         remove(&mut file, at)?;
@@ -198,7 +198,7 @@ impl Source<'_> {
     }
 }
 
-/// What serde takes without a word: lists in the place of objects, empty texts, stray keys.
+/// Finds what serde accepts silently: lists in place of objects, empty texts, unknown keys.
 fn check(
     found: &Value,
     made: &Value,
@@ -240,7 +240,7 @@ fn check(
     Ok(())
 }
 
-/// What a message of serde says should be there.
+/// The expected kind of value in a message of serde.
 fn kind(message: &str) -> &str {
     message
         .split_once(", expected ")
@@ -255,7 +255,7 @@ fn step(segment: &Segment) -> Option<Step> {
     }
 }
 
-/// A place as people write it: `players[2].player_id`.
+/// Formats a place for people: `players[2].player_id`.
 fn path(at: &[Step]) -> String {
     let mut path = String::new();
     for step in at {
@@ -282,7 +282,7 @@ fn find_mut<'value>(value: &'value mut Value, at: &[Step]) -> Option<&'value mut
     })
 }
 
-/// Puts a value in the place of another, or of one that is missing in an object.
+/// Replaces a value, or adds it to an object that lacks it.
 fn put(file: &mut Value, at: &[Step], value: Value) {
     match at.split_last() {
         None => *file = value,
@@ -299,7 +299,7 @@ fn put(file: &mut Value, at: &[Step], value: Value) {
     }
 }
 
-/// Takes a key out of its object; nothing if the place is not a key.
+/// Removes a key from its object; `None` if the place is not a key.
 fn remove(file: &mut Value, at: &[Step]) -> Option<()> {
     let (Step::Key(key), parent) = at.split_last()? else {
         return None;
@@ -312,7 +312,7 @@ fn value_of(config: &impl Serialize) -> Value {
     serde_json::to_value(config).unwrap_or_default()
 }
 
-/// The beginning of a value, between backticks.
+/// The beginning of a value, in backticks.
 fn excerpt(value: &Value) -> String {
     let text = match value {
         Value::Number(number) if number.is_f64() => number.as_f64().unwrap_or_default().to_string(),
@@ -325,7 +325,7 @@ fn excerpt(value: &Value) -> String {
     format!("`{shown}`")
 }
 
-/// The known word that is closest to `found`, if one is close; capitals do not matter.
+/// The most similar known word, if one is similar enough; case is ignored.
 fn nearest<'word>(found: &str, known: impl Iterator<Item = &'word str>) -> Option<String> {
     let lower = |word: &str| -> String {
         let letters = word.chars().take(MAX_WORD);
@@ -340,7 +340,7 @@ fn nearest<'word>(found: &str, known: impl Iterator<Item = &'word str>) -> Optio
         .map(|(_, word)| word.to_owned())
 }
 
-/// Reads a whole number within bounds; for `deserialize_with`.
+/// Reads an integer within bounds; for `deserialize_with`.
 pub(crate) fn within<'de, const LEAST: u64, const MOST: u64, T, D>(from: D) -> Result<T, D::Error>
 where
     T: TryFrom<u64>,
@@ -353,7 +353,7 @@ where
         .ok_or_else(|| D::Error::custom(range(LEAST, MOST)))
 }
 
-/// Reads a span of time within bounds, which are in milliseconds; for `deserialize_with`.
+/// Reads a duration within bounds in milliseconds; for `deserialize_with`.
 pub(crate) fn seconds<'de, const LEAST: u64, const MOST: u64, D>(
     from: D,
 ) -> Result<Seconds, D::Error>
@@ -369,7 +369,7 @@ where
     }
 }
 
-/// Reads what cannot be turned off; for `deserialize_with`.
+/// Reads a flag that cannot be turned off; for `deserialize_with`.
 pub(crate) fn always<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
     let on = bool::deserialize(from).unwrap_or(false);
     on.then_some(on).ok_or_else(|| D::Error::custom("`true`"))

@@ -1,4 +1,4 @@
-//! `config/system.json`: what holds for every league and every agent (000 §9.3.1, §10.3.2).
+//! `config/system.json`: settings for every league and every agent (000 §9.3.1, §10.3.2).
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -10,7 +10,7 @@ use super::allowed::{self, AllowedEndpoint};
 use super::reader::{address, always, seconds, with_defaults, within};
 use super::{PortRange, SchemaVersion, Seconds};
 
-/// How many random bytes every token has.
+/// The number of random bytes in a token.
 pub const TOKEN_BYTES: u32 = 32;
 
 with_defaults! {
@@ -19,25 +19,24 @@ with_defaults! {
         schema_version: SchemaVersion = SchemaVersion::default();
         system_id: String = "league_system".to_owned();
         last_updated: Timestamp = Timestamp::default();
-        /// The protocol that our agents speak.
+        /// The protocol of our agents.
         protocol_version: Protocol = Protocol::V2;
-        /// The league that is meant when none is named.
+        /// The league used when none is named.
         default_league_id: LeagueId = super::default_league();
         /// Hosts and ports.
         network: NetworkConfig = NetworkConfig::default();
         /// Tokens and addresses.
         security: SecurityConfig = SecurityConfig::default();
-        /// How long answers are waited for.
+        /// Timeouts of calls.
         timeouts: TimeoutsConfig = TimeoutsConfig::default();
-        /// How often, and how soon, something is tried again.
+        /// How often, and how soon, a call is retried.
         retry_policy: RetryPolicy = RetryPolicy::default();
-        /// When an agent that fails is left alone.
+        /// The circuit breaker for agents that fail.
         circuit_breaker: CircuitBreakerConfig = CircuitBreakerConfig::default();
-        /// The bounds of what is taken from the network.
+        /// Limits on network input.
         limits: LimitsConfig = LimitsConfig::default();
-        /// The bounds of a bot that is started with `league player --exec`.
+        /// Limits on a bot started with `league player --exec`.
         bots: BotsConfig = BotsConfig::default();
-        /// What is logged.
         logging: LoggingConfig = LoggingConfig::default();
     }
 }
@@ -45,7 +44,7 @@ with_defaults! {
 /// A protocol of the documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Protocol {
-    /// That of 000.
+    /// The protocol of 000.
     #[serde(rename = "league.v2")]
     V2,
 }
@@ -53,7 +52,7 @@ pub enum Protocol {
 with_defaults! {
     /// Hosts and ports.
     pub struct NetworkConfig {
-        /// The host by which our agents tell others where they answer.
+        /// The host in the addresses that our agents give to others.
         base_host: String = "localhost".to_owned();
         /// The port of the manager.
         #[serde(deserialize_with = "within::<1, 65_535, _, _>")]
@@ -68,23 +67,25 @@ with_defaults! {
 with_defaults! {
     /// Tokens and addresses.
     pub struct SecurityConfig {
-        /// Whether callers prove who they are; it cannot be turned off.
+        /// Whether callers must authenticate; it cannot be turned off.
         #[serde(deserialize_with = "always")]
         enable_auth_tokens: bool = true;
-        /// The fewest random bytes that a token must have; ours have 32.
+        /// The minimum number of random bytes in a token; ours have 32.
         #[serde(deserialize_with = "within::<1, { TOKEN_BYTES as u64 }, _, _>")]
         token_length: u32 = TOKEN_BYTES;
-        /// How long a token is good, in hours.
+        /// How long a token is valid, in hours.
         #[serde(deserialize_with = "within::<1, 10_000, _, _>")]
         token_ttl_hours: u32 = 24;
-        /// Where agents may answer: `loopback`, addresses, and networks such as `10.0.0.0/8`.
+        /// Addresses that agents may have: `loopback`, addresses, and networks such as
+        /// `10.0.0.0/8`.
         allowed_endpoints: Vec<AllowedEndpoint> = vec![AllowedEndpoint::Loopback];
         /// The address on which our agents listen.
         #[serde(deserialize_with = "address")]
         bind: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        /// Names that callers may call our agents by, besides loopback and `network.base_host`.
+        /// Host names by which callers may call our agents, besides loopback and
+        /// `network.base_host`.
         allowed_hosts: Vec<String> = Vec::new();
-        /// Web pages that may call our agents, besides those of loopback.
+        /// Origins of web pages that may call our agents, besides loopback.
         allowed_origins: Vec<String> = Vec::new();
     }
 }
@@ -97,14 +98,14 @@ impl SecurityConfig {
         !Self::never_allows(address) && allowed.any(|entry| entry.holds(canonical))
     }
 
-    /// Whether nobody may answer at this address, whatever the list says.
+    /// Whether this address is refused whatever the list says.
     pub fn never_allows(address: IpAddr) -> bool {
         allowed::never(address.to_canonical())
     }
 }
 
 with_defaults! {
-    /// How long answers are waited for (000 table 5).
+    /// Timeouts of calls (000 table 5).
     pub struct TimeoutsConfig {
         /// For a referee's registration.
         #[serde(deserialize_with = "timeout")]
@@ -112,117 +113,116 @@ with_defaults! {
         /// For a player's registration.
         #[serde(deserialize_with = "timeout")]
         register_player_timeout_sec: Seconds = Seconds::of(10);
-        /// For a player to come to a match.
+        /// For a player to join a match.
         #[serde(deserialize_with = "timeout")]
         game_join_ack_timeout_sec: Seconds = Seconds::of(5);
         /// For a move.
         #[serde(deserialize_with = "timeout")]
         move_timeout_sec: Seconds = Seconds::of(30);
-        /// For the end of a match to be received.
+        /// For a player to acknowledge the end of a match.
         #[serde(deserialize_with = "timeout")]
         game_over_timeout_sec: Seconds = Seconds::of(5);
-        /// For a result to be taken by the manager.
+        /// For the manager to accept a result.
         #[serde(deserialize_with = "timeout")]
         match_result_report_timeout_sec: Seconds = Seconds::of(10);
-        /// For a question to be answered.
+        /// For the answer to a query.
         #[serde(deserialize_with = "timeout")]
         league_query_timeout_sec: Seconds = Seconds::of(10);
-        /// For all else.
+        /// For all other calls.
         #[serde(deserialize_with = "timeout")]
         generic_response_timeout_sec: Seconds = Seconds::of(10);
     }
 }
 
 with_defaults! {
-    /// How often, and how soon, something is tried again (000 §2.9.4).
+    /// How often, and how soon, a call is retried (000 §2.9.4).
     pub struct RetryPolicy {
-        /// Tries in all.
+        /// Tries in total.
         #[serde(deserialize_with = "within::<1, 100, _, _>")]
         max_retries: u32 = 3;
-        /// The wait between two tries.
+        /// The delay between two tries.
         #[serde(deserialize_with = "seconds::<0, 60_000, _>")]
         retry_delay_sec: Seconds = Seconds::of(2);
-        /// How the wait grows.
+        /// How the delay grows.
         backoff_strategy: BackoffStrategy = BackoffStrategy::Fixed;
     }
 }
 
-/// How the wait between tries grows.
+/// How the delay between tries grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BackoffStrategy {
     /// It stays the same.
     Fixed,
-    /// It doubles, and is spread by chance.
+    /// It doubles, with random jitter.
     Exponential,
 }
 
 with_defaults! {
-    /// When an agent that fails is left alone (000 §5.9.2).
+    /// The circuit breaker for agents that fail (000 §5.9.2).
     pub struct CircuitBreakerConfig {
-        /// Failures in a row after which it is.
+        /// Failures in a row that open the breaker.
         #[serde(deserialize_with = "within::<1, 1_000, _, _>")]
         failure_threshold: u32 = 5;
-        /// How long until it is tried again.
+        /// How long it stays open.
         #[serde(deserialize_with = "timeout")]
         reset_timeout_sec: Seconds = Seconds::of(60);
     }
 }
 
 with_defaults! {
-    /// The bounds of what is taken from the network.
+    /// Limits on network input.
     pub struct LimitsConfig {
-        /// The longest body of a call to our agents, in bytes.
+        /// The maximum body of a call to our agents, in bytes.
         #[serde(deserialize_with = "within::<1_024, { 256 * 1024 }, _, _>")]
         max_body_bytes: usize = 256 * 1024;
-        /// The most connections that one listener holds open; further ones are closed.
+        /// The maximum number of open connections of one listener; further ones are closed.
         #[serde(deserialize_with = "within::<1, 1_000_000, _, _>")]
         max_connections: usize = 4_096;
     }
 }
 
 with_defaults! {
-    /// The bounds of a bot that is started with `league player --exec`.
+    /// Limits on a bot started with `league player --exec`.
     pub struct BotsConfig {
-        /// Memory that it fills, in bytes.
+        /// Memory, in bytes.
         #[serde(deserialize_with = "within::<{ 1 << 20 }, { 1 << 50 }, _, _>")]
         max_memory_bytes: u64 = 1 << 30;
-        /// Time on a processor in all, in seconds.
+        /// Total CPU time, in seconds.
         #[serde(deserialize_with = "within::<1, 1_000_000_000, _, _>")]
         max_cpu_sec: u64 = 3_600;
         /// Open files.
         #[serde(deserialize_with = "within::<16, 1_000_000, _, _>")]
         max_open_files: u64 = 256;
-        /// The largest file that it writes, in bytes.
+        /// The maximum size of a file it writes, in bytes.
         #[serde(deserialize_with = "within::<0, { 1 << 50 }, _, _>")]
         max_file_bytes: u64 = 100 << 20;
-        /// The longest line that it says, in bytes.
+        /// The maximum length of a line it prints, in bytes.
         #[serde(deserialize_with = "within::<1_024, { 64 << 20 }, _, _>")]
         max_line_bytes: usize = 256 * 1024;
-        /// How long it may take to say its first word.
+        /// How long it may take to print its first line.
         #[serde(deserialize_with = "timeout")]
         start_timeout_sec: Seconds = Seconds::of(120);
-        /// How often it is started again when it has ended.
+        /// How often it is restarted after it ends.
         #[serde(deserialize_with = "within::<0, 1_000, _, _>")]
         max_restarts: u32 = 3;
     }
 }
 
 with_defaults! {
-    /// What is logged.
     pub struct LoggingConfig {
-        /// The least important lines that are written.
+        /// The minimum level of logged lines.
         level: LogLevel = LogLevel::Info;
-        /// How large a log grows before it is put aside, in bytes.
+        /// The size at which a log is rotated, in bytes.
         #[serde(deserialize_with = "within::<{ 64 << 10 }, { 1 << 40 }, _, _>")]
         max_file_bytes: u64 = 10 << 20;
-        /// How many logs that were put aside are kept of each; others may still write into the last.
+        /// How many rotated files of each log are kept; other processes may still write to the
+        /// last.
         #[serde(deserialize_with = "within::<1, 1_000, _, _>")]
         max_kept_files: u32 = 3;
     }
 }
 
-/// How important a log line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum LogLevel {

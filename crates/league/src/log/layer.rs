@@ -1,4 +1,4 @@
-//! From `tracing` to the logs of the league.
+//! Writes `tracing` events to the logs of the league.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,25 +19,25 @@ use crate::clock;
 use crate::config::LogLevel;
 use crate::storage::root::Root;
 
-/// Carries what is said through `tracing` to the files below a root.
+/// Writes `tracing` events to files below a root.
 ///
 /// The fields `component`, `agent_id`, `event_type`, `message_type`, `conversation_id` and
-/// `message` have their own place in a line; all others are its `data`. What a span says holds for
-/// every line inside of it. What is in the field `aside` is for people and stands in no file.
+/// `message` become fields of the line; all others become its `data`. The fields of a span apply to
+/// every event inside it. The field `aside` is for people and is not written to a file.
 #[derive(Debug)]
 pub struct LogLayer {
     level: LogLevel,
     queue: Arc<LogQueue>,
 }
 
-/// Keeps the writing thread alive; when it is dropped, all lines that wait are written first.
+/// Keeps the writer thread alive; on drop, all queued lines are written first.
 #[derive(Debug)]
 pub struct LogGuard {
     queue: Arc<LogQueue>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Makes the layer and starts its thread; lines below `level` are left out.
+/// Creates the layer and starts its thread; events below `level` are skipped.
 pub fn layer(root: Root, level: LogLevel, bounds: Bounds) -> (LogLayer, LogGuard) {
     let queue = Arc::new(LogQueue::default());
     let thread = thread::spawn({
@@ -123,7 +123,7 @@ struct LogFields {
 }
 
 impl LogFields {
-    /// The log that it belongs to.
+    /// The log for this event.
     fn target(&self) -> LogTarget {
         let agent = self.agent_id.as_deref().map(PlayerId::new);
         if let Some(Ok(agent)) = agent {
@@ -135,7 +135,7 @@ impl LogFields {
         }
     }
 
-    /// Takes over what a span says; what is said later counts more.
+    /// Adds the fields of a span; later values replace earlier ones.
     fn add(&mut self, around: &Self) {
         let take = |own: &mut Option<String>, other: &Option<String>| {
             if other.is_some() {

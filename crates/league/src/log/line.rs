@@ -1,4 +1,4 @@
-//! One log line: its fields, what is kept out of it, and how it is written.
+//! One log line: its fields, the masking of secrets, and its written form.
 
 use std::borrow::Cow;
 
@@ -10,44 +10,42 @@ use serde_json::Value;
 
 use crate::config::LogLevel;
 
-/// The longest line, in bytes; of a longer one the data is left out.
+/// The maximum length of a line, in bytes; a longer line loses its data.
 pub const MAX_LINE: usize = 64 * 1024;
-/// How long most lines are at most, in bytes.
+/// A length that most lines do not exceed, in bytes.
 const LINE_CAPACITY: usize = 512;
-/// The longest text for people, in characters.
+/// The maximum length of a message, in characters.
 const MAX_MESSAGE: usize = 4 * 1024;
-/// How deep data is searched for what has to be masked; what lies deeper is left out.
+/// How deep data is searched for secrets; deeper values are omitted.
 const MAX_DEPTH: usize = 16;
 
-/// One log line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LogLine {
     pub timestamp: Timestamp,
     pub level: LogLevel,
-    /// What part of the league speaks: `league_manager`, `referee:REF01`.
+    /// The component that logs: `league_manager`, `referee:REF01`.
     #[serde(serialize_with = "text")]
     pub component: String,
     #[serde(serialize_with = "some_text")]
     pub agent_id: Option<String>,
-    /// What kind of thing happened.
+    /// The kind of event.
     #[serde(serialize_with = "text")]
     pub event_type: String,
-    /// Which message it is about.
+    /// The message it is about.
     #[serde(serialize_with = "some_text")]
     pub message_type: Option<String>,
-    /// In which exchange.
+    /// The conversation of that message.
     #[serde(serialize_with = "some_text")]
     pub conversation_id: Option<String>,
-    /// A sentence for people.
     #[serde(serialize_with = "some_text")]
     pub message: Option<String>,
-    /// All else, by name.
+    /// All other fields, by name.
     #[serde(serialize_with = "members")]
     pub data: Vec<(Cow<'static, str>, Value)>,
 }
 
 impl LogLine {
-    /// The line as it is written, with its newline; it holds no other.
+    /// The written line, with its newline; it contains no other newline.
     pub fn to_text(&self) -> String {
         let text = self.written();
         if text.len() <= MAX_LINE {
@@ -63,7 +61,7 @@ impl LogLine {
 
     fn written(&self) -> String {
         let mut written = Vec::with_capacity(LINE_CAPACITY);
-        // Nothing in a line can fail to be written.
+        // Serialising a line cannot fail.
         let _ = serde_json::to_writer(&mut written, self);
         let mut text = escape(String::from_utf8(written).unwrap_or_default());
         text.push('\n');
@@ -97,7 +95,7 @@ fn cut_and_mask(text: &str) -> Cow<'_, str> {
     mask(&text[..end.map_or(text.len(), |(end, _)| end)])
 }
 
-/// The value of a member as it may be shown.
+/// The value of a member, masked if it is secret.
 fn masked_member<'v>(name: &str, value: &'v Value, depth: usize) -> Cow<'v, Value> {
     let secret = is_secret(name);
     match value {
@@ -108,7 +106,7 @@ fn masked_member<'v>(name: &str, value: &'v Value, depth: usize) -> Cow<'v, Valu
     }
 }
 
-/// Logs are read while matches are played, so a seed is a secret in them, too.
+/// Logs are read while matches are played, so a seed is secret too.
 fn is_secret(name: &str) -> bool {
     is_secret_name(name) || name.to_ascii_lowercase().contains("seed")
 }
@@ -137,8 +135,8 @@ fn masked(value: &Value, depth: usize) -> Cow<'_, Value> {
     }
 }
 
-/// Writes what could break a line, or turn it around on a screen, by its number. In a JSON text
-/// such characters stand inside of strings only.
+/// Escapes characters that could break a line or change the text direction on a screen. In JSON
+/// such characters occur only inside strings.
 pub fn escape(text: String) -> String {
     let harmful = |letter: char| {
         matches!(letter,

@@ -1,10 +1,9 @@
-//! Lines that wait to be written, the thread that writes them, and the files, which are bounded.
+//! The queue of log lines, the thread that writes them, and the bounded files.
 //!
-//! An agent that logs never waits for a disk: its lines are put down in memory, and a thread writes
-//! all that came together, a file at a time. Each log may have as much wait as is left over for all
-//! others: one that is flooded takes half of the bound, two take a third each, and there is always
-//! room for one that says little. Further lines are dropped, counted, and told in the log that they
-//! are missing from.
+//! An agent that logs never waits for a disk: its lines are queued in memory, and a thread writes
+//! all queued lines together, a file at a time. Each log may queue as many bytes as are left for
+//! all others: one flooded log takes half of the bound, two take a third each, and a quiet log
+//! always finds room. Further lines are dropped and counted, and their log reports the count.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,21 +20,17 @@ use crate::clock;
 use crate::config::LogLevel;
 use crate::storage::root::Root;
 
-/// How many bytes of lines wait to be written at most, of all logs together.
+/// The maximum size of all queued lines, in bytes.
 pub const MAX_QUEUED: usize = 16 * 1024 * 1024;
-/// From how many bytes on the lines are written at once.
+/// The size at which queued lines are written immediately, in bytes.
 const FLUSH_AT: usize = 1024 * 1024;
-/// How long lines wait for others that are written along with them, unless they are warnings.
+/// How long lines wait to be written together with others, unless they are warnings.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// Which log a line belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LogTarget {
-    /// That of an agent.
     Agent(PlayerId),
-    /// That of a league.
     League(LeagueId),
-    /// That of the system.
     System,
 }
 
@@ -49,7 +44,6 @@ impl LogTarget {
     }
 }
 
-/// Lines that wait.
 #[derive(Debug, Default)]
 pub(crate) struct LogQueue {
     lots: Mutex<QueuedLogs>,
@@ -64,16 +58,16 @@ struct QueuedLogs {
     stopped: bool,
 }
 
-/// The lines of one log.
+/// The queued lines of one log.
 #[derive(Debug, Default)]
 struct QueuedLines {
     lines: String,
-    /// How many more there were.
+    /// How many further lines were dropped.
     dropped: u64,
 }
 
 impl LogQueue {
-    /// Has a line written soon, or at once if it is urgent.
+    /// Queues a line; an urgent line is written immediately.
     pub(crate) fn add(&self, target: LogTarget, line: &str, urgent: bool) {
         let mut lots = self.lots();
         let was = (lots.of.is_empty(), lots.urgent);
@@ -88,19 +82,19 @@ impl LogQueue {
         lots.urgent |= urgent || lots.bytes >= FLUSH_AT;
         let is = (false, lots.urgent);
         drop(lots);
-        // Nobody is woken twice for the same.
+        // Wakes the thread only if its state has changed.
         if is != was {
             self.due.notify_one();
         }
     }
 
-    /// Lets the thread end when it has written what waits.
+    /// Lets the thread end after it has written all queued lines.
     pub(crate) fn stop(&self) {
         self.lots().stopped = true;
         self.due.notify_one();
     }
 
-    /// Writes what comes, until it is stopped.
+    /// Writes queued lines until it is stopped.
     pub(crate) fn write_all(&self, root: &Root, bounds: Bounds) {
         let mut writer = LogWriter {
             root,
@@ -119,7 +113,7 @@ impl LogQueue {
         }
     }
 
-    /// Waits for lines, and takes all there are.
+    /// Waits for lines, and takes all of them.
     fn take(&self) -> QueuedLogs {
         let idle = |lots: &mut QueuedLogs| lots.of.is_empty() && !lots.stopped;
         let early = |lots: &mut QueuedLogs| !lots.urgent && !lots.stopped;
@@ -143,12 +137,12 @@ struct LogWriter<'w> {
     files: LogFiles,
     /// How many lines are missing from logs that could not be written.
     missing: BTreeMap<LogTarget, u64>,
-    /// Whether people were told.
+    /// Whether the failure was reported.
     complained: bool,
 }
 
 impl LogWriter<'_> {
-    /// A full disk must not stop a league that can go on: what cannot be written is counted.
+    /// A full disk must not stop a league: lines that cannot be written are counted.
     fn write(&mut self, target: LogTarget, lot: QueuedLines) {
         let path = target.path(self.root);
         let before = self.missing.remove(&target).unwrap_or_default();
@@ -163,7 +157,7 @@ impl LogWriter<'_> {
         self.complained &= !self.missing.is_empty();
     }
 
-    /// Tells once, until all is well again, that a log cannot be written.
+    /// Reports a log that cannot be written, once until writing succeeds again.
     fn complain(&mut self, path: &Path, error: &io::Error) {
         if !std::mem::replace(&mut self.complained, true) {
             let path = path.display();
@@ -175,7 +169,7 @@ impl LogWriter<'_> {
     }
 }
 
-/// The line that stands for lines which are missing; none if none are.
+/// The line that reports missing lines; empty if there are none.
 fn told(target: &LogTarget, missing: u64) -> String {
     if missing == 0 {
         return String::new();
@@ -198,20 +192,19 @@ fn told(target: &LogTarget, missing: u64) -> String {
     line.to_text()
 }
 
-/// How large a log grows before it is put aside, in bytes, unless the configuration says otherwise.
+/// The default size at which a log is rotated, in bytes.
 pub const MAX_LOG_BYTES: u64 = 10 * 1024 * 1024;
-/// How many logs that were put aside are kept, unless the configuration says otherwise: `.1` is
-/// the youngest.
+/// The default number of rotated files that are kept; `.1` is the newest.
 pub const MAX_KEPT_FILES: u32 = 3;
-/// How many logs are kept open; any others are opened for each writing.
+/// How many logs are kept open; others are opened for each write.
 pub const MAX_OPEN_FILES: usize = 512;
 
-/// How much is kept of one log.
+/// The limits of one log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// How large it grows before it is put aside, in bytes.
+    /// The size at which it is rotated, in bytes.
     pub largest: u64,
-    /// How many that were put aside are kept.
+    /// How many rotated files are kept.
     pub kept: u32,
 }
 
@@ -224,14 +217,13 @@ impl Default for Bounds {
     }
 }
 
-/// One log.
 #[derive(Debug)]
 pub(crate) struct LogFile {
     path: PathBuf,
     file: File,
     size: u64,
     bounds: Bounds,
-    /// Whether the last writing failed half-way.
+    /// Whether the last write failed halfway.
     torn: bool,
 }
 
@@ -247,14 +239,14 @@ impl LogFile {
         })
     }
 
-    /// Adds whole lines, as many in one writing as the file may still take, so that lines of
-    /// several processes do not mix.
+    /// Adds whole lines, as many in one write as fit into the file, so that lines of several
+    /// processes do not mix.
     pub(crate) fn write(&mut self, mut lines: &str) -> io::Result<()> {
         while !lines.is_empty() {
             let mut fitting = self.fitting(lines);
             if fitting == 0 {
                 self.put_aside(first_line(lines) as u64)?;
-                // A line that is longer than a whole log is written all the same.
+                // A line longer than the size limit is written nevertheless.
                 fitting = self.fitting(lines).max(first_line(lines));
             }
             let (now, later) = lines.split_at(fitting);
@@ -264,7 +256,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// How many bytes of these lines the file may still take.
+    /// How many bytes of these lines fit into the file.
     fn fitting(&self, lines: &str) -> usize {
         let room = self.bounds.largest.saturating_sub(self.size);
         match usize::try_from(room) {
@@ -288,9 +280,9 @@ impl LogFile {
         Ok(())
     }
 
-    /// Makes way for so many bytes.
+    /// Rotates the log if these bytes do not fit.
     fn put_aside(&mut self, added: u64) -> io::Result<()> {
-        // Another process that writes here may have done so already.
+        // Another process that writes this log may have rotated it already.
         let standing = fs::metadata(&self.path).map_or(0, |found| found.len());
         if standing > 0 && standing.saturating_add(added) > self.bounds.largest {
             for number in (1..self.bounds.kept).rev() {
@@ -307,7 +299,7 @@ impl LogFile {
     }
 }
 
-/// The length of the first line, its newline counted.
+/// The length of the first line with its newline.
 fn first_line(lines: &str) -> usize {
     lines.find('\n').map_or(lines.len(), |newline| newline + 1)
 }
@@ -332,7 +324,7 @@ fn aside(path: &Path, number: u32) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Logs by their path, opened when they are first written to.
+/// Logs by path, opened on the first write.
 #[derive(Debug)]
 pub(crate) struct LogFiles {
     open: BTreeMap<PathBuf, LogFile>,
@@ -365,7 +357,7 @@ impl LogFiles {
 mod tests {
     use super::*;
 
-    /// What one log holds when all that waits is written.
+    /// The content of one log after all queued lines are written.
     fn written(waiting: &LogQueue, root: &Root, target: &LogTarget) -> String {
         waiting.stop();
         let bounds = Bounds {
@@ -433,7 +425,7 @@ mod tests {
             lines: lines.to_owned(),
             dropped: 0,
         };
-        // A folder stands where the log should be.
+        // A folder is in the place of the log.
         fs::create_dir_all(&path).unwrap();
         writer.write(target.clone(), lot("one\ntwo\n"));
         writer.write(target.clone(), lot("three\n"));

@@ -229,7 +229,7 @@ impl LiveView {
         changed
     }
 
-    /// The matches that referees were told to run, as many as are shown.
+    /// The matches assigned to referees, as many as are shown.
     fn running(&self) -> Vec<MatchId> {
         let round = self.view().and_then(|view| view.league().round());
         let fixtures = round.map_or(&[][..], |round| round.fixtures());

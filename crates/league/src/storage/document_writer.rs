@@ -1,4 +1,4 @@
-//! Writes the documents under `data/`, on a thread of its own so that no actor waits for the disk.
+//! Writes the documents under `data/` on a separate thread, so that no actor waits for the disk.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,7 +14,7 @@ use super::documents::{
 use super::root::Root;
 use crate::wire::observed::{self, ObservedDocument};
 
-/// The way to the thread that writes documents.
+/// A handle to the thread that writes documents.
 #[derive(Debug, Clone)]
 pub(crate) struct DocumentWriter {
     orders: Sender<Order>,
@@ -27,7 +27,7 @@ enum Order {
 }
 
 impl DocumentWriter {
-    /// Begins to write below a root.
+    /// Starts the thread for the files below a root.
     pub(crate) fn new(root: Root) -> Self {
         let (orders, due) = channel();
         let thread = std::thread::spawn(move || write(root, &due));
@@ -37,15 +37,16 @@ impl DocumentWriter {
         }
     }
 
-    /// Has documents written; each takes the place of its former self.
+    /// Queues documents; each replaces its previous version.
     pub(crate) fn publish(&self, publications: Vec<Publication>) {
         for publication in publications {
-            // Documents can be made again from the journal, so a writer that is gone loses nothing.
+            // Documents can be rebuilt from the journal, so nothing is lost if the writer has
+            // ended.
             let _ = self.orders.send(Order::Write(Box::new(publication)));
         }
     }
 
-    /// Waits until all is written that was published before.
+    /// Waits until all queued documents are written.
     pub(crate) fn finish(&self) {
         let _ = self.orders.send(Order::Stop);
         let thread = self
@@ -68,7 +69,7 @@ fn write(root: Root, due: &Receiver<Order>) {
     }
 }
 
-/// How many files of lines are remembered by their last version.
+/// For how many line files the last version is cached.
 const MAX_REMEMBERED: usize = 64;
 
 /// A document to be written.
@@ -76,16 +77,16 @@ const MAX_REMEMBERED: usize = 64;
 pub(crate) enum Publication {
     Standings(StandingsDocument),
     Rounds(RoundsDocument),
-    /// A match in a file of its own.
+    /// A match in its own file.
     Match(MatchDocument),
-    /// A match as a line among those of its round.
+    /// A match as a line in the file of its round.
     MatchLine {
         referee: RefereeId,
         document: MatchDocument,
     },
-    /// What a player remembers.
+    /// The memory of a player.
     History(HistoryDocument),
-    /// What a process found out about other agents.
+    /// The observations of a process about other agents.
     Observed(ObservedDocument),
 }
 
@@ -93,12 +94,11 @@ pub(crate) enum Publication {
 #[derive(Debug)]
 pub(crate) struct DocumentFiles {
     root: Root,
-    /// The last version in each file of lines that was touched.
+    /// The last version in each line file that was used.
     last_lines: BTreeMap<(LeagueId, u32, RefereeId), u64>,
 }
 
 impl DocumentFiles {
-    /// Takes the root.
     pub(crate) fn new(root: Root) -> Self {
         Self {
             root,
@@ -106,7 +106,7 @@ impl DocumentFiles {
         }
     }
 
-    /// Writes a document; one that stands there already in this version is left as it is.
+    /// Writes a document unless the file already has this version.
     pub(crate) fn write(&mut self, publication: &Publication) -> Result<(), RepositoryError> {
         match publication {
             Publication::Standings(document) => {

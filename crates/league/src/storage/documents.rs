@@ -1,9 +1,9 @@
-//! The files under `data/`: what stands in them, and how they are read and replaced.
+//! The files under `data/`: their content, and how they are read and replaced.
 //!
 //! Each file has a document type and a repository (000 §10.5). Every document carries
 //! `schema_version`, an id, `last_updated` and `version`, the number of the last journal entry that
-//! it reflects. The files are made from journals, by pure functions that stand beside each document,
-//! and never read back as truth. When they are written is left to `publishers`.
+//! it reflects. Pure functions beside each document make it from a journal; no agent takes its
+//! state from a document. `publishers` decides when documents are written.
 
 mod history;
 mod matches;
@@ -34,22 +34,22 @@ pub use rounds::{
 pub(crate) use standings::standings;
 pub use standings::{StandingEntry, StandingsDocument, StandingsRepository};
 
-/// The form of all these files.
+/// The schema version of all these files.
 pub const SCHEMA_VERSION: &str = "1.0.0";
 
-/// The largest file that is read, in bytes.
+/// The maximum size of a file, in bytes.
 const MAX_FILE: u64 = 1024 * 1024 * 1024;
 
-/// Why a file cannot be had or put in place.
+/// Why a file cannot be read or replaced.
 #[derive(Debug, Error)]
 pub enum RepositoryError {
-    /// It is there and cannot be read.
+    /// It exists and cannot be read.
     #[error("could not read `{}`", file.display())]
     Unreadable { file: PathBuf, source: io::Error },
-    /// It cannot be put in place.
+    /// It cannot be written.
     #[error("could not write `{}`", file.display())]
     Unwritable { file: PathBuf, source: io::Error },
-    /// It does not hold what it should.
+    /// Its content is invalid.
     #[error("`{}` does not hold what it should", file.display())]
     WrongForm {
         file: PathBuf,
@@ -57,15 +57,15 @@ pub enum RepositoryError {
     },
 }
 
-/// A document of which there is one file for each id.
+/// A document with one file for each id.
 pub trait Document: Serialize + DeserializeOwned {
-    /// What the file belongs to.
+    /// The id of the file's subject.
     type Id: Clone + fmt::Debug;
 
-    /// The document that tells nothing yet.
+    /// The document before its first entry.
     fn empty(id: Self::Id) -> Self;
 
-    /// Its file.
+    /// The path of its file.
     fn file(root: &Root, id: &Self::Id) -> PathBuf;
 }
 
@@ -77,7 +77,6 @@ pub struct Repository<D: Document> {
 }
 
 impl<D: Document> Repository<D> {
-    /// Finds the file below a root.
     pub fn new(root: &Root, id: D::Id) -> Self {
         Self {
             file: D::file(root, &id),
@@ -89,13 +88,12 @@ impl<D: Document> Repository<D> {
         &self.file
     }
 
-    /// Reads the document; an empty one if there is no file yet.
+    /// Reads the document; returns an empty one if there is no file yet.
     pub fn load(&self) -> Result<D, RepositoryError> {
         let found = load(&self.file)?;
         Ok(found.unwrap_or_else(|| D::empty(self.id.clone())))
     }
 
-    /// Puts a document in the place of the former one.
     pub fn save(&self, document: &D) -> Result<(), RepositoryError> {
         save(&self.file, document)
     }
@@ -120,7 +118,7 @@ pub(crate) fn load<T: DeserializeOwned>(file: &Path) -> Result<Option<T>, Reposi
         })
 }
 
-/// Puts a document in the place of its former self.
+/// Replaces a document.
 pub(crate) fn save(file: &Path, document: &impl Serialize) -> Result<(), RepositoryError> {
     files::replace(file, &files::pretty(document)).map_err(|source| unwritable(file, source))
 }

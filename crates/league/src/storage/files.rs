@@ -1,6 +1,7 @@
-//! Files that are read and written whole: a reader sees the old one or the new one, never half.
+//! Files that are read and written whole: a reader sees the old or the new content, never a
+//! mixture.
 //!
-//! Nothing is synced here: what is written this way can be made again.
+//! Nothing is synced here, because these files can be rebuilt.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -15,10 +16,10 @@ use thiserror::Error;
 
 use super::root::Root;
 
-/// Tells the temporary files of one process apart.
+/// Distinguishes the temporary files of one process.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// Reads a file of at most `max` bytes; a larger one is [`io::ErrorKind::FileTooLarge`].
+/// Reads a file of at most `max` bytes; a larger one gives [`io::ErrorKind::FileTooLarge`].
 pub(crate) fn read_bounded(file: &Path, max: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     File::open(file)?.take(max + 1).read_to_end(&mut content)?;
@@ -36,7 +37,7 @@ pub(crate) struct FolderError {
     pub(crate) source: io::Error,
 }
 
-/// The names in a folder, in order; none if there is no such folder.
+/// The sorted names in a folder; empty if there is no such folder.
 pub(crate) fn names_in(folder: &Path) -> Result<Vec<String>, FolderError> {
     let failed = |source| FolderError {
         folder: folder.to_owned(),
@@ -61,27 +62,27 @@ pub(crate) fn leagues_below(root: &Root) -> Result<Vec<LeagueId>, FolderError> {
     Ok(ids.filter(|id| root.league_journal(id).exists()).collect())
 }
 
-/// A value as people like to read it, with a newline at the end.
+/// Formats a value as indented JSON, with a newline at the end.
 pub(crate) fn pretty(value: &impl Serialize) -> Vec<u8> {
     let mut text = serde_json::to_vec_pretty(value).unwrap_or_default();
     text.push(b'\n');
     text
 }
 
-/// Puts a file in the place of its former self.
+/// Replaces a file in one step.
 pub(crate) fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = write_beside(file, content)?;
     fs::rename(&temporary, file).inspect_err(|_| remove(&temporary))
 }
 
-/// Puts a file where none is; one that is there stays as it is.
+/// Creates a file; an existing file is left unchanged.
 pub(crate) fn create(file: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = write_beside(file, content)?;
-    // A link is refused where a file is, so that of two who come first one wins.
+    // A hard link fails if the file exists, so only one of two concurrent writers succeeds.
     let linked = fs::hard_link(&temporary, file);
     let created = match linked {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        // Not every file system knows links.
+        // Not every file system supports links.
         Err(_) if !file.exists() => fs::rename(&temporary, file),
         other => other,
     };
@@ -104,7 +105,7 @@ fn write_beside(file: &Path, content: &[u8]) -> io::Result<PathBuf> {
     Ok(temporary)
 }
 
-/// A name in the same folder that no reader looks for and nobody else writes.
+/// A unique temporary name in the same folder, which readers ignore.
 fn beside(file: &Path) -> PathBuf {
     let count = WRITTEN.fetch_add(1, Ordering::Relaxed);
     let mut name = OsString::from(".");
@@ -113,7 +114,7 @@ fn beside(file: &Path) -> PathBuf {
     file.with_file_name(name)
 }
 
-/// Clears a temporary file away; one that stays behind does no harm.
+/// Removes a temporary file; a leftover does no harm.
 fn remove(temporary: &Path) {
     let _ = fs::remove_file(temporary);
 }

@@ -1,10 +1,10 @@
-//! When documents are written: soon after they change, but not at every change.
+//! Decides when documents are written: soon after they change, but not at every change.
 //!
-//! A publisher takes in the entries of one journal and says which documents are due. It does no
-//! IO: what is due is handed to [`DocumentFiles`], wherever that may block. A document is written at
-//! most twice a second, a large one less often, and always at the end of a round and of a league.
-//! After a restart a publisher is fed the whole journal and finds out by the versions in the files
-//! which of them are behind.
+//! A publisher applies the entries of one journal and returns the documents that are due. It does
+//! no IO: [`DocumentFiles`] writes them where blocking is allowed. A document is written at most
+//! twice a second, a large one less often, and always at the end of a round and of a league. After
+//! a restart a publisher applies the whole journal, and the versions in the files show which of
+//! them are outdated.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use super::documents::{
 };
 use super::record::Record;
 
-/// Says when the documents of a manager are due.
+/// Decides when the documents of a manager are due.
 #[derive(Debug, Clone)]
 pub(crate) struct LeaguePublisher {
     rounds: RoundsProjection,
@@ -32,7 +32,6 @@ pub(crate) struct LeaguePublisher {
 }
 
 impl LeaguePublisher {
-    /// Begins with an empty journal.
     pub(crate) fn new(league_id: LeagueId) -> Self {
         Self {
             rounds: RoundsProjection::new(league_id),
@@ -41,7 +40,7 @@ impl LeaguePublisher {
         }
     }
 
-    /// Takes in an entry that `league` has just taken in.
+    /// Applies an entry that `league` has just applied.
     pub(crate) fn take_in(
         &mut self,
         sequence: u64,
@@ -66,7 +65,7 @@ impl LeaguePublisher {
         }
     }
 
-    /// The documents that are due now; they count as written.
+    /// Returns the documents that are due now, and counts them as written.
     pub(crate) fn due(&mut self, now: Timestamp, league: &League) -> Vec<Publication> {
         let mut due = Vec::new();
         if let Some((version, at)) = self.table.take(now, league.players().len()) {
@@ -79,13 +78,13 @@ impl LeaguePublisher {
         due
     }
 
-    /// All that has changed, whether it is due or not: for the end of the process.
+    /// Returns all changed documents, due or not: for the end of the process.
     pub(crate) fn rest(&mut self, now: Timestamp, league: &League) -> Vec<Publication> {
         self.hurry();
         self.due(now, league)
     }
 
-    /// When something is due next.
+    /// When the next document is due.
     pub(crate) fn wakeup(&self) -> Option<Timestamp> {
         [self.table.due(), self.list.due()]
             .into_iter()
@@ -99,7 +98,7 @@ impl LeaguePublisher {
     }
 }
 
-/// Whether the table is another after this entry.
+/// Whether this entry changes the standings.
 pub(crate) fn changes_table(event: &league::Event) -> bool {
     matches!(
         event,
@@ -111,19 +110,19 @@ pub(crate) fn changes_table(event: &league::Event) -> bool {
     )
 }
 
-/// Says when the document of a player is due.
+/// Decides when the document of a player is due.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PlayerPublisher {
     memory: Throttle,
     crowd: usize,
 }
 
-/// How many rows each player of the same process counts as, so that a thousand of them do not
-/// write their memories all the time.
+/// How many rows each player of the same process counts as, so that a thousand players do not write
+/// their memories all the time.
 const ROWS_A_PLAYER: usize = 100;
 
 impl PlayerPublisher {
-    /// A publisher among those of so many players in one process.
+    /// A publisher for one of this many players in the process.
     pub(crate) fn among(players: usize) -> Self {
         Self {
             memory: Throttle::default(),
@@ -131,7 +130,7 @@ impl PlayerPublisher {
         }
     }
 
-    /// Takes in an entry of the player's journal.
+    /// Applies an entry of the player's journal.
     pub(crate) fn take_in(&mut self, sequence: u64, at: Timestamp, record: &Record<player::Event>) {
         match record {
             Record::Event(player::Event::Remembered { .. } | player::Event::Enrolled { .. }) => {
@@ -142,7 +141,7 @@ impl PlayerPublisher {
         }
     }
 
-    /// The document, if it is due now; it counts as written.
+    /// Returns the document if it is due now, and counts it as written.
     pub(crate) fn due(&mut self, now: Timestamp, player: &Player) -> Vec<Publication> {
         let remembered = player.memory().history().len();
         let rows = remembered.max(self.crowd.saturating_mul(ROWS_A_PLAYER));
@@ -151,25 +150,24 @@ impl PlayerPublisher {
         document.map(Publication::History).into_iter().collect()
     }
 
-    /// The document if it has changed, whether it is due or not: for the end of the process.
+    /// Returns the document if it has changed, due or not: for the end of the process.
     pub(crate) fn rest(&mut self, now: Timestamp, player: &Player) -> Vec<Publication> {
         self.memory.hurry();
         self.due(now, player)
     }
 
-    /// When something is due next.
+    /// When the document is due.
     pub(crate) fn wakeup(&self) -> Option<Timestamp> {
         self.memory.due()
     }
 }
 
-/// In a league of more matches than this, each is a line in a file of its round.
+/// In a league of more matches than this, each match is a line in a file of its round.
 pub(crate) const MAX_MATCH_FILES: u64 = 100_000;
 
-/// Says when the documents of a referee are due.
+/// Decides when the documents of a referee are due.
 ///
-/// A match that goes on is first shown when it has gone on for a while, so that one that is played
-/// in a moment is written once.
+/// An unfinished match is written only after some time, so that a short match is written once.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RefereePublisher {
     matches: MatchesProjection,
@@ -180,10 +178,10 @@ pub(crate) struct RefereePublisher {
 }
 
 impl RefereePublisher {
-    /// Takes in an entry of the referee's journal.
+    /// Applies an entry of the referee's journal.
     ///
-    /// Documents of matches that are over gather here until [`due`](Self::due) takes them: whoever
-    /// feeds a long journal asks after each batch.
+    /// Documents of finished matches accumulate until [`due`](Self::due) takes them, so callers
+    /// that feed a long journal must call it after each batch.
     pub(crate) fn take_in(
         &mut self,
         sequence: u64,
@@ -203,7 +201,7 @@ impl RefereePublisher {
         }
     }
 
-    /// The documents that are due now; they count as written.
+    /// Returns the documents that are due now, and counts them as written.
     pub(crate) fn due(&mut self, now: Timestamp) -> Vec<Publication> {
         let waiting = &mut self.waiting;
         let mut going = Vec::new();
@@ -225,13 +223,13 @@ impl RefereePublisher {
         due
     }
 
-    /// All that has changed, whether it is due or not: for the end of the process.
+    /// Returns all changed documents, due or not: for the end of the process.
     pub(crate) fn rest(&mut self, now: Timestamp) -> Vec<Publication> {
         self.waiting.values_mut().for_each(|due| *due = now);
         self.due(now)
     }
 
-    /// When something is due next.
+    /// When the next document is due.
     pub(crate) fn wakeup(&self) -> Option<Timestamp> {
         if !self.over.is_empty() {
             return Some(Timestamp::default());
@@ -249,8 +247,8 @@ impl RefereePublisher {
         }
     }
 
-    /// A referee is not told how many matches its league has. It knows by the number of a match
-    /// how many its round has at least, and so how many the league has at least.
+    /// A referee does not know how many matches its league has. The number in a match id gives a
+    /// minimum for its round, and so a minimum for the league.
     fn count(&mut self, match_id: &MatchId) {
         self.files += 1;
         let number = match_id.as_str().split_once('M');
@@ -262,9 +260,9 @@ impl RefereePublisher {
     }
 }
 
-/// The least time between two writings of one document.
+/// The minimum time between two writes of one document.
 pub(crate) const MIN_GAP: Duration = Duration::from_millis(500);
-/// What each row of a document adds to that time, so that writing takes a small part of it.
+/// Extra time for each row of a document, so that writing takes a small part of the time.
 pub(crate) const GAP_PER_ROW: Duration = Duration::from_micros(100);
 
 /// Whether a document has changed, and when it may be written again.
@@ -276,17 +274,17 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// Notes a change by an entry.
+    /// Records a change by an entry.
     pub(crate) fn change(&mut self, sequence: u64, at: Timestamp) {
         self.changed = Some((sequence, at));
     }
 
-    /// Notes that the change must not wait.
+    /// Makes the change due immediately.
     pub(crate) fn hurry(&mut self) {
         self.urgent = true;
     }
 
-    /// The entry that changed the document last, if it is due; it then counts as written.
+    /// The entry of the last change, if the document is due; it then counts as written.
     pub(crate) fn take(&mut self, now: Timestamp, rows: usize) -> Option<(u64, Timestamp)> {
         if !self.urgent && now < self.not_before {
             return None;

@@ -1,4 +1,4 @@
-//! What stands in a journal: how it began, the facts of its machine, and what was said in matches.
+//! The entries of a journal: its opening, the events of its state machine, and match transcripts.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -14,37 +14,37 @@ use crate::storage::store::{Entry, read_backwards};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Record<Fact> {
-    /// How the journal began; always the first entry, and only that.
+    /// The opening of the journal; always the first entry, and only the first.
     Opened(Box<Opening>),
-    /// A fact of the machine.
+    /// An event of the state machine.
     Event(Fact),
-    /// What was said in a match since the last such entry, once it is decided; only in a referee's
-    /// journal.
+    /// The messages of a match since the last such entry, written once the match is decided; only
+    /// in a referee's journal.
     Transcript(Transcript),
 }
 
-/// How a journal began.
+/// The opening of a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Opening {
     /// `league_manager`, `referee` or `player`.
     pub(crate) role: String,
-    /// The league, for those that keep a journal for each.
+    /// The league, for agents that keep one journal per league.
     pub(crate) league_id: Option<LeagueId>,
-    /// The rules of the league; the manager alone writes them.
+    /// The rules of the league; only in the manager's journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rules: Option<LeagueRules>,
-    /// Tells the secret of the league from any other, without telling it; the manager alone
-    /// writes it.
+    /// The fingerprint of the league's secret, which does not reveal it; only in the manager's
+    /// journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) secret: Option<String>,
-    /// Whether all chance came from a seed that was given, so that the league can be played again.
+    /// Whether all randomness came from a given seed, so that the league can be repeated.
     pub(crate) reproducible: bool,
     /// The version of the program.
     pub(crate) version: String,
 }
 
 impl Opening {
-    /// The opening of a journal that belongs to no league.
+    /// The opening of a journal that does not belong to a league.
     pub(crate) fn of(role: &str, reproducible: bool) -> Self {
         Self {
             role: role.to_owned(),
@@ -57,23 +57,21 @@ impl Opening {
     }
 }
 
-/// What was said in a match.
+/// Messages of a match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Transcript {
     pub(crate) match_id: MatchId,
     pub(crate) attempt: u32,
-    /// The messages, oldest first.
     pub(crate) messages: Vec<TranscriptMessage>,
 }
 
-/// Whether the league with this journal is over; not if there is no journal, or none that can be
-/// read.
+/// Whether the league with this journal is over; false if there is no readable journal.
 ///
-/// Reads the journal from its end as far as it takes to know.
+/// Reads the journal backwards, only as far as necessary.
 pub(crate) fn is_over(journal: &Path) -> bool {
     let mut over = false;
     let read = read_backwards(journal, |entry: Entry<Record<Event>>| match entry.fact {
-        // An agent may return after the end, and a referee may contradict itself.
+        // An agent may come back after the end, and a referee may contradict itself.
         Record::Event(
             Event::AgentReturned { .. }
             | Event::ReportConflicted { .. }

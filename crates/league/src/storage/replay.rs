@@ -1,7 +1,7 @@
-//! Makes the files under `data/` again from the journals alone.
+//! Rebuilds the files under `data/` from the journals alone.
 //!
-//! What stands in the files is not looked at. A referee's lines of a round are removed first; every
-//! other file is replaced in one step, so that readers may go on. Journals are only read.
+//! The existing files are not read. The line files of a referee are removed first; every other file
+//! is replaced in one step, so that readers are not disturbed. Journals are only read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,21 +31,20 @@ use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::{Entry, Journal, StoreError};
 
-/// Why files cannot be made again.
+/// Why the files cannot be rebuilt.
 #[derive(Debug, Error)]
 pub(crate) enum ReplayError {
-    /// There is no league of that name.
+    /// The league has no journal.
     #[error("there is no journal `{}`", .0.display())]
     NoJournal(PathBuf),
     /// The manager's journal does not begin with the rules.
     #[error("`{}` does not begin with the rules of a league", .0.display())]
     NoRules(PathBuf),
-    /// No league can be held by the rules in the journal.
+    /// The rules in the journal are inconsistent.
     #[error("no league can be held by the rules in `{}`", file.display())]
     Rules {
-        /// Which journal.
+        /// The journal.
         file: PathBuf,
-        /// What is wrong with them.
         source: RulesError,
     },
     /// A journal cannot be read.
@@ -54,26 +53,26 @@ pub(crate) enum ReplayError {
     /// A file cannot be written.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
-    /// How much players remember cannot be found out.
+    /// The limits of the players' memories cannot be loaded.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A folder cannot be listed, or a file in it not removed.
+    /// A folder cannot be listed, or a file in it cannot be removed.
     #[error(transparent)]
     Folder(#[from] FolderError),
 }
 
-/// What was made again.
+/// The totals of a rebuild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Rebuilt {
-    /// Entries of all journals that were read.
+    /// Entries read from all journals.
     pub(crate) entries: u64,
-    /// Matches that were written.
+    /// Matches written.
     pub(crate) matches: u64,
-    /// Players whose memory was written.
+    /// Player memories written.
     pub(crate) players: u64,
 }
 
-/// Makes all files of a league again.
+/// Rebuilds all files of a league.
 pub(crate) fn rebuild(root: &Root, league: &LeagueId) -> Result<Rebuilt, ReplayError> {
     let mut rebuilt = Rebuilt {
         entries: rebuild_league(root, league)?,
@@ -84,7 +83,7 @@ pub(crate) fn rebuild(root: &Root, league: &LeagueId) -> Result<Rebuilt, ReplayE
     Ok(rebuilt)
 }
 
-/// Makes table and rounds again; gives the number of entries.
+/// Rebuilds the standings and rounds; returns the number of entries.
 fn rebuild_league(root: &Root, league_id: &LeagueId) -> Result<u64, ReplayError> {
     let file = root.league_journal(league_id);
     if !file.exists() {
@@ -96,7 +95,7 @@ fn rebuild_league(root: &Root, league_id: &LeagueId) -> Result<u64, ReplayError>
         match (&entry.fact, &mut league) {
             (Record::Opened(opening), None) => {
                 let rules = opening.rules.clone();
-                // The secret is nobody's business here; no document is made of it.
+                // No document depends on the secret.
                 league = rules.map(|rules| League::new(rules, LeagueSecret([0; 32])));
             }
             (Record::Event(event), Some(Ok(league))) => {
@@ -119,7 +118,7 @@ fn rebuild_league(root: &Root, league_id: &LeagueId) -> Result<u64, ReplayError>
     Ok(read)
 }
 
-/// Reads a journal to its end, or to the first entry that cannot be dealt with.
+/// Reads a journal to its end, or to the first entry that cannot be applied.
 fn read<Fact: DeserializeOwned>(
     file: &Path,
     mut visit: impl FnMut(Entry<Fact>) -> Result<(), ReplayError>,
@@ -176,7 +175,7 @@ fn note_attempts(
     Ok(())
 }
 
-/// Lines are added and not replaced, so that the old ones have to go first.
+/// Lines are appended and not replaced, so the old lines must be removed first.
 fn remove_lines(root: &Root, league: &LeagueId, referee: &RefereeId) -> Result<(), ReplayError> {
     let folder = root.matches_folder(league);
     let ending = format!(".{referee}.jsonl");
@@ -222,7 +221,7 @@ fn rebuild_matches_of(
     let file = root.referee_journal(league, referee);
     let entries = read(&file, |entry: Entry<Record<referee::Event>>| {
         publisher.take_in(entry.sequence, entry.at, &entry.fact);
-        // Only what is over: what goes on is written once, at the end.
+        // Only finished matches are due here; unfinished matches are written once, at the end.
         rebuilt.matches += write(publisher.due(Timestamp::default()))?;
         Ok(())
     })?;
@@ -231,7 +230,7 @@ fn rebuild_matches_of(
     Ok(())
 }
 
-/// A player without a journal has its memory in the file alone; that one is left as it is.
+/// If a player has no journal, its memory exists only in the file, which is left unchanged.
 fn rebuild_players(
     root: &Root,
     league: &LeagueId,
@@ -270,7 +269,7 @@ fn rebuild_players(
     Ok(())
 }
 
-/// How much is remembered, if a file says so; none is written here.
+/// The configured limits of a memory, or the defaults; writes no configuration.
 fn memory_rule(root: &Root) -> Result<MemoryRule, ReplayError> {
     if !root.player_defaults().exists() {
         return Ok(MemoryRule::default());
@@ -279,7 +278,7 @@ fn memory_rule(root: &Root) -> Result<MemoryRule, ReplayError> {
     Ok(defaults.memory.rule())
 }
 
-/// Of its rules a player's memory depends on nothing but how much it keeps.
+/// A player's memory depends only on the memory rule.
 fn player_rules(memory: MemoryRule) -> PlayerRules {
     PlayerRules {
         display_name: String::new(),

@@ -1,16 +1,16 @@
-//! Where each file has its place below the root of a league (000 chapters 9 and 11).
+//! The path of each file below the root of a league (000 chapters 9 and 11).
 //!
-//! Only ids become part of a path, and an id that exists has been checked (ruling 28). What stands
-//! in the files, and who writes them, is left to others.
+//! Only ids become part of a path, and every id has been validated (ruling 28). Other modules
+//! define the content of the files and write them.
 
 use std::path::{Path, PathBuf};
 
 use league_protocol::id::{LeagueId, MatchId, PlayerId, RefereeId};
 
-/// The folder that is used when none is named.
+/// The root used when none is named.
 pub const DEFAULT_ROOT: &str = "SHARED";
 
-/// The folder below which a league keeps all its files.
+/// The folder that holds all files of a league.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root(PathBuf);
 
@@ -26,7 +26,6 @@ impl Root {
         Self(folder.into())
     }
 
-    /// The folder itself.
     pub fn as_path(&self) -> &Path {
         &self.0
     }
@@ -51,17 +50,17 @@ impl Root {
         self.0.join("config/games/games_registry.json")
     }
 
-    /// What a referee starts with.
+    /// The default values of a referee.
     pub fn referee_defaults(&self) -> PathBuf {
         self.0.join("config/defaults/referee.json")
     }
 
-    /// What a player starts with.
+    /// The default values of a player.
     pub fn player_defaults(&self) -> PathBuf {
         self.0.join("config/defaults/player.json")
     }
 
-    /// What a league's manager keeps.
+    /// The folder of a league's manager.
     pub fn league_folder(&self, league: &LeagueId) -> PathBuf {
         self.0.join(format!("data/leagues/{league}"))
     }
@@ -71,12 +70,12 @@ impl Root {
         self.league_folder(league).join("journal.jsonl")
     }
 
-    /// Who plays a league of `league run`, and on which ports.
+    /// The players of a league of `league run`, and their ports.
     pub fn seats(&self, league: &LeagueId) -> PathBuf {
         self.league_folder(league).join("run.json")
     }
 
-    /// The table of a league.
+    /// The standings of a league.
     pub fn standings(&self, league: &LeagueId) -> PathBuf {
         self.league_folder(league).join("standings.json")
     }
@@ -86,7 +85,7 @@ impl Root {
         self.league_folder(league).join("rounds.json")
     }
 
-    /// What the processes of a league found out about its agents.
+    /// The observations of a league's processes about its agents.
     pub fn observed_folder(&self, league: &LeagueId) -> PathBuf {
         self.league_folder(league).join("observed")
     }
@@ -112,7 +111,7 @@ impl Root {
         self.matches_folder(league).join(format!("{match_id}.json"))
     }
 
-    /// The matches of one round that one referee ran, a line each; for leagues of very many.
+    /// The matches of one round and one referee, a line each; for leagues of very many matches.
     pub fn round_of_matches(&self, league: &LeagueId, round: u32, referee: &RefereeId) -> PathBuf {
         let name = format!("round_{round}.{referee}.jsonl");
         self.matches_folder(league).join(name)
@@ -129,13 +128,13 @@ impl Root {
         folder.join("journal.jsonl")
     }
 
-    /// What a player remembers.
+    /// The memory of a player.
     pub fn history(&self, player: &PlayerId) -> PathBuf {
         let folder = self.players_folder().join(player.as_str());
         folder.join("history.json")
     }
 
-    /// What must be kept from others: tokens and the secret of a league.
+    /// The secret files of a league: tokens and the league's secret.
     pub fn secrets_folder(&self, league: &LeagueId) -> PathBuf {
         self.0.join(format!("secrets/{league}"))
     }
@@ -151,7 +150,7 @@ impl Root {
         self.0.join(format!("logs/league/{league}"))
     }
 
-    /// What the bot of a player complains of.
+    /// The standard error of a player's bot.
     pub fn bot_complaints(&self, player: &PlayerId) -> PathBuf {
         self.0.join(format!("logs/bots/{player}.stderr.log"))
     }
@@ -161,7 +160,7 @@ impl Root {
         self.0.join("logs/agents")
     }
 
-    /// The log lines that belong to no league and no agent.
+    /// The log lines that belong to neither a league nor an agent.
     pub fn system_log(&self) -> PathBuf {
         self.0.join("logs/system.log.jsonl")
     }

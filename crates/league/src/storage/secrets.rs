@@ -1,4 +1,4 @@
-//! The files that only their owner may read: a league's secret, the administrator's token, the
+//! The files that only their owner may read: a league's secret, the administrator's token, and the
 //! tokens of agents.
 
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -16,56 +16,54 @@ use thiserror::Error;
 use crate::chance::Chance;
 use crate::storage::root::Root;
 
-/// How the name begins of an agent that nobody named: its port follows.
+/// The prefix of the name of an agent without an id; its port follows.
 pub(crate) const BY_PORT: &str = "port-";
 
-/// What the manager of a league alone knows.
+/// The secrets of a league's manager.
 #[derive(Debug, Clone)]
 pub(crate) struct LeagueKeys {
-    /// What every draw and every match token is derived from.
+    /// Every draw and every match token is derived from it.
     pub(crate) secret: LeagueSecret,
-    /// What steers the league.
+    /// The administrator's token.
     pub(crate) admin: AuthToken,
 }
 
-/// A secret could not be kept or read.
+/// A secret could not be stored or read.
 #[derive(Debug, Error)]
 pub(crate) enum SecretError {
     /// The file could not be read or written.
     #[error("could not use the file `{path}`")]
     File {
-        /// Which file.
+        /// The secret file.
         path: String,
-        /// Why.
         source: io::Error,
     },
-    /// There is no such file, and a league that has begun cannot go on without.
+    /// The file is missing, and a league that has begun cannot continue without it.
     #[error("the secret of league `{league}` is not there: `{path}`")]
     Missing {
-        /// Which file.
+        /// The secret file.
         path: String,
-        /// Which league.
         league: LeagueId,
     },
     /// The file holds the secret of another league, perhaps one of the same name.
     #[error("`{path}` holds another secret than the one that the league began with")]
     Another {
-        /// Which file.
+        /// The secret file.
         path: String,
     },
-    /// The file holds something else.
+    /// The file is damaged.
     #[error(
         "the file `{path}` is not as it was written; restore it, or start another league with \
          `--league-id`"
     )]
     Content {
-        /// Which file.
+        /// The secret file.
         path: String,
     },
 }
 
 impl SecretError {
-    /// The keys of a league are not there.
+    /// The error for a league without a key file.
     pub(crate) fn missing(root: &Root, league: &LeagueId) -> Self {
         Self::Missing {
             path: place(root, league, "manager").display().to_string(),
@@ -87,21 +85,21 @@ struct TokenFile {
     return_token: Option<String>,
 }
 
-/// What an agent was given when it registered.
+/// The tokens that an agent received when it registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tokens {
-    /// What proves it.
+    /// Authenticates the agent.
     pub(crate) token: AuthToken,
-    /// What proves it when it comes back.
+    /// Authenticates the agent when it comes back.
     pub(crate) return_token: Option<AuthToken>,
 }
 
 impl LeagueKeys {
-    /// Makes the keys of a new league, in the place of any older ones.
+    /// Creates the keys of a new league, and replaces any older ones.
     ///
     /// # Errors
     ///
-    /// The file may not be ours to write.
+    /// The file cannot be written.
     pub(crate) fn make(
         root: &Root,
         league: &LeagueId,
@@ -120,11 +118,11 @@ impl LeagueKeys {
         })
     }
 
-    /// Reads the keys of a league that has begun, with a secret of this fingerprint.
+    /// Reads the keys of a league that has begun, and checks the fingerprint of its secret.
     ///
     /// # Errors
     ///
-    /// They may not be there, or be those of another league.
+    /// The keys are missing, or belong to another league.
     pub(crate) fn of(
         root: &Root,
         league: &LeagueId,
@@ -140,7 +138,7 @@ impl LeagueKeys {
         }
     }
 
-    /// Tells the secret from any other, without telling it.
+    /// Identifies the secret without revealing it.
     pub(crate) fn fingerprint(&self) -> String {
         let mut digest = Sha256::new_with_prefix(b"league secret ");
         digest.update(self.secret.0);
@@ -151,7 +149,7 @@ impl LeagueKeys {
     ///
     /// # Errors
     ///
-    /// The file may not be ours to read, or hold something else.
+    /// The file cannot be read, or is damaged.
     pub(crate) fn load(root: &Root, league: &LeagueId) -> Result<Option<Self>, SecretError> {
         let path = place(root, league, "manager");
         let Some(file) = load::<KeysFile>(&path)? else {
@@ -165,15 +163,15 @@ impl LeagueKeys {
     }
 }
 
-/// Where an agent of a league keeps its secret.
+/// The path of an agent's secret file.
 pub(crate) fn place(root: &Root, league: &LeagueId, name: &str) -> PathBuf {
     root.secrets_folder(league).join(format!("{name}.json"))
 }
 
-/// Where a player or a referee keeps its tokens, whose journal lies here.
+/// The path of the tokens of a player or referee with this journal.
 ///
-/// An agent that is named by its port has its kind in the name of the file, since a referee may
-/// come where a player was. A file from before that is used on, if the agent was here before.
+/// For an agent named by its port, the file name includes its kind, since a referee may later use
+/// the port of a player. An older file without the kind is used if the agent has a journal here.
 pub(crate) fn place_of_agent(
     root: &Root,
     league: &LeagueId,
@@ -196,7 +194,7 @@ pub(crate) fn place_of_agent(
 ///
 /// # Errors
 ///
-/// The file may not be ours to read, or hold something else.
+/// The file cannot be read, or is damaged.
 pub(crate) fn load_tokens(path: &Path) -> Result<Option<Tokens>, SecretError> {
     let file = load::<TokenFile>(path)?;
     Ok(file.map(|file| Tokens {
@@ -205,12 +203,12 @@ pub(crate) fn load_tokens(path: &Path) -> Result<Option<Tokens>, SecretError> {
     }))
 }
 
-/// Reads the tokens of an agent; one that has none makes a pledge to register with, and keeps it
-/// first, so that it is known again if it ends before the answer is kept.
+/// Reads the tokens of an agent. An agent without tokens creates a pledge to register with and
+/// stores it first, so that it is recognised if it ends before it has stored the answer.
 ///
 /// # Errors
 ///
-/// The file may not be ours to use, or hold something else.
+/// The file cannot be read or written, or is damaged.
 pub(crate) fn load_or_pledge(path: &Path, chance: &Chance) -> Result<Tokens, SecretError> {
     if let Some(tokens) = load_tokens(path)? {
         return Ok(tokens);
@@ -223,11 +221,11 @@ pub(crate) fn load_or_pledge(path: &Path, chance: &Chance) -> Result<Tokens, Sec
     Ok(tokens)
 }
 
-/// Keeps the tokens of an agent in place of older ones.
+/// Stores the tokens of an agent, and replaces older ones.
 ///
 /// # Errors
 ///
-/// The file may not be ours to write.
+/// The file cannot be written.
 pub(crate) fn save_tokens(path: &Path, tokens: &Tokens) -> Result<(), SecretError> {
     let reveal = |token: &AuthToken| token.reveal().to_owned();
     let file = TokenFile {
@@ -252,7 +250,7 @@ fn save(path: &Path, content: &impl Serialize) -> Result<(), SecretError> {
     write(path, &body).map_err(|source| failed(path, source))
 }
 
-/// Puts a file in place at once, readable by its owner alone.
+/// Replaces a file in one step, readable only by its owner.
 fn write(path: &Path, body: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     DirBuilder::new()
@@ -260,7 +258,7 @@ fn write(path: &Path, body: &[u8]) -> io::Result<()> {
         .mode(0o700)
         .create(folder)?;
     let draft = path.with_extension("json.new");
-    // A draft that a crash left behind may have other permissions.
+    // A temporary file left by a crash may have other permissions.
     match fs::remove_file(&draft) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -1,6 +1,6 @@
-//! Where facts are kept: a list that only grows and that a crash does not shorten.
+//! An append-only, crash-safe list of facts.
 //!
-//! [`Journal`] keeps it in a file. What the facts mean is left to the machine that made them.
+//! [`Journal`] stores it in a file. The state machine that made the facts gives them their meaning.
 
 mod disk;
 mod error;
@@ -25,25 +25,23 @@ pub(crate) use lock::holder;
 #[cfg(test)]
 pub(crate) use scan::MOST_IN_A_BATCH;
 
-/// Keeps facts in the order they came.
+/// Stores facts in order.
 pub(crate) trait Store<Fact>: Send {
-    /// Adds facts at the end and gives the sequence of the last one, once a crash cannot undo it.
+    /// Appends facts, and returns the sequence of the last one once a crash cannot undo it.
     ///
-    /// After a crash either all of them are there or none. An error means that it is not known
-    /// which; whoever gets one must act on nothing more and start again from what is kept.
+    /// After a crash either all of them are stored or none. After an error it is unknown which; the
+    /// caller must stop acting and restart from the stored facts.
     fn append(&mut self, at: Timestamp, facts: &[Fact]) -> Result<u64, StoreError>;
 
     /// The sequence of the last fact; 0 if there is none.
     fn last(&self) -> u64;
 }
 
-/// A fact in its place.
+/// A stored fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry<Fact> {
-    /// Its place, counted from 1 without a gap; in a journal also the number of its line.
+    /// Its position, counted from 1 without a gap; in a journal also its line number.
     pub(crate) sequence: u64,
-    /// When it was written down.
     pub(crate) at: Timestamp,
-    /// The fact.
     pub(crate) fact: Fact,
 }

@@ -1,9 +1,9 @@
-//! Whether a league is what its journal says: everything that follows is worked out again.
+//! Verifies that a league is what its journal says, by recomputing everything that follows from it.
 //!
-//! It needs no secret and takes nobody's word: the lines must be chained, each fact must be able
-//! to follow those before it, each draw must keep its promise, each game is played again, and the
-//! table is added up a second time in another way. What others wrote down of a match, referees,
-//! players and the files made from their journals, must be the same.
+//! It needs no secret and trusts no agent: the lines must be chained, each fact must be a possible
+//! successor of the facts before it, each draw must match its commitment, each game is replayed,
+//! and the table is added up a second time in another way. Other records of a match, from referees,
+//! players and the files made from their journals, must agree.
 
 mod difference;
 mod evidence;
@@ -31,37 +31,36 @@ use evidence::Evidence;
 use manager::{ManagerDocuments, ManagerReplay};
 use referees::MatchFiles;
 
-/// How far a league is that is not over and that nobody plays on this machine.
+/// The phase of an unfinished league that no process on this machine plays.
 const INTERRUPTED: &str = "interrupted";
-/// What players remember is called, where it is not compared.
+/// The name of player memories in the list of records that were not compared.
 const MEMORIES: &str = "memories of players";
-/// What the files of matches are called where they are not compared.
+/// The name of match files in the list of records that were not compared.
 const MATCH_FILES: &str = "files of matches";
 
-/// How much of what players remember otherwise is told one by one.
+/// How many disputes by players are listed one by one.
 pub(crate) const MAX_DISPUTED: usize = 20;
 
-/// What was found out about a league.
+/// The outcome of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Verdict {
-    /// Which league.
     pub(crate) league_id: LeagueId,
-    /// Whether all that was looked at holds.
+    /// Whether every check passed.
     pub(crate) verified: bool,
-    /// The first thing that does not hold.
+    /// The first failure.
     pub(crate) wrong: Option<Wrong>,
-    /// What was looked at; if something is wrong, up to there.
+    /// What was checked; after a failure, what was checked before it.
     pub(crate) checked: Checked,
 }
 
-/// Something that does not hold, or is remembered otherwise.
+/// A failed check, or a dispute by a player.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Wrong {
-    /// In which file, below the root.
+    /// The file, below the root.
     pub(crate) file: PathBuf,
-    /// In which line of a journal, from 1.
+    /// The line of a journal, from 1.
     pub(crate) line: Option<u64>,
-    /// What is wrong with it, and what was expected.
+    /// What is wrong, and what was expected.
     pub(crate) what: String,
 }
 
@@ -75,78 +74,77 @@ impl Wrong {
     }
 }
 
-/// What was looked at.
+/// What was checked.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub(crate) struct Checked {
-    /// How far the league is: `registering`, `running` or `completed`; `interrupted` if it is not
-    /// over and nobody plays it on this machine.
+    /// The phase of the league: `registering`, `running` or `completed`; `interrupted` if it is
+    /// unfinished and no process on this machine plays it.
     pub(crate) phase: Option<String>,
-    /// Whether all chance came from a seed that was given.
+    /// Whether all randomness came from a given seed.
     pub(crate) reproducible: bool,
     /// Lines of the manager's journal.
     pub(crate) lines: u64,
-    /// The SHA-256 of its last line: whoever noted it before knows that nothing was changed since.
+    /// The SHA-256 of its last line: an earlier copy of this hash proves that nothing was changed
+    /// since.
     pub(crate) head: Option<String>,
-    /// Bytes at its end that were not written to their end.
+    /// The size of the incomplete batch at its end, in bytes.
     pub(crate) unfinished_bytes: u64,
-    /// Players that are in.
+    /// Admitted players.
     pub(crate) players: usize,
-    /// Referees that are in.
+    /// Admitted referees.
     pub(crate) referees: usize,
-    /// Rounds that have begun.
+    /// Started rounds.
     pub(crate) rounds: u32,
-    /// Results, each with its draw opened and its game played again.
+    /// Results, each with its draw opened and its game replayed.
     pub(crate) results: u64,
-    /// Matches there are in all.
+    /// Matches in total.
     pub(crate) matches: u64,
     /// Documents that agree with the journal.
     pub(crate) documents: Vec<PathBuf>,
-    /// Referees whose journals were looked at.
+    /// Referees whose journals were checked.
     pub(crate) referee_journals: u64,
     /// Lines of the referees' journals.
     pub(crate) referee_lines: u64,
-    /// Results that no referee ran, as the manager ruled on them.
+    /// Results that the manager ruled on, without a referee.
     pub(crate) ruled: u64,
-    /// Results that their referees' journals tell just as the manager's does.
+    /// Results that the referee's journal confirms.
     pub(crate) confirmed: u64,
     /// Files of matches that agree with the journals.
     pub(crate) match_files: u64,
-    /// Files of players that remember matches as the manager's journal tells them.
+    /// Player files that agree with the manager's journal.
     pub(crate) player_files: u64,
-    /// What players remember otherwise; at most [`MAX_DISPUTED`] of it.
+    /// Disputes by players; at most [`MAX_DISPUTED`].
     ///
-    /// A player may say what it likes, so its word alone overturns nothing; whoever runs the
-    /// league has to look.
+    /// A player's memory alone is not proof, so a dispute does not fail the verification; the
+    /// organiser has to examine it.
     pub(crate) disputed: Vec<Wrong>,
-    /// How much more players remember otherwise.
+    /// The number of further disputes.
     pub(crate) disputed_more: u64,
-    /// Files that agree with an earlier line of their journal: nobody has written them since.
+    /// Files that agree with an earlier line of their journal: they have not been updated since.
     pub(crate) behind: Vec<Behind>,
-    /// What could not be compared; nothing is said about it.
+    /// Records that could not be compared.
     pub(crate) not_compared: Vec<NotCompared>,
 }
 
 /// A file that agrees with an earlier line of its journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Behind {
-    /// Which file, below the root.
+    /// The file, below the root.
     pub(crate) file: PathBuf,
-    /// Up to which line of its journal it tells.
+    /// The last line of its journal that it reflects.
     pub(crate) line: u64,
 }
 
-/// Something that could not be compared.
+/// A kind of record that could not be compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct NotCompared {
-    /// How many of them.
     pub(crate) count: u64,
-    /// What they are, in the plural.
+    /// The kind of record, in the plural.
     pub(crate) what: String,
-    /// Why not.
     pub(crate) why: String,
 }
 
-/// Why a league could not be looked at; says nothing about the league.
+/// Why a league could not be verified; this does not say that the league is wrong.
 #[derive(Debug, Error)]
 pub(crate) enum VerifyError {
     /// There is no league below this folder.
@@ -155,9 +153,8 @@ pub(crate) enum VerifyError {
     /// The league has no journal here.
     #[error("there is no journal of league `{league}` below `{}`", root.display())]
     NoSuchLeague {
-        /// Which league was asked for.
         league: LeagueId,
-        /// Where it was looked for.
+        /// The root where it was expected.
         root: PathBuf,
     },
     /// A folder cannot be listed.
@@ -180,7 +177,7 @@ pub(crate) fn leagues(root: &Root) -> Result<Vec<LeagueId>, VerifyError> {
     Ok(leagues)
 }
 
-/// Works out a league again from its journals and compares.
+/// Recomputes a league from its journals and compares all records.
 pub(crate) fn verify(root: &Root, league: &LeagueId) -> Result<Verdict, VerifyError> {
     let mut verdict = Verdict {
         league_id: league.clone(),
@@ -193,7 +190,7 @@ pub(crate) fn verify(root: &Root, league: &LeagueId) -> Result<Verdict, VerifyEr
         Err(Stop::Wrong(mut wrong)) => {
             wrong.file = below(root, &wrong.file);
             verdict.wrong = Some(wrong);
-            // Half read, nobody knows what is missing.
+            // After an incomplete read it is unknown what is missing.
             verdict.checked.not_compared.clear();
         }
         Err(Stop::Failed(error)) => return Err(error),
@@ -212,7 +209,7 @@ pub(crate) fn verify(root: &Root, league: &LeagueId) -> Result<Verdict, VerifyEr
     Ok(verdict)
 }
 
-/// Why looking on makes no sense.
+/// Why the verification stops early.
 enum Stop {
     Wrong(Wrong),
     Failed(VerifyError),
@@ -258,8 +255,8 @@ fn verify_all(root: &Root, league: &LeagueId, checked: &mut Checked) -> Result<(
             root: root.as_path().to_owned(),
         }));
     }
-    // Before the journal, so that a league that is going on cannot have written what the journal,
-    // as it was read, does not reach.
+    // Loaded before the journal: otherwise a running league could write documents that reflect
+    // later entries than the journal as it was read.
     let documents = ManagerDocuments::load(root, league)?;
     let mut evidence = Evidence::new(root, league);
     let gathered = gather(root, league, &mut evidence);
@@ -271,7 +268,7 @@ fn verify_all(root: &Root, league: &LeagueId, checked: &mut Checked) -> Result<(
     Ok(())
 }
 
-/// Reads the manager's journal and compares; `gathered` says how many players keep files here.
+/// Reads the manager's journal and compares; `gathered` is the number of players with files here.
 fn compare(
     journal: &Path,
     replay: &mut ManagerReplay<'_>,
@@ -302,7 +299,7 @@ fn compare(
     Ok(remembering)
 }
 
-/// Tells which files are not here that a league has; so many of its players keep theirs here.
+/// Reports the missing files of a league; `remembering` is the number of players with files here.
 fn tell_missing(root: &Root, league: &LeagueId, remembering: usize, checked: &mut Checked) {
     let left_out = checked.not_compared.iter();
     let left_out = left_out.filter(|left_out| left_out.what == MATCH_FILES);
@@ -330,28 +327,29 @@ fn tell_missing(root: &Root, league: &LeagueId, remembering: usize, checked: &mu
         }));
 }
 
-/// Takes down what others say of the league; says how many players keep their files here.
+/// Collects the records of referees and players; returns the number of players with files here.
 fn gather(root: &Root, league: &LeagueId, evidence: &mut Evidence) -> Result<usize, Stop> {
     let since = beginning(&root.league_journal(league));
-    // A file is written after the line of the journal that it tells of, so it is read before.
+    // A file is written after the journal line that it reflects, so it must be read before the
+    // journal.
     let mut files = MatchFiles::load(root, league, since, evidence)?;
     referees::gather(root, league, &mut files, evidence)?;
     files.finish(evidence)?;
     players::gather(root, league, since, evidence)
 }
 
-/// When a league began: what was written before is of another that bore its name.
+/// When the league began: earlier records belong to a former league of the same name.
 fn beginning(journal: &Path) -> Timestamp {
     let mut beginning = Timestamp::default();
     let read = Journal::read(journal, |entry: Entry<Record<league::Event>>| {
         beginning = entry.at;
         ControlFlow::Break(())
     });
-    // Whatever is wrong with it is told when it is read to its end.
+    // A damaged journal is reported when it is read to its end.
     read.map_or(Timestamp::default(), |_| beginning)
 }
 
-/// Reads a journal until `check` finds a line at fault.
+/// Reads a journal until `check` refuses a line.
 fn read_journal<Fact: serde::de::DeserializeOwned>(
     path: &Path,
     mut check: impl FnMut(Entry<Fact>) -> Result<(), Finding>,
@@ -373,11 +371,11 @@ fn read_journal<Fact: serde::de::DeserializeOwned>(
     wrong.map_or(Ok(end), Err)
 }
 
-/// What an entry brought to light.
+/// Why an entry is refused.
 enum Finding {
     /// The line itself is wrong.
     Line(String),
-    /// Something else is not what it must be after this line.
+    /// Another record is not what it must be after this line.
     Elsewhere(Wrong),
 }
 
@@ -387,7 +385,7 @@ impl From<Wrong> for Stop {
     }
 }
 
-/// A path as it is seen from the root.
+/// A path relative to the root.
 fn below(root: &Root, file: &Path) -> PathBuf {
     let below = file.strip_prefix(root.as_path());
     below.unwrap_or(file).to_owned()

@@ -255,8 +255,8 @@ pub(crate) fn page(endpoint: &str) -> String {
     format!("{}/", endpoint.trim_end_matches("/mcp"))
 }
 
-/// All players invited by their address. Each of them can be admitted; the league would wait for
-/// one that cannot in vain.
+/// All players invited by their address. Refuses a player that cannot be admitted, because the
+/// league would wait for it forever.
 pub(crate) fn guests(
     rules: &LeagueRules,
     system: &SystemConfig,
@@ -298,7 +298,7 @@ pub(crate) fn not_invited(cause: impl Into<String>, hint: &str) -> CommandError 
     CommandError::usage("could not invite players by their address", cause, hint)
 }
 
-/// What a manager prints of its league: registrations, rounds, matches, the summary.
+/// Prints the league of a manager: registrations, rounds, matches, the summary.
 struct ManagerScreen {
     json: bool,
     silent: bool,

@@ -72,7 +72,7 @@ pub(crate) struct PlayerArgs {
     seed: Option<u64>,
 }
 
-/// What the files of a player without an id are named by.
+/// The name of the files of a player without an id.
 fn by_port(port: u16) -> PlayerId {
     let named = player_id(&format!("{BY_PORT}{port}"));
     named.unwrap_or_else(|_| PlayerId::numbered(1))
@@ -157,7 +157,7 @@ impl PlayerArgs {
         self.join.league(setup, &files).await
     }
 
-    /// What chooses the moves; nothing if the start of a bot was interrupted.
+    /// What chooses the moves; `None` if the start of a bot was interrupted.
     async fn chooser(
         &self,
         configured: &str,
@@ -175,7 +175,7 @@ impl PlayerArgs {
     }
 
     /// Starts the bot and waits until it answers: no timeout of the league runs before that.
-    /// Nothing if the start was interrupted.
+    /// Returns `None` if the start was interrupted.
     async fn bot(
         &self,
         command: &str,

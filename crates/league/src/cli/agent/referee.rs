@@ -39,7 +39,7 @@ fn referee_id(text: &str) -> Result<RefereeId, String> {
     RefereeId::new(text).map_err(|error| error.to_string())
 }
 
-/// What the files of a referee without an id are named by.
+/// The name of the files of a referee without an id.
 fn by_port(port: u16) -> RefereeId {
     let named = referee_id(&format!("{BY_PORT}{port}"));
     named.unwrap_or_else(|_| RefereeId::numbered(1))

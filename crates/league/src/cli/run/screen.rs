@@ -77,7 +77,7 @@ impl<'s, W: Write> RunScreen<'s, W> {
         }
     }
 
-    /// Prints what is about to be played.
+    /// Prints the opening.
     pub(crate) fn open(&mut self, endpoint: &str, mode: Mode) -> io::Result<()> {
         self.page = page(endpoint);
         if self.is_json() {
@@ -157,7 +157,7 @@ impl<'s, W: Write> RunScreen<'s, W> {
         self.out.flush()
     }
 
-    /// Prints what can be done with a finished league.
+    /// Prints the next steps for a finished league.
     pub(crate) fn farewell(&mut self) -> io::Result<Exit> {
         if self.run.common.talks() {
             let league = format!("--league-id {}{}", self.league, self.run.common.root_flag());

@@ -1,4 +1,4 @@
-//! `data/players/<player_id>/history.json`: what a player remembers (000 §9.4.4).
+//! `data/players/<player_id>/history.json`: the memory of a player (000 §9.4.4).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,17 +11,15 @@ use serde::{Deserialize, Serialize};
 use super::{Document, Repository, RepositoryError, SCHEMA_VERSION};
 use crate::storage::root::Root;
 
-/// What a player remembers.
+/// The memory of a player.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HistoryDocument {
     pub schema_version: String,
-    /// Who remembers.
     pub player_id: PlayerId,
-    /// When something was last added.
     pub last_updated: Timestamp,
     /// The last journal entry that it reflects.
     pub version: u64,
-    /// The sums over all matches.
+    /// The totals over all matches.
     pub stats: Statistics,
     /// The latest matches, oldest first.
     pub matches: Vec<Arc<MatchRecord>>,
@@ -48,16 +46,16 @@ impl Document for HistoryDocument {
 
 impl HistoryDocument {}
 
-/// Reads and replaces what a player remembers.
+/// Reads and replaces the memory of a player.
 pub type PlayerHistoryRepository = Repository<HistoryDocument>;
 
 impl PlayerHistoryRepository {
     /// How many matches [`add_match`](Self::add_match) keeps.
     pub const MOST_MATCHES: usize = 10_000;
 
-    /// Adds a match and saves; for players of one's own that keep no journal.
+    /// Adds a match and saves the document; for other player programs, which keep no journal.
     ///
-    /// The match that is added again changes nothing.
+    /// Adding the same match again changes nothing.
     pub fn add_match(&self, record: MatchRecord) -> Result<HistoryDocument, RepositoryError> {
         let mut history = self.load()?;
         let same = |known: &&Arc<MatchRecord>| {
@@ -92,7 +90,7 @@ fn count(stats: &mut Statistics, record: &MatchRecord) {
     }
 }
 
-/// What a player remembers that has taken in all entries up to `version`, the last one at `at`;
+/// The memory of a player that has applied all entries up to `version`, the last one at `at`;
 /// `None` until it has an id.
 pub(crate) fn history(player: &Player, version: u64, at: Timestamp) -> Option<HistoryDocument> {
     Some(HistoryDocument {

@@ -2,8 +2,8 @@
 //!
 //! In a league of very many matches a referee writes one file of lines for each round instead; the
 //! repository finds a match in either. [`MatchesProjection`] makes the documents from a referee's
-//! journal. A match counts as over once the manager has taken its result: until then it may still
-//! be played again by another referee with the same secret, so nothing hidden shows before that.
+//! journal. A match counts as over once the manager has accepted its result. Until then another
+//! referee may replay it with the same secret, so its document reveals nothing hidden.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -27,10 +27,9 @@ use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::wire::transcript::LONGEST_TRANSCRIPT;
 
-/// The longest line that is read from a file of lines, in bytes.
+/// The maximum length of a line in a line file, in bytes.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
 
-/// One match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatchDocument {
     pub schema_version: String,
@@ -38,53 +37,51 @@ pub struct MatchDocument {
     pub round_id: u32,
     pub match_id: MatchId,
     pub game_type: GameType,
-    /// Who runs it.
+    /// The referee that runs it.
     pub referee_id: Option<RefereeId>,
-    /// When it last changed.
     pub last_updated: Timestamp,
     /// The last entry of the referee's journal that it reflects.
     pub version: u64,
-    /// How far it is, and since when.
+    /// Its state, and when that changed.
     pub lifecycle: Lifecycle,
-    /// What was said, oldest first; empty until the match is over.
+    /// The messages, oldest first; empty until the match is over.
     pub transcript: Vec<TranscriptMessage>,
-    /// How it ended, as GAME_OVER tells it; none until the match is over.
+    /// The result as in GAME_OVER; `None` until the match is over.
     pub result: Option<Value>,
-    /// How the draw came about; none until the match is over.
+    /// The evidence of the draw; `None` until the match is over.
     pub draw: Option<DrawDocument>,
 }
 
-/// How far a match is, and since when.
+/// The state of a match, and when it changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lifecycle {
     pub state: MatchState,
-    /// Counts the referees that were given this match, from 1.
+    /// The number of referees that were assigned this match so far, from 1.
     pub attempt: u32,
-    /// When its referee took it.
+    /// When its referee accepted it.
     pub created_at: Timestamp,
-    /// When both players had come.
+    /// When both players had joined.
     pub started_at: Option<Timestamp>,
-    /// When the result stood.
+    /// When the result was decided.
     pub finished_at: Option<Timestamp>,
 }
 
-/// All that is needed to draw the number again (ruling 27).
+/// Everything needed to repeat the draw (ruling 27).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrawDocument {
-    /// What was promised before the round.
+    /// The commitment published before the round.
     pub commitment: Commitment,
     /// The secret behind it.
     pub seed: Seed,
-    /// The attempt at the match, which goes into the draw.
+    /// The attempt at the match, an input of the draw.
     pub attempt: u32,
-    /// The players' own shares; an empty text where a player sent none.
+    /// The players' nonces; an empty text for a player that sent none.
     pub nonces: [String; 2],
-    /// Which guarantee held: `commitment`, `one nonce` or `both nonces`.
+    /// The guarantee that held: `commitment`, `one nonce` or `both nonces`.
     pub guarantee: String,
 }
 
 impl DrawDocument {
-    /// What the file tells of an opened draw.
     pub fn of(draw: &OpenedDraw) -> Self {
         let shares = draw.nonces.iter().filter(|nonce| !nonce.is_empty()).count();
         Self {
@@ -97,33 +94,32 @@ impl DrawDocument {
     }
 }
 
-/// A message as the record of a match keeps it.
+/// A message in the record of a match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TranscriptMessage {
     pub timestamp: Timestamp,
     pub from: String,
     pub to: String,
     pub message_type: String,
-    /// The message as it was read, without tokens; nothing if it was too long to be kept, or could
-    /// not be read.
+    /// The message as it was decoded, without tokens; null if it was too long to be kept, or could
+    /// not be decoded.
     pub message: Value,
-    /// What was really said, where it was read as something else or not at all.
+    /// The original bytes, if they were decoded as something else or not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verbatim: Option<Verbatim>,
 }
 
-/// What was really said.
+/// The original bytes of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verbatim {
-    /// The beginning of it, with secrets masked and U+FFFD for bytes that are no text; nothing if it
-    /// came with an HTTP status that says that something broke, or if it is not certain that no
-    /// secret is left in it.
+    /// Their beginning, with secrets masked and U+FFFD for invalid UTF-8; `None` if they came with
+    /// an HTTP error status, or if they might still contain a secret.
     pub text: Option<String>,
-    /// How many bytes there were.
+    /// The original length in bytes.
     pub bytes: u64,
-    /// Whether the text goes on where it ends here.
+    /// Whether the text is truncated.
     pub cut: bool,
-    /// Why it could not be read; nothing if it was read as the message beside it.
+    /// Why the message could not be decoded; `None` if it was decoded as the message beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -135,7 +131,7 @@ pub struct MatchRepository {
     league_id: LeagueId,
 }
 
-/// As much of a match as tells which of two documents is newer.
+/// The fields that show which of two documents is newer.
 #[derive(Debug, Deserialize)]
 struct Age {
     match_id: MatchId,
@@ -144,7 +140,6 @@ struct Age {
 }
 
 impl MatchRepository {
-    /// Finds the files below a root.
     pub fn new(root: &Root, league_id: LeagueId) -> Self {
         Self {
             root: root.clone(),
@@ -152,12 +147,11 @@ impl MatchRepository {
         }
     }
 
-    /// The file of a match.
     pub fn path(&self, match_id: &MatchId) -> PathBuf {
         self.root.match_file(&self.league_id, match_id)
     }
 
-    /// Reads a match; `None` if nobody wrote it.
+    /// Reads a match; `None` if it has not been written.
     pub fn load(&self, match_id: &MatchId) -> Result<Option<MatchDocument>, RepositoryError> {
         match load(&self.path(match_id))? {
             Some(found) => Ok(Some(found)),
@@ -165,10 +159,10 @@ impl MatchRepository {
         }
     }
 
-    /// Puts a match in the place of its former self, unless a later attempt stands there.
+    /// Replaces a match unless its file holds a later attempt.
     pub fn save(&self, document: &MatchDocument) -> Result<(), RepositoryError> {
         let file = self.path(&document.match_id);
-        // What cannot be read is replaced: it can be made again, and this is how.
+        // An unreadable file is replaced, because it can be rebuilt.
         let standing: Option<Age> = load(&file).unwrap_or_default();
         let later = |age: &Age| age.lifecycle.attempt > document.lifecycle.attempt;
         if standing.as_ref().is_some_and(later) {
@@ -177,12 +171,12 @@ impl MatchRepository {
         save(&file, document)
     }
 
-    /// Puts a match in its file, whatever stands there.
+    /// Replaces a match, whatever its file holds.
     pub fn replace(&self, document: &MatchDocument) -> Result<(), RepositoryError> {
         save(&self.path(&document.match_id), document)
     }
 
-    /// The version of a match that stands in its own file, written by this attempt.
+    /// The version of a match in its own file, if this attempt wrote it.
     pub fn version(&self, match_id: &MatchId, attempt: u32) -> Option<u64> {
         let age: Option<Age> = load(&self.path(match_id)).unwrap_or_default();
         age.filter(|age| age.lifecycle.attempt >= attempt)
@@ -191,7 +185,8 @@ impl MatchRepository {
 
     /// Adds a match to its referee's file of the round; `referee` names the file.
     ///
-    /// A line that a crash cut short is ended first, so that it spoils no other.
+    /// If a crash truncated the last line, a newline is added first, so that the new line stays
+    /// readable.
     pub fn append(
         &self,
         referee: &RefereeId,
@@ -209,8 +204,8 @@ impl MatchRepository {
         Ok(last)
     }
 
-    /// Shows every match that is written in the form of today, with its file; gives how many are
-    /// written in another.
+    /// Visits every match in the current schema, with its file; returns the number of matches in
+    /// other schemas.
     pub fn visit(
         &self,
         mut take: impl FnMut(&Path, MatchDocument),
@@ -233,7 +228,7 @@ impl MatchRepository {
         let mut others = 0;
         if file.extension().is_some_and(|ending| ending == "jsonl") {
             for_each_line(file, |found: Value| match is_current(&found) {
-                // What a crash cut short is passed over here as well.
+                // A line that a crash truncated is skipped here as well.
                 true => serde_json::from_value(found)
                     .into_iter()
                     .for_each(&mut take),
@@ -260,7 +255,7 @@ impl MatchRepository {
         self.root.round_of_matches(&self.league_id, round, referee)
     }
 
-    /// Looks through the files of lines; the latest attempt counts.
+    /// Searches the line files; the latest attempt counts.
     fn find_in_rounds(&self, match_id: &MatchId) -> Result<Option<MatchDocument>, RepositoryError> {
         let mut found: Option<MatchDocument> = None;
         for file in self.files_ending("jsonl") {
@@ -326,7 +321,7 @@ fn ends_a_line(lines: &mut File) -> io::Result<bool> {
     Ok(last == [b'\n'])
 }
 
-/// Reads each line that can be read; what a crash cut short is passed over.
+/// Visits each readable line; a line that a crash truncated is skipped.
 fn for_each_line<T: serde::de::DeserializeOwned>(
     file: &Path,
     mut take: impl FnMut(T),
@@ -353,26 +348,26 @@ fn for_each_line<T: serde::de::DeserializeOwned>(
     }
 }
 
-/// How many matches that are over wait for what was said in them; the oldest is let go first.
+/// How many finished matches wait for their transcript; the oldest is dropped first.
 const MAX_WITHOUT_TRANSCRIPT: usize = 1_000;
 
-/// Gathers the matches of one referee.
+/// Collects the matches of one referee.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MatchesProjection {
     referee_id: Option<RefereeId>,
     matches: BTreeMap<MatchId, MatchProgress>,
-    /// Matches that are over, by the entry that closed them.
+    /// Finished matches, by the entry that closed them.
     over: BTreeMap<u64, MatchId>,
 }
 
-/// What an entry changed.
+/// The effect of an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum MatchChange {
-    /// Nothing that a document shows.
+    /// No document has changed.
     Nothing,
-    /// A match that goes on; [`MatchesProjection::document`] has it.
+    /// An unfinished match has changed; [`MatchesProjection::document`] returns it.
     GoesOn(MatchId),
-    /// A match is over, and nothing will be added to it but perhaps what was said.
+    /// A match is over; only its transcript may still follow.
     Over(Box<MatchDocument>),
 }
 
@@ -382,14 +377,14 @@ struct MatchProgress {
     lifecycle: Lifecycle,
     result: Option<Arc<MatchResult>>,
     transcript: Vec<TranscriptMessage>,
-    /// What the manager said to the result, and in which entry.
+    /// The manager's answer to the result, and the entry that holds it.
     closed: Option<(ReportAnswer, u64)>,
     version: u64,
     at: Timestamp,
 }
 
 impl MatchesProjection {
-    /// Takes in an entry of the referee's journal.
+    /// Applies an entry of the referee's journal.
     pub(crate) fn take_in(
         &mut self,
         sequence: u64,
@@ -425,13 +420,13 @@ impl MatchesProjection {
         }
     }
 
-    /// A match that goes on, or is lately over, as everybody may see it.
+    /// The public document of a match that is unfinished or has ended recently.
     pub(crate) fn document(&self, match_id: &MatchId) -> Option<MatchDocument> {
         let found = self.matches.get(match_id)?;
         Some(found.document(self.referee_id.as_ref()))
     }
 
-    /// Who the referee is, once it is known.
+    /// The id of the referee, once it is known.
     pub(crate) fn referee_id(&self) -> Option<&RefereeId> {
         self.referee_id.as_ref()
     }
@@ -482,7 +477,7 @@ impl MatchProgress {
         }
     }
 
-    /// Whether the entry changed anything.
+    /// Applies an entry; returns whether it changed anything.
     fn take_in(&mut self, record: &Record<Event>, sequence: u64) -> bool {
         match record {
             Record::Event(Event::Started { at, .. }) => {
@@ -560,7 +555,7 @@ fn over(fixture: &MatchOrder, result: &Arc<MatchResult>) -> GameOver {
     }
 }
 
-/// The result as GAME_OVER tells it; the draw has a place of its own in the document.
+/// The result as in GAME_OVER; the draw has a separate field in the document.
 pub(crate) fn result_of(over: GameOver) -> Option<Value> {
     let message = Message::from(over);
     let stamp = Stamp {

@@ -13,16 +13,14 @@ use serde::{Deserialize, Serialize};
 use super::{Document, Repository, SCHEMA_VERSION};
 use crate::storage::root::Root;
 
-/// The rounds of a league.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundsDocument {
     pub schema_version: String,
     pub league_id: LeagueId,
-    /// When a round last changed.
     pub last_updated: Timestamp,
     /// The last journal entry that it reflects.
     pub version: u64,
-    /// The rounds that have begun, in order.
+    /// The started rounds, in order.
     pub rounds: Vec<Arc<RoundEntry>>,
 }
 
@@ -45,7 +43,6 @@ impl Document for RoundsDocument {
 }
 
 impl RoundsDocument {
-    /// One of the rounds.
     pub fn round(&self, round_id: u32) -> Option<&RoundEntry> {
         let mut rounds = self.rounds.iter();
         rounds
@@ -54,62 +51,53 @@ impl RoundsDocument {
     }
 }
 
-/// One round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundEntry {
-    /// Which round, from 1.
+    /// The number of the round, from 1.
     pub round_id: u32,
-    /// How far it is.
     pub status: RoundStatus,
-    /// When it began.
     pub started_at: Timestamp,
-    /// When every match had its result.
+    /// When the last result of the round arrived.
     pub completed_at: Option<Timestamp>,
-    /// Its matches in order; in a league of very many, only the latest rounds list them.
+    /// Its matches in order; in a league of very many matches, only the latest rounds list them.
     pub matches: Vec<MatchEntry>,
-    /// How they ended so far.
+    /// The totals of its results so far.
     pub summary: RoundSummary,
 }
 
-/// How far a round is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RoundStatus {
-    /// It is played.
     InProgress,
-    /// It is over.
     Completed,
 }
 
-/// One match of a round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatchEntry {
     pub match_id: MatchId,
-    /// Who sits at seat A.
+    /// The player at seat A.
     #[serde(rename = "player_A_id")]
     pub player_a_id: PlayerId,
-    /// Who sits at seat B.
+    /// The player at seat B.
     #[serde(rename = "player_B_id")]
     pub player_b_id: PlayerId,
-    /// Who runs it, or ran it; none if nobody could so far.
+    /// The referee that runs it or ran it; `None` if no referee has been found so far.
     pub referee_id: Option<RefereeId>,
-    /// How it ended, once it has.
+    /// Its result, once it is over.
     pub result: Option<ResultEntry>,
 }
 
-/// How a match ended.
+/// The result of a match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultEntry {
-    /// Which of the three ways.
     pub status: MatchStatus,
-    /// Who won, if anyone did.
+    /// The winner, if there is one.
     pub winner: Option<PlayerId>,
-    /// The points of each.
+    /// The points of each player.
     pub score: BTreeMap<PlayerId, u32>,
 }
 
 impl ResultEntry {
-    /// What the list tells of a result.
     pub fn of(result: &MatchResult) -> Self {
         Self {
             status: result.status,
@@ -122,26 +110,25 @@ impl ResultEntry {
 /// Reads and replaces the rounds of a league.
 pub type RoundsRepository = Repository<RoundsDocument>;
 
-/// How many matches are listed in all; with more, the oldest rounds keep their summary only.
+/// How many matches are listed in total; beyond that, the oldest rounds keep only their summary.
 const MAX_LISTED_MATCHES: usize = 100_000;
 
-/// Gathers the rounds of a league.
+/// Collects the rounds of a league.
 #[derive(Debug, Clone)]
 pub(crate) struct RoundsProjection {
     document: RoundsDocument,
     listed: usize,
     most_listed: usize,
-    /// The first round that still lists its matches, by its place.
+    /// The index of the first round that still lists its matches.
     first_listed: usize,
 }
 
 impl RoundsProjection {
-    /// Begins with no rounds.
     pub(crate) fn new(league_id: LeagueId) -> Self {
         Self::with_limit(league_id, MAX_LISTED_MATCHES)
     }
 
-    /// Begins with no rounds, and lists so many matches at most beside those of the last round.
+    /// Sets how many matches are listed besides those of the last round.
     pub(crate) fn with_limit(league_id: LeagueId, most_listed: usize) -> Self {
         Self {
             document: RoundsDocument::empty(league_id),
@@ -151,7 +138,7 @@ impl RoundsProjection {
         }
     }
 
-    /// Takes in an entry that `league` has just taken in; tells whether the rounds changed.
+    /// Applies an entry that `league` has just applied; returns whether the rounds changed.
     pub(crate) fn take_in(
         &mut self,
         sequence: u64,
@@ -189,12 +176,11 @@ impl RoundsProjection {
         true
     }
 
-    /// The rounds so far.
     pub(crate) fn document(&self) -> &RoundsDocument {
         &self.document
     }
 
-    /// How many matches are listed.
+    /// The number of listed matches.
     pub(crate) fn listed(&self) -> usize {
         self.listed
     }
@@ -231,7 +217,7 @@ impl RoundsProjection {
         }
     }
 
-    /// Changes a match of the last round, the only one whose matches change.
+    /// Changes a match of the last round; matches of earlier rounds never change.
     fn change(&mut self, match_id: &MatchId, change: impl FnOnce(&mut MatchEntry)) {
         let Some(round) = self.last() else { return };
         let found = place(match_id)
@@ -243,7 +229,7 @@ impl RoundsProjection {
     }
 }
 
-/// The place in its round, from 0, that a match id names: `R2M1` is place 0.
+/// The index of a match in its round, from its id: 0 for `R2M1`.
 fn place(match_id: &MatchId) -> Option<usize> {
     let (_, number) = match_id.as_str().split_once('M')?;
     number.parse::<usize>().ok()?.checked_sub(1)

@@ -1,4 +1,4 @@
-//! `data/leagues/<league_id>/standings.json`: the table (000 §9.4.1).
+//! `data/leagues/<league_id>/standings.json`: the standings (000 §9.4.1).
 
 use std::cmp::Reverse;
 use std::path::PathBuf;
@@ -15,18 +15,16 @@ use super::{Document, Repository, RepositoryError, SCHEMA_VERSION};
 use crate::clock;
 use crate::storage::root::Root;
 
-/// The table of a league.
+/// The standings of a league.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StandingsDocument {
     pub schema_version: String,
     pub league_id: LeagueId,
-    /// When the table last changed.
     pub last_updated: Timestamp,
     /// The last journal entry that it reflects.
     pub version: u64,
-    /// How many rounds are over.
     pub rounds_completed: u32,
-    /// The rows from first to last.
+    /// The rows, the leader first.
     pub standings: Vec<StandingEntry>,
 }
 
@@ -49,20 +47,18 @@ impl Document for StandingsDocument {
     }
 }
 
-/// One player's row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StandingEntry {
-    /// 1, 2, 3, 4: no two rows share one.
+    /// The rank, from 1; no two rows share a rank.
     pub rank: u32,
     pub player_id: PlayerId,
-    /// The name that people see.
+    /// The name shown to people.
     pub display_name: Arc<str>,
     pub played: u32,
     pub wins: u32,
     pub draws: u32,
-    /// Matches lost, technical losses among them.
+    /// Lost matches, including technical losses.
     pub losses: u32,
-    /// Matches lost by not playing.
     pub technical_losses: u32,
     pub points: u32,
 }
@@ -98,15 +94,15 @@ impl StandingEntry {
     }
 }
 
-/// Reads and replaces the table of a league.
+/// Reads and replaces the standings of a league.
 pub type StandingsRepository = Repository<StandingsDocument>;
 
 impl StandingsRepository {
-    /// Adds a result to a player's row, orders the rows anew and saves.
+    /// Adds a result to a player's row, sorts the rows and saves the document.
     ///
-    /// This is for managers of one's own. The file does not know who beat whom, so that of the
-    /// order of ruling 20 the comparison in pairs is left out. The manager of this crate makes the
-    /// whole table from its journal instead.
+    /// This is for other manager programs. The file does not record individual results, so of the
+    /// tiebreakers of ruling 20 the direct comparison is omitted. The manager of this crate makes
+    /// the whole table from its journal instead.
     pub fn update_player(
         &self,
         player_id: &PlayerId,
@@ -141,7 +137,7 @@ fn order(rows: &mut [StandingEntry]) {
     }
 }
 
-/// The table of a league that has taken in all entries up to `version`, the last one at `at`.
+/// The standings of a league that has applied all entries up to `version`, the last one at `at`.
 pub(crate) fn standings(league: &League, version: u64, at: Timestamp) -> StandingsDocument {
     StandingsDocument {
         schema_version: SCHEMA_VERSION.to_owned(),

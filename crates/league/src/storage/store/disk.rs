@@ -1,4 +1,4 @@
-//! The little that a journal asks of a disk, and making sure that new files stay.
+//! The disk operations of a journal, and syncing of new files and folders.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
 
-/// A file that can be written to its end and made to last.
+/// A file that can be appended to and synced.
 ///
-/// It stands between the journal and the file so that tests can let it fail.
+/// The trait lets tests inject failures.
 pub(super) trait Disk: Write + Send {
     /// Returns once everything written would survive a power cut.
     fn sync(&mut self) -> io::Result<()>;
@@ -20,7 +20,7 @@ impl Disk for File {
     }
 }
 
-/// Makes a folder and those above it; gives the folders in which something is new.
+/// Creates a folder and its parents; returns the folders that have a new entry.
 pub(super) fn make_folder(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let changed = folder
@@ -32,14 +32,14 @@ pub(super) fn make_folder(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(changed)
 }
 
-/// Makes what is new in a folder last.
+/// Syncs new entries of a folder.
 pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     File::open(folder)
         .and_then(|opened| opened.sync_all())
         .map_err(|error| StoreError::io("sync", folder, error))
 }
 
-/// The folder that something lies in.
+/// The folder of a path.
 pub(super) fn parent(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),

@@ -1,4 +1,4 @@
-//! What can go wrong with a journal, and what to do about it.
+//! The errors of a journal, with hints.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,58 +9,53 @@ use thiserror::Error;
 use super::line::LONGEST_LINE;
 use super::scan::MOST_IN_A_BATCH;
 
-/// Why facts could not be kept or read.
+/// Why facts could not be stored or read.
 #[derive(Debug, Error)]
 pub(crate) enum StoreError {
-    /// The file system refused.
+    /// A file operation failed.
     #[error("could not {doing} `{}`", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
-        /// With which file.
         path: PathBuf,
-        /// Why not.
         source: io::Error,
     },
     /// The disk is full.
     #[error("no space is left for `{}`", path.display())]
     Full {
-        /// Which file could not grow.
+        /// The file that cannot grow.
         path: PathBuf,
     },
     /// Another process writes this journal.
     #[error("`{}` is already written by {}", path.display(), holder(*pid))]
     Held {
-        /// Which journal.
         path: PathBuf,
-        /// Who has it, if it has said so.
+        /// The process that holds it, if known.
         pid: Option<u32>,
     },
-    /// A line of the journal is not what was written.
+    /// A line of the journal is damaged.
     #[error("`{}` is damaged in line {line}: {damage}", path.display())]
     Damaged {
-        /// Which journal.
         path: PathBuf,
         /// Which line, from 1.
         line: u64,
-        /// Where the line begins, in bytes.
+        /// The offset of the line, in bytes.
         offset: u64,
-        /// What is wrong.
         damage: Damage,
     },
-    /// A fact has no written form; nothing was written.
+    /// A fact cannot be serialised; nothing was written.
     #[error("a fact cannot be written")]
     Fact(#[source] serde_json::Error),
-    /// A fact is longer than a line may be; nothing was written.
+    /// A fact exceeds the maximum length of a line; nothing was written.
     #[error("a fact takes `{0}` bytes, and a line has at most `{LONGEST_LINE}`")]
     TooLong(usize),
-    /// More facts than are written at once; nothing was written.
+    /// There are more facts than a batch may hold; nothing was written.
     #[error("`{0}` facts at once are too many, at most `{MOST_IN_A_BATCH}` are written")]
     TooMany(usize),
-    /// An earlier write failed, and what the file holds is not known.
+    /// An earlier write failed, so the content of the file is unknown.
     #[error("an earlier write to `{}` failed, so nothing more is written", path.display())]
     Failed {
-        /// Which journal.
+        /// The journal.
         path: PathBuf,
     },
 }
@@ -78,7 +73,7 @@ impl StoreError {
         }
     }
 
-    /// What helps, in one sentence for people.
+    /// What to do about it, in one sentence for people.
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Io { .. } => "check the disk and the permissions, then start again".to_owned(),
@@ -106,55 +101,55 @@ fn holder(pid: Option<u32>) -> String {
 /// What is wrong with a line.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum Damage {
-    /// It does not begin and end as lines do.
+    /// It does not have the form of a journal line.
     #[error("this is not a line of a journal")]
     Form,
-    /// Some of it changed after it was written.
+    /// It was changed after it was written.
     #[error("the checksum is `{found:08x}`, and that of the content is `{expected:08x}`")]
     Checksum {
-        /// What follows from the content.
+        /// The checksum of the content.
         expected: u32,
-        /// What the line says.
+        /// The checksum in the line.
         found: u32,
     },
-    /// The content is whole and yet cannot be read.
+    /// The checksum is right, but the content cannot be decoded.
     #[error("the content cannot be read: {0}")]
     Content(String),
-    /// Lines are missing, doubled or in another order.
+    /// Lines are missing, duplicated or in another order.
     #[error("the sequence is `{found}`, expected `{expected}`")]
     Sequence {
-        /// What follows the line before.
+        /// The successor of the previous line.
         expected: u64,
-        /// What the line says.
+        /// The number in the line.
         found: u64,
     },
-    /// The line before is not the one that stood there when this one was written.
+    /// The previous line is not the same as when this line was written.
     #[error(
         "the hash of the line before is told as `{}`, and it is `{}`",
         hex(found),
         hex(expected)
     )]
     Chain {
-        /// The hash of the line before.
+        /// The hash of the previous line.
         expected: [u8; 32],
-        /// What the line says.
+        /// The hash in the line.
         found: [u8; 32],
     },
-    /// The lines that were written at once do not add up.
+    /// The lines of a batch do not add up.
     #[error("`{found}` more of its batch are to follow, expected `{expected}`")]
     Batch {
-        /// What follows from the line before.
+        /// The count that follows from the previous line.
         expected: u32,
-        /// What the line says.
+        /// The count in the line.
         found: u32,
     },
-    /// It goes on and on.
+    /// It exceeds the maximum length.
     #[error("the line is longer than `{LONGEST_LINE}` bytes")]
     TooLong,
 }
 
 impl Damage {
-    /// Whether a write that was cut short can look like this.
+    /// Whether an interrupted write can cause this damage.
     pub(super) fn is_tear(&self) -> bool {
         matches!(self, Self::Form | Self::Checksum { .. })
     }

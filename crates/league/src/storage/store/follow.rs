@@ -1,4 +1,4 @@
-//! Reads a journal on and on, while somebody else adds to it.
+//! Follows a journal while another process appends to it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -14,7 +14,7 @@ use super::error::StoreError;
 use super::line::LONGEST_LINE;
 use super::scan::{Scan, scan_on};
 
-/// A reader that knows how far it has come.
+/// A reader that remembers its position.
 #[derive(Debug)]
 pub(crate) struct Follower {
     path: PathBuf,
@@ -22,7 +22,7 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    /// Begins before the first line.
+    /// Starts before the first line.
     pub(crate) fn new(path: PathBuf) -> Self {
         Self {
             path,
@@ -30,16 +30,15 @@ impl Follower {
         }
     }
 
-    /// The journal that it reads.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Shows what was added since the last time, whole batches only.
+    /// Visits the entries added since the last call, in whole batches only.
     ///
     /// # Errors
     ///
-    /// The file may not be there, or hold a line that does not follow the one before.
+    /// The file is missing, or a line does not follow the previous one.
     pub(crate) fn read_on<Fact: DeserializeOwned>(
         &mut self,
         mut visit: impl FnMut(Entry<Fact>),
@@ -67,12 +66,12 @@ impl Follower {
         Ok(())
     }
 
-    /// Shows every line of a journal that can be read at all, whether or not it follows the one
-    /// before: for looking at a journal that was tampered with.
+    /// Visits every decodable line of a journal, whether or not it follows the previous one: for
+    /// inspecting a journal that was tampered with.
     ///
     /// # Errors
     ///
-    /// The file may not be there.
+    /// The file is missing.
     pub(crate) fn read_loosely<Fact: DeserializeOwned>(
         path: &Path,
         mut visit: impl FnMut(Entry<Fact>),
@@ -94,17 +93,17 @@ impl Follower {
     }
 }
 
-/// How much of a journal is read at once from its end, in bytes.
+/// How many bytes are read at once from the end of a journal.
 const CHUNK: u64 = 1 << 16;
 
-/// Shows the facts of a journal from the last to the first, until `visit` has seen enough.
+/// Visits the facts of a journal from the last to the first, until `visit` has seen enough.
 ///
-/// Neither checksums nor the chain are checked: the answer is for people, not for a machine that
-/// goes on from it. Left out are lines that cannot be read, and a last batch that is not whole.
+/// Neither checksums nor the hash chain are checked: the answer is for people, not for a state
+/// machine that continues from it. Unreadable lines and an incomplete last batch are skipped.
 ///
 /// # Errors
 ///
-/// The file may not be there.
+/// The file is missing.
 pub(crate) fn read_backwards<Fact: DeserializeOwned>(
     path: &Path,
     mut visit: impl FnMut(Entry<Fact>) -> ControlFlow<()>,
@@ -112,7 +111,7 @@ pub(crate) fn read_backwards<Fact: DeserializeOwned>(
     let failed = |error| StoreError::io("read", path, error);
     let mut file = File::open(path).map_err(failed)?;
     let mut start = file.seek(SeekFrom::End(0)).map_err(failed)?;
-    // The bytes from `start` on that were not shown yet; the first line of them may go on before.
+    // The bytes from `start` on that were not visited yet; the first line may be incomplete.
     let mut rest = Vec::new();
     let mut in_torn_batch = true;
     loop {
@@ -143,7 +142,7 @@ pub(crate) fn read_backwards<Fact: DeserializeOwned>(
     }
 }
 
-/// As much of a line as tells a fact.
+/// The fields of a line that are needed to decode its fact.
 #[derive(Deserialize)]
 struct Loose<Fact> {
     sequence: u64,
@@ -214,7 +213,7 @@ mod tests {
         assert_eq!(seen, ["forged", "later"]);
     }
 
-    /// What a journal shows from its end, until `enough` facts were seen.
+    /// The facts of a journal from its end, until `enough` were seen.
     fn backwards(path: &Path, enough: usize) -> Vec<String> {
         let mut seen = Vec::new();
         read_backwards(path, |entry: Entry<String>| {

@@ -1,4 +1,4 @@
-//! The journal: a file of lines to which one process adds, and which anyone may read.
+//! The journal: a file of lines that one process appends to and any process may read.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -17,64 +17,63 @@ use super::lock::Lock;
 use super::scan::{Scan, scan};
 use super::{Entry, Store};
 
-/// How much of the buffer for a batch is kept for the next, in bytes.
+/// The capacity of the batch buffer that is kept for the next batch, in bytes.
 const KEPT_BUFFER: usize = 1024 * 1024;
 
-/// What a journal promises when it has taken a fact.
+/// The guarantee for an appended fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durability {
     /// It survives a power cut.
     Synced,
-    /// It survives the end of the process, and is lost with the machine.
+    /// It survives the end of the process, but not a crash of the machine.
     Written,
 }
 
-/// A journal that this process may add to.
+/// A journal that this process may append to.
 pub(crate) struct Journal {
     path: PathBuf,
     disk: Box<dyn Disk>,
     durability: Durability,
     head: Head,
     buffer: Vec<u8>,
-    /// After an error the file may hold all, some or none of the batch, so nothing may follow it.
+    /// After an error the file may hold all, some or none of the batch, so nothing must follow it.
     failed: bool,
     _lock: Option<Lock>,
 }
 
-/// A journal that was opened, and what had to be done for it.
+/// An opened journal, and the repair it needed.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    /// The journal, at its end.
     pub(crate) journal: Journal,
-    /// What was cut off because it was not written to its end; nobody was told of it.
+    /// The incomplete end that was cut off; no agent has acted on it.
     pub(crate) cut: Option<Cut>,
 }
 
-/// The end of a journal that was not written to its end.
+/// The incomplete end of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// The first line that is left out.
+    /// Its first line.
     pub(crate) line: u64,
-    /// How many bytes are left out.
+    /// Its length in bytes.
     pub(crate) bytes: u64,
 }
 
-/// Where a reader came to the end of a journal.
+/// The end of a journal as a reader found it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct End {
     /// The sequence of the last fact; 0 if there is none.
     pub(crate) last: u64,
-    /// The SHA-256 of the last line without its newline; zeros if there is none. Whoever has
-    /// noted it can tell whether anything up to here was changed later.
+    /// The SHA-256 of the last line without its newline; zeros if there is none. A copy of this
+    /// hash shows later whether anything up to here was changed.
     pub(crate) hash: [u8; 32],
-    /// What lies behind it and is not written to its end.
+    /// The incomplete batch after it.
     pub(crate) unfinished: Option<Cut>,
 }
 
 impl Journal {
-    /// Opens the journal at `path` for writing, or makes it, and shows what it holds.
+    /// Opens the journal at `path` for writing, or creates it, and visits its entries.
     ///
-    /// Entries are shown one after the other and not kept, so that a long journal needs no memory.
+    /// Entries are visited one by one and not kept, so a long journal needs little memory.
     pub(crate) fn open<Fact: DeserializeOwned>(
         path: &Path,
         durability: Durability,
@@ -99,8 +98,8 @@ impl Journal {
                 .map_err(|error| StoreError::io("cut", path, error))?;
         }
         if durability == Durability::Synced {
-            // What a killed process left behind may not have reached the disk, and from now on it
-            // is answered for.
+            // Entries of a killed process may not have reached the disk; sync them before this
+            // process acts on them.
             file.sync_all()
                 .map_err(|error| StoreError::io("sync", path, error))?;
             for folder in std::iter::once(&folder).chain(&changed) {
@@ -112,8 +111,8 @@ impl Journal {
         Ok(Opened { journal, cut })
     }
 
-    /// Reads the journal at `path` without a lock, while it may be written, until its end or until
-    /// `visit` has seen enough.
+    /// Reads the journal at `path` without a lock, even while another process writes it, until its
+    /// end or until `visit` has seen enough.
     pub(crate) fn read<Fact: DeserializeOwned>(
         path: &Path,
         visit: impl FnMut(Entry<Fact>) -> ControlFlow<()>,
@@ -122,7 +121,7 @@ impl Journal {
         read_from(path, file, visit)
     }
 
-    /// The sequence of the last fact, whatever the type of facts.
+    /// The sequence of the last fact, for any type of facts.
     #[cfg(test)]
     pub(crate) fn last(&self) -> u64 {
         self.head.sequence
@@ -140,8 +139,8 @@ impl Journal {
         }
     }
 
-    /// Brings the buffer to the disk. A sync that failed is never tried again: the system may have
-    /// dropped what it could not write and would then report success.
+    /// Writes the buffer to the disk. A failed sync is never retried: the system may have dropped
+    /// the data and would then report success.
     fn flush(&mut self) -> Result<(), StoreError> {
         let path = &self.path;
         let failed = |doing| move |error: io::Error| StoreError::io(doing, path, error);

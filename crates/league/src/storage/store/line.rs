@@ -1,8 +1,8 @@
-//! One line of a journal: how it is written, read, and tied to the one before.
+//! One line of a journal: how it is written, read, and chained to the previous line.
 //!
-//! `{"crc32":"…","sequence":1,"previous":"…","at":"…","fact":…}`: the checksum is over everything
-//! behind its comma, `previous` is the SHA-256 of the line before without its newline. A line
-//! whose batch goes on has `more`, the number of lines that follow in it.
+//! `{"crc32":"…","sequence":1,"previous":"…","at":"…","fact":…}`: the checksum covers everything
+//! after its comma, `previous` is the SHA-256 of the previous line without its newline. A line that
+//! is not the last of its batch has `more`, the number of lines that follow in the batch.
 
 use league_protocol::time::Timestamp;
 use league_protocol::token::{hex, unhex};
@@ -14,16 +14,16 @@ use sha2::{Digest, Sha256};
 use super::error::{Damage, StoreError};
 use super::{Entry, scan::MOST_IN_A_BATCH};
 
-/// The longest line that is written or read, in bytes.
+/// The maximum length of a line, in bytes.
 pub(crate) const LONGEST_LINE: usize = 16 * 1024 * 1024;
 
 const OPENING: &[u8] = br#"{"crc32":""#;
 const CLOSING: &[u8] = br#"","#;
 const DIGITS: usize = 8;
-/// Where the part begins that the checksum is over.
+/// The offset of the part that the checksum covers.
 const CONTENT: usize = OPENING.len() + DIGITS + CLOSING.len();
 
-/// The end of a journal: what the next line must follow.
+/// The end of a journal, which the next line must follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Head {
     /// The sequence of the last line; 0 if there is none.
@@ -33,14 +33,14 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Goes on to the line that follows.
+    /// Advances to the next line.
     pub(super) fn follow(&mut self, line: &[u8]) {
         self.sequence += 1;
         self.hash = Sha256::digest(line).into();
     }
 }
 
-/// A line that was read, and how many of its batch are to follow.
+/// A decoded line, and how many lines of its batch follow.
 #[derive(Debug)]
 pub(super) struct Line<Fact> {
     pub(super) entry: Entry<Fact>,
@@ -71,7 +71,7 @@ struct Content<Fact> {
     fact: Fact,
 }
 
-/// Writes facts as the lines of one batch after `head`, and moves it to the last of them.
+/// Writes facts as the lines of one batch after `head`, and advances `head` to the last of them.
 pub(super) fn write_batch<Fact: Serialize>(
     out: &mut Vec<u8>,
     head: &mut Head,
@@ -123,7 +123,7 @@ fn write<Fact: Serialize>(out: &mut Vec<u8>, line: &Written<'_, Fact>) -> serde_
     Ok(())
 }
 
-/// Reads a line, without its newline, that follows `head`.
+/// Decodes a line without its newline, and checks that it follows `head`.
 pub(super) fn read<Fact: DeserializeOwned>(line: &[u8], head: &Head) -> Result<Line<Fact>, Damage> {
     check_sum(line)?;
     let content: Content<Fact> =

@@ -1,4 +1,4 @@
-//! One writer a journal: a lock that the system lets go of when its holder ends, however it ends.
+//! One writer per journal: a lock that the system releases when its holder ends for any reason.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -9,26 +9,26 @@ use std::time::Duration;
 use super::disk::parent;
 use super::error::StoreError;
 
-/// The name of the file that is locked, beside the journal.
+/// The name of the lock file, beside the journal.
 const NAME: &str = ".lock";
-/// More digits than a process id has.
+/// The maximum number of bytes read as a process id.
 const LONGEST_PID: u64 = 20;
-/// How often the lock is tried, and how long the wait is between two tries. A holder that was just
-/// killed, or a child that it was about to start, may take a moment to be gone.
+/// How often the lock is tried, and the wait between two tries. A holder that was just killed, or a
+/// child that it was about to start, may need a moment to end.
 const TRIES: u32 = 20;
 const WAIT: Duration = Duration::from_millis(25);
 
-/// The right to write a journal, for as long as it lives.
+/// The exclusive right to write a journal, held until it is dropped.
 ///
-/// The file stays when the right is given back: to remove it would let two hold it, one of them
-/// by a file that is no longer there.
+/// The file is not removed on release: otherwise two processes could hold the lock, one of them on
+/// a deleted file.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Takes the right to write the journal at `path`, or tells who has it.
+    /// Locks the journal at `path`; an error names the holder.
     pub(super) fn take(path: &Path) -> Result<Self, StoreError> {
         let lock = parent(path).join(NAME);
         let failed = |error| StoreError::io("lock", &lock, error);
@@ -49,12 +49,12 @@ impl Lock {
     }
 }
 
-/// Whether somebody has the right to write the journal at `path`, and who, if it has said so.
+/// Whether a process holds the lock of the journal at `path`, and its id, if known.
 pub(crate) fn holder(path: &Path) -> Option<Option<u32>> {
     let mut file = File::open(parent(path).join(NAME)).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(read_pid(&mut file)),
-        // Nobody has it, or it cannot be known; whoever wants to write will see.
+        // The lock is free, or its state is unknown; a writer will find out.
         Ok(()) | Err(TryLockError::Error(_)) => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Reading a journal from its first line to its last, one batch in memory at a time.
+//! Reads a journal from its first line to its last, with one batch in memory at a time.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::ControlFlow;
@@ -10,26 +10,26 @@ use super::Entry;
 use super::error::{Damage, StoreError};
 use super::line::{self, Head, LONGEST_LINE};
 
-/// The most facts that are written at once.
+/// The maximum number of facts in a batch.
 pub(crate) const MOST_IN_A_BATCH: u32 = 262_144;
 
-/// How far a journal could be read.
+/// How far a journal was read.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// The last line of the last whole batch.
     pub(super) head: Head,
-    /// Where that batch ends, in bytes.
+    /// The offset of the end of that batch, in bytes.
     pub(super) whole: u64,
-    /// Where the file ends, in bytes; only if it was read to its end.
+    /// The length of the file, in bytes; only if it was read to its end.
     pub(super) total: u64,
-    /// The damage of the last line, if it has a newline and is broken nevertheless.
+    /// The damage of the last line, if it is damaged although it has a newline.
     pub(super) broken: Option<StoreError>,
 }
 
 /// Reads lines until the file ends or `visit` has seen enough.
 ///
-/// Entries are shown when their batch is whole. A last batch that is not is left out and no error;
-/// neither is a broken last line, as both are what a crash leaves behind.
+/// Entries are visited once their batch is complete. An incomplete last batch is skipped, and so is
+/// a damaged last line; neither is an error, because a crash can leave both.
 pub(super) fn scan<Fact: DeserializeOwned>(
     path: &Path,
     source: impl Read,
@@ -38,7 +38,7 @@ pub(super) fn scan<Fact: DeserializeOwned>(
     scan_on(path, source, Scan::default(), visit)
 }
 
-/// The same from where an earlier look came to; `source` begins behind its last whole batch.
+/// Continues an earlier scan; `source` begins after its last whole batch.
 pub(super) fn scan_on<Fact: DeserializeOwned>(
     path: &Path,
     source: impl Read,
@@ -81,7 +81,7 @@ pub(super) fn scan_on<Fact: DeserializeOwned>(
     }
 }
 
-/// The lines that were written at once, as far as they were read.
+/// The lines of a batch that were read so far.
 struct Batch<Fact> {
     head: Head,
     entries: Vec<Entry<Fact>>,
@@ -114,14 +114,14 @@ impl<Fact: DeserializeOwned> Batch<Fact> {
     }
 }
 
-/// Where a line that was read ends.
+/// How a line ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// As it should; the newline is taken off.
+    /// With a newline, which is removed.
     Newline,
-    /// With the file, perhaps before its first byte.
+    /// With the end of the file, perhaps before the first byte.
     File,
-    /// Beyond the bound.
+    /// Not within the maximum length.
     Nowhere,
 }
 

@@ -1,19 +1,19 @@
-//! Where two documents first differ.
+//! Finds the first difference between two documents.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// Where two documents first differ.
+/// The first difference between two documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     pub(crate) path: String,
-    /// What one has there, between backticks.
+    /// The value in the first document, in backticks.
     pub(crate) found: String,
-    /// What the other has there.
+    /// The value in the second document.
     pub(crate) expected: String,
 }
 
-/// Says where `found` first differs from `expected`.
+/// Finds where `found` first differs from `expected`.
 pub(crate) fn first_difference(
     found: &impl Serialize,
     expected: &impl Serialize,
@@ -28,7 +28,7 @@ pub(crate) fn first_difference(
     })
 }
 
-/// The same in words, where one of the two is known to be right.
+/// The same as a sentence, where one of the two is known to be right.
 pub(crate) fn difference(found: &impl Serialize, expected: &impl Serialize) -> Option<String> {
     let Difference {
         path,
@@ -76,7 +76,7 @@ fn within(
     differs
 }
 
-/// More of a value than this helps nobody.
+/// The maximum length of a shown value.
 const MAX_SHOWN: usize = 80;
 
 fn shown(value: Option<&Value>) -> String {

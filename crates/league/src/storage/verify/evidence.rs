@@ -1,8 +1,8 @@
-//! What others wrote down of the league's matches, held against what the manager wrote.
+//! Compares the records that referees and players keep of matches with the manager's journal.
 //!
-//! All of it is gathered before the manager's journal is read: nobody hears of a result that the
-//! manager has not written, so that whatever others know must be found there. Of each word so much
-//! is kept as tells whether it is the same; where it is not, its file is opened again.
+//! All of them are collected before the manager's journal is read: agents hear only of results that
+//! the manager has written, so everything in their records must be found there. Of each record only
+//! enough is kept to compare it; if it differs, its file is opened again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,23 +21,23 @@ use super::referees::{ShownEnd, decided, shown};
 use super::{Checked, MATCH_FILES, MAX_DISPUTED, MEMORIES, NotCompared, Wrong, below};
 use crate::storage::root::Root;
 
-/// The most words of others that are kept at once; what is beyond is not compared.
+/// The maximum number of statements in memory; further ones are not compared.
 const MAX_STATEMENTS: usize = 4_000_000;
 
 /// Why a file that was read once cannot be quoted.
 const WRITTEN_ANEW: &str = "they were written anew meanwhile";
 
-/// Where something was written.
+/// The file and line of a statement.
 #[derive(Debug, Clone, Copy)]
 struct Source {
     source: usize,
     line: Option<u64>,
 }
 
-/// All that others wrote down, and what came of comparing it.
+/// All statements of referees and players, and the outcome of the comparison.
 #[derive(Debug)]
 pub(crate) struct Evidence {
-    /// What was looked at so far.
+    /// What was checked so far.
     pub(crate) checked: Checked,
     root: Root,
     league: LeagueId,
@@ -45,7 +45,7 @@ pub(crate) struct Evidence {
     statements: BTreeMap<MatchId, Vec<(Source, Statement)>>,
     kept: usize,
     referees: BTreeMap<RefereeId, Reach>,
-    /// Results of which their referee's journal, which is here, has nothing.
+    /// Results that are missing from the journal of their referee, which is here.
     untold: Vec<(u64, u32, MatchId, RefereeId)>,
     agreed_files: BTreeSet<usize>,
     agreed_players: BTreeSet<usize>,
@@ -69,13 +69,13 @@ impl Evidence {
         }
     }
 
-    /// Names a file that others are quoted from.
+    /// Registers a file that statements come from.
     pub(crate) fn source(&mut self, file: &Path) -> usize {
         self.sources.push(file.to_owned());
         self.sources.len() - 1
     }
 
-    /// Takes down what stands in a line of a file, or in the file as a whole.
+    /// Adds a statement from a line of a file, or from the file as a whole.
     pub(crate) fn add(
         &mut self,
         source: usize,
@@ -91,7 +91,7 @@ impl Evidence {
         statements.push((Source { source, line }, statement));
     }
 
-    /// Takes down that the journal of a referee is here.
+    /// Records that the journal of a referee is here.
     pub(crate) fn add_referee(&mut self, referee: RefereeId, reach: Reach) {
         self.referees.insert(referee, reach);
     }
@@ -101,12 +101,12 @@ impl Evidence {
         self.referees.contains_key(referee)
     }
 
-    /// Counts something that cannot be compared.
+    /// Counts a record that cannot be compared.
     pub(crate) fn leave_out(&mut self, what: String, why: &'static str) {
         *self.not_compared.entry((what, why)).or_default() += 1;
     }
 
-    /// Takes down what a player says otherwise; its word alone overturns nothing.
+    /// Records a dispute by a player; it does not fail the verification.
     pub(crate) fn dispute(&mut self, found: Wrong) {
         let checked = &mut self.checked;
         if checked.disputed.len() < MAX_DISPUTED {
@@ -116,7 +116,7 @@ impl Evidence {
         }
     }
 
-    /// Compares a result of the manager with all that was said of its match.
+    /// Compares a result of the manager with all statements about its match.
     pub(crate) fn compare(&mut self, recorded: RecordedResult<'_>) -> Result<(), Wrong> {
         let statements = self
             .statements
@@ -162,7 +162,7 @@ impl Evidence {
         Ok(())
     }
 
-    /// Looks at what is left when the manager's journal has been read to its end.
+    /// Checks the remaining statements after the manager's journal was read to its end.
     pub(crate) fn finish(&mut self) -> Result<(), Wrong> {
         for (line, round, match_id, referee) in std::mem::take(&mut self.untold) {
             let Some(reach) = self.referees.get(&referee) else {
@@ -202,7 +202,7 @@ impl Evidence {
         Ok(())
     }
 
-    /// Adds up what was compared and what was not.
+    /// Totals what was compared and what was not.
     pub(crate) fn sum_up(&mut self) {
         let left_out = std::mem::take(&mut self.not_compared).into_iter();
         let checked = &mut self.checked;
@@ -278,7 +278,7 @@ impl Evidence {
         shown(&self.root, &self.league, &self.sources[at.source], match_id)
     }
 
-    /// Of a match that changed hands a player may have heard another end first.
+    /// If a match was reassigned, a player may have heard of an earlier result.
     fn hear_player(&mut self, at: Source, recorded: RecordedResult<'_>, memory: &RememberedMatch) {
         match memory.difference(recorded.result) {
             _ if memory.game != *recorded.game => {}
@@ -306,7 +306,7 @@ impl Evidence {
         self.dispute(self.disagreement(at, what));
     }
 
-    /// A result of which its referee has said nothing.
+    /// Records a result that its referee did not state.
     fn miss(&mut self, recorded: RecordedResult<'_>, referee: &RefereeId) {
         if self.has_journal_of(referee) {
             let match_id = recorded.match_id.clone();
@@ -348,29 +348,28 @@ impl Evidence {
     }
 }
 
-/// Tells one document from another.
+/// A hash that identifies a document.
 pub(crate) type Fingerprint = [u8; 32];
 
-/// The fingerprint of a document.
 pub(crate) fn fingerprint(document: &impl Serialize) -> Fingerprint {
     Sha256::digest(serde_json::to_vec(document).unwrap_or_default()).into()
 }
 
-/// Says why two records of one match can differ.
+/// Why two records of one match can differ.
 pub(crate) const CHANGED: &str = "one of the two was changed after the match";
 
-/// What somebody wrote down of a match.
+/// A statement about a match.
 #[derive(Debug)]
 pub(crate) enum Statement {
-    /// A referee's journal has the end of a match that it ran.
+    /// A referee's journal has the result of a match that it ran.
     Ran {
         referee: RefereeId,
         attempt: u32,
         result: Fingerprint,
-        /// Whether the manager took it, as the referee says.
+        /// Whether the manager accepted it, according to the referee.
         taken: bool,
     },
-    /// The file of a match shows its end, and the journal behind it is not here.
+    /// The file of a match shows its result, and the referee's journal is not here.
     Shown {
         referee: RefereeId,
         attempt: u32,
@@ -378,11 +377,11 @@ pub(crate) enum Statement {
     },
     /// A player remembers a match.
     Remembered(Box<RememberedMatch>),
-    /// A player was told the promise on the draw of a match.
+    /// A player received the commitment to the draw of a match.
     Promised(Commitment),
 }
 
-/// A result as the manager wrote it.
+/// A result in the manager's journal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecordedResult<'a> {
     pub(crate) line: u64,
@@ -394,19 +393,19 @@ pub(crate) struct RecordedResult<'a> {
     pub(crate) result: &'a Arc<MatchResult>,
 }
 
-/// Up to where a referee's journal must know what the manager took from it.
+/// Up to where a referee's journal must contain the results that the manager accepted from it.
 ///
-/// Clocks differ and files are copied at different moments, so this follows from what each can
-/// only have written after the other.
+/// Clocks differ and files are copied at different times, so this is derived from entries that one
+/// of the two can only have written after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
     /// Its journal.
     pub(crate) source: usize,
-    /// The latest round of which it was given a match.
+    /// The latest round in which it was assigned a match.
     pub(crate) round: u32,
     /// Whether it heard that the league is over.
     pub(crate) over: bool,
-    /// The line of the manager's journal with the latest result that it knows to be taken.
+    /// The line in the manager's journal of the latest result that it knows to be accepted.
     pub(crate) line: u64,
 }
 
@@ -416,10 +415,10 @@ impl RecordedResult<'_> {
     }
 }
 
-/// What a player remembers of a match; what it never heard it does not have.
+/// A player's memory of a match; facts that it never heard are absent.
 #[derive(Debug, Serialize)]
 pub(crate) struct RememberedMatch {
-    /// What was played; that of another game is of another league, whatever its name.
+    /// The game; a memory of another game belongs to another league, even one of the same name.
     #[serde(skip)]
     pub(crate) game: GameType,
     player_id: PlayerId,
@@ -444,7 +443,7 @@ impl RememberedMatch {
         }
     }
 
-    /// Where it first differs from what the player can have heard of this end.
+    /// The first difference from what the player can have heard of this result.
     pub(crate) fn difference(&self, result: &MatchResult) -> Option<Difference> {
         let Some(seat) = result.players.iter().position(|id| *id == self.player_id) else {
             return Some(Difference {
@@ -471,7 +470,7 @@ impl RememberedMatch {
     }
 }
 
-/// How an end looks from a player's side.
+/// The outcome of a result for a player.
 fn verdict(result: &MatchResult, player: &PlayerId) -> MatchOutcome {
     match result.status {
         MatchStatus::Draw => MatchOutcome::Draw,

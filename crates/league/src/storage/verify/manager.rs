@@ -1,5 +1,5 @@
-//! The manager's journal, applied to a league of its own, entry by entry; its documents and its table
-//! compared with what follows from it.
+//! Replays the manager's journal entry by entry, and compares its documents and its table with the
+//! recomputed league.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -24,13 +24,13 @@ use crate::storage::record::{Opening, Record};
 use crate::storage::root::Root;
 use crate::storage::store::Entry;
 
-/// What a manager calls itself at the beginning of its journal.
+/// The role of a manager in the opening of its journal.
 const ROLE: &str = "league_manager";
 
-/// The secret is the manager's alone. Nothing that is checked follows from it.
+/// Only the manager knows the secret. No check depends on it.
 const NO_SECRET: LeagueSecret = LeagueSecret([0; 32]);
 
-/// A league that is made again.
+/// A league that is being recomputed.
 pub(crate) struct ManagerReplay<'a> {
     league_id: &'a LeagueId,
     league: Option<League>,
@@ -58,7 +58,7 @@ impl<'a> ManagerReplay<'a> {
         }
     }
 
-    /// Takes in the next entry, if it can follow.
+    /// Applies the next entry, if it is a possible successor.
     pub(crate) fn apply(&mut self, entry: Entry<Record<Event>>) -> Result<(), Finding> {
         let opened = matches!(entry.fact, Record::Opened(_));
         check_opening(entry.sequence, opened).map_err(Finding::Line)?;
@@ -71,7 +71,7 @@ impl<'a> ManagerReplay<'a> {
         }
     }
 
-    /// Notes what was looked at so far.
+    /// Records what was checked so far.
     pub(crate) fn note_progress(&mut self) {
         let checked = &mut self.evidence.checked;
         checked.reproducible = self.reproducible;
@@ -84,12 +84,12 @@ impl<'a> ManagerReplay<'a> {
         checked.matches = league.schedule().total_matches();
     }
 
-    /// Whether the league is over, or nothing is known of it.
+    /// Whether the league is over, or its journal has no opening.
     pub(crate) fn is_over(&self) -> bool {
         self.league.as_ref().is_none_or(League::is_over)
     }
 
-    /// Compares the table of the league as it is now.
+    /// Checks the current table of the league.
     pub(crate) fn check_table(&self) -> Result<(), String> {
         let league = self.league.as_ref().ok_or_else(no_opening)?;
         compare(&self.tally, league)
@@ -161,7 +161,7 @@ fn compare(tally: &Tally, league: &League) -> Result<(), String> {
     tally.difference(&league.standings()).map_or(Ok(()), Err)
 }
 
-/// The first entry tells how the journal began, and no other does.
+/// The first entry, and no other, must be the opening.
 pub(crate) fn check_opening(sequence: u64, opened: bool) -> Result<(), String> {
     match (sequence, opened) {
         (1, false) => Err(no_opening()),
@@ -174,7 +174,7 @@ fn no_opening() -> String {
     "the first entry must tell how the journal began".to_owned()
 }
 
-/// The documents that are there, and the rounds as the journal tells them.
+/// The existing documents, and the rounds according to the journal.
 #[derive(Debug)]
 pub(crate) struct ManagerDocuments {
     table: Option<(PathBuf, StandingsDocument)>,
@@ -189,7 +189,7 @@ pub(crate) struct ManagerDocuments {
 struct Agreed {
     file: PathBuf,
     version: u64,
-    /// Whether the journal knows more by now.
+    /// Whether the journal has later changes.
     behind: bool,
 }
 
@@ -199,7 +199,7 @@ impl ManagerDocuments {
         let list = RoundsRepository::new(root, league.clone());
         let found_table = table.path().exists().then(|| table.load()).transpose()?;
         let found_list = list.path().exists().then(|| list.load()).transpose()?;
-        // A document that tells nothing yet reflects no entry.
+        // An empty document reflects no entry.
         let found_table =
             found_table.filter(|found| *found != StandingsDocument::empty(league.clone()));
         let found_list = found_list.filter(|found| *found != RoundsDocument::empty(league.clone()));
@@ -212,7 +212,7 @@ impl ManagerDocuments {
         })
     }
 
-    /// Compares the documents that reflect this entry, which `league` has just taken in.
+    /// Compares the documents that reflect this entry, which `league` has just applied.
     pub(crate) fn compare(
         &mut self,
         sequence: u64,
@@ -238,7 +238,7 @@ impl ManagerDocuments {
         Ok(())
     }
 
-    /// Tells the files that agree; one that reflects no entry of the journal does not.
+    /// Lists the files that agree; a file that does not reflect any entry of the journal is wrong.
     pub(crate) fn finish(&mut self, last: u64, checked: &mut Checked) -> Result<(), Wrong> {
         let table = self.table.take().map(|(file, found)| (file, found.version));
         let list = self.list.take().map(|(file, found)| (file, found.version));
@@ -289,7 +289,7 @@ fn agree(file: PathBuf, version: u64, differs: Option<String>) -> Result<Agreed,
     }
 }
 
-/// What each player has, and what each match gave.
+/// The totals of each player, and the points of each match.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     numbers: BTreeMap<PlayerId, usize>,
@@ -321,7 +321,7 @@ impl Tally {
         self.records.resize(self.numbers.len(), Totals::default());
     }
 
-    /// Adds a result; one of players that are not in adds nothing.
+    /// Adds a result; a result of players that are not in the league adds nothing.
     pub(crate) fn add(&mut self, result: &MatchResult, score: &Score) {
         let [a, b] = &result.players;
         let (Some(&a), Some(&b)) = (self.numbers.get(a), self.numbers.get(b)) else {
@@ -351,7 +351,7 @@ impl Tally {
         self.met.push([(at_a, given[0]), (at_b, given[1])]);
     }
 
-    /// Says where a table differs from this one.
+    /// Describes where a table differs from this one.
     pub(crate) fn difference(&self, rows: &[StandingRow]) -> Option<String> {
         let order = self.order();
         if order.len() != rows.len() {

@@ -1,7 +1,7 @@
-//! What the players of a league wrote down of it: their journals and their memories.
+//! Collects the records of players: their journals and their memories.
 //!
-//! A player may remember less than happened, and may keep neither file here. It may also lie: what
-//! it says otherwise is told and overturns nothing.
+//! A player may remember less than happened, and may keep neither file here. It may also lie: a
+//! difference is reported as a dispute and does not fail the verification.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::Entry;
 
-/// Takes down what each player remembers; says of how many there is anything here.
+/// Collects the memories of all players; returns the number of players with files here.
 pub(crate) fn gather(
     root: &Root,
     league: &LeagueId,
@@ -43,7 +43,7 @@ pub(crate) fn gather(
         };
         reader.read_history(root, &player)?;
         match reader.read_journal(&root.player_journal(&player)) {
-            // Whatever a player does to its own journal, the league is none the worse for it.
+            // A damaged player journal does not affect the league.
             Err(Stop::Wrong(damage)) => evidence.dispute(damage),
             read => read?,
         }
@@ -55,16 +55,16 @@ pub(crate) fn gather(
 struct PlayerFiles<'a> {
     league: &'a LeagueId,
     since: Timestamp,
-    /// Who it is in this league, once that is known.
+    /// Its id in this league, once it is known.
     player: Option<PlayerId>,
     source: usize,
-    /// Who has said anything of this league.
+    /// The players with a record of this league.
     here: &'a mut BTreeSet<PlayerId>,
     evidence: &'a mut Evidence,
 }
 
 impl PlayerFiles<'_> {
-    /// A memory without a journal is written by a program of the player's own, in whatever form.
+    /// A memory without a journal comes from another player program, in an unknown form.
     fn read_history(&mut self, root: &Root, player: &PlayerId) -> Result<(), Stop> {
         let repository = PlayerHistoryRepository::new(root, player.clone());
         let history = match repository.load() {
@@ -120,7 +120,7 @@ impl PlayerFiles<'_> {
                 let statement = Statement::Promised(*promise);
                 self.evidence.add(self.source, line, match_id, statement);
             }
-            // Until it is let in again, what follows is of no league that is known.
+            // Until the player is admitted again, the league of the following entries is unknown.
             Event::LeagueCompleted { .. } => self.player = None,
             Event::Remembered { record } => {
                 if let Some(player) = self.player.clone() {

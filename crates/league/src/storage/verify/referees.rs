@@ -1,8 +1,8 @@
-//! What the referees of a league wrote down of it: their journals, and the files of matches, which
-//! are compared with what the journals make of them.
+//! Collects the records of referees: their journals, and the match files, which are compared with
+//! the journals.
 //!
-//! Where the journal of a referee is not here, its files are taken down as its word, to be compared
-//! with the manager's.
+//! If the journal of a referee is not here, its match files are taken as its statements and
+//! compared with the manager's journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -28,7 +28,7 @@ use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::{Entry, Journal};
 
-/// Takes down how each referee's matches ended, and compares the files of matches with it.
+/// Collects the results of each referee, and compares the match files with them.
 pub(crate) fn gather(
     root: &Root,
     league: &LeagueId,
@@ -55,7 +55,7 @@ pub(crate) fn gather(
     Ok(())
 }
 
-/// The end of a match that stands in a line of a referee's journal.
+/// The result of a match in a line of a referee's journal.
 pub(crate) fn decided(journal: &Path, line: Option<u64>) -> Option<Arc<MatchResult>> {
     let mut found = None;
     let read = Journal::read(journal, |entry: Entry<Record<Event>>| {
@@ -70,7 +70,7 @@ pub(crate) fn decided(journal: &Path, line: Option<u64>) -> Option<Arc<MatchResu
     read.ok().and(found)
 }
 
-/// How an attempt at a match ended.
+/// The result of an attempt at a match.
 struct EndedAttempt {
     line: u64,
     referee: Option<RefereeId>,
@@ -84,7 +84,7 @@ struct RefereeJournal<'a> {
     journal: &'a Path,
     files: &'a mut MatchFiles,
     matches: MatchesProjection,
-    /// The attempt that ended last in each match that is not closed.
+    /// The last ended attempt of each match that is not closed.
     open: BTreeMap<MatchId, u32>,
     ended: BTreeMap<(MatchId, u32), EndedAttempt>,
     reach: Reach,
@@ -113,7 +113,7 @@ impl<'a> RefereeJournal<'a> {
         self.compare(entry.sequence, change)
     }
 
-    /// Notes what the manager must have as well.
+    /// Records what the manager must have as well.
     fn note(&mut self, line: u64, event: &Event) {
         match event {
             Event::MatchOpened { fixture, .. } if fixture.league_id == *self.league => {
@@ -146,7 +146,7 @@ impl<'a> RefereeJournal<'a> {
         }
     }
 
-    /// Compares the file of a match with what this line makes of it.
+    /// Compares the file of a match with its state after this line.
     fn compare(&mut self, line: u64, change: MatchChange) -> Result<(), Finding> {
         let (match_id, document) = match change {
             MatchChange::Nothing => return Ok(()),
@@ -166,7 +166,7 @@ impl<'a> RefereeJournal<'a> {
             .map_err(Finding::Elsewhere)
     }
 
-    /// Hands over what was found; `slot` is the referee that the journal is kept for.
+    /// Hands over the collected records; `slot` is the referee that the journal is kept for.
     fn finish(self, slot: RefereeId, evidence: &mut Evidence) {
         let source = evidence.source(self.journal);
         for ((match_id, attempt), ended) in self.ended {
@@ -188,7 +188,7 @@ impl<'a> RefereeJournal<'a> {
     }
 }
 
-/// What the file of a match shows of its end.
+/// The result in the file of a match.
 #[derive(Debug, Serialize)]
 pub(crate) struct ShownEnd {
     result: Option<Value>,
@@ -196,9 +196,9 @@ pub(crate) struct ShownEnd {
 }
 
 impl ShownEnd {
-    /// What it must show of this end.
+    /// What the file must show of this result.
     pub(crate) fn of(league: &LeagueId, game: &GameType, result: &Arc<MatchResult>) -> Self {
-        // Of the message that tells an end, the file shows the end alone.
+        // The file shows only the result, not the rest of the message.
         let over = GameOver {
             league_id: league.clone(),
             round_id: 1,
@@ -223,7 +223,7 @@ impl From<MatchDocument> for ShownEnd {
     }
 }
 
-/// A match as a file has it.
+/// A match in a file.
 #[derive(Debug)]
 struct MatchFile {
     file: Arc<Path>,
@@ -237,16 +237,16 @@ struct MatchFile {
 pub(crate) struct MatchFiles {
     root: Root,
     repository: MatchRepository,
-    /// By the line of a referee's journal that they tell of.
+    /// By the line of a referee's journal that they reflect.
     kept: BTreeMap<u64, Vec<MatchFile>>,
-    /// Those that agree, and up to which line.
+    /// Matches whose files agree, and up to which line.
     agreed: BTreeMap<MatchId, (Arc<Path>, u64)>,
-    /// Those of which the journal knows more.
+    /// Matches whose journal has later changes.
     behind: BTreeSet<MatchId>,
 }
 
 impl MatchFiles {
-    /// Reads the files; what was written before the league began is of another one.
+    /// Reads the files; files from before the league's beginning belong to another league.
     pub(crate) fn load(
         root: &Root,
         league: &LeagueId,
@@ -286,7 +286,7 @@ impl MatchFiles {
         misplaced.map_or(Ok(files), |found| Err(found.into()))
     }
 
-    /// Compares the file that tells of this line, if there is one, with what the line makes of it.
+    /// Compares the file that reflects this line, if there is one, with the match after the line.
     pub(crate) fn compare(
         &mut self,
         journal: &Path,
@@ -306,7 +306,7 @@ impl MatchFiles {
         };
         expected.referee_id = Some(kept.referee);
         if kept.document != fingerprint(&expected) {
-            // One that was written anew meanwhile is as good as not there.
+            // A file that was rewritten meanwhile counts as absent.
             let Some(found) = self.find(&kept.file, match_id, line) else {
                 return Ok(());
             };
@@ -319,8 +319,8 @@ impl MatchFiles {
         Ok(())
     }
 
-    /// Takes down the files whose journals are not here; one that no line of its journal made is
-    /// wrong.
+    /// Records the files whose journals are not here; a file that does not reflect any line of its
+    /// journal is wrong.
     pub(crate) fn finish(mut self, evidence: &mut Evidence) -> Result<(), Stop> {
         let kept = std::mem::take(&mut self.kept);
         let mut left = BTreeSet::new();
@@ -433,7 +433,7 @@ impl MatchFiles {
         Wrong::new(file, None, what)
     }
 
-    /// The match as a file has it now; `None` if it was written anew since.
+    /// The match in a file now; `None` if the file was rewritten since.
     fn find(&self, file: &Path, match_id: &MatchId, version: u64) -> Option<MatchDocument> {
         let mut found = None;
         let read = self.repository.read(file, |document| {
@@ -445,7 +445,7 @@ impl MatchFiles {
     }
 }
 
-/// What a file shows of the end of a match.
+/// The result in the file of a match.
 pub(crate) fn shown(
     root: &Root,
     league: &LeagueId,

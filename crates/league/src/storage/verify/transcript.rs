@@ -1,7 +1,7 @@
-//! Whether what was said in a match can have led to how it ended.
+//! Checks that the messages of a match can have led to its result.
 //!
-//! A transcript may lack what was said before its referee fell, and a message that nobody can read
-//! may have said anything. What is there and can be read must fit.
+//! A transcript may lack messages from before a crash of its referee, and an unreadable message may
+//! have meant anything. All readable messages must fit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use super::difference::{Difference, first_difference};
 use crate::storage::documents::{MatchDocument, TranscriptMessage};
 use crate::wire::transcript::LONGEST_TRANSCRIPT;
 
-/// What it means if they do not fit.
+/// The conclusion if they do not fit.
 const CHANGED: &str = "the result or the transcript was changed after the match";
 
-/// Says what in the transcript of a match cannot have led to its result.
+/// Describes what in the transcript of a match contradicts its result.
 pub(crate) fn problem(document: &MatchDocument) -> Option<String> {
     let over = ended(document)?;
     let mut players = over.result.players.iter();
@@ -37,7 +37,7 @@ pub(crate) fn problem(document: &MatchDocument) -> Option<String> {
     choice.or_else(|| said.find_map(|said| end_problem(document, &over, said)))
 }
 
-/// The end as the document tells it; `None` while there is none.
+/// The result in the document; `None` while there is none.
 fn ended(document: &MatchDocument) -> Option<GameOver> {
     let mut result = document.result.clone()?;
     let draw = serde_json::to_value(&document.draw).ok()?;
@@ -80,7 +80,7 @@ fn read(
     Some((message, decoded.dialect))
 }
 
-/// A move that a player sent, and its share in the draw.
+/// A move that a player sent, and its nonce.
 type Move = (Value, Option<String>);
 
 fn choice_problem(
@@ -122,7 +122,7 @@ fn choice_problem(
     })
 }
 
-/// The moves that a player sent, oldest first; `None` if one of its messages cannot be read.
+/// The moves that a player sent, oldest first; `None` if one of its messages is unreadable.
 fn sent(document: &MatchDocument, player: &PlayerId) -> Option<Vec<Move>> {
     let from = Agent::Player(player.clone()).to_string();
     let mut moves = Vec::new();
@@ -140,13 +140,13 @@ fn sent(document: &MatchDocument, player: &PlayerId) -> Option<Vec<Move>> {
     Some(moves)
 }
 
-/// Whether its referee says that it could make nothing of a message, so that it cannot count.
+/// Whether the referee reported that it could not read a message, so that it cannot count.
 fn was_not_read(said: &TranscriptMessage) -> bool {
     let verbatim = said.verbatim.as_ref();
     verbatim.is_some_and(|verbatim| verbatim.problem.is_some())
 }
 
-/// Whether the transcript begins with the match, and nothing was left out at its end.
+/// Whether the transcript begins with the match, and its end is complete.
 fn is_whole(document: &MatchDocument, player: &PlayerId) -> bool {
     let to = Agent::Player(player.clone()).to_string();
     let invited =
@@ -154,7 +154,7 @@ fn is_whole(document: &MatchDocument, player: &PlayerId) -> bool {
     document.transcript.len() < LONGEST_TRANSCRIPT && document.transcript.iter().any(invited)
 }
 
-/// Letters may be large or small, and blanks around them, where a league is lenient.
+/// A lenient league ignores case and surrounding blanks.
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::String(one), Value::String(other)) => one.trim().eq_ignore_ascii_case(other.trim()),
@@ -162,7 +162,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// What of an end every dialect tells, in whatever order it names the seats.
+/// The part of a result that every dialect contains, in any order of the seats.
 #[derive(Serialize)]
 struct End<'a> {
     status: MatchStatus,
@@ -186,7 +186,7 @@ impl<'a> End<'a> {
     }
 }
 
-/// Whether the referee told another end, to a player or to the manager.
+/// Whether the referee sent a different result to a player or to the manager.
 fn end_problem(
     document: &MatchDocument,
     over: &GameOver,
@@ -202,7 +202,7 @@ fn end_problem(
     };
     let (found, dialect) = read(&said.message, None, &hints)?;
     let found = end_of(&found)?;
-    // Written and read again in the same dialect, it lacks what that dialect cannot express.
+    // Encoded and decoded in the same dialect, it lacks what that dialect cannot express.
     let expected = said_in(over, &found, dialect, reader, &hints)?;
     let expected = end_of(&expected)?;
     let Difference {
@@ -217,7 +217,7 @@ fn end_problem(
     ))
 }
 
-/// The two messages that tell an end.
+/// The two messages that contain a result.
 enum EndMessage<'a> {
     Over(&'a GameOver),
     Report(&'a MatchResultReport),
@@ -240,7 +240,7 @@ fn end_of(message: &Message) -> Option<EndMessage<'_>> {
     }
 }
 
-/// The end that the document tells, in a message of the same kind and dialect.
+/// The result in the document, as a message of the same kind and dialect.
 fn said_in(
     over: &GameOver,
     like: &EndMessage<'_>,

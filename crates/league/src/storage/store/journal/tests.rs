@@ -1,4 +1,4 @@
-//! What a journal does when its disk fails.
+//! Behaviour of a journal whose disk fails.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -8,10 +8,10 @@ use super::*;
 /// A disk in memory that fails at the chosen call and writes little at a time.
 #[derive(Default)]
 struct Faulty {
-    /// What would be there after the process ends.
+    /// The content of the file after the process ends.
     bytes: Arc<Mutex<Vec<u8>>>,
     syncs: Arc<Mutex<u32>>,
-    /// The most that one call writes; 0 is all.
+    /// The maximum number of bytes per call; 0 for no limit.
     at_once: usize,
     writes_before: Option<(u32, io::ErrorKind)>,
     syncs_before: Option<u32>,
